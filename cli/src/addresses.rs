@@ -1,5 +1,6 @@
 //! Addresses that people type.
 
+use crate::problems;
 use std::sync::Arc;
 
 use weft_graph_format::address::quoted;
@@ -26,7 +27,7 @@ pub fn invalid_address(text: &str, at: Option<(&str, Position)>, wanted: &str) -
     let (_, mut problems) = weft_syntax::parse_traversal(file, Arc::from(text), start);
     if problems.is_empty() {
         let whole = SourceRange { file: file.into(), start, end: start };
-        problems.push(Diagnostic::error("Invalid address", format!("{text:?} must name {wanted}.")).at(whole));
+        problems.push(problems::other_address(text, wanted).at(whole));
     }
     if at.is_none() {
         problems.iter_mut().for_each(|problem| problem.subject = None);

@@ -19,7 +19,7 @@ use weft_state::{Digest, Revision, Snapshot, Subject};
 
 pub use elsewhere::{coordinator, resume as resume_elsewhere, submit};
 pub use here::{Place, begin, resume};
-pub use problems::{client as client_problem, run as run_problem};
+pub use problems::{applied_a_part, client as client_problem, run as run_problem, stale_plan as stale_problem};
 
 use crate::options::Arguments;
 use crate::render::events::Counts;
@@ -66,34 +66,6 @@ pub fn stale(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
     changed.map(|claim| claim.address.clone()).collect()
 }
 
-/// Warns that an applied plan covered only a part of the configuration.
-pub fn applied_a_part() -> Diagnostic {
-    Diagnostic::warning(
-        "Applied changes may be incomplete",
-        "The plan was made with -target or -exclude, so the rest of the configuration may still differ from the real \
-        objects. Plan again without these options to see the remaining changes.",
-    )
-}
-
-/// Reports that a plan is stale.
-pub fn stale_problem(instances: &[String]) -> Diagnostic {
-    /// The number of listed names. More would hide the advice.
-    const LISTED: usize = 20;
-    let mut names: Vec<String> = instances.iter().take(LISTED).map(|name| format!("\n  - {name}")).collect();
-    if instances.len() > LISTED {
-        names.push(format!("\n  and {} more", instances.len() - LISTED));
-    }
-    Diagnostic::error(
-        "Saved plan is stale",
-        format!(
-            "Since this plan was made, something else has changed objects that it depends on:{}\n\nNothing was done. \
-            Make the plan \
-             again.",
-            names.concat()
-        ),
-    )
-}
-
 /// Values for the variables that the plan does not hold, from the same sources that planning uses.
 ///
 /// # Errors
@@ -109,11 +81,7 @@ pub fn inputs(manifest: &Manifest, arguments: &Arguments) -> Result<Inputs, Vec<
             (Some(given), _) => given.value.clone(),
             (None, Some(default)) => default.clone().into(),
             (None, None) => {
-                let detail = format!(
-                    "The variable \"{name}\" is ephemeral: its value is not in the plan and must be given again, with \
-                     -var or TF_VAR_{name}."
-                );
-                let problem = Diagnostic::error("No value for required variable", detail);
+                let problem = problems::no_ephemeral_value(name);
                 problems.push(match manifest.places.get(&format!("var.{name}")) {
                     Some(place) => problem.at(place.clone()),
                     None => problem,
@@ -123,10 +91,7 @@ pub fn inputs(manifest: &Manifest, arguments: &Arguments) -> Result<Inputs, Vec<
         };
         match convert_with_defaults(&value, &variable.ty, &variable.defaults) {
             Ok(value) => drop(inputs.insert(name.to_string(), encoded(name, &value)?)),
-            Err(error) => problems.push(Diagnostic::error(
-                "Invalid value for input variable",
-                format!("The given value is not suitable for var.{name}: {}.", error.with_path()),
-            )),
+            Err(error) => problems.push(problems::unsuitable_value(name, &error.with_path())),
         }
     }
     if has_errors(&problems) { Err(problems) } else { Ok(inputs) }
@@ -137,10 +102,5 @@ pub fn inputs(manifest: &Manifest, arguments: &Arguments) -> Result<Inputs, Vec<
 /// # Errors
 /// A value that is nested too deeply.
 pub fn encoded(name: &SmolStr, value: &Value) -> Result<Vec<u8>, Vec<Diagnostic>> {
-    encode_value(value).map_err(|error| {
-        vec![Diagnostic::error(
-            "Invalid value for input variable",
-            format!("var.{name} cannot be passed to workers: {error}."),
-        )]
-    })
+    encode_value(value).map_err(|error| vec![problems::value_not_encoded(name, &error)])
 }

@@ -3,6 +3,8 @@
 //! `init` writes the settings to `terraform.tfstate` in the data directory, as OpenTofu does (its own version 3 form);
 //! the other commands refuse to work when the configuration has changed since.
 
+mod problems;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
@@ -14,9 +16,9 @@ use weft_graph_format::types::Type;
 
 use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::options::Arguments;
-use crate::problems;
 use crate::project::{root_alone, sound_root};
 use crate::variables;
+use problems::Change;
 
 /// The state file of the default workspace.
 const STATE_FILE: &str = "terraform.tfstate";
@@ -46,30 +48,12 @@ impl LocalBackend {
     /// What is wrong with the block.
     pub fn of(root: &CompiledModule) -> Result<LocalBackend, Vec<Diagnostic>> {
         if let Some(cloud) = &root.settings.cloud {
-            return Err(vec![
-                Diagnostic::error(
-                    "Cloud block not supported",
-                    "This version of Weft cannot keep state in HCP Terraform or a similar service. Remove the block \
-                     to keep state in a file, or use -store to keep it in Redis. To bring the state along, use \
-                     \"state pull\" of \
-                     the former tool and \"weft state push\".",
-                )
-                .at(cloud.clone()),
-            ]);
+            return Err(vec![problems::cloud_unsupported().at(cloud.clone())]);
         }
         let Some(written) = &root.settings.backend else { return Ok(LocalBackend::default()) };
         if written.kind != "local" {
-            return Err(vec![
-                Diagnostic::error(
-                    "Backend not supported yet",
-                    format!(
-                        "The backend {:?} is not one that this version of Weft can use. Use \"local\", or keep state in \
-                         Redis with -store=redis://HOST/DB?state=NAME.",
-                        written.kind.as_str()
-                    ),
-                )
-                .at(written.range.clone()),
-            ]);
+            let problem = problems::backend_unsupported(written.kind.as_str());
+            return Err(vec![problem.at(written.range.clone())]);
         }
         let mut block = Block::default();
         for name in ["path", "workspace_dir"] {
@@ -116,15 +100,7 @@ impl LocalBackend {
                 let place = match name.as_str() {
                     "path" => &mut self.path,
                     "workspace_dir" => &mut self.workspace_dir,
-                    _ => {
-                        return Err(vec![Diagnostic::error(
-                            "Invalid backend configuration argument",
-                            format!(
-                                "The backend configuration argument {name:?} given on the command line is not expected for \
-                                 the selected backend type."
-                            ),
-                        )]);
-                    }
+                    _ => return Err(vec![problems::unexpected_argument(&name)]),
                 };
                 *place = Some(value).filter(|value| !value.is_empty());
             }
@@ -233,21 +209,11 @@ impl LocalBackend {
         if self == known.settings || self.configured && known.settings.configured && self.is_part_of(&known) {
             return Ok(known.settings);
         }
-        const MISSING: &str = "Backend initialization required, please run \"tofu init\"";
-        const CHANGED: &str = "Backend initialization required: please run \"tofu init\"";
-        let (summary, reason) = match (known.settings.configured, self.configured) {
-            (false, _) => (MISSING, "Initial configuration of the requested backend \"local\""),
-            (true, false) => (MISSING, "Unsetting the previously set backend \"local\""),
-            (true, true) => (CHANGED, "Backend configuration block has changed"),
-        };
-        Err(Diagnostic::error(
-            summary,
-            format!(
-                "Reason: {reason}\n\nThe backend determines where state is stored. After a change of its settings, \
-                run \"weft init\" \
-                 with -migrate-state to copy the state, or with -reconfigure to leave it where it is."
-            ),
-        ))
+        Err(problems::initialization_required(match (known.settings.configured, self.configured) {
+            (false, _) => Change::Added,
+            (true, false) => Change::Removed,
+            (true, true) => Change::Changed,
+        }))
     }
 
     /// Whether the saved settings came from this block. The mark of Weft decides. Without one, the settings that
@@ -280,10 +246,7 @@ fn settings_of(path: &str) -> Result<Vec<(String, String)>, Vec<Diagnostic>> {
     for entry in read.entries {
         let value = entry.value?;
         let text = convert(&value, &Type::String).ok().and_then(|text| text.as_str().map(str::to_owned));
-        let text = text.ok_or_else(|| {
-            let detail = format!("The argument {:?} in {path} must be a string.", entry.name.as_str());
-            vec![Diagnostic::error("Invalid backend configuration", detail)]
-        })?;
+        let text = text.ok_or_else(|| vec![problems::argument_not_a_string(entry.name.as_str(), path)])?;
         settings.push((entry.name.to_string(), text));
     }
     Ok(settings)

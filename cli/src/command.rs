@@ -12,7 +12,7 @@ use crate::options::Section::{self, Output, State};
 use crate::options::{Arguments, Flag, Takes, option, switch, switch_on, text};
 use crate::problems;
 use crate::store::without_lock;
-use crate::view::{View, json_twice, open_into};
+use crate::view::{View, open_into};
 
 /// A command.
 #[derive(Clone, Copy)]
@@ -97,9 +97,9 @@ impl Invocation<'_> {
     }
 
     /// Refuses more positional arguments than `most`.
-    pub fn at_most(&self, most: usize, summary: &str, detail: &str) -> Result<(), Exit> {
+    pub fn at_most(&self, most: usize, problem: fn() -> Diagnostic) -> Result<(), Exit> {
         if self.arguments.positionals.len() > most {
-            return Err(self.mistake(&Diagnostic::error(summary, detail)));
+            return Err(self.mistake(&problem()));
         }
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Invocation<'_> {
             return Ok(json);
         };
         if json {
-            return Err(self.mistake(&json_twice()));
+            return Err(self.mistake(&problems::json_twice()));
         }
         let mut file = open_into(path).map_err(|problem| self.mistake(&problem))?;
         file.write_all(make().as_bytes())

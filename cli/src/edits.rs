@@ -114,12 +114,5 @@ fn in_use(held: &[Held], doubts: &[Doubt]) -> Diagnostic {
     if more > 0 {
         lines.push(format!("and {more} more"));
     }
-    Diagnostic::error(
-        "State is held by a run",
-        format!(
-            "An unfinished run needs this part of the state as it is:\n  - {}\n\nNothing was written. Continue the \
-            run with \"weft runs resume\", or give it up with \"weft runs abandon\".",
-            lines.join("\n  - ")
-        ),
-    )
+    problems::state_held(&lines)
 }

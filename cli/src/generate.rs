@@ -46,13 +46,10 @@ pub struct Generated {
 /// A plan that changes nothing or destroys, or a file that already exists.
 pub fn check(path: &str, mode: UiMode) -> Result<(), Diagnostic> {
     if mode != UiMode::Normal {
-        let detail = "Only a plan that may change objects can generate configuration for them. Remove -destroy and \
-            -refresh-only.";
-        return Err(Diagnostic::error("Invalid generate-config-out flag", detail));
+        return Err(problems::generation_in_other_mode());
     }
     if Path::new(path).exists() {
-        let detail = format!("The file {path} already exists. Name another file, or move this one.");
-        return Err(Diagnostic::error("Target generated file already exists", detail));
+        return Err(problems::generated_file_exists(path));
     }
     Ok(())
 }

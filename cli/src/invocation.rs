@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::help;
 use crate::logging;
 use crate::options::{Arguments, Flag};
+use crate::problems;
 use crate::shell_words;
 use crate::view::View;
 
@@ -38,15 +39,14 @@ pub fn run(arguments: Vec<String>) -> Exit {
                     directory = Some(path.clone());
                     rest = after;
                 }
-                [] => return refuse("Invalid -chdir option", "The -chdir option must name a directory: -chdir=DIR."),
+                [] => return refuse(&problems::no_directory_named()),
             },
             None if matches!(name, "help" | "h") => help = true,
             None if matches!(name, "version" | "v") => version = true,
             None if name == "install-autocomplete" => return completion::install(),
             None if name == "uninstall-autocomplete" => return completion::uninstall(),
             _ => {
-                let detail = format!("flag provided but not defined: -{name}");
-                return refuse("Failed to parse command-line flags", &detail);
+                return refuse(&problems::unknown_flag(name));
             }
         }
     }
@@ -125,7 +125,7 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
         match environment(name).map(|text| shell_words::split(&text)) {
             Some(Ok(words)) => all.extend(words),
             Some(Err(error)) => {
-                return refuse(&format!("Error parsing extra CLI args from {name}"), &format!("{error}."));
+                return refuse(&problems::extra_arguments_unreadable(name, &error));
             }
             None => {}
         }
@@ -146,7 +146,7 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
     let invocation = Invocation { command, arguments, context, view };
     tell_of_settings(&invocation);
     if let Some(mistake) = mistake {
-        return invocation.mistake(&Diagnostic::error("Failed to parse command-line flags", mistake.to_string()));
+        return invocation.mistake(&problems::invalid_flags(&mistake));
     }
     if let Some(problem) = problem {
         return invocation.mistake(&problem);
@@ -171,15 +171,15 @@ fn tell_of_settings(invocation: &Invocation<'_>) {
 }
 
 fn enter(directory: &Path) -> Result<(), Exit> {
-    let refused = |why: String| Err(refuse("Error handling -chdir option", &format!("{}: {why}", directory.display())));
+    let refused = |why: &dyn std::fmt::Display| Err(refuse(&problems::directory_not_entered(directory, why)));
     if !is_directory(directory) {
-        return refused("the directory does not exist.".to_owned());
+        return refused(&"the directory does not exist");
     }
-    std::env::set_current_dir(directory).or_else(|error| refused(format!("{error}.")))
+    std::env::set_current_dir(directory).or_else(|error| refused(&error))
 }
 
 /// Reports a mistake before the command is known.
-fn refuse(summary: &str, detail: &str) -> Exit {
-    View::plain().diagnostics(&[Diagnostic::error(summary, detail)]);
+fn refuse(problem: &Diagnostic) -> Exit {
+    View::plain().diagnostics(std::slice::from_ref(problem));
     Exit::FAILED
 }

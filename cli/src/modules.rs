@@ -7,6 +7,7 @@ pub mod install;
 mod problems;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -137,8 +138,7 @@ pub fn constraints(request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) 
     match text.parse() {
         Ok(constraints) => Some(constraints),
         Err(error) => {
-            let detail = format!("Invalid version constraint: {error}. Use, for example, \"~> 1.2\".");
-            problems.push(Diagnostic::error("Invalid version constraint", detail).at(range.clone()));
+            problems.push(crate::problems::invalid_constraint(&error).at(range.clone()));
             None
         }
     }
@@ -153,32 +153,20 @@ pub struct FromManifest<'a> {
     pub root: PathBuf,
 }
 
-/// The way out when modules differ from what the configuration requires.
-const INSTALL: &str = "Run \"weft init\" to install all modules required by this configuration.";
-
 impl ModulePlaces for FromManifest<'_> {
     fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
         let constraints = constraints(request, problems)?;
         let record = self.record(&request.key(), request.call_range, problems)?;
         let source = request.source.to_string();
-        let changed = |summary: &str, detail: String| {
-            Diagnostic::error(summary, format!("{detail} {INSTALL}")).at(request.source_range.clone())
-        };
         if source != record.source {
-            let detail = format!(
-                "The source address was changed from {:?} to {source:?} since this module was installed.",
-                record.source
-            );
-            problems.push(changed("Module source has changed", detail));
+            let problem = problems::source_changed(&record.source, &source);
+            problems.push(problem.at(request.source_range.clone()));
         }
         let installed = record.version();
         if !constraints.is_any() && !installed.as_ref().is_some_and(|version| constraints.allow(version)) {
-            let is = installed.map_or_else(|| "it has none".to_owned(), |version| format!("it is {version}"));
-            let detail = format!(
-                "The configuration requires version {constraints} of this module, but the installed module \
-                does not match: {is}."
-            );
-            problems.push(changed("Module version requirements have changed", detail));
+            let installed = installed.as_ref().map(|version| version as &dyn Display);
+            let problem = problems::version_changed(&constraints, installed);
+            problems.push(problem.at(request.source_range.clone()));
         }
         Some(record.dir.clone())
     }
@@ -192,13 +180,13 @@ impl FromManifest<'_> {
     /// The entry of a call. Reports a missing one.
     fn record(&self, key: &str, call: &SourceRange, problems: &mut Vec<Diagnostic>) -> Option<&ModuleRecord> {
         let record = self.manifest.records.get(key);
-        let detail = match record {
+        let problem = match record {
             // An entry without a directory failed to install.
             Some(record) if !record.dir.is_empty() && self.root.join(&record.dir).is_dir() => return Some(record),
-            Some(record) => format!("The directory {:?} of this module cannot be read.", record.dir),
-            None => "This module is not yet installed.".to_owned(),
+            Some(record) => problems::installed_directory_unreadable(&record.dir),
+            None => problems::not_installed(),
         };
-        problems.push(Diagnostic::error("Module not installed", format!("{detail} {INSTALL}")).at(call.clone()));
+        problems.push(problem.at(call.clone()));
         None
     }
 }

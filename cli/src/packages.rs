@@ -1,6 +1,8 @@
 //! Provider packages: those that planning starts, and those that a plan names, which are found again by
 //! checksum.
 
+mod problems;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +21,6 @@ use weft_registry::cli_config::MethodKind;
 use weft_registry::settle;
 
 use crate::context::{Context, environment};
-use crate::problems;
 
 /// Where packed packages of mirrors are unpacked for plans, inside the data directory.
 const UNPACKED: &str = "weft/packages";
@@ -60,13 +61,7 @@ impl Installed {
         validating: bool,
     ) -> Result<(Installed, Vec<Diagnostic>), Vec<Diagnostic>> {
         if environment(REATTACH).is_some() {
-            return Err(vec![Diagnostic::error(
-                "Attaching to running providers not supported yet",
-                format!(
-                    "The environment variable {REATTACH} is set, but this version of Weft always starts providers \
-                    itself. Unset it, or name the provider's program in dev_overrides of the CLI configuration."
-                ),
-            )]);
+            return Err(vec![problems::attaching_unsupported(REATTACH)]);
         }
         let (config, _, mut said) = context.cli_config();
         let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
@@ -91,13 +86,7 @@ impl Installed {
             return Err(said);
         }
         if let Some(source) = lost.first() {
-            said.push(Diagnostic::error(
-                "Failed to load plugin schemas",
-                format!(
-                    "The state has objects of the provider {source}, which is not installed. Run \"weft init\" to install \
-                     it."
-                ),
-            ));
+            said.push(problems::provider_of_state_missing(source));
             return Err(said);
         }
         said.extend(settle::override_warning(&config.dev_overrides));
@@ -128,13 +117,7 @@ impl Installed {
         let packages = self.packages.clone();
         Arc::new(move |source: &ProviderSource| match packages.get(source) {
             Some(package) => Ok(package.plugin(None)),
-            None => Err(Diagnostic::error(
-                "Missing required provider",
-                format!(
-                    "The provider {source} is needed, but neither the configuration nor the lock file knows it. Install \
-                     it with \"weft init\"."
-                ),
-            )),
+            None => Err(problems::provider_missing(source)),
         })
     }
 
@@ -225,14 +208,7 @@ impl PlannedPackages {
         let name = wanted.source.for_display();
         if wanted.checksum.is_empty() {
             let Some(directory) = self.overrides.get(&wanted.source) else {
-                return Err(Diagnostic::error(
-                    "Provider package missing",
-                    format!(
-                        "The plan was made with a development override of {name}, and this machine has none. Name it \
-                        in \
-                         dev_overrides of the CLI configuration, or make the plan again."
-                    ),
-                ));
+                return Err(problems::override_missing(&name));
             };
             return overridden(&wanted.source, directory).map_err(|problem| problems::package_missing(&name, &problem));
         }
@@ -247,21 +223,10 @@ impl PlannedPackages {
                 })
             };
             match problem {
-                PackageProblem::NotFound { .. } if self.mirrors.iter().any(here) => Diagnostic::error(
-                    "Provider package changed",
-                    format!(
-                        "The plan was made with {name} {version} with the checksum {checksum}. The package of that \
-                        version here has a different checksum. Nothing was done. Restore the original package, or \
-                        make the plan again: {problem}."
-                    ),
-                ),
-                problem => Diagnostic::error(
-                    "Provider package missing",
-                    format!(
-                        "The plan was made with {name} {version}: {problem}. Nothing was done. Install it with \"weft \
-                         init\", or name a directory that has it in the CLI configuration."
-                    ),
-                ),
+                PackageProblem::NotFound { .. } if self.mirrors.iter().any(here) => {
+                    problems::package_changed(&name, &version, &checksum, &problem)
+                }
+                problem => problems::version_missing(&name, &version, &problem),
             }
         })
     }
@@ -269,7 +234,7 @@ impl PlannedPackages {
 
 fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, String> {
     let program = mirror::program(directory, source).map_err(|error| error.to_string())?;
-    let program = program.ok_or_else(|| format!("{} does not contain its program", directory.display()))?;
+    let program = program.ok_or_else(|| problems::no_program(directory))?;
     let program = std::path::absolute(program).map_err(|error| error.to_string())?;
     Ok(Package {
         source: source.clone(),

@@ -5,16 +5,6 @@ use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// The saved settings of the backend cannot be read.
-pub fn settings_unreadable(path: &Path, why: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to read the saved backend settings", format!("{}: {why}.", path.display()))
-}
-
-/// The settings of the backend cannot be saved.
-pub fn settings_not_saved(path: &Path, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Cannot save the backend settings", format!("{}: {error}.", path.display()))
-}
-
 /// The file of `-json-into` cannot be written.
 pub fn document_not_written(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid output format", format!("{path} cannot be written: {error}."))
@@ -69,16 +59,6 @@ pub fn incomplete_plan() -> Diagnostic {
     )
 }
 
-/// A package that a plan names is missing.
-pub fn package_missing(name: &str, problem: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Provider package missing", format!("{name}: {problem}."))
-}
-
-/// A plan names a package in a form that cannot be read.
-pub fn invalid_package_in_plan(name: &str, what: &str) -> Diagnostic {
-    Diagnostic::error("Invalid provider package in plan", format!("The plan names {name} with {what}."))
-}
-
 /// The directory has no configuration.
 pub fn no_configuration(doing: &str) -> Diagnostic {
     Diagnostic::error(
@@ -104,63 +84,87 @@ pub fn no_threads(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot start", format!("Weft cannot start its threads: {error}."))
 }
 
-/// A configuration file cannot be read.
-pub fn configuration_unreadable(name: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to read file", format!("The configuration file {name} cannot be read: {error}."))
-}
-
-/// The method `unencrypted` is in use.
-pub fn unencrypted_configured() -> Diagnostic {
-    let detail = "The settings include the method unencrypted, which stores states or plans unencrypted. Use it \
-    only while a project migrates to or from encryption.";
-    Diagnostic::warning("Unencrypted method configured", detail)
-}
-
-/// A key provider's settings are not valid.
-pub fn no_key_data(problem: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Unable to build encryption key data", format!("{problem}."))
-}
-
-/// Workspaces of a store are selected with the environment.
-pub fn workspaces_of_store() -> Diagnostic {
+/// The value of `-deprecation` is not known.
+pub fn unknown_deprecation_level(level: &str, known: &[&str]) -> Diagnostic {
+    let wanted = known.join(", ");
     Diagnostic::error(
-        "Workspaces of a store not supported yet",
-        "With a store, select the workspace with the environment variable TF_WORKSPACE. It is created at \
-         first use.",
+        "Failed to parse command-line flags",
+        format!("The value {level:?} of -deprecation is not known. It may be one of: {wanted}."),
     )
 }
 
-/// The store of a plan's state is not named.
-pub fn state_not_named(backend: &str) -> Diagnostic {
+/// The command line is not valid.
+pub fn invalid_flags(mistake: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to parse command-line flags", mistake.to_string())
+}
+
+/// The file of `-json-into` cannot be opened.
+pub fn document_not_opened(path: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Invalid output format", format!("The file {path} of -json-into cannot be written: {error}."))
+}
+
+/// `-json` and `-json-into` were given together.
+pub fn json_twice() -> Diagnostic {
+    Diagnostic::error("Invalid output format", "The options -json and -json-into cannot be used together.")
+}
+
+/// The number of days to keep finished runs is not valid.
+pub fn invalid_days(variable: &str, text: &str) -> Diagnostic {
     Diagnostic::error(
-        "State of the plan not named",
+        "Invalid number of days",
+        format!("{variable} is {text:?}. Set the number of days to keep finished runs, for example 30."),
+    )
+}
+
+/// A text is an address, but not one of the right kind.
+pub fn other_address(text: &str, wanted: &str) -> Diagnostic {
+    Diagnostic::error("Invalid address", format!("{text:?} must name {wanted}."))
+}
+
+/// Unfinished runs hold the part of the state that an edit would change.
+pub fn state_held(reasons: &[String]) -> Diagnostic {
+    Diagnostic::error(
+        "State is held by a run",
         format!(
-            "The plan was made from the state in {backend}. Name it with the option -store or the environment \
-             variable WEFT_STORE. A plan does not store the password."
+            "An unfinished run needs this part of the state as it is:\n  - {}\n\nNothing was written. Continue the run \
+             with \"weft runs resume\", or give it up with \"weft runs abandon\".",
+            reasons.join("\n  - ")
         ),
     )
 }
 
-/// Further values are for undeclared variables.
-pub fn more_undeclared_values(more: usize) -> Diagnostic {
-    Diagnostic::warning(
-        "Values for undeclared variables",
-        format!("{more} more values are for variables that the root module does not declare."),
-    )
-}
-
-/// An environment variable is not UTF-8.
-pub fn value_not_utf8(name: &str) -> Diagnostic {
-    Diagnostic::error("Invalid value of environment variable", format!("The value of {name} is not UTF-8."))
-}
-
-/// A `-var` option has no equals sign.
-pub fn invalid_var_option(text: &str) -> Diagnostic {
+/// An option asks for generated configuration, but the plan cannot create objects.
+pub fn generation_in_other_mode() -> Diagnostic {
     Diagnostic::error(
-        "Invalid -var option",
-        format!(
-            "The given -var option {text:?} is not correctly specified. It must be a variable name and value separated \
-             by an equals sign: -var=\"key=value\"."
-        ),
+        "Invalid generate-config-out flag",
+        "Only a plan that may change objects can generate configuration for them. Remove -destroy and -refresh-only.",
     )
+}
+
+/// The file for generated configuration exists.
+pub fn generated_file_exists(path: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Target generated file already exists",
+        format!("The file {path} already exists. Name another file, or move this one."),
+    )
+}
+
+/// `-chdir` has no value.
+pub fn no_directory_named() -> Diagnostic {
+    Diagnostic::error("Invalid -chdir option", "The -chdir option must name a directory: -chdir=DIR.")
+}
+
+/// A flag before the command is unknown.
+pub fn unknown_flag(name: &str) -> Diagnostic {
+    Diagnostic::error("Failed to parse command-line flags", format!("flag provided but not defined: -{name}"))
+}
+
+/// The arguments in an environment variable cannot be split.
+pub fn extra_arguments_unreadable(variable: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(format!("Error parsing extra CLI args from {variable}"), format!("{error}."))
+}
+
+/// The directory of `-chdir` cannot be entered.
+pub fn directory_not_entered(directory: &Path, why: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Error handling -chdir option", format!("{}: {why}.", directory.display()))
 }

@@ -11,6 +11,7 @@ pub mod diagnostics;
 mod difference;
 pub mod events;
 pub mod plan;
+mod problems;
 pub mod progress;
 mod quoting;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::RunStore;
 
 use crate::context::{environment, unix_ms};
+use crate::problems;
 use crate::view::View;
 
 /// The default number of days: long enough to investigate a failure, but not forever.
@@ -21,12 +22,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// When the variable is not a number.
 pub fn days() -> Result<u64, Diagnostic> {
     let Some(text) = environment(DAYS).filter(|text| !text.is_empty()) else { return Ok(KEPT_DAYS) };
-    text.parse().map_err(|_| {
-        Diagnostic::error(
-            "Invalid number of days",
-            format!("{DAYS} is {text:?}. Set the number of days to keep finished runs, for example 30."),
-        )
-    })
+    text.parse().map_err(|_| problems::invalid_days(DAYS, &text))
 }
 
 /// Removes runs older than that. Failures are warnings: the current run has ended well.

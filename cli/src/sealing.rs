@@ -3,6 +3,8 @@
 //! A command has one [`Sealing`] ([`Context::sealing`]), which caches its keys. Everything that opens a state or a plan
 //! uses it, so that a target that must be sealed is never written unencrypted.
 
+mod problems;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
@@ -29,8 +31,8 @@ use weft_syntax::{parse_bytes, parse_json_bytes};
 
 use crate::context::{Context, environment};
 use crate::options::Arguments;
-use crate::problems;
 use crate::project::{root_alone, sound_root};
+use problems::Fault;
 
 /// The environment variable with settings beside the configuration.
 const VARIABLE: &str = "TF_ENCRYPTION";
@@ -137,8 +139,7 @@ fn placed(problem: Diagnostic, range: &SourceRange) -> Diagnostic {
 fn described(problem: &SettingsProblem, encryption: &Encryption) -> Diagnostic {
     match problem {
         SettingsProblem::UnencryptedForbidden { .. } => {
-            let detail = format!("{problem}.");
-            placed(Diagnostic::error("Unencrypted method is forbidden", detail), &encryption.range)
+            placed(problems::unencrypted_forbidden(problem), &encryption.range)
         }
         SettingsProblem::Pbkdf2 { .. } => problems::no_key_data(&problem),
         other => {
@@ -150,8 +151,7 @@ fn described(problem: &SettingsProblem, encryption: &Encryption) -> Diagnostic {
                 Declared::Method(name) => part(&encryption.methods, &name.kind, &name.name),
                 Declared::Target(_) => None,
             };
-            let problem = Diagnostic::error("Invalid encryption settings", format!("{other}."));
-            placed(problem, &range.unwrap_or_else(|| encryption.range.clone()))
+            placed(problems::invalid_settings(other), &range.unwrap_or_else(|| encryption.range.clone()))
         }
     }
 }
@@ -196,16 +196,11 @@ impl Making<'_> {
             "pbkdf2" => reading.pbkdf2().map(KeySource::Pbkdf2),
             "external" => reading.required("command", Reading::words).map(|command| KeySource::External { command }),
             service if SERVICES.contains(&service) => {
-                let detail = format!(
-                    "Keys from {service} are part of OpenTofu, but this version of Weft has no client for that service. \
-                     Use pbkdf2, or external with a command that asks the service."
-                );
-                self.problems.push(Diagnostic::error("Key provider not supported yet", detail).at(part.range.clone()));
+                self.problems.push(problems::key_service_unsupported(service).at(part.range.clone()));
                 return None;
             }
             other => {
-                let detail = format!("The key provider type {other:?} does not exist. Use pbkdf2 or external.");
-                self.problems.push(Diagnostic::error(format!("Error fetching key_provider \"{other}\""), detail));
+                self.problems.push(problems::unknown_key_provider(other));
                 return None;
             }
         };
@@ -235,10 +230,7 @@ impl Making<'_> {
                 })
             }
             other => {
-                let detail = format!(
-                    "The encryption method type {other:?} does not exist. Use aes_gcm, external or unencrypted."
-                );
-                self.problems.push(Diagnostic::error(format!("Error fetching encryption method \"{other}\""), detail));
+                self.problems.push(problems::unknown_method(other));
                 return None;
             }
         };
@@ -270,12 +262,12 @@ impl Reading<'_> {
             (Some(words), None) => Some(Passphrase::Words(Secret::new(words))),
             (None, Some(keys)) => Some(Passphrase::Chain(keys)),
             (Some(_), Some(_)) => {
-                self.refuse("It has both a passphrase and a chain. Remove one of them.", &self.part.range.clone());
+                self.refuse(Fault::PassphraseAndChain, &self.part.range.clone());
                 None
             }
             (None, None) => {
                 if self.problems.len() == before {
-                    self.refuse("It needs a passphrase or a chain.", &self.part.range.clone());
+                    self.refuse(Fault::NoPassphrase, &self.part.range.clone());
                 }
                 None
             }
@@ -286,7 +278,7 @@ impl Reading<'_> {
                 Ok(found) => Some(found),
                 Err(error) => {
                     let error: weft_sealing::UnknownHashFunction = error;
-                    self.refuse(&format!("{error}."), &self.range_of("hash_function"));
+                    self.refuse(Fault::HashFunction(&error), &self.range_of("hash_function"));
                     None
                 }
             },
@@ -301,8 +293,8 @@ impl Reading<'_> {
         self.part.settings.get(name).map_or_else(|| self.part.range.clone(), |(_, range)| range.clone())
     }
 
-    fn refuse(&mut self, detail: &str, at: &SourceRange) {
-        let problem = Diagnostic::error("Invalid encryption settings", format!("{}: {detail}", self.what));
+    fn refuse(&mut self, fault: Fault<'_>, at: &SourceRange) {
+        let problem = problems::invalid_arguments(self.what, fault);
         self.problems.push(placed(problem, at));
     }
 
@@ -310,7 +302,7 @@ impl Reading<'_> {
     fn value(&mut self, name: &'static str, ty: &Type) -> Option<Value> {
         self.read.insert(name);
         let (setting, range) = self.part.settings.get(name)?;
-        let wanted = |this: &mut Self| this.refuse(&format!("{name} must be a {}.", ty.friendly_name()), range);
+        let wanted = |this: &mut Self| this.refuse(Fault::Type(name, &ty.friendly_name()), range);
         let EncryptionSetting::Value(value) = setting else {
             wanted(self);
             return None;
@@ -333,7 +325,7 @@ impl Reading<'_> {
         let value = self.value(name, &Type::Number)?;
         let found = value.as_number().and_then(weft_graph_format::number::Number::to_u64);
         if found.is_none() {
-            self.refuse(&format!("{name} must be a whole number that is not negative."), &self.range_of(name));
+            self.refuse(Fault::NotWhole(name), &self.range_of(name));
         }
         found
     }
@@ -342,7 +334,7 @@ impl Reading<'_> {
         let value = self.value(name, &Type::list(Type::String))?;
         let words = value.as_items()?.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
         if words.is_none() {
-            self.refuse(&format!("{name} must be a list of strings, none of them null."), &self.range_of(name));
+            self.refuse(Fault::NotWords(name), &self.range_of(name));
         }
         words
     }
@@ -352,7 +344,7 @@ impl Reading<'_> {
         let byte = |value: &Value| value.as_number()?.to_u64().and_then(|number| u8::try_from(number).ok());
         let bytes = value.as_items()?.iter().map(byte).collect::<Option<Vec<_>>>();
         if bytes.is_none() {
-            self.refuse(&format!("{name} must be a list of bytes, numbers from 0 to 255."), &self.range_of(name));
+            self.refuse(Fault::NotBytes(name), &self.range_of(name));
         }
         bytes
     }
@@ -363,8 +355,7 @@ impl Reading<'_> {
         match setting {
             EncryptionSetting::Keys((kind, name)) => Some(KeyProviderName::new(kind.as_str(), name.as_str())),
             EncryptionSetting::Value(_) => {
-                let detail = format!("{name} must name a key provider, such as key_provider.pbkdf2.main.");
-                self.refuse(&detail, range);
+                self.refuse(Fault::NotAKeyProvider(name), range);
                 None
             }
         }
@@ -377,8 +368,7 @@ impl Reading<'_> {
         read: impl FnOnce(&mut Self, &'static str) -> Option<Found>,
     ) -> Option<Found> {
         if !self.part.settings.contains_key(name) {
-            let detail = format!("The argument {name:?} of {} is required, but missing.", self.what);
-            self.problems.push(placed(Diagnostic::error("Missing required argument", detail), &self.part.range));
+            self.problems.push(placed(problems::missing_argument(self.what, name), &self.part.range));
         }
         read(self, name)
     }
@@ -387,8 +377,7 @@ impl Reading<'_> {
     fn finish(self) {
         for (name, (_, range)) in &self.part.settings {
             if !self.read.contains(name.as_str()) {
-                let detail = format!("{} has no argument named {:?}.", self.what, name.as_str());
-                self.problems.push(placed(Diagnostic::error("Unsupported argument", detail), range));
+                self.problems.push(placed(problems::unsupported_argument(self.what, name.as_str()), range));
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Where state and runs are: beside the configuration, or in Redis.
 
+mod problems;
+
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +10,6 @@ use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Sealing;
-use weft_state::tfstate::{Problem, StateFileError};
 use weft_state::{Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RunHeader, RunStore, Snapshot, StoreError};
 
 use crate::backend::LocalBackend;
@@ -16,7 +17,7 @@ use crate::command::Invocation;
 use crate::context::{Context, environment, holder};
 use crate::exit::Exit;
 use crate::options::Arguments;
-use crate::problems;
+pub use problems::{of_store as problem, without_lock};
 
 /// The folder of runs.
 const RUNS_FOLDER: &str = ".weft";
@@ -302,45 +303,4 @@ fn backup_of(option: Option<&str>) -> Backup {
         Some("-") => Backup::Never,
         Some(path) => Backup::At(PathBuf::from(path)),
     }
-}
-
-/// The code of problems with the contents of a state file.
-const BAD_STATE: &str = "state-file";
-
-/// A problem as OpenTofu reports it without locking: the summary is the problem, and does not mention the lock.
-pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
-    if problem.code != BAD_STATE {
-        return problem.clone();
-    }
-    Diagnostic::error(format!("error loading state: {}", problem.detail), "")
-}
-
-/// An error of a store as a diagnostic.
-pub fn problem(error: &StoreError) -> Diagnostic {
-    if let StoreError::StateFile(StateFileError::Invalid { problems, .. }) = error {
-        return Diagnostic::error("Error acquiring the state lock", Problem::list(problems)).code(BAD_STATE);
-    }
-    let (summary, hint) = match error {
-        StoreError::Locked { .. } => ("Error acquiring the state lock", ""),
-        StoreError::StateFile(_) => ("Error acquiring the state lock", " Nothing was changed."),
-        StoreError::Unopened { .. } => (
-            "Error acquiring the state lock",
-            " Nothing was changed. Give the settings with which it was encrypted, in the configuration or in \
-             TF_ENCRYPTION; after a change of keys, the former ones belong into a fallback.",
-        ),
-        StoreError::Unsealed { .. } => ("State not encrypted", " Nothing was written unencrypted."),
-        StoreError::Unfit(_) => ("Store not fit to hold state", ""),
-        StoreError::Address(_) => ("Invalid store address", ""),
-        StoreError::Unreachable { .. } => ("Store does not answer", ""),
-        StoreError::Damaged { .. } | StoreError::StateMismatch { .. } | StoreError::LostWrites { .. } => {
-            ("State damaged", "")
-        }
-        StoreError::Replaced { .. } | StoreError::NotThere(_) => ("State file replaced", ""),
-        StoreError::NoState(_) => ("No state", ""),
-        StoreError::NoRun(_) => ("No such run", ""),
-        _ => ("State store failed", ""),
-    };
-    let text = error.to_string();
-    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
-    Diagnostic::error(summary, format!("{text}{stop}{hint}"))
 }

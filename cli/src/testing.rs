@@ -15,6 +15,7 @@ pub mod given;
 pub mod interrupts;
 pub mod load;
 pub mod made_up;
+mod problems;
 pub mod report;
 pub mod runs;
 pub mod stand_ins;

@@ -4,6 +4,7 @@
 //! `*.auto.tfvars.json` by name; `-var` and `-var-file` in their order (reference: OpenTofu, "Input Variables").
 
 mod file;
+mod problems;
 
 pub use file::read as read_file;
 
@@ -21,7 +22,6 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use crate::options::Arguments;
-use crate::problems;
 use crate::prompt::Prompt;
 
 /// The number of warnings about undeclared variables that are shown in full. The others are counted.
@@ -90,14 +90,7 @@ pub fn unreadable(arguments: &Arguments) -> (Sources, Vec<Diagnostic>) {
 pub fn named_value(text: &str) -> Result<(&str, &str), Diagnostic> {
     let Some((name, value)) = text.split_once('=') else { return Err(bad_option(text)) };
     if name.ends_with(' ') {
-        return Err(Diagnostic::error(
-            "Invalid -var option",
-            format!(
-                "Variable name {name:?} is invalid due to trailing space. Did you mean -var=\"{}={}\"?",
-                name.trim(),
-                value.trim()
-            ),
-        ));
+        return Err(problems::trailing_space(name, value));
     }
     Ok((name, value))
 }
@@ -196,18 +189,6 @@ pub fn usual_files(directory: &Path) -> Vec<String> {
     first.map(str::to_owned).chain(names).collect()
 }
 
-/// The warning about a value in a file for an undeclared variable.
-fn undeclared(name: &str, source: &str) -> Diagnostic {
-    Diagnostic::warning(
-        "Value for undeclared variable",
-        format!(
-            "{source:?} gives a value to {name:?}, and the root module declares no such variable. Declare it, or remove the value.\n\nValues that many \
-             configurations share can be given by environment variables TF_VAR_NAME, about which there are no such \
-             warnings; -compact-warnings makes them short."
-        ),
-    )
-}
-
 /// The warning that replaces all but the first few.
 fn more_undeclared(all: usize) -> Option<Diagnostic> {
     let more = all.checked_sub(UNDECLARED_SHOWN).filter(|more| *more > 0)?;
@@ -227,7 +208,7 @@ pub fn undeclared_again(is_declared: &dyn Fn(&str) -> bool, arguments: &Argument
             }
             count += 1;
             if count <= UNDECLARED_SHOWN {
-                found.push(undeclared(&entry.name, &path));
+                found.push(problems::undeclared_in_file(&entry.name, &path));
             }
         }
     }
@@ -344,17 +325,12 @@ impl Reader<'_> {
 
     fn undeclared(&mut self, name: &str, place: Place, source: &str) {
         if place == Place::Option {
-            self.gathered.diagnostics.push(Diagnostic::error(
-                "Value for undeclared variable",
-                format!(
-                    "-var gives a value to {name:?}, and the root module declares no such variable. Declare it, or leave the option out."
-                ),
-            ));
+            self.gathered.diagnostics.push(problems::undeclared_in_option(name));
             return;
         }
         self.undeclared += 1;
         if self.undeclared <= UNDECLARED_SHOWN {
-            self.gathered.diagnostics.push(undeclared(name, source));
+            self.gathered.diagnostics.push(problems::undeclared_in_file(name, source));
         }
     }
 
@@ -376,16 +352,8 @@ impl Reader<'_> {
                     continue;
                 }
             }
-            self.gathered.diagnostics.push(
-                Diagnostic::error(
-                    "No value for required variable",
-                    format!(
-                        "The variable {:?} of the root module has neither a value nor a default. Give it a value with -var, -var-file or TF_VAR_NAME.",
-                        variable.name.as_str()
-                    ),
-                )
-                .at(variable.range.clone()),
-            );
+            let problem = problems::no_value(variable.name.as_str());
+            self.gathered.diagnostics.push(problem.at(variable.range.clone()));
         }
     }
 }

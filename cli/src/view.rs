@@ -17,6 +17,7 @@ use weft_graph_format::plan_file::SourceSnippets;
 use weft_syntax::Tree;
 
 use crate::options::Arguments;
+use crate::problems;
 use crate::render::diagnostics::{self, SourceLines};
 use crate::render::events;
 use crate::render::style::{Style, wrap};
@@ -107,15 +108,13 @@ impl View {
             sources: Mutex::default(),
         };
         if let Some(level) = arguments.value("deprecation").filter(|level| !DEPRECATION.contains(level)) {
-            let wanted = DEPRECATION.join(", ");
-            let detail = format!("The value {level:?} of -deprecation is not known. It may be one of: {wanted}.");
-            return (view, Some(Diagnostic::error("Failed to parse command-line flags", detail)));
+            return (view, Some(problems::unknown_deprecation_level(level, &DEPRECATION)));
         }
         let Some(path) = arguments.value("json-into").filter(|_| events) else {
             return (view, None);
         };
         let problem = match open_into(path) {
-            Ok(_) if json => Some(json_twice()),
+            Ok(_) if json => Some(problems::json_twice()),
             Ok(file) => {
                 view.into = Some(Mutex::new(file));
                 None
@@ -186,12 +185,14 @@ impl View {
 
     /// A warning within the output of a command, as in OpenTofu: always in a box and in color, unless `-no-color` is
     /// given. An event if the output is events.
-    pub fn warning_in_output(&self, summary: String, detail: &str) {
+    pub fn warning_in_output(&self, warning: Diagnostic) {
         /// Columns of text in a box, and outside.
         const WIDTHS: (usize, usize) = (75, 77);
         if self.json {
-            return self.diagnostics(&[Diagnostic::warning(summary, detail)]);
+            return self.diagnostics(&[warning]);
         }
+        let Diagnostic { summary, detail, .. } = warning;
+        let detail = detail.as_str();
         if self.plain {
             return self.line(&format!("\nWarning: {summary}\n\n{}\n", wrap(detail, WIDTHS.1)));
         }
@@ -358,16 +359,7 @@ fn without_escapes(text: &str) -> String {
 /// When it cannot be written.
 pub fn open_into(path: &str) -> Result<File, Diagnostic> {
     let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    opened.map_err(|error| {
-        let detail = format!("The file {path} of -json-into cannot be written: {error}.");
-        Diagnostic::error("Invalid output format", detail)
-    })
-}
-
-/// The problem of `-json` together with `-json-into`.
-pub fn json_twice() -> Diagnostic {
-    let detail = "The options -json and -json-into cannot be used together.";
-    Diagnostic::error("Invalid output format", detail)
+    opened.map_err(|error| problems::document_not_opened(path, &error))
 }
 
 /// The maximum number of buffered bytes of events.

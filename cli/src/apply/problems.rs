@@ -1,10 +1,11 @@
 //! The reasons why a run does not begin, and what is in doubt, as diagnostics.
 
+use std::fmt::Display;
+
 use weft_coordinator::RunError;
 use weft_coordinator::client::ClientError;
 use weft_graph_format::diagnostic::Diagnostic;
 
-use super::stale_problem;
 use crate::store;
 
 /// The reason why a run does not begin or resume.
@@ -17,7 +18,7 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
             let mut problems = Vec::new();
             if !stale.is_empty() {
                 let names: Vec<String> = stale.iter().map(|stale| stale.subject.to_string()).collect();
-                problems.push(stale_problem(&names));
+                problems.push(stale_plan(&names));
             }
             for held in held {
                 problems.push(
@@ -73,4 +74,56 @@ pub fn client(error: ClientError) -> Vec<Diagnostic> {
         ClientError::NotLoopback(_) => vec![Diagnostic::error("Coordinator not on this machine", format!("{error}."))],
         ClientError::Address(_) => vec![Diagnostic::error("Invalid coordinator address", format!("{error}."))],
     }
+}
+
+/// An applied plan covered only a part of the configuration.
+pub fn applied_a_part() -> Diagnostic {
+    Diagnostic::warning(
+        "Applied changes may be incomplete",
+        "The plan was made with -target or -exclude, so the rest of the configuration may still differ from the real \
+         objects. Plan again without these options to see the remaining changes.",
+    )
+}
+
+/// The maximum number of listed names. More would hide the advice.
+const LISTED: usize = 20;
+
+/// Something else has changed objects since the plan was made.
+pub fn stale_plan(instances: &[String]) -> Diagnostic {
+    let mut names: Vec<String> = instances.iter().take(LISTED).map(|name| format!("\n  - {name}")).collect();
+    if instances.len() > LISTED {
+        names.push(format!("\n  and {} more", instances.len() - LISTED));
+    }
+    Diagnostic::error(
+        "Saved plan is stale",
+        format!(
+            "Since this plan was made, something else has changed objects that it depends on:{}\n\nNothing was done. \
+             Make the plan again.",
+            names.concat()
+        ),
+    )
+}
+
+/// An ephemeral variable has no value.
+pub fn no_ephemeral_value(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "No value for required variable",
+        format!(
+            "The variable \"{name}\" is ephemeral: its value is not in the plan and must be given again, with -var or \
+             TF_VAR_{name}."
+        ),
+    )
+}
+
+/// The value of a variable has another type.
+pub fn unsuitable_value(name: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid value for input variable",
+        format!("The given value is not suitable for var.{name}: {error}."),
+    )
+}
+
+/// The value of a variable cannot be encoded for workers.
+pub fn value_not_encoded(name: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Invalid value for input variable", format!("var.{name} cannot be passed to workers: {error}."))
 }

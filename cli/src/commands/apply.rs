@@ -83,11 +83,7 @@ fn either(result: Result<Exit, Exit>) -> Exit {
 fn carry(invocation: &Invocation<'_>, destroy: bool) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     view.event(events::version());
-    invocation.at_most(
-        1,
-        "Too many command line arguments",
-        "Expected at most one positional argument, the plan file. Options stand before it.",
-    )?;
+    invocation.at_most(1, problems::apply_arguments)?;
     if arguments.switch("detach", false) && apply::coordinator(arguments).is_none() {
         return Err(invocation.mistake(&problems::detach_without_coordinator()));
     }
@@ -227,9 +223,7 @@ async fn apply_file(
 
 /// Reads a plan file, checks it, and returns it with its bytes.
 fn load(invocation: &Invocation<'_>, path: &str) -> Result<(PlanFile, Vec<u8>), Vec<Diagnostic>> {
-    let failed = |why: &dyn std::fmt::Display| {
-        vec![Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("Error: {why}."))]
-    };
+    let failed = |why: &dyn std::fmt::Display| vec![problems::plan_file_unusable(path, why)];
     let sealing = invocation.context.sealing(&invocation.arguments, None)?;
     let bytes = plan_bytes(&sealing, path).map_err(|error| failed(&error))?;
     let read = PlanReader::from_bytes(bytes.as_slice()).and_then(|reader| reader.whole());
@@ -332,7 +326,7 @@ impl<'a> Site<'a> {
             }
         }
         if ending.code == 0 && destroying && forgotten > 0 && !arguments.switch("suppress-forget-errors", false) {
-            return Err(vec![left_behind(forgotten)]);
+            return Err(vec![problems::left_behind(forgotten)]);
         }
         if ending.code == 0 {
             let after = self.snapshot().await.map_err(|problem| vec![problem])?;
@@ -346,17 +340,6 @@ impl<'a> Site<'a> {
 /// replacements.
 fn forgotten(changes: &Changes) -> usize {
     changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Forget)).count()
-}
-
-/// Warns that objects are left although the destroy succeeded.
-fn left_behind(count: usize) -> Diagnostic {
-    Diagnostic::error(
-        "Destroy was successful but left behind forgotten instances",
-        format!(
-            "As planned, {count} objects were removed from the state and not destroyed. They still exist, and may \
-             cost something; the plan names them. With -suppress-forget-errors this is no error."
-        ),
-    )
 }
 
 /// The last lines: a summary of what was done, and the outputs.

@@ -108,11 +108,7 @@ fn of_file(invocation: &Invocation<'_>, path: &str) -> Exit {
 fn console(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
-    invocation.at_most(
-        0,
-        "Too many command line arguments",
-        "The console takes no positional arguments. For another directory, use the global option -chdir.",
-    )?;
+    invocation.at_most(0, problems::console_arguments)?;
     let project = Project::load(invocation).map_err(fail)?;
     let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
     let gathered = variables::gather_given(&project.root, arguments);
@@ -159,7 +155,7 @@ async fn asked(
         inspect(Inspected { root, environment, given, snapshot, providers: providers.clone(), settled: false }).await
     };
     if session.is_some() && has_errors(&problems) {
-        problems.push(Diagnostic::warning(DOUBTFUL, ""));
+        problems.push(problems::console_with_errors(DOUBTFUL));
     }
     view.diagnostics(&problems);
     let exit = match session {

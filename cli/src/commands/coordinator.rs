@@ -51,14 +51,10 @@ pub const COORDINATOR: Command = Command {
 
 fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, .. } = invocation;
-    invocation.at_most(0, "Unexpected argument", "The coordinator takes options only.")?;
+    invocation.at_most(0, problems::coordinator_arguments)?;
     let text = arguments.value("listen").unwrap_or(ADDRESS);
-    let address: SocketAddr = text.parse().map_err(|_| {
-        invocation.mistake(&Diagnostic::error(
-            "Invalid -listen option",
-            format!("{text:?} is not a valid address to listen on. Give an IP address and a port, such as {ADDRESS}."),
-        ))
-    })?;
+    let address: SocketAddr =
+        text.parse().map_err(|_| invocation.mistake(&problems::invalid_listen_address(text, ADDRESS)))?;
     let place = Place::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
     let served = block_on(serve(invocation, &place, address)).and_then(|served| served);
     served.map_err(|problem| invocation.fail(&[problem]))?;

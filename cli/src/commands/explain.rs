@@ -5,6 +5,7 @@ use weft_graph_format::explain;
 use weft_graph_format::nearest::nearest;
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 
 /// The command.
@@ -31,10 +32,7 @@ fn run(invocation: &Invocation<'_>) -> Exit {
             return Exit::DONE;
         }
         [code] => code,
-        _ => {
-            let detail = "Expected one code, such as W0101, or none for a list of all.";
-            return invocation.mistake(&Diagnostic::error("Too many command line arguments", detail));
-        }
+        _ => return invocation.mistake(&problems::one_code_expected()),
     };
     match explain::explanation(&given.to_uppercase()) {
         Some(entry) => {
@@ -52,7 +50,5 @@ fn run(invocation: &Invocation<'_>) -> Exit {
 /// An unknown code, with the nearest one, or with the code of a summary that was given instead.
 fn unknown(given: &str) -> Diagnostic {
     let near = explain::code_of(given).or_else(|| nearest(given, explain::all().iter().map(|entry| entry.code)));
-    let hint = near.map(|code| format!(" Did you mean {code}?")).unwrap_or_default();
-    let detail = format!("There is no code {given:?}.{hint} To list all codes: weft explain");
-    Diagnostic::error("Unknown code", detail)
+    problems::unknown_code(given, near)
 }

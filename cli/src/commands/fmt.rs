@@ -1,5 +1,7 @@
 //! `weft fmt`: rewrites files in the canonical style.
 
+mod problems;
+
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,21 +79,12 @@ fn is_formatted_file(name: &str) -> bool {
 }
 
 impl Pass<'_> {
-    fn refuse(&mut self, summary: &str, detail: String) {
-        self.problems.push(Diagnostic::error(summary, detail));
-    }
-
     fn path(&mut self, path: &Path) {
         match std::fs::metadata(path) {
-            Err(_) => {
-                self.refuse("No file or directory", format!("No file or directory at {}.", path.display()));
-            }
+            Err(_) => self.problems.push(problems::nothing_there(path)),
             Ok(found) if found.is_dir() => self.directory(path),
             Ok(_) if path.file_name().is_some_and(|name| is_formatted_file(&name.to_string_lossy())) => self.file(path),
-            Ok(_) => self.refuse(
-                "Only .tf, .tofu, .tfvars, .tftest.hcl and .tofutest.hcl files can be processed with weft fmt",
-                format!("{} is none of these.", path.display()),
-            ),
+            Ok(_) => self.problems.push(problems::other_kind_of_file(path)),
         }
     }
 
@@ -99,7 +92,7 @@ impl Pass<'_> {
         let entries = match std::fs::read_dir(directory) {
             Ok(entries) => entries,
             Err(error) => {
-                return self.refuse("Cannot read directory", format!("{}: {error}.", directory.display()));
+                return self.problems.push(problems::directory_unreadable(directory, &error));
             }
         };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -121,7 +114,7 @@ impl Pass<'_> {
         let name = path.display().to_string();
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
-            Err(error) => return self.refuse("Failed to read file", format!("{name}: {error}.")),
+            Err(error) => return self.problems.push(problems::file_unreadable(&name, &error)),
         };
         let Some(formatted) = self.formatted(&name, &text) else { return };
         if formatted == text {
@@ -137,14 +130,14 @@ impl Pass<'_> {
         if self.write
             && let Err(error) = std::fs::write(path, formatted)
         {
-            self.refuse("Failed to write file", format!("{name}: {error}."));
+            self.problems.push(problems::file_unwritable(&name, &error));
         }
     }
 
     fn input(&mut self, check: bool) {
         let mut text = String::new();
         if let Err(error) = std::io::stdin().read_to_string(&mut text) {
-            return self.refuse("Failed to read standard input", format!("{error}."));
+            return self.problems.push(problems::input_unreadable(&error));
         }
         let Some(formatted) = self.formatted("<stdin>", &text) else { return };
         self.changed = formatted != text;

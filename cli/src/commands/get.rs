@@ -33,7 +33,7 @@ pub const GET: Command = Command {
 };
 
 fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
-    invocation.at_most(1, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
+    invocation.at_most(1, problems::too_many_arguments)?;
     if let Some(directory) = invocation.arguments.positionals.first()
         && let Err(error) = std::env::set_current_dir(directory)
     {

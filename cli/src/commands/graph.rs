@@ -4,13 +4,13 @@
 mod destroy;
 mod dot;
 mod planned;
+mod problems;
 
 use weft_evaluator::config;
 use weft_evaluator::drawing::Drawing;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::project::Project;
@@ -45,25 +45,22 @@ pub const GRAPH: Command = Command {
 
 fn graph(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
-    invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
+    invocation.at_most(0, crate::commands::problems::too_many_arguments)?;
     let one = |problem: Diagnostic| invocation.fail(&[problem]);
     let with_circles = arguments.switch("draw-cycles", false);
     let kind = arguments.value("type").filter(|kind| !kind.is_empty());
     let drawing = match (arguments.value("plan"), kind) {
         (Some(path), None | Some("apply")) => of_plan(invocation, path)?,
         (Some(_), Some(kind)) => {
-            let detail = format!("A plan file has only the graph of an apply, not one of -type={kind}.");
-            return Err(one(Diagnostic::error("Unsupported graph type", detail)));
+            return Err(one(problems::graph_of_plan(kind)));
         }
         (None, None | Some("plan" | "plan-refresh-only" | "apply")) => of_configuration(invocation, with_circles)?,
         (None, Some("plan-destroy")) => of_state(invocation)?,
         (None, Some(gone @ ("validate" | "input" | "eval"))) => {
-            let detail = format!("The graph type {gone:?} no longer exists. -type=plan prints a similar graph.");
-            return Err(one(Diagnostic::error("Graph type no longer available", detail)));
+            return Err(one(problems::former_graph(gone)));
         }
         (None, Some(_)) => {
-            let detail = "-type may be \"plan\", \"plan-refresh-only\", \"plan-destroy\" or \"apply\".";
-            return Err(one(Diagnostic::error("Unsupported graph type", detail)));
+            return Err(one(problems::unknown_graph()));
         }
     };
     view.document(&dot::text(&drawing, with_circles));
@@ -111,7 +108,7 @@ fn of_plan(invocation: &Invocation<'_>, path: &str) -> Result<Drawing, Exit> {
     let sealing = sealing.map_err(|problems| invocation.fail(&problems))?;
     let read = plan_reader(&sealing, path).and_then(|reader| Ok(reader.whole()?));
     let plan = read.map_err(|error| {
-        let problem = problems::not_a_plan(path, &error);
+        let problem = crate::commands::problems::not_a_plan(path, &error);
         invocation.fail(&[problem])
     })?;
     let mut drawing = planned::draw(&plan);

@@ -3,6 +3,8 @@
 //! The command works like an `import` block on the command line. Planning reads the object, and the result goes into
 //! the state. The rest of the plan is dropped.
 
+mod problems;
+
 use std::sync::Arc;
 
 use weft_evaluator::config::{CompiledModule, ImportBlock, ImportKey, ImportTarget};
@@ -17,7 +19,6 @@ use weft_state::{Edit, EditAnswer};
 use super::plan::Loaded;
 use crate::addresses::{ONE_INSTANCE, invalid_address};
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
 use crate::edits::{refusal, writes};
 use crate::exit::Exit;
 use crate::options::{switch, text};
@@ -65,7 +66,7 @@ fn import(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if let Some(directory) = arguments.value("config")
         && let Err(error) = std::env::set_current_dir(directory)
     {
-        return Err(fail(problems::directory_unusable(directory, &error)));
+        return Err(fail(crate::commands::problems::directory_unusable(directory, &error)));
     }
     let mut loaded = Loaded::load(invocation, "Import", false)?;
     loaded.project.root = with_import(&loaded.project.root, &address, id).map_err(fail)?;
@@ -96,26 +97,10 @@ fn with_import(
 ) -> Result<Arc<CompiledModule>, Diagnostic> {
     let mut module = root;
     for step in address.module.0.iter() {
-        module = module.children.get(&step.name).ok_or_else(|| {
-            Diagnostic::error(
-                "Import to non-existent module",
-                format!(
-                    "{} is not defined in the configuration. Please add configuration for this module before importing \
-                     into it.",
-                    address.module
-                ),
-            )
-        })?;
+        module = module.children.get(&step.name).ok_or_else(|| problems::no_module(&address.module))?;
     }
     let Some(block) = module.resources.get(&address.resource) else {
-        return Err(Diagnostic::error(
-            format!("resource address \"{address}\" does not exist in the configuration."),
-            format!(
-                "Before importing this resource, please create its configuration. For example:\n\nresource \"{}\" \"{}\" \
-                 {{\n  # (resource arguments)\n}}",
-                address.resource.type_name, address.resource.name
-            ),
-        ));
+        return Err(problems::no_block(address));
     };
     let (expression, problems) = weft_syntax::parse_expression("<import id>", quoted(id).into(), Position::START);
     if let Some(problem) = problems.into_iter().find(Diagnostic::is_error) {
@@ -153,14 +138,7 @@ async fn imported(
     let snapshot = Arc::new(store.snapshot().await.map_err(of_store)?);
     let name = address.to_string();
     if snapshot.instances.get(&name).is_some_and(|stored| stored.record.current.is_some()) {
-        return Err(one(Diagnostic::error(
-            "Resource already managed by OpenTofu",
-            format!(
-                "The state already has an object for {name}. To import to this address you must first remove the \
-                existing \
-                 object from the state."
-            ),
-        )));
+        return Err(one(problems::already_managed(&name)));
     }
     let parallelism = invocation.arguments.count("parallelism");
     let parallelism = parallelism.unwrap_or(PARALLELISM);
@@ -175,12 +153,9 @@ async fn imported(
         None => Default::default(),
     };
     let found = StateFile::parse(text.as_bytes(), "the imported state")
-        .map_err(|error| one(problems::state_not_saved(&error)))?;
+        .map_err(|error| one(crate::commands::problems::state_not_saved(&error)))?;
     if !found.instances.contains_key(&name) {
-        return Err(one(Diagnostic::error(
-            "Import found nothing",
-            format!("The configuration has no instance {name}: its count or for_each does not have that key."),
-        )));
+        return Err(one(problems::no_instance(&name)));
     }
     // The plan also read data sources and outputs. Its results of checks are about the objects before the import.
     let mut file = StateFile { checks: None, ..found };

@@ -1,6 +1,7 @@
 //! `weft init`: prepares a directory for the other commands.
 
 mod backend;
+mod problems;
 mod providers;
 mod seed;
 
@@ -98,15 +99,15 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 /// Refuses options that exclude each other.
 fn check_options(invocation: &Invocation<'_>) -> Result<(), Exit> {
     let arguments = &invocation.arguments;
-    invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
-    let detail = if arguments.switch("migrate-state", false) && arguments.switch("reconfigure", false) {
-        "The -migrate-state and -reconfigure options are mutually-exclusive."
+    invocation.at_most(0, crate::commands::problems::too_many_arguments)?;
+    let problem = if arguments.switch("migrate-state", false) && arguments.switch("reconfigure", false) {
+        problems::migrate_and_reconfigure()
     } else if arguments.has("backend") && arguments.has("cloud") {
-        "The -backend and -cloud options are aliases of one another and mutually-exclusive in their use."
+        problems::backend_and_cloud()
     } else {
         return Ok(());
     };
-    Err(invocation.mistake(&Diagnostic::error("Invalid init options", detail)))
+    Err(invocation.mistake(&problem))
 }
 
 /// Reports a configuration that is not valid.

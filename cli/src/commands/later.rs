@@ -1,8 +1,7 @@
 //! Commands of OpenTofu that Weft does not have yet. The error says so, rather than calling them unknown.
 
-use weft_graph_format::diagnostic::Diagnostic;
-
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{Flag, switch, text};
 
@@ -58,19 +57,11 @@ pub const LATER: &[Command] =
 fn with(invocation: &Invocation<'_>, least: usize, most: usize) -> Exit {
     let given = invocation.arguments.positionals.len();
     if given < least || given > most {
-        let wanted = if least == most { format!("{least}") } else { format!("at least {least}") };
-        return invocation.mistake(&Diagnostic::error(
-            "Wrong number of arguments",
-            format!("Expected {wanted} positional arguments, and found {given}. Did you mean to use -chdir?"),
-        ));
+        return invocation.mistake(&problems::wrong_number_of_arguments(least, most, given));
     }
     refuse(invocation)
 }
 
 fn refuse(invocation: &Invocation<'_>) -> Exit {
-    let name = invocation.command.name();
-    invocation.fail(&[Diagnostic::error(
-        format!("Command \"{name}\" not supported yet"),
-        format!("This version of Weft does not have {name:?}. OpenTofu has it, and both work on the same files."),
-    )])
+    invocation.fail(&[problems::command_unsupported(&invocation.command.name())])
 }

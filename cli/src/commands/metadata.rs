@@ -30,7 +30,7 @@ pub const FUNCTIONS: Command = Command {
 };
 
 fn functions(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
-    invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
+    invocation.at_most(0, problems::too_many_arguments)?;
     if !invocation.arguments.switch("json", false) {
         return Err(invocation.mistake(&problems::functions_without_json()));
     }

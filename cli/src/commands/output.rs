@@ -40,7 +40,7 @@ pub const OUTPUT: Command = Command {
 fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     let (json, raw) = (arguments.switch("json", false), arguments.switch("raw", false));
-    invocation.at_most(1, "Unexpected argument", "Give the name of one output, or no name to show all of them.")?;
+    invocation.at_most(1, problems::output_arguments)?;
     if json && raw {
         return Err(invocation.mistake(&problems::raw_with_json()));
     }
@@ -88,11 +88,7 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 
 /// Uses OpenTofu's text, because scripts look for it.
 fn none_found(view: &View) {
-    let detail = "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output \
-                  in your configuration with the `output` keyword and run `tofu refresh` for it to become available. If \
-                  you are using interpolation, please verify the interpolated value is not empty. You can use the `tofu \
-                  console` command to assist.";
-    view.warning_in_output("No outputs found".to_owned(), detail);
+    view.warning_in_output(problems::no_outputs());
 }
 
 fn parse(raw: &weft_state::RawJson) -> Json {
@@ -115,15 +111,7 @@ fn pretty(value: &Json) -> String {
 }
 
 fn plain(name: &str, output: &OutputRecord) -> Result<String, Diagnostic> {
-    let unsupported = |what: &str| {
-        Err(Diagnostic::error(
-            "Unsupported value for raw output",
-            format!(
-                "The -raw option only supports strings, numbers, and boolean values, but output value \"{name}\" is {what}.\n\n\
-                 Use -json for values of other types."
-            ),
-        ))
-    };
+    let unsupported = |what: &str| Err(problems::no_raw_form(name, what));
     let Some(value) = values::decoded(output) else { return unsupported("damaged in the state") };
     match value.open().1 {
         Kind::String(text) => Ok(text.to_string()),

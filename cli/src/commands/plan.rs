@@ -65,11 +65,7 @@ fn run(invocation: &Invocation<'_>) -> Exit {
 fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     view.event(events::version());
-    invocation.at_most(
-        0,
-        "Too many command line arguments",
-        "To plan in another directory, use the global option -chdir.",
-    )?;
+    invocation.at_most(0, problems::plan_arguments)?;
     let wishes = Wishes::read(invocation, false)?;
     let generating = arguments.value("generate-config-out").filter(|path| !path.is_empty());
     if let Some(path) = generating {
@@ -203,10 +199,7 @@ pub fn bytes(file: &PlanFile) -> Result<(Vec<u8>, Digest), Diagnostic> {
 fn save(invocation: &Invocation<'_>, file: &PlanFile, path: &str) -> Result<(), Vec<Diagnostic>> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
-    let failed = |error: &dyn std::fmt::Display| {
-        let detail = format!("The plan file {path} could not be written: {error}.");
-        vec![Diagnostic::error("Failed to write plan file", detail)]
-    };
+    let failed = |error: &dyn std::fmt::Display| vec![problems::plan_file_not_written(path, error)];
     let sealing = invocation.context.sealing(&invocation.arguments, None)?;
     let (bytes, _) = bytes(file).map_err(|problem| vec![problem])?;
     let bytes = match sealing.covers(&TargetName::Plan) {

@@ -1,10 +1,8 @@
 //! The diagnostics of commands, as constructors.
 
 use std::fmt::Display;
-use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::RunId;
 
 /// `-detach` was given without a coordinator.
 pub fn detach_without_coordinator() -> Diagnostic {
@@ -88,24 +86,6 @@ pub fn directory_unusable(directory: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to read module directory", format!("{directory}: {error}."))
 }
 
-/// `import` takes two arguments.
-pub fn import_arguments() -> Diagnostic {
-    Diagnostic::error("Invalid number of arguments", "The import command expects two arguments")
-}
-
-/// `import` was given the address of a data source.
-pub fn import_of_data() -> Diagnostic {
-    Diagnostic::error(
-        "Invalid target resource address",
-        "A managed resource address is required. Importing into a data resource is not allowed.",
-    )
-}
-
-/// The new state cannot be written.
-pub fn state_not_saved(error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to save state", format!("{error}."))
-}
-
 /// The directory of a module does not exist or cannot be read.
 pub fn directory_unreadable(directory: &str) -> Diagnostic {
     Diagnostic::error(
@@ -119,64 +99,9 @@ pub fn not_a_plan(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("{error}."))
 }
 
-/// The operations of a graph depend on each other.
-pub fn cycle(names: &[&str]) -> Diagnostic {
-    Diagnostic::error(
-        format!("Cycle: {}", names.join(", ")),
-        "These depend on each other. Use -draw-cycles to print the graph anyway.",
-    )
-}
-
 /// `plan inspect` takes a plan file.
 pub fn plan_file_expected() -> Diagnostic {
     Diagnostic::error("Invalid number of arguments", "Expected a plan file.")
-}
-
-/// `-backend-config` was given without a backend block.
-pub fn backend_options_unused() -> Diagnostic {
-    Diagnostic::warning(
-        "Missing backend configuration",
-        "-backend-config was used without a \"backend\" block in the configuration, and is ignored. Add to the \
-         configuration:\n\nterraform {\n  backend \"local\" {}\n}",
-    )
-}
-
-/// The backend block has changed since the last `init`.
-pub fn backend_changed() -> Diagnostic {
-    Diagnostic::error(
-        "Backend configuration changed",
-        "The backend block has changed since the last init, and the state may have to move.\n\nTo copy the state, \
-         use \"weft init -migrate-state\". To leave the state where it is and only use the new configuration, use \
-         \"weft init -reconfigure\".",
-    )
-}
-
-/// The migration of the state needs confirmation, but input is disabled.
-pub fn migration_not_confirmed() -> Diagnostic {
-    Diagnostic::error(
-        "Error asking for state migration action",
-        "Input is disabled, so Weft cannot ask whether to copy the state. Use -force-copy, or -reconfigure to \
-         leave it where it is.",
-    )
-}
-
-/// The module of `-from-module` cannot be copied.
-pub fn module_not_copied(text: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to copy root module", format!("The module {text}: {error}."))
-}
-
-/// `-from-module` was given in a directory with a configuration.
-pub fn directory_in_use() -> Diagnostic {
-    Diagnostic::error(
-        "The working directory already contains files",
-        "-from-module copies a module into an empty directory, and this one has a configuration. Remove the \
-         option to initialize this configuration, or choose another directory.",
-    )
-}
-
-/// The text of `-from-module` is not a module source.
-pub fn invalid_module_source(text: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Invalid module source address", format!("{text:?} cannot be the source of a module: {error}."))
 }
 
 /// `metadata functions` was called without `-json`.
@@ -212,142 +137,6 @@ pub fn plan_not_encoded(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to write plan file", format!("{error}."))
 }
 
-/// The text of `-platform` is not a platform.
-pub fn invalid_platform(text: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Invalid target platform",
-        format!(
-            "The string {text:?} given in the -platform option is not a valid target platform: must be two words \
-             separated by an underscore."
-        ),
-    )
-}
-
-/// More than one installation method was given.
-pub fn several_mirrors() -> Diagnostic {
-    Diagnostic::error(
-        "Invalid installation method options",
-        "Only one of -fs-mirror, -net-mirror and -oci-mirror can be used.",
-    )
-}
-
-/// The lock file cannot be written.
-pub fn lock_file_not_saved(path: &Path, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error(
-        "Failed to save dependency lock file",
-        format!("The dependency lock file {} cannot be written: {error}.", path.display()),
-    )
-}
-
-/// `providers mirror` was called without a directory.
-pub fn no_output_directory() -> Diagnostic {
-    Diagnostic::error(
-        "No output directory specified",
-        "The providers mirror command requires an output directory as a command-line argument.",
-    )
-}
-
-/// `providers schema` was called without `-json`.
-pub fn schemas_without_json() -> Diagnostic {
-    Diagnostic::error(
-        "Output only in json is allowed",
-        "The `weft providers schema` command requires the `-json` flag.",
-    )
-}
-
-/// The text is not the id of a run.
-pub fn invalid_run_id(text: &str) -> Diagnostic {
-    Diagnostic::error("Invalid run id", format!("{text:?} is not a valid run id."))
-}
-
-/// The store has no runs.
-pub fn no_runs() -> Diagnostic {
-    Diagnostic::error("No such run", "There are no runs here yet.")
-}
-
-/// The command takes the id of a run.
-pub fn run_id_expected() -> Diagnostic {
-    Diagnostic::error("Invalid number of arguments", "Expected the id of a run.")
-}
-
-/// A run cannot be abandoned while a process holds it.
-pub fn run_is_held(run: &RunId, holder: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Run is being carried out", format!("Run {run} is held by {holder}. End that process first."))
-}
-
-/// Another process has taken a run over while it was to be abandoned.
-pub fn run_taken_over() -> Diagnostic {
-    Diagnostic::error("Run not given up", "Another process has taken over the run.")
-}
-
-/// `runs resolve` takes a run and an address.
-pub fn resolve_arguments() -> Diagnostic {
-    Diagnostic::error(
-        "Invalid number of arguments",
-        "Expected a run and an address: weft runs resolve RUN ADDRESS -adopt ID | -absent | -retry | -forget.",
-    )
-}
-
-/// `runs resolve` takes exactly one decision.
-pub fn decision_missing() -> Diagnostic {
-    Diagnostic::error("Decision missing", "Record the outcome with exactly one of -adopt ID, -absent, -retry, -forget.")
-}
-
-/// The decision did not settle the operation.
-pub fn still_in_doubt(address: &str, reason: &str) -> Diagnostic {
-    Diagnostic::error("Still in doubt", format!("{address} is still in doubt: {reason}."))
-}
-
-/// The run has no operation in doubt at this address.
-pub fn nothing_in_doubt(address: &str, run: &RunId) -> Diagnostic {
-    Diagnostic::error(
-        "Nothing in doubt",
-        format!("Nothing at {address} is in doubt in run {run}. See: weft runs show {run}"),
-    )
-}
-
-/// The address has several objects in doubt.
-pub fn several_in_doubt(address: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Several objects in doubt",
-        format!("Several objects of {address} are in doubt. Name one: '{address} (deposed object KEY)'."),
-    )
-}
-
-/// An argument was given together with an option that selects what to show.
-pub fn argument_with_show_option() -> Diagnostic {
-    Diagnostic::error(
-        "Unexpected command line arguments",
-        "An option that selects what to show allows no other argument.",
-    )
-}
-
-/// More than one thing to show was given.
-pub fn conflicting_show_options() -> Diagnostic {
-    Diagnostic::error(
-        "Conflicting object types to show",
-        "Give one of PATH, -plan=FILE, -state, -config and -module=DIR.",
-    )
-}
-
-/// `-plan` names a state file.
-pub fn state_instead_of_plan(path: &str) -> Diagnostic {
-    Diagnostic::error("Not a plan file", format!("{path} is a state file."))
-}
-
-/// `-module` was given without `-json`.
-pub fn module_without_json() -> Diagnostic {
-    Diagnostic::error("JSON output required for module", "A module can be shown only as JSON. Add -json.")
-}
-
-/// `-config` was given without `-json`.
-pub fn configuration_without_json() -> Diagnostic {
-    Diagnostic::error(
-        "JSON output required for configuration",
-        "The configuration can be shown only as JSON. Add -json.",
-    )
-}
-
 /// The command takes one argument.
 pub fn one_argument() -> Diagnostic {
     Diagnostic::error("Invalid number of arguments", "Exactly one argument expected")
@@ -361,11 +150,6 @@ pub fn two_arguments() -> Diagnostic {
 /// `taint` and `untaint` take one argument.
 pub fn taint_arguments(name: &str) -> Diagnostic {
     Diagnostic::error("Invalid number of arguments", format!("The {name} command expects exactly one argument."))
-}
-
-/// `force-unlock` takes the id of a lock.
-pub fn lock_id_expected() -> Diagnostic {
-    Diagnostic::error("Wrong number of arguments", "Expected a single argument: LOCK_ID")
 }
 
 /// `worker` was called without a coordinator.
@@ -397,46 +181,171 @@ pub fn worker_refused(reason: &str) -> Diagnostic {
     Diagnostic::error("Refused by the coordinator", format!("{reason}."))
 }
 
-/// The command takes the name of a workspace.
-pub fn workspace_name_expected() -> Diagnostic {
-    Diagnostic::error("Invalid number of arguments", "Expected a single argument: NAME.")
-}
-
-/// A workspace cannot have this name.
-pub fn invalid_workspace_name(name: &str) -> Diagnostic {
+/// The text of `-listen` is not an address.
+pub fn invalid_listen_address(text: &str, example: &str) -> Diagnostic {
     Diagnostic::error(
-        format!("The workspace name \"{name}\" is not allowed"),
-        "The name must contain only URL safe characters, and no path separators.",
+        "Invalid -listen option",
+        format!("{text:?} is not a valid address to listen on. Give an IP address and a port, such as {example}."),
     )
 }
 
-/// The environment has selected a workspace.
-pub fn workspace_overridden(what: &str) -> Diagnostic {
+/// `-raw` was given for an output of another type.
+pub fn no_raw_form(name: &str, what: &str) -> Diagnostic {
     Diagnostic::error(
-        format!("The {what} is overridden using the TF_WORKSPACE environment variable"),
-        "Unset this environment variable, or set it to the name of the workspace that you want, then retry.",
+        "Unsupported value for raw output",
+        format!(
+            "The -raw option only supports strings, numbers, and boolean values, but output value \"{name}\" is \
+             {what}.\n\nUse -json for values of other types."
+        ),
     )
 }
 
-/// There is no workspace of this name.
-pub fn unknown_workspace(name: &str) -> Diagnostic {
+/// `explain` takes at most one code.
+pub fn one_code_expected() -> Diagnostic {
+    Diagnostic::error("Too many command line arguments", "Expected one code, such as W0101, or none for a list of all.")
+}
+
+/// There is no such code.
+pub fn unknown_code(given: &str, nearest: Option<&str>) -> Diagnostic {
+    let hint = nearest.map(|code| format!(" Did you mean {code}?")).unwrap_or_default();
+    Diagnostic::error("Unknown code", format!("There is no code {given:?}.{hint} To list all codes: weft explain"))
+}
+
+/// The command has too many or too few arguments.
+pub fn wrong_number_of_arguments(least: usize, most: usize, given: usize) -> Diagnostic {
+    let wanted = if least == most { format!("{least}") } else { format!("at least {least}") };
     Diagnostic::error(
-        format!("Workspace \"{name}\" doesn't exist"),
-        "Create it with \"weft workspace new\", or select it with -or-create.",
+        "Wrong number of arguments",
+        format!("Expected {wanted} positional arguments, and found {given}. Did you mean to use -chdir?"),
     )
 }
 
-/// The selected workspace cannot be stored.
-pub fn workspace_not_selected(directory: &Path, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Cannot select workspace", format!("{}: {error}.", directory.display()))
+/// OpenTofu has the command, but Weft does not.
+pub fn command_unsupported(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Command \"{name}\" not supported yet"),
+        format!("This version of Weft does not have {name:?}. OpenTofu has it, and both work on the same files."),
+    )
 }
 
-/// The folder of a workspace cannot be created.
-pub fn workspace_not_created(path: &Path, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Cannot create workspace", format!("{}: {error}.", path.display()))
+/// `validate` takes at most one argument.
+pub fn one_directory_expected() -> Diagnostic {
+    Diagnostic::error("Too many command line arguments", "Expected at most one positional argument.")
 }
 
-/// There is already a workspace of this name.
-pub fn workspace_exists(name: &str) -> Diagnostic {
-    Diagnostic::error(format!("Workspace \"{name}\" already exists"), "Select it instead.")
+/// `-filter` selects no test.
+pub fn no_tests_found() -> Diagnostic {
+    Diagnostic::warning(
+        "No tests were found",
+        "No test file here has a name that -filter gives. Paths are relative to this directory.",
+    )
+}
+
+/// No coordinator answers.
+pub fn no_coordinator_answers(address: &str) -> Diagnostic {
+    Diagnostic::error("Coordinator does not answer", format!("No coordinator answers at {address}."))
+}
+
+/// The plan file cannot be written.
+pub fn plan_file_not_written(path: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to write plan file", format!("The plan file {path} could not be written: {error}."))
+}
+
+/// A file cannot be read as a plan for an apply.
+pub fn plan_file_unusable(path: &str, why: &dyn Display) -> Diagnostic {
+    Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("Error: {why}."))
+}
+
+/// A destroy has left objects, as planned.
+pub fn left_behind(count: usize) -> Diagnostic {
+    Diagnostic::error(
+        "Destroy was successful but left behind forgotten instances",
+        format!(
+            "As planned, {count} objects were removed from the state and not destroyed. They still exist, and may cost \
+             something; the plan names them. With -suppress-forget-errors this is no error."
+        ),
+    )
+}
+
+/// The console has a configuration with errors.
+pub fn console_with_errors(summary: &str) -> Diagnostic {
+    Diagnostic::warning(summary, "")
+}
+
+/// The new state cannot be written.
+pub fn state_not_saved(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to save state", format!("{error}."))
+}
+
+/// The command takes fewer arguments.
+pub fn too_many_arguments() -> Diagnostic {
+    Diagnostic::error("Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")
+}
+
+/// `coordinator` takes no arguments.
+pub fn coordinator_arguments() -> Diagnostic {
+    Diagnostic::error("Unexpected argument", "The coordinator takes options only.")
+}
+
+/// `worker` takes no arguments.
+pub fn worker_arguments() -> Diagnostic {
+    Diagnostic::error("Unexpected argument", "The worker takes options only.")
+}
+
+/// `output` takes at most one argument.
+pub fn output_arguments() -> Diagnostic {
+    Diagnostic::error("Unexpected argument", "Give the name of one output, or no name to show all of them.")
+}
+
+/// A command on workspaces takes no arguments.
+pub fn workspace_arguments() -> Diagnostic {
+    Diagnostic::error("Unexpected argument", "This command accepts options only.")
+}
+
+/// `console` takes no arguments.
+pub fn console_arguments() -> Diagnostic {
+    Diagnostic::error(
+        "Too many command line arguments",
+        "The console takes no positional arguments. For another directory, use the global option -chdir.",
+    )
+}
+
+/// `refresh` takes no arguments.
+pub fn refresh_arguments() -> Diagnostic {
+    Diagnostic::error(
+        "Too many command line arguments",
+        "To refresh in another directory, use the global option -chdir.",
+    )
+}
+
+/// `plan` takes no arguments.
+pub fn plan_arguments() -> Diagnostic {
+    Diagnostic::error("Too many command line arguments", "To plan in another directory, use the global option -chdir.")
+}
+
+/// `show` takes at most one argument.
+pub fn show_arguments() -> Diagnostic {
+    Diagnostic::error(
+        "Too many command line arguments",
+        "Expected at most one positional argument, a plan file or a state file.",
+    )
+}
+
+/// `apply` takes at most one argument.
+pub fn apply_arguments() -> Diagnostic {
+    Diagnostic::error(
+        "Too many command line arguments",
+        "Expected at most one positional argument, the plan file. Options stand before it.",
+    )
+}
+
+/// The state has no outputs. The text is OpenTofu's, because scripts look for it.
+pub fn no_outputs() -> Diagnostic {
+    Diagnostic::warning(
+        "No outputs found",
+        "The state file either has no outputs defined, or all the defined outputs are empty. Please define an output in \
+         your configuration with the `output` keyword and run `tofu refresh` for it to become available. If you are using \
+         interpolation, please verify the interpolated value is not empty. You can use the `tofu console` command to \
+         assist.",
+    )
 }

@@ -2,6 +2,7 @@
 
 mod lock;
 mod mirror;
+mod problems;
 mod schema;
 
 pub use lock::LOCK;
@@ -17,7 +18,6 @@ use weft_providers::constraint::Constraints;
 use weft_providers::platform::Platform;
 
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{Arguments, text};
 use crate::project::{Project, of_module, of_state};
@@ -46,7 +46,7 @@ pub const PROVIDERS: Command = Command {
 
 fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
-    invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
+    invocation.at_most(0, crate::commands::problems::too_many_arguments)?;
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let project =
         Project::load_whole(invocation).and_then(|project| project.present("The list of providers")).map_err(fail)?;

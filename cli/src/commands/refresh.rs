@@ -49,11 +49,7 @@ pub const REFRESH: Command = Command {
 fn refresh(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { view, .. } = invocation;
     view.event(events::version());
-    invocation.at_most(
-        0,
-        "Too many command line arguments",
-        "To refresh in another directory, use the global option -chdir.",
-    )?;
+    invocation.at_most(0, problems::refresh_arguments)?;
     // Planning options are accepted as in OpenTofu, and have no effect: the command only refreshes.
     let read = Wishes::read(invocation, false)?;
     let wishes = Wishes {

@@ -1,5 +1,6 @@
 //! `weft runs`: lists, shows, resumes, resolves, abandons and prunes runs.
 
+mod problems;
 mod resolve;
 
 use std::sync::Arc;
@@ -14,7 +15,6 @@ use weft_state::{
 
 use crate::apply::{self, Ending, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
 use crate::context::holder;
 use crate::exit::Exit;
 use crate::options::{Flag, Section, switch, text};
@@ -375,8 +375,7 @@ async fn prune(invocation: &Invocation<'_>) -> Outcome {
         Some(text) => match text.parse() {
             Ok(days) => days,
             Err(_) => {
-                let detail = format!("-older-than is {text:?}. Give a number of days, for example 30.");
-                return Ok(invocation.mistake(&Diagnostic::error("Invalid number of days", detail)));
+                return Ok(invocation.mistake(&problems::invalid_age(text)));
             }
         },
     };
@@ -391,8 +390,6 @@ async fn prune(invocation: &Invocation<'_>) -> Outcome {
 /// Abandons a run whose journal does not belong to the state file. Moves the run's files away, and lists the objects
 /// that it may have changed.
 fn set_aside(invocation: &Invocation<'_>, place: &Place, run: &RunId, error: &StoreError) -> Outcome {
-    /// The number of listed names. The file has the rest.
-    const LISTED: usize = 100;
     let foreign = match error {
         StoreError::StateMismatch { run: of, .. } => of == run,
         StoreError::Damaged { place, .. } => place.contains(run.as_str()),
@@ -403,21 +400,10 @@ fn set_aside(invocation: &Invocation<'_>, place: &Place, run: &RunId, error: &St
         return Err(vec![store::problem(error)]);
     }
     let (objects, folder) = EmbeddedStore::set_aside(options, run).map_err(said)?;
-    let mut list: String = objects.iter().take(LISTED).map(|name| format!("\n  - {name}")).collect();
-    if objects.len() > LISTED {
-        list.push_str(&format!("\n  and {} more", objects.len() - LISTED));
-    }
     invocation.view.line(&format!("Run {run} is set aside: its files are in {}.", folder.display()));
     if objects.is_empty() {
         return Ok(Exit::DONE);
     }
-    invocation.view.diagnostics(&[Diagnostic::warning(
-        "Run set aside",
-        format!(
-            "The run may have changed these objects, and the state file has no record of that:{list}\n\nThe records \
-            of the run are in {}. Look at each real object, then import it, or remove it by hand.",
-            folder.join("state").display()
-        ),
-    )]);
+    invocation.view.diagnostics(&[problems::run_set_aside(&objects, &folder.join("state"))]);
     Ok(Exit(3))
 }

@@ -1,5 +1,7 @@
 //! `weft show`: shows a plan file or the state, as text or JSON.
 
+mod problems;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +16,6 @@ use weft_state::tfstate::StateFile;
 
 use super::state::{current, schemas_of};
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
 use crate::context::is_directory;
 use crate::exit::Exit;
 use crate::options::text;
@@ -61,11 +62,7 @@ enum Content {
 
 fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
-    invocation.at_most(
-        1,
-        "Too many command line arguments",
-        "Expected at most one positional argument, a plan file or a state file.",
-    )?;
+    invocation.at_most(1, crate::commands::problems::show_arguments)?;
     let fail = |problem: Diagnostic| invocation.fail(&[problem]);
     let forms = [arguments.positionals.first().map(String::as_str), arguments.value("plan")];
     let config = arguments.switch("config", false);
@@ -128,8 +125,7 @@ fn module_alone(invocation: &Invocation<'_>, directory: &str) -> Result<Exit, Ex
         return Err(invocation.mistake(&problems::module_without_json()));
     }
     if !is_directory(Path::new(directory)) {
-        let detail = format!("The directory {directory} does not exist or cannot be read.");
-        return Err(invocation.fail(&[Diagnostic::error("Failed to read module directory", detail)]));
+        return Err(invocation.fail(&[problems::no_directory(directory)]));
     }
     let (root, sources, problems) = read_alone(&invocation.context, &invocation.arguments, Path::new(directory));
     invocation.view.know(&sources);
@@ -169,26 +165,22 @@ fn sealing(invocation: &Invocation<'_>) -> Result<Arc<Sealing>, Exit> {
 }
 
 fn of_file(invocation: &Invocation<'_>, path: &str) -> Result<Content, Exit> {
-    let fail = |summary: &str, error: &dyn std::fmt::Display| {
-        Err(invocation.fail(&[Diagnostic::error(summary, format!("{path}: {error}."))]))
-    };
+    let fail = |problem: Diagnostic| Err(invocation.fail(&[problem]));
     let sealing = sealing(invocation)?;
     match plan_reader(&sealing, path).and_then(|reader| Ok(reader.whole()?)) {
         Ok(plan) => Ok(Content::Plan(Box::new(plan))),
         Err(PlanUnread::File(PlanFileError::NotAPlan)) => {
             match state_file(&sealing, path).map_err(|problem| invocation.fail(&[problem]))? {
                 Some(state) => Ok(Content::State(Some(state))),
-                None => fail("Failed to read the given file as a state or plan file", &"there is no state in it"),
+                None => fail(problems::no_state_in_file(path)),
             }
         }
-        Err(PlanUnread::File(PlanFileError::Io(error))) => fail("Failed to read the given file", &error),
-        Err(PlanUnread::File(error)) => fail("Failed to read the given file as a state or plan file", &error),
-        Err(PlanUnread::Sealed(error)) => fail("Couldn't show local plan", &error),
+        Err(PlanUnread::File(PlanFileError::Io(error))) => fail(problems::file_unreadable(path, &error)),
+        Err(PlanUnread::File(error)) => fail(problems::neither_state_nor_plan(path, &error)),
+        Err(PlanUnread::Sealed(error)) => fail(problems::plan_not_opened(path, &error)),
     }
 }
 
 fn state_file(sealing: &Sealing, path: &str) -> Result<Option<StateFile>, Diagnostic> {
-    read_state(sealing, path).map_err(|error| {
-        Diagnostic::error("Failed to read the given file as a state or plan file", format!("{path}: {error}."))
-    })
+    read_state(sealing, path).map_err(|error| problems::neither_state_nor_plan(path, &error))
 }

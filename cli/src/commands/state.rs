@@ -217,12 +217,8 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let [text] = arguments.positionals.as_slice() else {
         return Err(invocation.mistake(&super::problems::one_argument()));
     };
-    let address: ResourceInstance = text.parse().map_err(|_| {
-        fail(Diagnostic::error(
-            format!("Error parsing instance address \"{}\"", escaped(text)),
-            format!("{text:?} must name one instance, such as TYPE.NAME or TYPE.NAME[KEY]."),
-        ))
-    })?;
+    let address: ResourceInstance =
+        text.parse().map_err(|_| fail(problems::invalid_instance_address(text, &escaped(text))))?;
     let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
     let state = state.ok_or_else(|| fail(none_found()))?;
     // `weft show` shows the deposed objects, this command only the current one.
@@ -248,7 +244,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 }
 
 fn pull(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
-    invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
+    invocation.at_most(0, crate::commands::problems::too_many_arguments)?;
     let exported = exported(invocation).map_err(|problems| invocation.fail(&problems))?;
     Project::refuse_wrong(invocation).map_err(|problems| invocation.fail(&problems))?;
     let doubts = block_on(async {
@@ -256,10 +252,7 @@ fn pull(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         Some(place.snapshot().await.ok()?.doubts)
     });
     for doubt in doubts.ok().flatten().unwrap_or_default().values() {
-        invocation.view.diagnostics(&[Diagnostic::warning(
-            "Resource instance in doubt",
-            format!("The outcome of the operation on {} in run {} is unknown: {}.", doubt.key, doubt.run, doubt.reason),
-        )]);
+        invocation.view.diagnostics(&[problems::instance_in_doubt(doubt)]);
     }
     if let Some((bytes, _)) = exported {
         invocation.view.document(&String::from_utf8_lossy(&bytes));

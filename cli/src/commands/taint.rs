@@ -1,7 +1,7 @@
 //! `weft taint` and `weft untaint`: mark an object to be replaced by the next plan, or remove the mark.
 
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
 use crate::addresses::{ONE_INSTANCE, invalid_address};
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -69,23 +69,17 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
             Project::refuse_wrong(invocation)?;
         }
         let mut file = file_of(snapshot);
-        let missing = |detail: String| {
-            let summary = "No such resource instance";
+        let missing = |problem: Diagnostic| {
             if allowed {
-                return Ok((Change::Nothing, Some(Diagnostic::warning(summary, detail))));
+                return Ok((Change::Nothing, Some(Diagnostic { severity: Severity::Warning, ..problem })));
             }
-            Err(vec![Diagnostic::error(summary, detail)])
+            Err(vec![problem])
         };
         let Some(record) = file.instances.get_mut(&address.to_string()) else {
-            return missing(format!(
-                "There is no resource instance in the state with the address {address}. If the resource configuration has \
-                 just been added, you must run \"weft apply\" once to create the corresponding instance(s)."
-            ));
+            return missing(state_problems::nothing_to_taint(&address));
         };
         let Some(object) = &mut record.current else {
-            return missing(format!(
-                "Resource instance {address} is in the middle of a replacement. Run \"weft apply\" to complete it first."
-            ));
+            return missing(state_problems::taint_during_replacement(&address));
         };
         if !tainted && !object.tainted {
             return Err(vec![state_problems::not_tainted(&address)]);

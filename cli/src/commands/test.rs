@@ -8,6 +8,7 @@ use weft_evaluator::config::test_file::TestFile;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 
 use crate::command::{self, Command, Invocation, OnMistake};
+use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::packages::{Installed, PlannedPackages};
@@ -100,8 +101,7 @@ fn selected<'a>(
     let found: BTreeMap<&str, &Arc<TestFile>> =
         wanted.iter().filter_map(|name| Some((*name, *by_name.get(name)?))).collect();
     if found.is_empty() {
-        let detail = "No test file here has a name that -filter gives. Paths are relative to this directory.";
-        said.push(Diagnostic::warning("No tests were found", detail));
+        said.push(problems::no_tests_found());
     }
     found.into_values().cloned().collect()
 }

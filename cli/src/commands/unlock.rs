@@ -1,10 +1,11 @@
 //! `weft force-unlock`: removes a lock that a dead process left behind.
 
+mod problems;
+
 use weft_graph_format::diagnostic::Diagnostic;
 
 use super::plan::asks;
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::prompt::Prompt;
@@ -40,38 +41,24 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let [id] = arguments.positionals.as_slice() else {
         return Err(invocation.mistake(&problems::lock_id_expected()));
     };
-    let failed = |summary: String, detail: String| invocation.fail(&[Diagnostic::error(summary, detail)]);
+    let failed = |problem: Diagnostic| invocation.fail(&[problem]);
     let place = Place::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
     let Place::Embedded(options) = &place else {
-        return Err(failed(
-            "Failed to unlock state".to_owned(),
-            "Runs in this store hold a lease, not a lock. It expires when its holder is gone. \"weft runs \
-             list\" shows the runs."
-                .to_owned(),
-        ));
+        return Err(failed(problems::no_locks()));
     };
     let info = options.lock_info();
     if !info.exists() {
-        return Err(failed(
-            "Failed to unlock state: LocalState not locked".to_owned(),
-            format!("There is no lock on {}.", options.state.display()),
-        ));
+        return Err(failed(problems::not_locked(&options.state)));
     }
     let held: serde_json::Value =
         std::fs::read(&info).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
     let known = held.get("ID").and_then(serde_json::Value::as_str).unwrap_or_default();
     if known != id {
-        return Err(failed(
-            "Failed to unlock state".to_owned(),
-            format!("Lock ID \"{id}\" does not match existing lock ID \"{known}\"."),
-        ));
+        return Err(failed(problems::other_lock(id, known)));
     }
     if !arguments.switch("force", false) {
         if !asks(invocation) {
-            return Err(failed(
-                "Approval needed".to_owned(),
-                "Input is disabled, so Weft cannot ask for approval. Use -force.".to_owned(),
-            ));
+            return Err(failed(problems::unlock_not_approved()));
         }
         let detail = "Weft will remove the lock on the state. This lets others change the state while the holder may \
         still be running.\nOnly 'yes' will be accepted to confirm.";

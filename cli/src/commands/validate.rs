@@ -53,10 +53,7 @@ fn run(invocation: &Invocation<'_>) -> Exit {
             Err(error) => vec![problems::directory_unusable(directory, &error)],
         },
         [directory] => vec![problems::directory_unreadable(directory)],
-        _ => {
-            let detail = "Expected at most one positional argument.";
-            return invocation.mistake(&Diagnostic::error("Too many command line arguments", detail));
-        }
+        _ => return invocation.mistake(&problems::one_directory_expected()),
     };
     if problems.is_empty() {
         problems.extend(validated(invocation));

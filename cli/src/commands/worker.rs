@@ -55,7 +55,7 @@ pub const WORKER: Command = Command {
 
 fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
-    invocation.at_most(0, "Unexpected argument", "The worker takes options only.")?;
+    invocation.at_most(0, problems::worker_arguments)?;
     let Some(address) = coordinator(arguments) else {
         return Err(invocation.mistake(&problems::worker_without_coordinator()));
     };
@@ -192,15 +192,8 @@ impl Serving<'_> {
             match connect_worker(address).await {
                 Ok(end) => return Ok(Some((address.clone(), end))),
                 Err(error @ (ClientError::NotLoopback(_) | ClientError::Address(_))) => {
-                    return Err(client_problem(error).into_iter().next().unwrap_or_else(|| {
-                        Diagnostic::error(
-                            "Coordinator does not answer",
-                            format!(
-                                "No coordinator answers at \
-                        {address}."
-                            ),
-                        )
-                    }));
+                    let problem = client_problem(error).into_iter().next();
+                    return Err(problem.unwrap_or_else(|| problems::no_coordinator_answers(address)));
                 }
                 Err(error) if !self.told => self.view.aside(&format!("{error}. Retrying.")),
                 Err(_) => {}

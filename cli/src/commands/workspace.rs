@@ -1,12 +1,13 @@
 //! `weft workspace list`, `show`, `new`, `select`, `delete`: workspaces beside the local state.
 
+mod problems;
+
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::ResourceMode;
 use weft_state::tfstate::StateFile;
 
 use crate::backend::LocalBackend;
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
 use crate::context::{DEFAULT_WORKSPACE, environment, is_workspace_name};
 use crate::edits::{Change, change};
 use crate::exit::Exit;
@@ -113,7 +114,7 @@ fn selected(invocation: &Invocation<'_>) -> Result<String, Exit> {
 
 /// Refuses arguments of commands that take none.
 fn no_operands(invocation: &Invocation<'_>) -> Result<(), Exit> {
-    invocation.at_most(0, "Unexpected argument", "This command accepts options only.")
+    invocation.at_most(0, crate::commands::problems::workspace_arguments)
 }
 
 fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
@@ -214,9 +215,7 @@ fn tell_created(invocation: &Invocation<'_>, name: &str) {
 }
 
 fn given_state(invocation: &Invocation<'_>, path: &str) -> Result<StateFile, Exit> {
-    let failed = |why: &dyn std::fmt::Display| {
-        invocation.fail(&[Diagnostic::error("Failed to read the given state file", format!("{path}: {why}."))])
-    };
+    let failed = |why: &dyn std::fmt::Display| invocation.fail(&[problems::given_state_unreadable(path, why)]);
     let sealing = invocation.context.sealing(&invocation.arguments, None);
     let sealing = sealing.map_err(|problems| invocation.fail(&problems))?;
     read_state(&sealing, path).map_err(|error| failed(&error))?.ok_or_else(|| failed(&"it is empty"))
@@ -246,18 +245,15 @@ fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
     let name = wanted(invocation)?;
-    let fail = |summary: String, detail: &str| invocation.fail(&[Diagnostic::error(summary, detail)]);
+    let fail = |problem: Diagnostic| invocation.fail(&[problem]);
     if !exists(invocation, name)? {
         return Err(missing(invocation, name));
     }
     if name == DEFAULT_WORKSPACE {
-        return Err(fail("Cannot delete the default workspace".to_owned(), "It always exists."));
+        return Err(fail(problems::default_workspace_stays()));
     }
     if selected(invocation)? == name {
-        return Err(fail(
-            format!("Workspace \"{name}\" is your active workspace"),
-            "The active workspace cannot be deleted. Select another one first.",
-        ));
+        return Err(fail(problems::workspace_is_active(name)));
     }
     let force = arguments.switch("force", false);
     let place = Place::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
@@ -265,27 +261,16 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         let managed = snapshot.instances.values().filter(|stored| stored.record.mode == ResourceMode::Managed);
         let tracked: Vec<String> = managed.map(|stored| format!("\n  - {}", stored.record.address)).collect();
         if !tracked.is_empty() && !force {
-            return Err(vec![Diagnostic::error(
-                format!("Workspace \"{name}\" is not empty"),
-                format!(
-                    "It is currently tracking the following resource instances:{}\n\nDeleting it would lose track of \
-                     these objects. Destroy them first, or use the -force option.",
-                    tracked.concat()
-                ),
-            )]);
+            return Err(vec![problems::workspace_not_empty(name, &tracked)]);
         }
         Ok((Change::Nothing, !tracked.is_empty()))
     })?;
     let path = backend(invocation)?.folder().join(name);
-    std::fs::remove_dir_all(&path)
-        .map_err(|error| fail("Cannot delete workspace".to_owned(), &format!("{}: {error}.", path.display())))?;
+    std::fs::remove_dir_all(&path).map_err(|error| fail(problems::workspace_not_deleted(&path, &error)))?;
     let (reset, green) = (view.escape("0"), view.escape("32"));
     view.line(&format!("{reset}{green}Deleted workspace \"{name}\"!{reset}"));
     if tracked {
-        // OpenTofu's text: scripts look for it.
-        let detail = "The resources managed by the deleted workspace may still exist, but are no longer manageable by OpenTofu \
-                      since the state has been deleted.";
-        view.warning_in_output(format!("\"{name}\" was non-empty"), detail);
+        view.warning_in_output(problems::workspace_was_not_empty(name));
         if !view.is_json() {
             view.document("\n");
         }

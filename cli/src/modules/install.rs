@@ -145,9 +145,7 @@ impl<'a> ModuleInstaller<'a> {
         }
         let fetched = self.run(problems, async |fetcher| fetcher.fetch(package, Path::new(to)).await)?;
         if let Err(error) = fetched {
-            let from = shown(package);
-            let detail = format!("The module {} cannot be fetched from {from}: {error}.", wanted.called);
-            problems.push(wanted.error("Failed to download module", detail));
+            problems.push(wanted.at(problems::module_not_fetched(wanted.called, &shown(package), &error)));
             return None;
         }
         inside(to, &module.subdir, wanted, problems).map(|dir| Fetched { dir, version: None })
@@ -166,43 +164,24 @@ impl<'a> ModuleInstaller<'a> {
         let listed = match self.run(problems, async |fetcher| fetcher.versions(module).await)? {
             Ok(listed) => listed,
             Err(error) => {
-                let (summary, detail) = match error {
-                    RegistryError::NotFound => (
-                        "Module not found",
-                        format!("The registry at {host} does not know the module {} {called}.", module.path()),
-                    ),
-                    RegistryError::NoModule => (
-                        "Invalid response from remote module registry",
-                        format!("The response of {host} for the versions of the module {called} is invalid: {error}."),
-                    ),
-                    error => (
-                        "Error accessing remote module registry",
-                        format!("Weft cannot get the versions of the module {called} from {host}: {error}."),
-                    ),
-                };
-                problems.push(wanted.error(summary, detail));
+                problems.push(wanted.at(match error {
+                    RegistryError::NotFound => problems::unknown_module(host, &module.path(), called),
+                    RegistryError::NoModule => problems::invalid_versions(host, called, &error),
+                    error => problems::versions_unavailable(host, called, &error),
+                }));
                 return None;
             }
         };
         for text in &listed.unreadable {
-            let detail = format!(
-                "{host} lists {text:?} as a version of the module {called}. That is not a valid \
-            version."
-            );
-            let warning = Diagnostic::warning("Invalid response from remote module registry", detail);
-            problems.push(wanted.at(warning));
+            problems.push(wanted.at(problems::unreadable_version(&host, text, called)));
         }
         let (matching, newest) = constraints.select(&listed.versions);
         let Some(newest) = newest else {
-            let detail = format!("{host} has no version of the module {module} {called}.");
-            problems.push(wanted.error("Module has no versions", detail));
+            problems.push(wanted.at(problems::no_versions(&host, module, called)));
             return None;
         };
         let Some(version) = matching.cloned() else {
-            let detail = format!(
-                "No version of the module {module} {called} satisfies {constraints}. The newest version is {newest}."
-            );
-            problems.push(wanted.error("Unresolvable module version constraint", detail));
+            problems.push(wanted.at(problems::no_matching_version(module, called, constraints, newest)));
             return None;
         };
         if !wanted.key.is_empty() {
@@ -211,19 +190,14 @@ impl<'a> ModuleInstaller<'a> {
         let location = match self.run(problems, async |fetcher| fetcher.location(module, &version).await)? {
             Ok(location) => location,
             Err(error) => {
-                let detail = format!(
-                    "Weft cannot get the location of version {version} of {module} from {host}: \
-                {error}."
-                );
-                problems.push(Diagnostic::error("Error accessing remote module registry", detail));
+                problems.push(problems::location_unavailable(&host, module, &version, &error));
                 return None;
             }
         };
         let fetched =
             self.run(problems, async |fetcher| fetcher.fetch_location(module, &location, Path::new(to)).await)?;
         if let Err(error) = fetched {
-            let detail = format!("Version {version} of the module {called} cannot be fetched: {error}.");
-            problems.push(wanted.error("Failed to download module", detail));
+            problems.push(wanted.at(problems::version_not_fetched(&version, called, &error)));
             return None;
         }
         let dir = inside(to, location.subdir(), wanted, problems)?;
@@ -233,11 +207,8 @@ impl<'a> ModuleInstaller<'a> {
     /// Records a local module.
     fn local(&mut self, request: &ModuleRequest<'_>, path: &str, problems: &mut Vec<Diagnostic>) -> Option<Fetched> {
         if let Some((text, _)) = &request.version {
-            let detail = format!(
-                "The module {:?} is a local directory, which has no versions. Remove the constraint {text:?}.",
-                request.name()
-            );
-            problems.push(Diagnostic::error("Invalid version constraint", detail).at(request.call_range.clone()));
+            let problem = problems::constraint_of_directory(request.name(), text);
+            problems.push(problem.at(request.call_range.clone()));
         }
         let written = join(request.caller_dir, path);
         let dir = match without_links(&written) {
@@ -248,14 +219,7 @@ impl<'a> ModuleInstaller<'a> {
                     return None;
                 }
                 let why = found.err().map_or_else(|| "it is not a directory".to_owned(), |error| error.to_string());
-                problems.push(Diagnostic::error(
-                    "Unreadable module directory",
-                    format!(
-                        "The directory {written} of the module {:?}, which is called at {}, cannot be read: {why}.",
-                        request.name(),
-                        request.place()
-                    ),
-                ));
+                problems.push(problems::directory_of_call_unreadable(&written, request.name(), &request.place(), &why));
                 self.note(request, String::new(), None);
                 return None;
             }
@@ -282,13 +246,7 @@ impl<'a> ModuleInstaller<'a> {
         for step in steps.iter().rev() {
             at = clean(&format!("./{at}/{step}"));
             if at == ".." || at.starts_with("../") {
-                let detail = format!(
-                    "The source of {} leads out of {}, the package of the calling module. Paths must stay within the \
-                    package.",
-                    request.path,
-                    shown(&package.package())
-                );
-                return Some(Diagnostic::error("Local module path escapes module package", detail));
+                return Some(problems::source_leaves_package(&request.path, &shown(&package.package())));
             }
         }
         None
@@ -312,13 +270,7 @@ impl<'a> ModuleInstaller<'a> {
             self.manifest.forget(&key);
             match remove(&folder) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    problems.push(Diagnostic::error(
-                        "Failed to remove local module cache",
-                        format!(
-                            "Weft must remove {} to install the module {key} again, and cannot: {error}.",
-                            folder.display()
-                        ),
-                    ));
+                    problems.push(problems::module_not_removed(&folder, &key, &error));
                     return None;
                 }
                 _ => {}
@@ -353,10 +305,6 @@ impl ModulePlaces for ModuleInstaller<'_> {
 }
 
 impl Wanted<'_> {
-    fn error(&self, summary: &str, detail: String) -> Diagnostic {
-        self.at(Diagnostic::error(summary, detail))
-    }
-
     fn at(&self, problem: Diagnostic) -> Diagnostic {
         match self.range {
             Some(range) => problem.at(range.clone()),
@@ -370,21 +318,18 @@ fn inside(package: &str, subdir: &str, wanted: Wanted<'_>, problems: &mut Vec<Di
     let found = match expand(Path::new(package), subdir) {
         Ok(found) => found,
         Err(error) => {
-            let detail = format!("The module {}: {error}.", wanted.called);
-            problems.push(wanted.error("Failed to expand subdir globs", detail));
+            problems.push(wanted.at(problems::subdirectory_unresolved(wanted.called, &error)));
             return None;
         }
     };
     if found.is_dir() {
         return Some(found.to_string_lossy().into_owned());
     }
-    problems.push(if subdir.is_empty() {
-        let detail = format!("The package of the module {} is not a directory.", wanted.called);
-        wanted.error("Unreadable module directory", detail)
+    problems.push(wanted.at(if subdir.is_empty() {
+        problems::package_not_a_directory(wanted.called)
     } else {
-        let detail = format!("The package of the module {} has no directory {subdir:?}.", wanted.called);
-        wanted.error("Module subdirectory not found", detail)
-    });
+        problems::no_subdirectory(wanted.called, subdir)
+    }));
     None
 }
 

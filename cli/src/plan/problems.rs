@@ -51,3 +51,24 @@ pub fn no_address_file(path: &str) -> Diagnostic {
 pub fn address_file_unreadable(path: &str, error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::error("Unable to read file", format!("The file of addresses {path} cannot be read: {error}."))
 }
+
+/// A text of `-replace` is not the address of a resource instance.
+pub fn invalid_replace(escaped: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Invalid force-replace address \"{escaped}\""),
+        "It must name a resource instance, with a type and a name: TYPE.NAME or TYPE.NAME[KEY].",
+    )
+}
+
+/// `-replace` names an object that is not managed.
+pub fn replace_of_unmanaged(escaped: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Invalid force-replace address \"{escaped}\""),
+        "Only managed resources can be replaced with -replace.",
+    )
+}
+
+/// The text of `-target` or `-exclude` is not the address of something that can be selected.
+pub fn invalid_selection(option: &str, escaped: &str, selected: &str) -> Diagnostic {
+    Diagnostic::error(format!("Invalid {option} \"{escaped}\""), format!("It must name {selected}."))
+}

@@ -153,15 +153,9 @@ fn selected(arguments: &Arguments) -> (Selected, Vec<Diagnostic>) {
 }
 
 fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
-    let summary = || format!("Invalid force-replace address \"{}\"", escaped(text));
-    let address: ResourceInstance = text.parse().map_err(|_| {
-        Diagnostic::error(
-            summary(),
-            "It must name a resource instance, with a type and a name: TYPE.NAME or TYPE.NAME[KEY].",
-        )
-    })?;
+    let address: ResourceInstance = text.parse().map_err(|_| problems::invalid_replace(&escaped(text)))?;
     if address.resource.mode != ResourceMode::Managed {
-        return Err(Diagnostic::error(summary(), "Only managed resources can be replaced with -replace."));
+        return Err(problems::replace_of_unmanaged(&escaped(text)));
     }
     Ok(address)
 }
@@ -203,5 +197,5 @@ fn check_target(option: &str, text: &str) -> Result<(), Diagnostic> {
     if module || text.parse::<ResourceInstance>().is_ok() {
         return Ok(());
     }
-    Err(Diagnostic::error(format!("Invalid {option} \"{}\"", escaped(text)), format!("It must name {SELECTED}.")))
+    Err(problems::invalid_selection(option, &escaped(text), SELECTED))
 }

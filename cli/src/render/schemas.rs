@@ -1,5 +1,6 @@
 //! Finds the schema of an object, and decodes objects of state by it.
 
+use super::problems;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -77,26 +78,21 @@ pub fn fitting<'a, S: Borrow<ProviderSchema>>(
     schemas: &BTreeMap<ProviderSource, S>,
     records: impl Iterator<Item = &'a InstanceRecord>,
 ) -> Result<(), Diagnostic> {
-    let unfit = |detail: String| Err(Diagnostic::error("Failed to marshal state to json", detail));
     for record in records {
         let known = provider_of(record).is_some_and(|source| schemas.contains_key(&source) || source.is_builtin());
         if !known {
             continue;
         }
         let Some(schema) = schema_of_record(schemas, record) else {
-            return unfit(format!("The provider of {} has no schema for it.", record.address));
+            return Err(problems::no_schema(&record.address));
         };
         for object in record.current.iter().chain(record.deposed.values()) {
             if object.schema_version != schema.version {
-                return unfit(format!(
-                    "{} follows version {} of its schema, and the provider that is installed knows version {}. A plan \
-                    upgrades it.",
-                    record.address, object.schema_version, schema.version
-                ));
+                return Err(problems::other_schema_version(&record.address, object.schema_version, schema.version));
             }
             let text = object.attributes.as_str().as_bytes();
             if let Err(error) = codec::json::decode(text, &schema.block.implied_type()) {
-                return unfit(format!("{} does not follow the schema of its provider: {error}.", record.address));
+                return Err(problems::other_shape(&record.address, &error));
             }
         }
     }

@@ -10,6 +10,7 @@ use weft_state::{ModelStore, ResourceMode, RunStore, Snapshot};
 
 use super::engine::{Engine, Tested};
 use super::interrupts::Wish;
+use super::problems;
 use super::report::{Interrupted, LeftOver, Report};
 use super::runs::{FileRunner, MAIN};
 use crate::plan::{PARALLELISM, Wishes};
@@ -95,10 +96,7 @@ async fn keep(store: &Arc<ModelStore>, engine: &Engine<'_>) -> Result<String, Di
         0 => format!("{ERRORED}.tfstate"),
         number => format!("{ERRORED}.{number}.tfstate"),
     };
-    let failed = |error: &dyn std::fmt::Display| {
-        let detail = format!("The state of what is left cannot be written to {path}: {error}.");
-        Diagnostic::error("Failed to persist state", detail)
-    };
+    let failed = |error: &dyn std::fmt::Display| problems::state_not_kept(&path, error);
     let bytes = store.export().await.map_err(|error| failed(&error))?.unwrap_or_default();
     set_aside(&path).map_err(|error| failed(&error))?;
     write(&path, &bytes).map_err(|error| failed(&error))?;

@@ -26,6 +26,7 @@ use weft_providers::{PoolOptions, ProviderPool, StandIns};
 use weft_state::{Digest, ModelStore, Opaque, RunId, RunStore, Snapshot};
 
 use super::interrupts::Interrupts;
+use super::problems;
 use super::stand_ins::TestStandIns;
 use crate::apply::{Inputs, encoded, run_problem};
 use crate::context::{Context, holder, now, unix_ms};
@@ -194,12 +195,11 @@ impl Engine<'_> {
         store: Arc<dyn RunStore>,
     ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut bytes = Vec::new();
-        let digest = plan_file::write(&plan, &mut bytes)
-            .map_err(|error| vec![Diagnostic::error("Failed to write plan file", format!("{error}."))])?;
+        let digest = plan_file::write(&plan, &mut bytes).map_err(|error| vec![problems::plan_not_written(&error)])?;
         let mut heard = Heard::new(tested, plan.manifest.places.clone());
         let mut run_of = run_plan(plan, Digest(digest.0))?;
         run_of.inputs = inputs;
-        let run = RunId::random().map_err(|error| vec![Diagnostic::error("Run not begun", format!("{error}."))])?;
+        let run = RunId::random().map_err(|error| vec![problems::run_not_begun(&error)])?;
         let content = Opaque(bytes);
         term::create(store.as_ref(), run.clone(), unix_ms(), &run_of.outline, content).await.map_err(run_problem)?;
         let (said, mut lines) = mpsc::channel::<Said>(LINES);
@@ -338,11 +338,7 @@ impl Heard {
         found.extend(self.aside);
         found.extend(outcome.store_error.iter().map(crate::store::problem));
         for address in &outcome.in_doubt {
-            let detail = format!(
-                "The outcome of the operation on {address} is unknown. Look at the real object. The test \
-                cannot continue with it."
-            );
-            found.push(Diagnostic::error("Resource instance in doubt", detail).about(address.as_str()));
+            found.push(problems::in_doubt(address.as_str()));
         }
         found
     }

@@ -1,5 +1,6 @@
 //! Expected failures of a run: removes them from its problems, and reports those that did not happen.
 
+use super::problems;
 use weft_evaluator::config::test_file::ExpectedFailure;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
@@ -71,10 +72,7 @@ pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> 
         }
     }
     let missed = expected.iter().zip(&came).filter(|(_, came)| !**came);
-    left.extend(missed.map(|(one, _)| {
-        let detail = format!("This run expects a condition of {} to fail, and none did.", one.object);
-        Diagnostic::error("Missing expected failure", detail).at(one.range.clone())
-    }));
+    left.extend(missed.map(|(one, _)| problems::missing_failure(&one.object).at(one.range.clone())));
     left
 }
 
@@ -84,14 +82,7 @@ pub fn of_planning(expected: &[ExpectedFailure], mut problems: Vec<Diagnostic>) 
         .iter()
         .filter(|problem| kind_of(&problem.checked).0 == Checked::Variable)
         .filter(|problem| expected.iter().any(|one| means(&one.object, &problem.checked)))
-        .map(|problem| {
-            let detail = format!(
-                "{} has an invalid value in this run. That was expected, but it prevents the apply, so the run fails. \
-                It would pass with command = plan.",
-                problem.checked
-            );
-            Diagnostic::warning("Invalid Variable in test file", detail)
-        })
+        .map(|problem| problems::invalid_variable_before_apply(&problem.checked))
         .collect();
     problems.extend(invalid);
     problems

@@ -24,6 +24,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_syntax::{Expression, StepKind, Traversal, Tree};
 
+use super::problems;
 use crate::options::Arguments;
 use crate::variables::{named_value, parsed, read_file, usual_files};
 
@@ -218,13 +219,7 @@ pub fn values(
             None => {}
         }
         if variable.default.is_none() {
-            let detail = format!(
-                "The variable {:?} of the tested module has neither a value nor a default. Give it one in a variables block \
-                 of the run or the file, or with -var.",
-                variable.name.as_str()
-            );
-            let problem = Diagnostic::error("No value for required variable", detail);
-            problems.push(problem.at(variable.range.clone()));
+            problems.push(problems::no_value(variable.name.as_str()).at(variable.range.clone()));
         }
     }
     if has_errors(&problems) {
@@ -274,10 +269,7 @@ impl Scope for TestScope {
         let name = traversal.root.text.as_str();
         match self.names.get(name) {
             Some(value) => Ok(Resolved { value: value.clone(), consumed: 0 }),
-            None => {
-                let detail = format!("{name:?} does not exist here. Test files can use var, run and functions.");
-                Err(vec![Diagnostic::error("Unknown variable", detail).at(tree.range(traversal.root.span))])
-            }
+            None => Err(vec![problems::unknown_name(name).at(tree.range(traversal.root.span))]),
         }
     }
 
@@ -290,7 +282,7 @@ impl Scope for TestScope {
     }
 
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(Diagnostic::error("Unknown provider function", format!("{name} cannot be called in a test file.")))
+        Err(problems::provider_function(name))
     }
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {

@@ -8,13 +8,13 @@
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::GivenValues;
 use weft_expressions::convert::convert;
-use weft_graph_format::diagnostic::Severity;
 use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_providers::ProviderDiagnostic;
 
 use super::drawn::Drawing;
+use super::problems;
 
 /// The minimum and maximum length of a made-up text.
 const TEXT_LENGTH: (u32, u32) = (4, 15);
@@ -64,10 +64,6 @@ struct Maker {
 }
 
 impl Maker {
-    fn error(&mut self, summary: String, detail: impl Into<String>) {
-        self.problems.push(ProviderDiagnostic::error(summary, detail));
-    }
-
     fn block(&mut self, schema: &Block, config: &Value, given: &GivenValues) -> Value {
         let before = self.problems.len();
         let part = |name: &str| config.as_fields().and_then(|fields| fields.get(name)).cloned();
@@ -84,10 +80,7 @@ impl Maker {
         let unknown = given.keys().filter(|_| before == self.problems.len());
         for name in unknown.collect::<Vec<_>>() {
             if !schema.attributes.contains_key(name) && !schema.blocks.contains_key(name) {
-                self.error(
-                    format!("Invalid override for block field `{name}`"),
-                    "The type has no attribute or block of this name. Remove the value, or correct its name.",
-                );
+                self.problems.push(problems::unknown_field(name));
             }
         }
         Value::object(fields)
@@ -100,22 +93,14 @@ impl Maker {
         let given = given.map(|given| self.given(name, attribute, config.is_some(), given));
         if attribute.write_only {
             if given.is_some() {
-                let detail = "Write-only attributes are always null. Remove the value.";
-                let problem = ProviderDiagnostic::error(
-                    format!("Encountered override for write-only attribute `{name}`"),
-                    detail,
-                );
-                self.problems.push(ProviderDiagnostic { severity: Severity::Warning, ..problem });
+                self.problems.push(problems::write_only_value(name));
             }
             return Value::null(attribute.ty.clone());
         }
         match (config, given) {
             (Some(config), _) => config,
             (None, _) if attribute.required => {
-                self.error(
-                    format!("Invalid mock/override field `{name}`"),
-                    "The attribute is required, so the configuration sets it. Remove the value from the test.",
-                );
+                self.problems.push(problems::required_value(name));
                 Value::null(attribute.ty.clone())
             }
             (None, Some(given)) => given,
@@ -127,22 +112,15 @@ impl Maker {
     /// A value of a test for an attribute, converted. Records its problems.
     fn given(&mut self, name: &str, attribute: &Attribute, configured: bool, given: &Value) -> Value {
         if configured {
-            self.error(
-                format!("Invalid mock/override field `{name}`"),
-                "The configuration sets this attribute, and takes precedence. Remove the value.",
-            );
+            self.problems.push(problems::configured_value(name));
         }
         if !attribute.computed {
-            self.error(
-                format!("Non-computed field `{name}` is not allowed to be overridden"),
-                "Tests can only set attributes that a provider would compute. Remove the value.",
-            );
+            self.problems.push(problems::value_not_computed(name));
         }
         match convert(given, &attribute.ty) {
             Ok(value) => value,
             Err(problem) => {
-                let detail = format!("The value does not fit the type of the attribute: {}.", problem.with_path());
-                self.error(format!("Invalid mock/override field `{name}`"), detail);
+                self.problems.push(problems::unsuitable_value(name, &problem.with_path()));
                 Value::null(attribute.ty.clone())
             }
         }
@@ -151,9 +129,8 @@ impl Maker {
     /// A nested block: as many blocks as the configuration has.
     fn nested(&mut self, name: &str, nested: &NestedBlock, config: Option<Value>, given: Option<&Value>) -> Value {
         let config = config.unwrap_or_else(|| Value::null(Type::Dynamic));
-        let summary = || format!("Invalid override for block field `{name}`");
         if given.is_some_and(|given| !matches!(given.open().1, Kind::Object(_))) {
-            self.error(summary(), "The values for the blocks of a type must be an object of attributes.");
+            self.problems.push(problems::block_values_not_an_object(name));
             return config;
         }
         let empty = match config.open().1 {
@@ -165,7 +142,7 @@ impl Maker {
         };
         if empty {
             if given.is_some() {
-                self.error(summary(), "The configuration has no such block. Remove the value.");
+                self.problems.push(problems::values_without_block(name));
             }
             return config;
         }
@@ -189,6 +166,8 @@ impl Maker {
 
 #[cfg(test)]
 mod tests {
+    use weft_graph_format::diagnostic::Severity;
+
     use super::*;
 
     fn attribute(ty: Type, change: fn(&mut Attribute)) -> Attribute {

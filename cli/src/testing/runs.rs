@@ -23,6 +23,7 @@ use super::expected::{held_against, is_of_check, of_planning};
 use super::given::{Globals, RunValues, values};
 use super::interrupts::Wish;
 use super::load::Tests;
+use super::problems;
 use super::report::{Report, RunResult, Shown};
 use super::status::Status;
 use super::transformed::{declare, transformed, with_settled_keys};
@@ -114,9 +115,7 @@ impl FileRunner<'_> {
             course.status = Some(Status::Error);
         }
         if self.engine.interrupts.wish() == Wish::Cancel {
-            let detail = "The run was interrupted before its end. The other messages list the objects that may still \
-            exist.";
-            course.problems.push(Diagnostic::error("Test interrupted", detail));
+            course.problems.push(problems::interrupted());
             course.status = Some(Status::Error);
         }
         course
@@ -265,20 +264,13 @@ impl FileRunner<'_> {
         for (text, range) in &run.options.replace {
             match text.parse::<ResourceInstance>() {
                 Ok(address) if address.resource.mode == ResourceMode::Managed => replace.push(address),
-                Ok(_) => problems.push(
-                    Diagnostic::error("Can only target managed resources for forced replacements.", text.as_str())
-                        .at(range.clone()),
-                ),
-                Err(_) => {
-                    let detail = "A resource instance has the address TYPE.NAME or TYPE.NAME[KEY].";
-                    problems.push(Diagnostic::error("Invalid address", detail).at(range.clone()));
-                }
+                Ok(_) => problems.push(problems::replace_of_unmanaged(text.as_str()).at(range.clone())),
+                Err(_) => problems.push(problems::invalid_replace().at(range.clone())),
             }
         }
         for (text, range) in &run.options.target {
             if weft_evaluator::selection::SelectedAddress::parse(text).is_none() {
-                let detail = "A target is a module, a resource, or an instance of one.";
-                problems.push(Diagnostic::error("Invalid address", detail).at(range.clone()));
+                problems.push(problems::invalid_target().at(range.clone()));
             }
         }
         if has_errors(&problems) {

@@ -18,6 +18,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Expression;
 
+use super::problems;
 use super::stand_ins::TestStandIns;
 
 /// The root name of outputs of runs.
@@ -114,12 +115,7 @@ fn providers(
                 Some(alias) => format!("{}.{alias}", from.0),
                 None => from.0.to_string(),
             };
-            let detail = format!(
-                "The providers of this run name {shown}, and the test file has neither a provider block nor a \
-                 mock_provider block for it."
-            );
-            let summary = format!("Missing provider definition for {shown}");
-            problems.push(Diagnostic::error(summary, detail).at(passed.parent.range.clone()));
+            problems.push(problems::missing_provider(&shown).at(passed.parent.range.clone()));
         }
     }
     problems
@@ -159,7 +155,9 @@ fn merged_resources<'a>(file: &'a TestFile, run: &'a TestRun) -> (Vec<&'a Overri
     let mut merged: Vec<&OverrideResource> = run.overrides.resources.iter().collect();
     for one in &file.overrides.resources {
         match own.contains(&one.target) {
-            true => said.push(overridden_twice(one.block_type(), &one.target.to_string(), &one.range)),
+            true => {
+                said.push(problems::overridden_twice(one.block_type(), &one.target.to_string()).at(one.range.clone()))
+            }
             false => merged.push(one),
         }
     }
@@ -172,42 +170,30 @@ fn merged_modules<'a>(file: &'a TestFile, run: &'a TestRun) -> (Vec<&'a Override
     let mut merged: Vec<&OverrideModule> = run.overrides.modules.iter().collect();
     for one in &file.overrides.modules {
         match own.contains(&one.target) {
-            true => said.push(overridden_twice("override_module", &one.target.to_string(), &one.range)),
+            true => {
+                said.push(problems::overridden_twice("override_module", &one.target.to_string()).at(one.range.clone()))
+            }
             false => merged.push(one),
         }
     }
     (merged, said)
 }
 
-fn overridden_twice(block_type: &str, target: &str, at: &SourceRange) -> Diagnostic {
-    let detail = format!(
-        "`{target}` is overridden for the whole file and in this run. The override of the run takes \
-    precedence."
-    );
-    Diagnostic::warning(format!("Multiple `{block_type}` blocks for the same address"), detail).at(at.clone())
-}
-
 /// Problems of the target of an override.
 fn covered(root: &Arc<CompiledModule>, one: &OverrideResource) -> Option<Diagnostic> {
-    let error = |summary: String, detail: String| Some(Diagnostic::error(summary, detail).at(one.range.clone()));
     let Some(module) = root.all().into_iter().find(|module| module.path == one.target.module) else {
-        let detail = "The target is a resource of a module that the configuration does not call.";
-        return error(format!("Module not found: {}", one.target.module), detail.to_owned());
+        return Some(problems::module_of_resource_not_found(&one.target.module).at(one.range.clone()));
     };
     if !module.resources.contains_key(&one.target.resource) {
-        let detail = "The target is a resource that the configuration does not have.";
-        return error(format!("Resource not found: {}", one.target), detail.to_owned());
+        return Some(problems::resource_not_found(&one.target).at(one.range.clone()));
     }
     if one.target.resource.mode != one.mode {
-        let (what, other) = match one.mode {
+        let (kind, other) = match one.mode {
             ResourceMode::Data => ("resource", "override_resource"),
             ResourceMode::Managed | ResourceMode::Ephemeral => ("data", "override_data"),
         };
-        let block_type = one.block_type();
-        return error(
-            format!("Unsupported `{what}` target in `{block_type}` block"),
-            format!("`{}` is a `{what}` block, so use `{other}`.", one.target),
-        );
+        let problem = problems::wrong_override(one.block_type(), &one.target, kind, other);
+        return Some(problem.at(one.range.clone()));
     }
     None
 }
@@ -216,16 +202,16 @@ fn covered(root: &Arc<CompiledModule>, one: &OverrideResource) -> Option<Diagnos
 fn without_module(root: &Arc<CompiledModule>, one: &OverrideModule) -> (Option<Arc<CompiledModule>>, Vec<Diagnostic>) {
     let mut said = Vec::new();
     let found = replaced(root, &one.target.0, &mut |module| {
-        said.extend(one.outputs.keys().filter(|name| !module.outputs.contains_key(*name)).map(|name| {
-            let detail = "The module has no such output, so the given value is not used.";
-            Diagnostic::warning(format!("Output not found: {name}"), detail).at(one.range.clone())
-        }));
+        said.extend(
+            one.outputs
+                .keys()
+                .filter(|name| !module.outputs.contains_key(*name))
+                .map(|name| problems::output_not_found(name).at(one.range.clone())),
+        );
         reduced(module, one)
     });
     if found.is_none() {
-        let detail = "The target is a module that the configuration does not call.";
-        let problem = Diagnostic::error(format!("Module not found: {}", one.target), detail);
-        said.push(problem.at(one.range.clone()));
+        said.push(problems::module_not_found(&one.target).at(one.range.clone()));
     }
     (found, said)
 }

@@ -1,5 +1,6 @@
 //! Variable files: `name = value` in the language's syntax without references, or an object of the JSON syntax.
 
+use super::problems;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,25 +38,17 @@ pub struct VariablesFile {
 
 /// Reads a file.
 pub fn read(path: &str) -> VariablesFile {
-    let failed = |summary: &str, detail: String| VariablesFile {
-        diagnostics: vec![Diagnostic::error(summary, detail)],
-        ..VariablesFile::default()
-    };
+    let failed = |problem| VariablesFile { diagnostics: vec![problem], ..VariablesFile::default() };
     match std::fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return failed("Failed to read variables file", format!("Given variables file {path} does not exist."));
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return failed(problems::no_file(path)),
         Ok(found) if found.len() > LARGEST_FILE => {
-            return failed(
-                "Failed to read variables file",
-                format!("The file {path} has {} bytes; the limit is {LARGEST_FILE}.", found.len()),
-            );
+            return failed(problems::file_too_large(path, found.len(), LARGEST_FILE));
         }
         _ => {}
     }
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
-        Err(error) => return failed("Failed to read variables file", format!("Error while reading {path}: {error}.")),
+        Err(error) => return failed(problems::file_unreadable(path, &error)),
     };
     let is_json = Path::new(path).extension().is_some_and(|end| end == "json");
     parsed(
@@ -72,14 +65,8 @@ fn declarations(tree: &Tree) -> Vec<Diagnostic> {
         [label] => Some((label, block)),
         _ => None,
     });
-    let declared = found.map(|(label, block)| {
-        let detail = format!(
-            "A variable file sets variables that are declared elsewhere, in the form NAME = VALUE. The block that \
-             declares {:?} belongs into a .tf file.",
-            label.text.as_str()
-        );
-        Diagnostic::error("Variable declaration in .tfvars file", detail).at(tree.range(block.block_type.span))
-    });
+    let declared =
+        found.map(|(label, block)| problems::declaration(label.text.as_str()).at(tree.range(block.block_type.span)));
     declared.collect()
 }
 
@@ -95,13 +82,7 @@ fn parsed(path: &str, (tree, diagnostics): (Arc<Tree>, Vec<Diagnostic>)) -> Vari
     for block in &body.blocks {
         let mut name_range = tree.range(block.header_span);
         name_range = SourceRange { end: name_range.end, ..name_range };
-        file.diagnostics.push(
-            Diagnostic::error(
-                format!("Unexpected \"{}\" block", block.block_type.text),
-                "Blocks are not allowed here. A variable file contains only arguments of the form NAME = VALUE.",
-            )
-            .at(name_range),
-        );
+        file.diagnostics.push(problems::block(block.block_type.text.as_str()).at(name_range));
     }
     if has_errors(&file.diagnostics) {
         return file;

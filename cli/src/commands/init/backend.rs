@@ -8,11 +8,11 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::Snapshot;
 use weft_state::tfstate::StateFile;
 
+use super::problems;
 use super::tell;
 use crate::backend::LocalBackend;
 use crate::command::Invocation;
 use crate::commands::plan::asks;
-use crate::commands::problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::prompt::Prompt;
@@ -142,14 +142,7 @@ fn copy(
     let forced = invocation.arguments.switch("force-copy", false);
     change(invocation, &local(invocation, now, workspace)?, |there| {
         if !there.is_empty() && there.lineage != file.lineage && !forced {
-            return Err(vec![Diagnostic::error(
-                "Both the existing state and the new one have content",
-                format!(
-                    "The state of workspace {workspace} cannot be copied to {}: it already has another state. Compare \
-                    both, then use -force-copy to overwrite the new one, or -reconfigure to use it as it is.",
-                    now.state_file(workspace).display()
-                ),
-            )]);
+            return Err(vec![problems::both_have_state(workspace, &now.state_file(workspace))]);
         }
         Ok((Change::Whole(Box::new(file)), ()))
     })?;

@@ -8,7 +8,7 @@ use weft_evaluator::config::{Installed, StaticInputs, has_configuration, load_tr
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::module_source::{ModuleSource, is_local, join, split_subdir};
 
-use crate::commands::problems;
+use super::problems;
 use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::modules::install::ModuleInstaller;
 
@@ -27,11 +27,7 @@ pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Resu
     for entry in fs::read_dir(".").map_err(failed)? {
         let entry = entry.map_err(failed)?;
         if Path::new(&entry.file_name()) != context.data_directory {
-            let detail = format!(
-                "This directory contains {}, and -from-module needs an empty one.",
-                entry.file_name().to_string_lossy()
-            );
-            return Err(vec![Diagnostic::error("Can't populate non-empty directory", detail)]);
+            return Err(vec![problems::directory_not_empty(&entry.file_name().to_string_lossy())]);
         }
     }
     let source = source(text).map_err(failed)?.map_err(|problem| vec![problem])?;
@@ -71,13 +67,7 @@ fn leading_up(text: &str) -> Vec<Diagnostic> {
     let (package, subdir) = split_subdir(text);
     up.map(|source| {
         let whole = format!("{package}//{}", join(&subdir, source));
-        Diagnostic::error(
-            "Root module references parent directory",
-            format!(
-                "The module {text} calls {source}, which was not copied because it is outside of the module. Use its \
-                full address, such as {whole:?}."
-            ),
-        )
+        problems::parent_not_copied(text, source, &whole)
     })
     .collect()
 }

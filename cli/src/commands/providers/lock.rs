@@ -12,8 +12,8 @@ use weft_registry::cli_config::{Method, MethodKind, Template, mirror_url};
 use weft_registry::{InstallEvent, Installer};
 
 use super::platforms;
+use super::problems;
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{Arguments, text};
 use crate::project::Project;
@@ -130,14 +130,15 @@ async fn obtain<'a>(
         };
         let (selected, problems) = installer.clone().on(platform.clone()).select(required, old, false, warn).await;
         if !problems.is_empty() {
-            return Err(vec![not_retrieved(platform, problems.iter().map(|problem| problem.detail.clone()))]);
+            return Err(vec![problems::not_retrieved(platform, problems.iter().map(|problem| problem.detail.clone()))]);
         }
         for package in selected {
             let (name, version) = (package.source.for_display(), &package.version);
             view.line(&format!("- Fetching {name} {version} for {platform}..."));
             let fetched = package.fetch().await;
-            let fetched = fetched
-                .map_err(|problem| vec![not_retrieved(platform, [format!("{name}: {problem}.")].into_iter())])?;
+            let fetched = fetched.map_err(|problem| {
+                vec![problems::not_retrieved(platform, [format!("{name}: {problem}.")].into_iter())]
+            })?;
             view.line(&format!("- Retrieved {name} {version} for {platform} ({})", fetched.authentication));
             let known = old.providers.get(&package.source).filter(|known| known.version == package.version);
             let of_platform = match known {
@@ -160,27 +161,18 @@ async fn obtain<'a>(
 
 /// The installation method that an option names, in place of those of the CLI configuration.
 fn method(arguments: &Arguments) -> Result<Option<Method>, Diagnostic> {
-    let refused = |detail: String| Diagnostic::error("Invalid installation method options", detail);
     let kind = if let Some(directory) = arguments.value("fs-mirror") {
         MethodKind::FilesystemMirror(PathBuf::from(directory))
     } else if let Some(url) = arguments.value("net-mirror") {
-        MethodKind::NetworkMirror { url: mirror_url(url).map_err(refused)?, trust_all_hashes: false }
+        MethodKind::NetworkMirror { url: mirror_url(url).map_err(problems::invalid_mirror)?, trust_all_hashes: false }
     } else if let Some(template) = arguments.value("oci-mirror") {
         let template =
             Template::parse(template).and_then(|template| template.check(true, true, true).map(|()| template));
-        MethodKind::OciMirror(template.map_err(|error| refused(format!("Invalid template for -oci-mirror: {error}.")))?)
+        MethodKind::OciMirror(template.map_err(|error| problems::invalid_template(&error))?)
     } else {
         return Ok(None);
     };
     Ok(Some(Method::for_all(kind)))
-}
-
-fn not_retrieved(platform: &Platform, reasons: impl Iterator<Item = String>) -> Diagnostic {
-    let reasons: String = reasons.map(|reason| format!("\n  - {reason}")).collect();
-    Diagnostic::error(
-        "Could not retrieve providers for locking",
-        format!("Weft cannot fetch the requested providers for {platform} to compute their checksums:{reasons}"),
-    )
 }
 
 /// The requirements that the command line names, by default all.
@@ -192,19 +184,15 @@ fn chosen(mut required: Requirements, names: &[String]) -> Result<Requirements, 
     let mut chosen = Requirements::new();
     let mut problems = Vec::new();
     for name in names {
-        let refused = |why: String| Diagnostic::error("Invalid provider argument", why);
         match name.parse::<ProviderSource>() {
-            Err(error) => problems.push(refused(format!("The argument {name:?} is not a provider address: {error}."))),
+            Err(error) => problems.push(problems::not_a_provider(name, &error)),
             Ok(source) if source.is_builtin() => {
-                problems.push(refused(format!("The provider {name} is built in and cannot be locked.")));
+                problems.push(problems::builtin_provider(name));
             }
             Ok(source) => match required.remove(&source) {
                 Some(constraints) => drop(chosen.insert(source, constraints)),
                 None if chosen.contains_key(&source) => {}
-                None => problems.push(refused(format!(
-                    "The provider {} is not required by the current configuration.",
-                    source.for_display()
-                ))),
+                None => problems.push(problems::provider_not_required(&source.for_display())),
             },
         }
     }

@@ -14,8 +14,8 @@ use weft_registry::offer::Authentication;
 use weft_registry::{InstallEvent, Installer};
 
 use super::platforms;
+use super::problems;
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::text;
 use crate::project::Project;
@@ -75,7 +75,7 @@ fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     for source in required.keys() {
         if let Err(detail) = index(root, source) {
             failed = true;
-            view.diagnostics(&[Diagnostic::error("Failed to update the mirror's index", detail)]);
+            view.diagnostics(&[problems::index_not_updated(detail)]);
         }
     }
     Ok(if failed { Exit::FAILED } else { Exit::DONE })
@@ -101,7 +101,7 @@ async fn fetch_all(
         let (selected, problems) = installer.clone().on(platform.clone()).select(required, lock, false, warn).await;
         for problem in &problems {
             well = false;
-            view.diagnostics(&[Diagnostic::error("Provider not available", problem.detail.clone())]);
+            view.diagnostics(&[problems::not_available(problem.detail.clone())]);
         }
         for package in selected {
             let name = package.source.for_display();
@@ -120,7 +120,7 @@ async fn fetch_all(
                 Ok(authentication) => view.line(&format!("  - Package authenticated: {authentication}")),
                 Err(problem) => {
                     well = false;
-                    view.diagnostics(&[Diagnostic::error("Cannot mirror provider", format!("{name}: {problem}."))]);
+                    view.diagnostics(&[problems::not_mirrored(&name, &problem)]);
                 }
             }
         }

@@ -11,8 +11,8 @@ use weft_graph_format::schema::ProviderSchema;
 use weft_planner::ProviderSet;
 use weft_providers::ProviderPool;
 
+use super::problems;
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::text;
 use crate::packages::{Installed, pool_options};
@@ -47,7 +47,7 @@ pub const SCHEMA: Command = Command {
 
 fn schema(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
-    invocation.at_most(0, "Unexpected argument", "Too many command line arguments. Did you mean to use -chdir?")?;
+    invocation.at_most(0, crate::commands::problems::too_many_arguments)?;
     if !arguments.switch("json", false) {
         return Err(invocation.mistake(&problems::schemas_without_json()));
     }

@@ -6,10 +6,10 @@ use weft_coordinator::{Client, RunOptions};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{OpIndex, OpStatus, RunId, StoreError};
 
+use super::problems;
 use super::{LIST, Outcome, PLACE, concluded, go_on, load, place, run_id, said};
 use crate::apply;
 use crate::command::{self, Command, Invocation};
-use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::outline::outline;

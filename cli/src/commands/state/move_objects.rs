@@ -137,10 +137,7 @@ fn plan(
         found.retain(|address| address.module.0.starts_with(&module.0));
     }
     if found.is_empty() {
-        return Err(vec![Diagnostic::error(
-            "Invalid source address",
-            format!("Cannot move {}: it does not match anything in the current state.", quoted(from)),
-        )]);
+        return Err(vec![state_problems::invalid_move_source(&quoted(from).to_string())]);
     }
     let cannot = |why: &str| invalid_target(format!("Cannot move {} to {}: {why}.", quoted(from), quoted(to)));
     let moves = match (from, to) {

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::Doubt;
 
 /// A state file cannot be read.
 pub fn state_not_loaded(error: &dyn Display) -> Diagnostic {
@@ -79,5 +80,110 @@ pub fn nothing_to_refresh() -> Diagnostic {
     Diagnostic::warning(
         "Empty or non-existent state",
         "The state has no objects yet, so there is nothing to refresh. \"weft apply\" creates them.",
+    )
+}
+
+/// The text is not the address of an instance.
+pub fn invalid_instance_address(text: &str, escaped: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Error parsing instance address \"{escaped}\""),
+        format!("{text:?} must name one instance, such as TYPE.NAME or TYPE.NAME[KEY]."),
+    )
+}
+
+/// The outcome of an operation is unknown.
+pub fn instance_in_doubt(doubt: &Doubt) -> Diagnostic {
+    Diagnostic::warning(
+        "Resource instance in doubt",
+        format!("The outcome of the operation on {} in run {} is unknown: {}.", doubt.key, doubt.run, doubt.reason),
+    )
+}
+
+/// The text is not the address of a provider.
+pub fn invalid_provider(role: &str, text: &str, detail: String) -> Diagnostic {
+    Diagnostic::error(format!("Invalid \"{role}\" provider \"{text}\""), detail)
+}
+
+/// The source of a move is not in the state.
+pub fn invalid_move_source(from: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid source address",
+        format!("Cannot move {from}: it does not match anything in the current state."),
+    )
+}
+
+/// The state does not have what a command selects.
+pub fn unknown_selection(kind: &str, what: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Unknown {kind}"),
+        format!(
+            "The current state contains no {what}. If you've just added this {kind} to the configuration, you must run \
+             \"weft apply\" first to create the {kind}'s entry in the state."
+        ),
+    )
+}
+
+/// The standard input cannot be read as a state.
+pub fn source_state_unreadable(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to read source state", format!("{error}."))
+}
+
+/// The file of a state cannot be opened.
+pub fn state_file_unreadable(path: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to open the given state file", format!("{path}: {error}."))
+}
+
+/// The file is not a state.
+pub fn not_a_state(path: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(format!("Failed to read source state \"{path}\""), format!("{error}."))
+}
+
+/// The file belongs to an unfinished run.
+pub fn guarded_state(path: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Failed to read source state \"{path}\""),
+        format!("{path} belongs to an unfinished run, or has a format version that Weft does not read."),
+    )
+}
+
+/// The pushed state has another lineage.
+pub fn unrelated_state(pushed: &str, held: &str) -> Diagnostic {
+    push_refused(format!("cannot import state with lineage \"{pushed}\" over unrelated state with lineage \"{held}\""))
+}
+
+/// The pushed state is older.
+pub fn older_state(pushed: u64, held: u64) -> Diagnostic {
+    push_refused(format!("cannot import state with serial {pushed} over newer state with serial {held}"))
+}
+
+/// The pushed state is another one with the same serial.
+pub fn same_serial(serial: u64) -> Diagnostic {
+    push_refused(format!(
+        "cannot overwrite existing state with serial {serial} with a different state that has the same serial"
+    ))
+}
+
+fn push_refused(why: String) -> Diagnostic {
+    Diagnostic::error("Failed to write the imported state", why)
+}
+
+/// The state has no instance to taint or untaint.
+pub fn nothing_to_taint(address: &ResourceInstance) -> Diagnostic {
+    Diagnostic::error(
+        "No such resource instance",
+        format!(
+            "There is no resource instance in the state with the address {address}. If the resource configuration has \
+             just been added, you must run \"weft apply\" once to create the corresponding instance(s)."
+        ),
+    )
+}
+
+/// The instance to taint or untaint has no current object.
+pub fn taint_during_replacement(address: &ResourceInstance) -> Diagnostic {
+    Diagnostic::error(
+        "No such resource instance",
+        format!(
+            "Resource instance {address} is in the middle of a replacement. Run \"weft apply\" to complete it first."
+        ),
     )
 }

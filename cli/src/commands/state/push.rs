@@ -8,6 +8,7 @@ use weft_state::tfstate::{FormatDigit, StateFile, find_format_digit};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
+use crate::commands::state::problems as state_problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
@@ -41,26 +42,24 @@ fn push(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let [path] = invocation.arguments.positionals.as_slice() else {
         return Err(invocation.mistake(&problems::one_argument()));
     };
-    let fail = |summary: &str, detail: String| invocation.fail(&[Diagnostic::error(summary, detail)]);
+    let fail = |problem: Diagnostic| invocation.fail(&[problem]);
     let bytes = if path == "-" {
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.map(|_| bytes).map_err(|error| fail("Failed to read source state", format!("{error}.")))?
+        read.map(|_| bytes).map_err(|error| fail(state_problems::source_state_unreadable(&error)))?
     } else {
-        std::fs::read(path).map_err(|error| fail("Failed to open the given state file", format!("{path}: {error}.")))?
+        std::fs::read(path).map_err(|error| fail(state_problems::state_file_unreadable(path, &error)))?
     };
-    let pushed = StateFile::parse(&bytes, path)
-        .map_err(|error| fail(&format!("Failed to read source state \"{path}\""), format!("{error}.")))?;
+    let pushed = StateFile::parse(&bytes, path).map_err(|error| fail(state_problems::not_a_state(path, &error)))?;
     // Such a file belongs to an unfinished run, and is useless elsewhere.
     if find_format_digit(&bytes, path).is_ok_and(FormatDigit::is_guarded) {
-        let detail = format!("{path} belongs to an unfinished run, or has a format version that Weft does not read.");
-        return Err(fail(&format!("Failed to read source state \"{path}\""), detail));
+        return Err(fail(state_problems::guarded_state(path)));
     }
     let force = invocation.arguments.switch("force", false);
     let place = Place::for_edit(invocation, "state-push", false)?;
     change(invocation, &place, |snapshot| {
-        if !force && let Err(why) = follows(snapshot, &pushed) {
-            return Err(vec![Diagnostic::error("Failed to write the imported state", why)]);
+        if !force && let Err(problem) = follows(snapshot, &pushed) {
+            return Err(vec![problem]);
         }
         let mut wanted = pushed;
         if wanted.lineage.is_empty() {
@@ -81,28 +80,19 @@ fn equal(snapshot: &Snapshot, file: &StateFile) -> bool {
 }
 
 /// Whether the pushed state is a later one of the existing state.
-fn follows(snapshot: &Snapshot, pushed: &StateFile) -> Result<(), String> {
+fn follows(snapshot: &Snapshot, pushed: &StateFile) -> Result<(), Diagnostic> {
     // An empty state loses nothing. A state without a lineage is older than lineages, so its age is unknown.
     if snapshot.is_empty() || pushed.lineage.is_empty() || snapshot.lineage.is_empty() {
         return Ok(());
     }
     if pushed.lineage != snapshot.lineage {
-        return Err(format!(
-            "cannot import state with lineage \"{}\" over unrelated state with lineage \"{}\"",
-            pushed.lineage, snapshot.lineage
-        ));
+        return Err(state_problems::unrelated_state(&pushed.lineage, &snapshot.lineage));
     }
     if pushed.serial < snapshot.serial {
-        return Err(format!(
-            "cannot import state with serial {} over newer state with serial {}",
-            pushed.serial, snapshot.serial
-        ));
+        return Err(state_problems::older_state(pushed.serial, snapshot.serial));
     }
     if pushed.serial == snapshot.serial && !equal(snapshot, pushed) {
-        return Err(format!(
-            "cannot overwrite existing state with serial {} with a different state that has the same serial",
-            snapshot.serial
-        ));
+        return Err(state_problems::same_serial(snapshot.serial));
     }
     Ok(())
 }

@@ -2,7 +2,6 @@
 
 use weft_evaluator::config::provider_source;
 use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderParts, ProviderSource, ResourceInstance};
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::InstanceRecord;
 
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -48,8 +47,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(invocation.mistake(&problems::two_arguments()));
     };
     let source = |role: &str, text: &str| {
-        provider_source(text)
-            .map_err(|(_, detail)| Diagnostic::error(format!("Invalid \"{role}\" provider \"{text}\""), detail))
+        provider_source(text).map_err(|(_, detail)| state_problems::invalid_provider(role, text, detail))
     };
     let (from, to) = match (source("from", from), source("to", to)) {
         (Ok(from), Ok(to)) => (from, to),

@@ -5,6 +5,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::StateFile;
 
 use crate::addresses::{SELECTED, invalid_address};
+use crate::commands::state::problems as state_problems;
 
 /// A module, a resource, or one instance of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,13 +62,7 @@ impl Selection {
             Selection::Resource(resource) => ("resource", format!("resource {resource}")),
             Selection::Instance(instance) => ("resource", format!("resource {instance}")),
         };
-        Diagnostic::error(
-            format!("Unknown {kind}"),
-            format!(
-                "The current state contains no {what}. If you've just added this {kind} to the configuration, you must run \
-                 \"weft apply\" first to create the {kind}'s entry in the state."
-            ),
-        )
+        state_problems::unknown_selection(kind, &what)
     }
 }
 

@@ -1,0 +1,97 @@
+//! The diagnostics of `init`, as constructors.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+/// `-backend-config` was given without a backend block.
+pub fn backend_options_unused() -> Diagnostic {
+    Diagnostic::warning(
+        "Missing backend configuration",
+        "-backend-config was used without a \"backend\" block in the configuration, and is ignored. Add to the \
+         configuration:\n\nterraform {\n  backend \"local\" {}\n}",
+    )
+}
+
+/// The backend block has changed since the last `init`.
+pub fn backend_changed() -> Diagnostic {
+    Diagnostic::error(
+        "Backend configuration changed",
+        "The backend block has changed since the last init, and the state may have to move.\n\nTo copy the state, \
+         use \"weft init -migrate-state\". To leave the state where it is and only use the new configuration, use \
+         \"weft init -reconfigure\".",
+    )
+}
+
+/// The migration of the state needs confirmation, but input is disabled.
+pub fn migration_not_confirmed() -> Diagnostic {
+    Diagnostic::error(
+        "Error asking for state migration action",
+        "Input is disabled, so Weft cannot ask whether to copy the state. Use -force-copy, or -reconfigure to \
+         leave it where it is.",
+    )
+}
+
+/// The module of `-from-module` cannot be copied.
+pub fn module_not_copied(text: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to copy root module", format!("The module {text}: {error}."))
+}
+
+/// `-from-module` was given in a directory with a configuration.
+pub fn directory_in_use() -> Diagnostic {
+    Diagnostic::error(
+        "The working directory already contains files",
+        "-from-module copies a module into an empty directory, and this one has a configuration. Remove the \
+         option to initialize this configuration, or choose another directory.",
+    )
+}
+
+/// The text of `-from-module` is not a module source.
+pub fn invalid_module_source(text: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Invalid module source address", format!("{text:?} cannot be the source of a module: {error}."))
+}
+
+/// `-migrate-state` and `-reconfigure` were given together.
+pub fn migrate_and_reconfigure() -> Diagnostic {
+    Diagnostic::error("Invalid init options", "The -migrate-state and -reconfigure options are mutually-exclusive.")
+}
+
+/// `-backend` and `-cloud` were given together.
+pub fn backend_and_cloud() -> Diagnostic {
+    Diagnostic::error(
+        "Invalid init options",
+        "The -backend and -cloud options are aliases of one another and mutually-exclusive in their use.",
+    )
+}
+
+/// `-from-module` was given in a directory that is not empty.
+pub fn directory_not_empty(found: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Can't populate non-empty directory",
+        format!("This directory contains {found}, and -from-module needs an empty one."),
+    )
+}
+
+/// A module calls a module outside of its own directory, which was not copied.
+pub fn parent_not_copied(module: &str, source: &str, whole: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Root module references parent directory",
+        format!(
+            "The module {module} calls {source}, which was not copied because it is outside of the module. Use its full \
+             address, such as {whole:?}."
+        ),
+    )
+}
+
+/// The new backend has another state.
+pub fn both_have_state(workspace: &str, target: &Path) -> Diagnostic {
+    Diagnostic::error(
+        "Both the existing state and the new one have content",
+        format!(
+            "The state of workspace {workspace} cannot be copied to {}: it already has another state. Compare both, then \
+             use -force-copy to overwrite the new one, or -reconfigure to use it as it is.",
+            target.display()
+        ),
+    )
+}

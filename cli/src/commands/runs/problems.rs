@@ -1,0 +1,92 @@
+//! The diagnostics of commands on runs, as constructors.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::RunId;
+
+/// The text is not the id of a run.
+pub fn invalid_run_id(text: &str) -> Diagnostic {
+    Diagnostic::error("Invalid run id", format!("{text:?} is not a valid run id."))
+}
+
+/// The store has no runs.
+pub fn no_runs() -> Diagnostic {
+    Diagnostic::error("No such run", "There are no runs here yet.")
+}
+
+/// The command takes the id of a run.
+pub fn run_id_expected() -> Diagnostic {
+    Diagnostic::error("Invalid number of arguments", "Expected the id of a run.")
+}
+
+/// A run cannot be abandoned while a process holds it.
+pub fn run_is_held(run: &RunId, holder: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Run is being carried out", format!("Run {run} is held by {holder}. End that process first."))
+}
+
+/// Another process has taken a run over while it was to be abandoned.
+pub fn run_taken_over() -> Diagnostic {
+    Diagnostic::error("Run not given up", "Another process has taken over the run.")
+}
+
+/// `runs resolve` takes a run and an address.
+pub fn resolve_arguments() -> Diagnostic {
+    Diagnostic::error(
+        "Invalid number of arguments",
+        "Expected a run and an address: weft runs resolve RUN ADDRESS -adopt ID | -absent | -retry | -forget.",
+    )
+}
+
+/// `runs resolve` takes exactly one decision.
+pub fn decision_missing() -> Diagnostic {
+    Diagnostic::error("Decision missing", "Record the outcome with exactly one of -adopt ID, -absent, -retry, -forget.")
+}
+
+/// The decision did not settle the operation.
+pub fn still_in_doubt(address: &str, reason: &str) -> Diagnostic {
+    Diagnostic::error("Still in doubt", format!("{address} is still in doubt: {reason}."))
+}
+
+/// The run has no operation in doubt at this address.
+pub fn nothing_in_doubt(address: &str, run: &RunId) -> Diagnostic {
+    Diagnostic::error(
+        "Nothing in doubt",
+        format!("Nothing at {address} is in doubt in run {run}. See: weft runs show {run}"),
+    )
+}
+
+/// The address has several objects in doubt.
+pub fn several_in_doubt(address: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Several objects in doubt",
+        format!("Several objects of {address} are in doubt. Name one: '{address} (deposed object KEY)'."),
+    )
+}
+
+/// The text of `-older-than` is not a number of days.
+pub fn invalid_age(text: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid number of days",
+        format!("-older-than is {text:?}. Give a number of days, for example 30."),
+    )
+}
+
+/// A run was set aside that may have changed objects.
+pub fn run_set_aside(objects: &[String], records: &Path) -> Diagnostic {
+    /// The maximum number of listed names. The file has the rest.
+    const LISTED: usize = 100;
+    let mut list: String = objects.iter().take(LISTED).map(|name| format!("\n  - {name}")).collect();
+    if objects.len() > LISTED {
+        list.push_str(&format!("\n  and {} more", objects.len() - LISTED));
+    }
+    Diagnostic::warning(
+        "Run set aside",
+        format!(
+            "The run may have changed these objects, and the state file has no record of that:{list}\n\nThe records of \
+             the run are in {}. Look at each real object, then import it, or remove it by hand.",
+            records.display()
+        ),
+    )
+}

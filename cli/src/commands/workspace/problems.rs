@@ -1,0 +1,94 @@
+//! The diagnostics of workspaces, as constructors.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+/// The command takes the name of a workspace.
+pub fn workspace_name_expected() -> Diagnostic {
+    Diagnostic::error("Invalid number of arguments", "Expected a single argument: NAME.")
+}
+
+/// A workspace cannot have this name.
+pub fn invalid_workspace_name(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("The workspace name \"{name}\" is not allowed"),
+        "The name must contain only URL safe characters, and no path separators.",
+    )
+}
+
+/// The environment has selected a workspace.
+pub fn workspace_overridden(what: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("The {what} is overridden using the TF_WORKSPACE environment variable"),
+        "Unset this environment variable, or set it to the name of the workspace that you want, then retry.",
+    )
+}
+
+/// There is no workspace of this name.
+pub fn unknown_workspace(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Workspace \"{name}\" doesn't exist"),
+        "Create it with \"weft workspace new\", or select it with -or-create.",
+    )
+}
+
+/// The selected workspace cannot be stored.
+pub fn workspace_not_selected(directory: &Path, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Cannot select workspace", format!("{}: {error}.", directory.display()))
+}
+
+/// The folder of a workspace cannot be created.
+pub fn workspace_not_created(path: &Path, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Cannot create workspace", format!("{}: {error}.", path.display()))
+}
+
+/// There is already a workspace of this name.
+pub fn workspace_exists(name: &str) -> Diagnostic {
+    Diagnostic::error(format!("Workspace \"{name}\" already exists"), "Select it instead.")
+}
+
+/// The state for a new workspace cannot be read.
+pub fn given_state_unreadable(path: &str, why: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to read the given state file", format!("{path}: {why}."))
+}
+
+/// The default workspace cannot be deleted.
+pub fn default_workspace_stays() -> Diagnostic {
+    Diagnostic::error("Cannot delete the default workspace", "It always exists.")
+}
+
+/// The selected workspace cannot be deleted.
+pub fn workspace_is_active(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Workspace \"{name}\" is your active workspace"),
+        "The active workspace cannot be deleted. Select another one first.",
+    )
+}
+
+/// A workspace with objects cannot be deleted.
+pub fn workspace_not_empty(name: &str, tracked: &[String]) -> Diagnostic {
+    Diagnostic::error(
+        format!("Workspace \"{name}\" is not empty"),
+        format!(
+            "It is currently tracking the following resource instances:{}\n\nDeleting it would lose track of these \
+             objects. Destroy them first, or use the -force option.",
+            tracked.concat()
+        ),
+    )
+}
+
+/// The folder of a workspace cannot be removed.
+pub fn workspace_not_deleted(path: &Path, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Cannot delete workspace", format!("{}: {error}.", path.display()))
+}
+
+/// A deleted workspace had objects. The text is OpenTofu's, because scripts look for it.
+pub fn workspace_was_not_empty(name: &str) -> Diagnostic {
+    Diagnostic::warning(
+        format!("\"{name}\" was non-empty"),
+        "The resources managed by the deleted workspace may still exist, but are no longer manageable by OpenTofu since \
+         the state has been deleted.",
+    )
+}

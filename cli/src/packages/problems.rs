@@ -1,0 +1,86 @@
+//! The diagnostics of provider packages, as constructors.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+/// The environment names running providers.
+pub fn attaching_unsupported(variable: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Attaching to running providers not supported yet",
+        format!(
+            "The environment variable {variable} is set, but this version of Weft always starts providers itself. Unset \
+             it, or name the provider's program in dev_overrides of the CLI configuration."
+        ),
+    )
+}
+
+/// The state has objects of a provider that is not installed.
+pub fn provider_of_state_missing(source: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Failed to load plugin schemas",
+        format!(
+            "The state has objects of the provider {source}, which is not installed. Run \"weft init\" to install it."
+        ),
+    )
+}
+
+/// A provider is not installed.
+pub fn provider_missing(source: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Missing required provider",
+        format!(
+            "The provider {source} is needed, but neither the configuration nor the lock file knows it. Install it with \
+             \"weft init\"."
+        ),
+    )
+}
+
+/// A plan was made with a development override.
+pub fn override_missing(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Provider package missing",
+        format!(
+            "The plan was made with a development override of {name}, and this machine has none. Name it in \
+             dev_overrides of the CLI configuration, or make the plan again."
+        ),
+    )
+}
+
+/// The package here is another one than that of the plan.
+pub fn package_changed(name: &str, version: &dyn Display, checksum: &dyn Display, problem: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Provider package changed",
+        format!(
+            "The plan was made with {name} {version} with the checksum {checksum}. The package of that version here has \
+             a different checksum. Nothing was done. Restore the original package, or make the plan again: {problem}."
+        ),
+    )
+}
+
+/// The package of a plan is not here.
+pub fn version_missing(name: &str, version: &dyn Display, problem: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Provider package missing",
+        format!(
+            "The plan was made with {name} {version}: {problem}. Nothing was done. Install it with \"weft init\", or name \
+             a directory that has it in the CLI configuration."
+        ),
+    )
+}
+
+/// The directory of a development override does not contain the program of the provider.
+pub fn no_program(directory: &Path) -> String {
+    format!("{} does not contain its program", directory.display())
+}
+
+/// A package that a plan names is missing.
+pub fn package_missing(name: &str, problem: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Provider package missing", format!("{name}: {problem}."))
+}
+
+/// A plan names a package in a form that cannot be read.
+pub fn invalid_package_in_plan(name: &str, what: &str) -> Diagnostic {
+    Diagnostic::error("Invalid provider package in plan", format!("The plan names {name} with {what}."))
+}

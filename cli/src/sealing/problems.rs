@@ -1,0 +1,110 @@
+//! The diagnostics of encryption settings, as constructors.
+
+use std::fmt::Display;
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+/// The settings are not valid.
+pub fn invalid_settings(problem: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Invalid encryption settings", format!("{problem}."))
+}
+
+/// A method that stores unencrypted is forbidden.
+pub fn unencrypted_forbidden(problem: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Unencrypted method is forbidden", format!("{problem}."))
+}
+
+/// The method `unencrypted` is in use.
+pub fn unencrypted_configured() -> Diagnostic {
+    Diagnostic::warning(
+        "Unencrypted method configured",
+        "The settings include the method unencrypted, which stores states or plans unencrypted. Use it only while a \
+         project migrates to or from encryption.",
+    )
+}
+
+/// A key provider's settings are not valid.
+pub fn no_key_data(problem: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Unable to build encryption key data", format!("{problem}."))
+}
+
+/// OpenTofu has the key provider, but Weft does not.
+pub fn key_service_unsupported(service: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Key provider not supported yet",
+        format!(
+            "Keys from {service} are part of OpenTofu, but this version of Weft has no client for that service. Use \
+             pbkdf2, or external with a command that asks the service."
+        ),
+    )
+}
+
+/// There is no such key provider.
+pub fn unknown_key_provider(kind: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Error fetching key_provider \"{kind}\""),
+        format!("The key provider type {kind:?} does not exist. Use pbkdf2 or external."),
+    )
+}
+
+/// There is no such encryption method.
+pub fn unknown_method(kind: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Error fetching encryption method \"{kind}\""),
+        format!("The encryption method type {kind:?} does not exist. Use aes_gcm, external or unencrypted."),
+    )
+}
+
+/// What is wrong with the arguments of a block.
+#[derive(Clone, Copy)]
+pub enum Fault<'a> {
+    /// A passphrase and a chain.
+    PassphraseAndChain,
+    /// Neither a passphrase nor a chain.
+    NoPassphrase,
+    /// The hash function is unknown.
+    HashFunction(&'a dyn Display),
+    /// An argument of another type.
+    Type(&'a str, &'a str),
+    /// An argument that is not a whole number.
+    NotWhole(&'a str),
+    /// An argument that is not a list of strings.
+    NotWords(&'a str),
+    /// An argument that is not a list of bytes.
+    NotBytes(&'a str),
+    /// An argument that does not name a key provider.
+    NotAKeyProvider(&'a str),
+}
+
+/// The arguments of a block are not valid.
+pub fn invalid_arguments(block: &str, fault: Fault<'_>) -> Diagnostic {
+    let detail = match fault {
+        Fault::PassphraseAndChain => "It has both a passphrase and a chain. Remove one of them.".to_owned(),
+        Fault::NoPassphrase => "It needs a passphrase or a chain.".to_owned(),
+        Fault::HashFunction(error) => format!("{error}."),
+        Fault::Type(name, wanted) => format!("{name} must be a {wanted}."),
+        Fault::NotWhole(name) => format!("{name} must be a whole number that is not negative."),
+        Fault::NotWords(name) => format!("{name} must be a list of strings, none of them null."),
+        Fault::NotBytes(name) => format!("{name} must be a list of bytes, numbers from 0 to 255."),
+        Fault::NotAKeyProvider(name) => format!("{name} must name a key provider, such as key_provider.pbkdf2.main."),
+    };
+    Diagnostic::error("Invalid encryption settings", format!("{block}: {detail}"))
+}
+
+/// A block lacks an argument.
+pub fn missing_argument(block: &str, name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Missing required argument",
+        format!("The argument {name:?} of {block} is required, but missing."),
+    )
+}
+
+/// A block has an argument that does not exist.
+pub fn unsupported_argument(block: &str, name: &str) -> Diagnostic {
+    Diagnostic::error("Unsupported argument", format!("{block} has no argument named {name:?}."))
+}
+
+/// A configuration file cannot be read.
+pub fn configuration_unreadable(name: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to read file", format!("The configuration file {name} cannot be read: {error}."))
+}

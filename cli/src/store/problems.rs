@@ -1,0 +1,66 @@
+//! The diagnostics of stores, as constructors.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::StoreError;
+use weft_state::tfstate::{Problem, StateFileError};
+
+/// The code of problems with the contents of a state file.
+const BAD_STATE: &str = "state-file";
+
+/// A problem as OpenTofu reports it without locking: the summary is the problem, and does not mention the lock.
+pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
+    if problem.code != BAD_STATE {
+        return problem.clone();
+    }
+    Diagnostic::error(format!("error loading state: {}", problem.detail), "")
+}
+
+/// An error of a store as a diagnostic.
+pub fn of_store(error: &StoreError) -> Diagnostic {
+    if let StoreError::StateFile(StateFileError::Invalid { problems, .. }) = error {
+        return Diagnostic::error("Error acquiring the state lock", Problem::list(problems)).code(BAD_STATE);
+    }
+    let (summary, hint) = match error {
+        StoreError::Locked { .. } => ("Error acquiring the state lock", ""),
+        StoreError::StateFile(_) => ("Error acquiring the state lock", " Nothing was changed."),
+        StoreError::Unopened { .. } => (
+            "Error acquiring the state lock",
+            " Nothing was changed. Give the settings with which it was encrypted, in the configuration or in \
+             TF_ENCRYPTION; after a change of keys, the former ones belong into a fallback.",
+        ),
+        StoreError::Unsealed { .. } => ("State not encrypted", " Nothing was written unencrypted."),
+        StoreError::Unfit(_) => ("Store not fit to hold state", ""),
+        StoreError::Address(_) => ("Invalid store address", ""),
+        StoreError::Unreachable { .. } => ("Store does not answer", ""),
+        StoreError::Damaged { .. } | StoreError::StateMismatch { .. } | StoreError::LostWrites { .. } => {
+            ("State damaged", "")
+        }
+        StoreError::Replaced { .. } | StoreError::NotThere(_) => ("State file replaced", ""),
+        StoreError::NoState(_) => ("No state", ""),
+        StoreError::NoRun(_) => ("No such run", ""),
+        _ => ("State store failed", ""),
+    };
+    let text = error.to_string();
+    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    Diagnostic::error(summary, format!("{text}{stop}{hint}"))
+}
+
+/// Workspaces of a store are selected with the environment.
+pub fn workspaces_of_store() -> Diagnostic {
+    Diagnostic::error(
+        "Workspaces of a store not supported yet",
+        "With a store, select the workspace with the environment variable TF_WORKSPACE. It is created at \
+         first use.",
+    )
+}
+
+/// The store of a plan's state is not named.
+pub fn state_not_named(backend: &str) -> Diagnostic {
+    Diagnostic::error(
+        "State of the plan not named",
+        format!(
+            "The plan was made from the state in {backend}. Name it with the option -store or the environment \
+             variable WEFT_STORE. A plan does not store the password."
+        ),
+    )
+}

@@ -1,0 +1,228 @@
+//! The diagnostics of tests, as constructors.
+
+use std::fmt::Display;
+
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
+use weft_providers::ProviderDiagnostic;
+
+/// The file of a plan cannot be encoded.
+pub fn plan_not_written(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to write plan file", format!("{error}."))
+}
+
+/// A run has no id.
+pub fn run_not_begun(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Run not begun", format!("{error}."))
+}
+
+/// The outcome of an operation is unknown.
+pub fn in_doubt(address: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Resource instance in doubt",
+        format!(
+            "The outcome of the operation on {address} is unknown. Look at the real object. The test cannot continue \
+             with it."
+        ),
+    )
+    .about(address)
+}
+
+/// A run names a provider that the test file does not have.
+pub fn missing_provider(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Missing provider definition for {name}"),
+        format!(
+            "The providers of this run name {name}, and the test file has neither a provider block nor a mock_provider \
+             block for it."
+        ),
+    )
+}
+
+/// The whole file and a run override the same target.
+pub fn overridden_twice(block_type: &str, target: &str) -> Diagnostic {
+    Diagnostic::warning(
+        format!("Multiple `{block_type}` blocks for the same address"),
+        format!(
+            "`{target}` is overridden for the whole file and in this run. The override of the run takes precedence."
+        ),
+    )
+}
+
+/// An override names a resource of a module that is not called.
+pub fn module_of_resource_not_found(module: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        format!("Module not found: {module}"),
+        "The target is a resource of a module that the configuration does not call.",
+    )
+}
+
+/// An override names a resource that does not exist.
+pub fn resource_not_found(target: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        format!("Resource not found: {target}"),
+        "The target is a resource that the configuration does not have.",
+    )
+}
+
+/// An override is of the wrong kind for its target.
+pub fn wrong_override(block_type: &str, target: &dyn Display, kind: &str, other: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Unsupported `{kind}` target in `{block_type}` block"),
+        format!("`{target}` is a `{kind}` block, so use `{other}`."),
+    )
+}
+
+/// An override sets an output that the module does not have.
+pub fn output_not_found(name: &str) -> Diagnostic {
+    Diagnostic::warning(
+        format!("Output not found: {name}"),
+        "The module has no such output, so the given value is not used.",
+    )
+}
+
+/// An override names a module that is not called.
+pub fn module_not_found(target: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        format!("Module not found: {target}"),
+        "The target is a module that the configuration does not call.",
+    )
+}
+
+/// The user interrupted a run.
+pub fn interrupted() -> Diagnostic {
+    Diagnostic::error(
+        "Test interrupted",
+        "The run was interrupted before its end. The other messages list the objects that may still exist.",
+    )
+}
+
+/// A run replaces an object that is not managed.
+pub fn replace_of_unmanaged(address: &str) -> Diagnostic {
+    Diagnostic::error("Can only target managed resources for forced replacements.", address)
+}
+
+/// A run replaces something that is not an instance.
+pub fn invalid_replace() -> Diagnostic {
+    Diagnostic::error("Invalid address", "A resource instance has the address TYPE.NAME or TYPE.NAME[KEY].")
+}
+
+/// A run selects something that cannot be selected.
+pub fn invalid_target() -> Diagnostic {
+    Diagnostic::error("Invalid address", "A target is a module, a resource, or an instance of one.")
+}
+
+/// An expected failure did not happen.
+pub fn missing_failure(object: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Missing expected failure",
+        format!("This run expects a condition of {object} to fail, and none did."),
+    )
+}
+
+/// An expected invalid variable prevents an apply.
+pub fn invalid_variable_before_apply(object: &str) -> Diagnostic {
+    Diagnostic::warning(
+        "Invalid Variable in test file",
+        format!(
+            "{object} has an invalid value in this run. That was expected, but it prevents the apply, so the run \
+             fails. It would pass with command = plan."
+        ),
+    )
+}
+
+/// The state of objects that are left cannot be written.
+pub fn state_not_kept(path: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Failed to persist state",
+        format!("The state of what is left cannot be written to {path}: {error}."),
+    )
+}
+
+/// A variable of the tested module has no value.
+pub fn no_value(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "No value for required variable",
+        format!(
+            "The variable {name:?} of the tested module has neither a value nor a default. Give it one in a variables \
+             block of the run or the file, or with -var."
+        ),
+    )
+}
+
+/// An expression of a test file has an unknown name.
+pub fn unknown_name(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Unknown variable",
+        format!("{name:?} does not exist here. Test files can use var, run and functions."),
+    )
+}
+
+/// An expression of a test file calls a function of a provider.
+pub fn provider_function(name: &str) -> Diagnostic {
+    Diagnostic::error("Unknown provider function", format!("{name} cannot be called in a test file."))
+}
+
+/// Made-up values have a name that the type does not have.
+pub fn unknown_field(name: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        format!("Invalid override for block field `{name}`"),
+        "The type has no attribute or block of this name. Remove the value, or correct its name.",
+    )
+}
+
+/// Made-up values have a write-only attribute.
+pub fn write_only_value(name: &str) -> ProviderDiagnostic {
+    let problem = ProviderDiagnostic::error(
+        format!("Encountered override for write-only attribute `{name}`"),
+        "Write-only attributes are always null. Remove the value.",
+    );
+    ProviderDiagnostic { severity: Severity::Warning, ..problem }
+}
+
+/// Made-up values have a required attribute.
+pub fn required_value(name: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        format!("Invalid mock/override field `{name}`"),
+        "The attribute is required, so the configuration sets it. Remove the value from the test.",
+    )
+}
+
+/// Made-up values have an attribute that the configuration sets.
+pub fn configured_value(name: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        format!("Invalid mock/override field `{name}`"),
+        "The configuration sets this attribute, and takes precedence. Remove the value.",
+    )
+}
+
+/// Made-up values have an attribute that a provider would not compute.
+pub fn value_not_computed(name: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        format!("Non-computed field `{name}` is not allowed to be overridden"),
+        "Tests can only set attributes that a provider would compute. Remove the value.",
+    )
+}
+
+/// A made-up value has another type than its attribute.
+pub fn unsuitable_value(name: &str, error: &dyn Display) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        format!("Invalid mock/override field `{name}`"),
+        format!("The value does not fit the type of the attribute: {error}."),
+    )
+}
+
+/// The made-up values for blocks are not an object.
+pub fn block_values_not_an_object(name: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        format!("Invalid override for block field `{name}`"),
+        "The values for the blocks of a type must be an object of attributes.",
+    )
+}
+
+/// There are made-up values for blocks that the configuration does not have.
+pub fn values_without_block(name: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        format!("Invalid override for block field `{name}`"),
+        "The configuration has no such block. Remove the value.",
+    )
+}
