@@ -16,7 +16,7 @@ use weft_graph_format::types::Type;
 
 use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::options::Arguments;
-use crate::project::{root_alone, sound_root};
+use crate::root::{root_alone, sound_root};
 use crate::variables;
 use problems::Change;
 

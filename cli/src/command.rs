@@ -1,18 +1,21 @@
 //! A command: its name, its options, its help and its function. The table of all commands is in
 //! [`crate::commands`].
 
+mod usage;
+
 use std::io::Write as _;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::help;
 use crate::options::Section::{self, Output, State};
 use crate::options::{Arguments, Flag, Takes, option, switch, switch_on, text};
 use crate::problems;
-use crate::store::without_lock;
 use crate::view::{View, open_into};
+
+#[cfg(test)]
+pub use usage::{COLUMNS, TEXTS};
 
 /// A command.
 #[derive(Clone, Copy)]
@@ -71,7 +74,7 @@ impl Invocation<'_> {
         self.view.diagnostics(problems);
         if !self.view.is_json() {
             match self.command.on_mistake {
-                OnMistake::Usage => self.view.line(&help::of_command(self.command)),
+                OnMistake::Usage => self.view.line(&self.command.help()),
                 OnMistake::Hint => {
                     self.view.aside(&format!(
                         "\nFor more help on using this command, run:\n  weft {} -help",
@@ -91,9 +94,14 @@ impl Invocation<'_> {
         if self.arguments.switch("lock", true) {
             self.view.diagnostics(problems);
         } else {
-            self.view.diagnostics(&problems.iter().map(without_lock).collect::<Vec<_>>());
+            self.view.diagnostics(&problems.iter().map(problems::without_lock).collect::<Vec<_>>());
         }
         Exit::FAILED
+    }
+
+    /// Whether Weft may ask questions.
+    pub fn asks(&self) -> bool {
+        self.arguments.switch("input", true) && self.context.input && !self.view.is_json()
     }
 
     /// Refuses more positional arguments than `most`.

@@ -31,7 +31,6 @@ mod workspace;
 use weft_graph_format::nearest::nearest as nearest_name;
 
 use crate::command::Command;
-use crate::invocation::Found;
 
 /// The table, in the order of the help text.
 const ALL: &[&Command] = &[
@@ -115,6 +114,23 @@ pub fn all() -> impl Iterator<Item = &'static Command> {
 /// The names of groups.
 pub fn groups() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().map(|(name, _)| *name)
+}
+
+/// The result of looking up the words of a command line.
+pub enum Found {
+    /// A command, and its number of words.
+    Command {
+        /// The command.
+        command: &'static Command,
+        /// The number of words.
+        words: usize,
+    },
+    /// The name of a group, without one of its commands.
+    Group(String),
+    /// A group, and a word that is not one of its commands.
+    NotInGroup(String, String),
+    /// No command.
+    Nothing,
 }
 
 /// Finds a command: two words first, then one.

@@ -10,10 +10,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::command::Command;
-use crate::commands::{self, all, groups};
+use crate::commands::{self, Found, all, groups};
 use crate::context::{Context, environment};
 use crate::exit::Exit;
-use crate::invocation::Found;
 use crate::options::Arguments;
 use crate::store::Place;
 use crate::view::View;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use smol_str::SmolStr;
 use weft_evaluator::Environment;
+use weft_evaluator::config::{CompiledModule, Sources};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_registry::cli_config::{self, CliConfig};
 use weft_sealing::Sealing;
@@ -12,7 +13,6 @@ use weft_state::Holder;
 
 use crate::options::truth;
 use crate::problems;
-use crate::project::RootAlone;
 
 /// The workspace that always exists.
 pub const DEFAULT_WORKSPACE: &str = "default";
@@ -25,6 +25,17 @@ pub struct CliSettings {
     /// The environment that it was read with.
     pub environment: cli_config::Environment,
     /// Its problems.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// The root module of the current directory, loaded far enough to know where its state is and how it is sealed.
+#[derive(Debug)]
+pub struct RootAlone {
+    /// The module, as far as it can be read.
+    pub root: Arc<CompiledModule>,
+    /// Its files, for messages.
+    pub sources: Sources,
+    /// Its problems so far, warnings included.
     pub problems: Vec<Diagnostic>,
 }
 
@@ -45,7 +56,7 @@ pub struct Context {
     pub sealed_by: Arc<OnceLock<Arc<Sealing>>>,
     /// The CLI configuration, once it has been read.
     pub cli: Arc<OnceLock<CliSettings>>,
-    /// The root module alone, once it has been loaded: [`crate::project::root_alone`].
+    /// The root module alone, once it has been loaded: [`crate::root::root_alone`].
     pub root: Arc<OnceLock<RootAlone>>,
 }
 

@@ -1,84 +1,8 @@
-//! Help texts: of the whole program, of a group of commands, and of one command.
+//! The help texts of the whole program and of groups of commands. [`Command::help`] is that of one command.
 
 use std::fmt::Write as _;
 
-use crate::command::Command;
 use crate::commands::{self, GROUPS};
-use crate::options::Flag;
-use crate::render::style::wrap;
-
-/// Descriptions of the commands, with examples. Each has a heading `## WORDS`, then paragraphs.
-const TEXTS: &str = include_str!("help/commands.txt");
-/// The width of help texts, in columns.
-const COLUMNS: usize = 80;
-/// The column where the description of an option begins.
-const OPTION_COLUMN: usize = 26;
-
-/// The help text of one command.
-pub fn of_command(command: &Command) -> String {
-    let mut help = format!("Usage: weft [global options] {}", command.name());
-    if command.flags.iter().any(|group| !group.is_empty()) {
-        help.push_str(" [options]");
-    }
-    if !command.operands.is_empty() {
-        help.push(' ');
-        help.push_str(command.operands);
-    }
-    help.push('\n');
-    for paragraph in description(&command.name()).unwrap_or(command.about).split("\n\n") {
-        help.push('\n');
-        if paragraph.starts_with("  $ ") {
-            let _ = writeln!(help, "{}", indented(paragraph, 2));
-        } else {
-            let _ = writeln!(help, "{}", indented(&wrap(paragraph, COLUMNS - 2), 2));
-        }
-    }
-    let mut listed: Vec<&Flag> =
-        command.flags.iter().flat_map(|group| group.iter()).filter(|flag| !flag.about.is_empty()).collect();
-    listed.sort_by_key(|flag| flag.section);
-    let mut section = None;
-    for flag in listed {
-        if section != Some(flag.section) {
-            section = Some(flag.section);
-            let _ = write!(help, "\n{}:\n\n", flag.section.title());
-        }
-        help.push_str(&option_lines(flag));
-    }
-    help
-}
-
-/// The description of a command, from [`TEXTS`].
-fn description(name: &str) -> Option<&'static str> {
-    let sections = TEXTS.split("## ").skip(1);
-    sections
-        .filter_map(|section| section.split_once('\n'))
-        .find(|(words, _)| *words == name)
-        .map(|(_, text)| text.trim())
-}
-
-/// An option with its description in a second column.
-fn option_lines(flag: &Flag) -> String {
-    let mut lines = String::new();
-    let mut head = format!("  {}", flag.usage());
-    if head.len() + 2 > OPTION_COLUMN {
-        lines.push_str(&head);
-        lines.push('\n');
-        head.clear();
-    }
-    for line in wrap(flag.about, COLUMNS - OPTION_COLUMN).lines() {
-        // Writing to a string does not fail.
-        let _ = writeln!(lines, "{head:<OPTION_COLUMN$}{line}");
-        head.clear();
-    }
-    lines
-}
-
-fn indented(text: &str, by: usize) -> String {
-    let indent = " ".repeat(by);
-    let lines: Vec<String> =
-        text.lines().map(|line| if line.is_empty() { String::new() } else { format!("{indent}{line}") }).collect();
-    lines.join("\n")
-}
 
 /// The help text of the whole program.
 pub fn overview() -> String {
@@ -122,6 +46,7 @@ pub fn of_group(group: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::{COLUMNS, Command, TEXTS};
 
     #[test]
     fn every_command_has_a_text_and_every_text_a_command() {
@@ -135,7 +60,7 @@ mod tests {
 
     #[test]
     fn help_fits_a_terminal() {
-        let texts = commands::all().map(of_command).chain([overview()]).chain(GROUPS.iter().map(|g| of_group(g.0)));
+        let texts = commands::all().map(Command::help).chain([overview()]).chain(GROUPS.iter().map(|g| of_group(g.0)));
         for text in texts {
             for line in text.lines() {
                 assert!(line.chars().count() <= COLUMNS, "{line}");
@@ -146,7 +71,7 @@ mod tests {
 
     #[test]
     fn an_option_is_listed_with_its_argument() {
-        let text = of_command(commands::all().find(|command| command.name() == "plan").unwrap());
+        let text = commands::all().find(|command| command.name() == "plan").unwrap().help();
         for line in [
             "  -out=FILE               Save the plan to FILE.",
             "  -lock=false             Do not lock the state. Others may then change it at",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 
 use crate::command::{Command, Invocation};
-use crate::commands;
+use crate::commands::{self, Found};
 use crate::completion;
 use crate::context::{Context, environment, is_directory};
 use crate::exit::Exit;
@@ -65,30 +65,13 @@ pub fn run(arguments: Vec<String>) -> Exit {
     let found = commands::find(rest);
     if help {
         if let Found::Command { command, .. } = found {
-            View::plain().line(&help::of_command(command));
+            View::plain().line(&command.help());
             return Exit::DONE;
         }
         View::plain().line(&help::overview());
         return Exit::DONE;
     }
     call(found, rest, launch)
-}
-
-/// The result of looking up the words of a command line.
-pub enum Found {
-    /// A command, and its number of words.
-    Command {
-        /// The command.
-        command: &'static Command,
-        /// The number of words.
-        words: usize,
-    },
-    /// The name of a group, without one of its commands.
-    Group(String),
-    /// A group, and a word that is not one of its commands.
-    NotInGroup(String, String),
-    /// No command.
-    Nothing,
 }
 
 fn call(found: Found, words: &[String], launch: PathBuf) -> Exit {
@@ -138,7 +121,7 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
     let asks = |word: &String| matches!(word.as_str(), "-h" | "-help" | "--help");
     let asked = all.iter().take_while(|word| *word != "--").any(asks);
     if asked || arguments.switch("help", false) || arguments.switch("h", false) {
-        View::plain().line(&help::of_command(command));
+        View::plain().line(&command.help());
         return Exit::DONE;
     }
     let (view, problem) = View::new(&arguments, command.events);

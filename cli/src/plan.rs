@@ -1,6 +1,7 @@
 //! Making a plan: configuration, variables and state become a plan file.
 
 pub mod configuration;
+pub mod inputs;
 pub mod prior_state;
 mod problems;
 mod wishes;
@@ -30,7 +31,6 @@ use weft_planner::{Look, Looking, PlanOptions, PlanOutcome, Planned, ProviderSet
 use weft_providers::ProviderPool;
 use weft_state::Snapshot;
 
-use crate::apply::{Inputs, encoded};
 use crate::context::{Context, now};
 use crate::packages::{Installed, pool_options};
 use crate::render::events::{self, Hook};
@@ -38,6 +38,7 @@ use crate::render::plan as lines;
 use crate::signals::Attention;
 use crate::variables;
 use crate::view::View;
+use inputs::{Inputs, encoded};
 
 pub use wishes::{PARALLELISM, Wishes, negative_parallelism, selection};
 

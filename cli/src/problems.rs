@@ -168,3 +168,14 @@ pub fn extra_arguments_unreadable(variable: &str, error: &dyn Display) -> Diagno
 pub fn directory_not_entered(directory: &Path, why: &dyn Display) -> Diagnostic {
     Diagnostic::error("Error handling -chdir option", format!("{}: {why}.", directory.display()))
 }
+
+/// The code of problems with the contents of a state file.
+pub const BAD_STATE: &str = "state-file";
+
+/// A problem as OpenTofu reports it without locking: the summary is the problem, and does not mention the lock.
+pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
+    if problem.code != BAD_STATE {
+        return problem.clone();
+    }
+    Diagnostic::error(format!("error loading state: {}", problem.detail), "")
+}

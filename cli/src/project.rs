@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{
-    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticGiven, StaticInputs, has_configuration, link_problems,
-    load_early, load_tree_beyond, load_tree_from,
+    CompiledModule, ModulePlaces, ModuleRequest, StaticInputs, has_configuration, link_problems, load_tree_beyond,
+    load_tree_from,
 };
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -15,12 +15,9 @@ use weft_providers::packages::{Requirements, require};
 use weft_state::Snapshot;
 
 use crate::command::Invocation;
-use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::modules::{FromManifest, ModuleManifest};
-use crate::options::Arguments;
 use crate::problems;
-use crate::sealing::from_environment;
-use crate::variables;
+use crate::root::{LoadedRoot, load, sound_root};
 
 /// A configuration.
 #[derive(Debug)]
@@ -195,65 +192,8 @@ impl Project {
     }
 }
 
-/// A loaded module, with its files and its problems.
-type LoadedRoot = (Arc<CompiledModule>, Sources, Vec<Diagnostic>);
-
 /// Loads a tree of modules.
 type LoadTree = fn(&Path, &mut dyn ModulePlaces, &StaticInputs<'_>) -> LoadedRoot;
-
-/// Loads the configuration with `load`. Values of variables come first: if they cannot be read, nothing else is.
-fn load(context: &Context, arguments: &Arguments, load: impl FnOnce(&StaticInputs<'_>) -> LoadedRoot) -> LoadedRoot {
-    let (sources, problems) = variables::unreadable(arguments);
-    if has_errors(&problems) {
-        return (Arc::default(), sources, problems);
-    }
-    let inputs = StaticInputs {
-        given: &|root| {
-            let gathered = variables::gather(root, arguments, None);
-            StaticGiven { values: gathered.given, broken: gathered.broken }
-        },
-        workspace: context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into()),
-        encryption: from_environment(),
-    };
-    load(&inputs)
-}
-
-/// The root module of the current directory, loaded far enough to know where its state is and how it is sealed.
-#[derive(Debug)]
-pub struct RootAlone {
-    /// The module, as far as it can be read.
-    pub root: Arc<CompiledModule>,
-    /// Its files, for messages.
-    pub sources: Sources,
-    /// Its problems so far, warnings included.
-    pub problems: Vec<Diagnostic>,
-}
-
-/// The root module alone, loaded once.
-pub fn root_alone<'a>(context: &'a Context, arguments: &Arguments) -> &'a RootAlone {
-    context.root.get_or_init(|| {
-        let (root, sources, problems) = load(context, arguments, |inputs| load_early(Path::new("."), inputs));
-        RootAlone { root, sources, problems }
-    })
-}
-
-/// One module as written, with its files and its problems.
-pub fn read_alone(
-    context: &Context,
-    arguments: &Arguments,
-    directory: &Path,
-) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
-    load(context, arguments, |inputs| load_early(directory, inputs))
-}
-
-/// The same, if it has no problems.
-///
-/// # Errors
-/// Its problems, warnings included.
-pub fn sound_root<'a>(context: &'a Context, arguments: &Arguments) -> Result<&'a RootAlone, Vec<Diagnostic>> {
-    let found = root_alone(context, arguments);
-    if has_errors(&found.problems) { Err(found.problems.clone()) } else { Ok(found) }
-}
 
 /// Looks for no called modules.
 struct Nowhere;

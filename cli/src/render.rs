@@ -7,9 +7,11 @@
 //! [`events`] has the objects of the event stream, and [`show_json`] the documents of `show -json`. [`schemas`] finds
 //! the schemas that objects are read with, and [`schema_json`] writes schemas as documents.
 
+mod counts;
 pub mod diagnostics;
 mod difference;
 pub mod events;
+mod hook;
 pub mod plan;
 mod problems;
 pub mod progress;

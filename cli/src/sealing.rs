@@ -29,21 +29,13 @@ use weft_state::StoreError;
 use weft_state::tfstate::StateFile;
 use weft_syntax::{parse_bytes, parse_json_bytes};
 
-use crate::context::{Context, environment};
+use crate::context::Context;
 use crate::options::Arguments;
-use crate::project::{root_alone, sound_root};
+use crate::root::{encryption_from_environment, root_alone, sound_root};
 use problems::Fault;
-
-/// The environment variable with settings beside the configuration.
-const VARIABLE: &str = "TF_ENCRYPTION";
 
 /// Key providers of OpenTofu that need a service.
 const SERVICES: [&str; 4] = ["aws_kms", "azure_vault", "gcp_kms", "openbao"];
-
-/// The settings in `TF_ENCRYPTION`.
-pub fn from_environment() -> Option<String> {
-    environment(VARIABLE)
-}
 
 impl Context {
     /// How this command seals. `root` is the configuration of the current directory, if it was loaded.
@@ -61,7 +53,7 @@ impl Context {
         let (sealing, _) = match root {
             Some(root) => made(root)?,
             None if self.strict => made(&sound_root(self, arguments)?.root)?,
-            None if mentions_encryption(Path::new("."))? || from_environment().is_some() => {
+            None if mentions_encryption(Path::new("."))? || encryption_from_environment().is_some() => {
                 made(&root_alone(self, arguments).root)?
             }
             None => Made::default(),

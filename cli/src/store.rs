@@ -17,7 +17,7 @@ use crate::command::Invocation;
 use crate::context::{Context, environment, holder};
 use crate::exit::Exit;
 use crate::options::Arguments;
-pub use problems::{of_store as problem, without_lock};
+pub use problems::of_store as problem;
 
 /// The folder of runs.
 const RUNS_FOLDER: &str = ".weft";

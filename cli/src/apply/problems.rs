@@ -1,7 +1,5 @@
 //! The reasons why a run does not begin, and what is in doubt, as diagnostics.
 
-use std::fmt::Display;
-
 use weft_coordinator::RunError;
 use weft_coordinator::client::ClientError;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -102,28 +100,4 @@ pub fn stale_plan(instances: &[String]) -> Diagnostic {
             names.concat()
         ),
     )
-}
-
-/// An ephemeral variable has no value.
-pub fn no_ephemeral_value(name: &str) -> Diagnostic {
-    Diagnostic::error(
-        "No value for required variable",
-        format!(
-            "The variable \"{name}\" is ephemeral: its value is not in the plan and must be given again, with -var or \
-             TF_VAR_{name}."
-        ),
-    )
-}
-
-/// The value of a variable has another type.
-pub fn unsuitable_value(name: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error(
-        "Invalid value for input variable",
-        format!("The given value is not suitable for var.{name}: {error}."),
-    )
-}
-
-/// The value of a variable cannot be encoded for workers.
-pub fn value_not_encoded(name: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Invalid value for input variable", format!("var.{name} cannot be passed to workers: {error}."))
 }

@@ -12,7 +12,8 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_state::{Digest, RunStore, Snapshot};
 
-use super::plan::{Loaded, announce, asks, bytes, show};
+use super::output::show_outputs;
+use super::plan::{Loaded, announce, bytes, show};
 use crate::apply::{self, Ending, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
@@ -22,7 +23,7 @@ use crate::outline;
 use crate::packages::PlannedPackages;
 use crate::plan::{PARALLELISM, Wishes};
 use crate::prompt::Prompt;
-use crate::render::{events, plan as render, values};
+use crate::render::{events, plan as render};
 use crate::retention;
 use crate::runtime::block_on;
 use crate::sealing::plan_bytes;
@@ -142,7 +143,7 @@ async fn plan_and_apply(
     said.retain(|told| confirms || !comes_again(told));
     view.diagnostics(&said);
     if confirms {
-        if !asks(invocation) {
+        if !invocation.asks() {
             return Err(one(problems::apply_not_approved()));
         }
         let (question, detail) = if wishes.mode == UiMode::Destroy {
@@ -351,18 +352,5 @@ fn conclude(invocation: &Invocation<'_>, ending: &Ending, snapshot: &Snapshot, d
     view.line(&format!("\n{}", view.style().paint("1;32", &line)));
     if !destroy {
         show_outputs(invocation, snapshot);
-    }
-}
-
-/// The outputs in the state.
-pub fn show_outputs(invocation: &Invocation<'_>, snapshot: &Snapshot) {
-    let view = &invocation.view;
-    let outputs = snapshot.outputs.iter().map(|(name, stored)| (name.as_str(), &stored.record));
-    view.event(events::stored_outputs(outputs.clone()));
-    if !snapshot.outputs.is_empty() {
-        let reveal = invocation.arguments.switch("show-sensitive", false);
-        let lines: Vec<String> =
-            outputs.map(|(name, output)| format!("{name} = {}\n", values::stored(output, reveal))).collect();
-        view.line(&format!("\nOutputs:\n\n{}", lines.concat()));
     }
 }

@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::modules::install::ModuleInstaller;
 use crate::options::{switch, text};
 use crate::project::Project;
+use crate::render::events;
 use crate::testing::load::Tests;
 
 /// The command.
@@ -62,7 +63,7 @@ fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 /// # Errors
 /// Modules that cannot be installed, and a manifest that cannot be read or written.
 pub fn install(invocation: &Invocation<'_>, update: bool, tests: &mut Tests) -> Result<Project, Vec<Diagnostic>> {
-    let report = |line: &str| super::init::tell(invocation, line);
+    let report = |line: &str| tell(invocation, line);
     let context = &invocation.context;
     let mut installer = ModuleInstaller::new(context, update, &report).map_err(|problem| vec![problem])?;
     let project = Project::load_from(invocation, &mut installer);
@@ -74,4 +75,13 @@ pub fn install(invocation: &Invocation<'_>, update: bool, tests: &mut Tests) -> 
     }
     invocation.view.diagnostics(&of_tests);
     if installer.failed { Err(project.settled().err().unwrap_or_default()) } else { Ok(project) }
+}
+
+/// Prints a line, and sends it as an event.
+pub fn tell(invocation: &Invocation<'_>, text: &str) {
+    invocation.view.line(text);
+    let plain = text.trim();
+    if !plain.is_empty() {
+        invocation.view.event(events::log(plain));
+    }
 }

@@ -9,7 +9,7 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::packages::require;
 use weft_state::Snapshot;
 
-use super::get::install;
+use super::get::{install, tell};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::modules::{FromManifest, ModuleManifest};
@@ -153,13 +153,4 @@ fn load_modules(invocation: &Invocation<'_>, root: &Project) -> Result<(Project,
     };
     project.settled().map_err(|problems| refuse(invocation, problems))?;
     Ok((project, tests))
-}
-
-/// Prints a line, and sends it as an event.
-pub fn tell(invocation: &Invocation<'_>, text: &str) {
-    invocation.view.line(text);
-    let plain = text.trim();
-    if !plain.is_empty() {
-        invocation.view.event(events::log(plain));
-    }
 }

@@ -3,13 +3,14 @@
 use serde_json::{Map, Value as Json};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::value::Kind;
-use weft_state::OutputRecord;
+use weft_state::{OutputRecord, Snapshot};
 
 use super::state::current;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{switch, text};
+use crate::render::events;
 use crate::render::values;
 use crate::view::View;
 
@@ -119,5 +120,18 @@ fn plain(name: &str, output: &OutputRecord) -> Result<String, Diagnostic> {
         Kind::Bool(truth) => Ok(truth.to_string()),
         Kind::Null(_) => unsupported("null"),
         _ => unsupported("a collection"),
+    }
+}
+
+/// The outputs in the state.
+pub fn show_outputs(invocation: &Invocation<'_>, snapshot: &Snapshot) {
+    let view = &invocation.view;
+    let outputs = snapshot.outputs.iter().map(|(name, stored)| (name.as_str(), &stored.record));
+    view.event(events::stored_outputs(outputs.clone()));
+    if !snapshot.outputs.is_empty() {
+        let reveal = invocation.arguments.switch("show-sensitive", false);
+        let lines: Vec<String> =
+            outputs.map(|(name, output)| format!("{name} = {}\n", values::stored(output, reveal))).collect();
+        view.line(&format!("\nOutputs:\n\n{}", lines.concat()));
     }
 }

@@ -1,5 +1,7 @@
 //! `weft plan`, and what it shares with `apply`: making and showing a plan.
 
+mod generate;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,7 +14,6 @@ use weft_state::{Digest, Snapshot};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
-use crate::generate::{self, Generated};
 use crate::options::{switch, text};
 use crate::packages::Installed;
 use crate::plan::{Basis, Made, Wishes, make};
@@ -24,6 +25,7 @@ use crate::runtime::block_on;
 use crate::store::Place;
 use crate::variables::{self, Gathered};
 use crate::view::View;
+use generate::Generated;
 
 /// The command.
 pub const PLAN: Command = Command {
@@ -138,7 +140,7 @@ impl Loaded {
         };
         let project = project.map_err(fail)?;
         let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
-        let prompt = asks(invocation).then(Prompt::new);
+        let prompt = invocation.asks().then(Prompt::new);
         let mut gathered = variables::gather(&project.root, arguments, prompt.as_ref());
         view.know(&gathered.sources);
         if has_errors(&gathered.diagnostics) {
@@ -179,11 +181,6 @@ impl Loaded {
         said.append(&mut made.diagnostics);
         Ok(Made { diagnostics: said, ..made })
     }
-}
-
-/// Whether Weft may ask questions.
-pub fn asks(invocation: &Invocation<'_>) -> bool {
-    invocation.arguments.switch("input", true) && invocation.context.input && !invocation.view.is_json()
 }
 
 /// The bytes of a plan file, and their digest.

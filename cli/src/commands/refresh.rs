@@ -7,7 +7,7 @@ use weft_graph_format::plan_file::UiMode;
 use weft_state::tfstate::StateFile;
 use weft_state::{Edit, EditAnswer, Snapshot};
 
-use super::apply::show_outputs;
+use super::output::show_outputs;
 use super::plan::Loaded;
 use crate::apply::checks::begin_state;
 use crate::command::{self, Command, Invocation, OnMistake};

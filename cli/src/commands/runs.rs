@@ -292,7 +292,7 @@ async fn resume(invocation: &Invocation<'_>) -> Outcome {
     let exit = told(invocation, &ending);
     if ending.code == 0 {
         let snapshot = store.snapshot().await.map_err(said)?;
-        super::apply::show_outputs(invocation, &snapshot);
+        super::output::show_outputs(invocation, &snapshot);
     }
     Ok(exit)
 }

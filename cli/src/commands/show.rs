@@ -21,10 +21,11 @@ use crate::exit::Exit;
 use crate::options::text;
 use crate::packages::{Installed, pool_options};
 use crate::plan::configuration;
-use crate::project::{Project, read_alone};
+use crate::project::Project;
 use crate::render::schemas::fitting;
 use crate::render::state::Schemas;
 use crate::render::{plan, show_json, state};
+use crate::root::read_alone;
 use crate::runtime::block_on;
 use crate::sealing::{PlanUnread, plan_reader, read_state};
 

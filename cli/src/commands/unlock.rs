@@ -4,7 +4,6 @@ mod problems;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-use super::plan::asks;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::switch;
@@ -57,7 +56,7 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(failed(problems::other_lock(id, known)));
     }
     if !arguments.switch("force", false) {
-        if !asks(invocation) {
+        if !invocation.asks() {
             return Err(failed(problems::unlock_not_approved()));
         }
         let detail = "Weft will remove the lock on the state. This lets others change the state while the holder may \

@@ -1,5 +1,7 @@
 //! The diagnostics of making a plan, as constructors.
 
+use std::fmt::Display;
+
 use weft_graph_format::diagnostic::Diagnostic;
 
 /// Planning was interrupted.
@@ -48,7 +50,7 @@ pub fn no_address_file(path: &str) -> Diagnostic {
 }
 
 /// The file of addresses cannot be read.
-pub fn address_file_unreadable(path: &str, error: &dyn std::fmt::Display) -> Diagnostic {
+pub fn address_file_unreadable(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Unable to read file", format!("The file of addresses {path} cannot be read: {error}."))
 }
 
@@ -71,4 +73,28 @@ pub fn replace_of_unmanaged(escaped: &str) -> Diagnostic {
 /// The text of `-target` or `-exclude` is not the address of something that can be selected.
 pub fn invalid_selection(option: &str, escaped: &str, selected: &str) -> Diagnostic {
     Diagnostic::error(format!("Invalid {option} \"{escaped}\""), format!("It must name {selected}."))
+}
+
+/// An ephemeral variable has no value.
+pub fn no_ephemeral_value(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "No value for required variable",
+        format!(
+            "The variable \"{name}\" is ephemeral: its value is not in the plan and must be given again, with -var or \
+             TF_VAR_{name}."
+        ),
+    )
+}
+
+/// The value of a variable has another type.
+pub fn unsuitable_value(name: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid value for input variable",
+        format!("The given value is not suitable for var.{name}: {error}."),
+    )
+}
+
+/// The value of a variable cannot be encoded for workers.
+pub fn value_not_encoded(name: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Invalid value for input variable", format!("var.{name} cannot be passed to workers: {error}."))
 }

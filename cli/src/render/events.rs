@@ -2,58 +2,17 @@
 
 use serde_json::{Map, Value as Json, json};
 use weft_graph_format::address::{InstanceKey, ResourceInstance};
-use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, ResourceChange};
+use weft_graph_format::changes::{ChangeAction, OutputChange, ResourceChange};
 use weft_graph_format::graph::Action;
 use weft_state::OutputRecord;
+
+pub use super::counts::Counts;
+pub use super::hook::Hook;
 
 /// The version of the stream's format.
 const UI_VERSION: &str = "1.2";
 /// The version of OpenTofu that has this stream.
 const TOFU_VERSION: &str = "1.12.6";
-
-/// The number of objects that an operation adds, changes and so on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Created.
-    pub add: usize,
-    /// Updated in place.
-    pub change: usize,
-    /// Imported.
-    pub import: usize,
-    /// Destroyed.
-    pub remove: usize,
-    /// Removed from the state.
-    pub forget: usize,
-}
-
-impl Counts {
-    /// The counts of a plan.
-    pub fn of_plan(changes: &Changes) -> Counts {
-        let mut counts = Counts::default();
-        for change in &changes.resources {
-            if change.address.resource.mode != weft_graph_format::address::ResourceMode::Managed {
-                continue;
-            }
-            counts.import += usize::from(change.importing.is_some());
-            match change.action {
-                ChangeAction::Only(Action::Create) => counts.add += 1,
-                ChangeAction::Only(Action::Update) => counts.change += 1,
-                ChangeAction::Only(Action::Delete) => counts.remove += 1,
-                ChangeAction::Only(Action::Forget) => counts.forget += 1,
-                ChangeAction::DeleteThenCreate | ChangeAction::CreateThenDelete => {
-                    counts.add += 1;
-                    counts.remove += 1;
-                }
-                ChangeAction::ForgetThenCreate => {
-                    counts.add += 1;
-                    counts.forget += 1;
-                }
-                ChangeAction::Only(Action::NoOp | Action::Read) => {}
-            }
-        }
-        counts
-    }
-}
 
 fn event<const N: usize>(kind: &str, level: &str, message: String, rest: [(&str, Json); N]) -> Json {
     let mut object = Map::new();
@@ -190,19 +149,6 @@ pub fn stored_outputs<'a>(outputs: impl IntoIterator<Item = (&'a str, &'a Output
     }
     let message = format!("Outputs: {}", object.len());
     event("outputs", "info", message, [("outputs", Json::Object(object))])
-}
-
-/// The subject of an operation of an apply.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hook {
-    /// The instance.
-    pub address: ResourceInstance,
-    /// `create`, `update`, `delete`, `read`...
-    pub action: String,
-    /// `id` or `name` and its value, if the object has one that is not sensitive.
-    pub id: Option<(String, String)>,
-    /// Seconds since its start.
-    pub elapsed_seconds: u64,
 }
 
 impl Hook {

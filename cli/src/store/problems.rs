@@ -4,16 +4,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::StoreError;
 use weft_state::tfstate::{Problem, StateFileError};
 
-/// The code of problems with the contents of a state file.
-const BAD_STATE: &str = "state-file";
-
-/// A problem as OpenTofu reports it without locking: the summary is the problem, and does not mention the lock.
-pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
-    if problem.code != BAD_STATE {
-        return problem.clone();
-    }
-    Diagnostic::error(format!("error loading state: {}", problem.detail), "")
-}
+use crate::problems::BAD_STATE;
 
 /// An error of a store as a diagnostic.
 pub fn of_store(error: &StoreError) -> Diagnostic {

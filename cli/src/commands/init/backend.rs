@@ -12,7 +12,6 @@ use super::problems;
 use super::tell;
 use crate::backend::LocalBackend;
 use crate::command::Invocation;
-use crate::commands::plan::asks;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::prompt::Prompt;
@@ -119,7 +118,7 @@ fn local(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &SmolSt
 }
 
 fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {
-    if !asks(invocation) {
+    if !invocation.asks() {
         return Err(invocation.fail(&[problems::migration_not_confirmed()]));
     }
     let question = if count == 1 {

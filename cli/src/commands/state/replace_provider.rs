@@ -5,7 +5,6 @@ use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderParts, P
 use weft_state::InstanceRecord;
 
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::commands::plan::asks;
 use crate::commands::problems;
 use crate::commands::state::problems as state_problems;
 use crate::edits::{Change, change, file_of};
@@ -55,7 +54,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     let place = Place::for_edit(invocation, "state-replace-provider", true)?;
     let approved = arguments.switch("auto-approve", false);
-    let asks = asks(invocation);
+    let asks = invocation.asks();
     let count = change(invocation, &place, |snapshot| {
         super::present(snapshot)?;
         let mut file = file_of(snapshot);

@@ -3,7 +3,8 @@
 use weft_executor::EphemeralStep;
 use weft_graph_format::address::ResourceInstance;
 
-use super::super::events::{Counts, Hook};
+use super::super::counts::Counts;
+use super::super::hook::Hook;
 use super::super::style::Style;
 
 /// `Plan: 1 to add, ...`

@@ -20,8 +20,8 @@ use weft_graph_format::value::Value;
 use weft_state::Snapshot;
 use weft_state::tfstate::StateFile;
 
+use super::Loaded;
 use crate::command::Invocation;
-use crate::commands::plan::Loaded;
 use crate::commands::state::schemas_of;
 use crate::plan::{Wishes, selection};
 use crate::problems;

@@ -1,0 +1,70 @@
+//! The root module alone: enough of the configuration to know where the state is and how it is sealed. Backends, sealing
+//! and [`crate::project`] begin with it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_evaluator::config::{CompiledModule, Sources, StaticGiven, StaticInputs, load_early};
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+
+use crate::context::{Context, DEFAULT_WORKSPACE, RootAlone, environment};
+use crate::options::Arguments;
+use crate::variables;
+
+/// The environment variable with encryption settings beside the configuration.
+const ENCRYPTION: &str = "TF_ENCRYPTION";
+
+/// The encryption settings in `TF_ENCRYPTION`.
+pub fn encryption_from_environment() -> Option<String> {
+    environment(ENCRYPTION)
+}
+
+/// A loaded module, with its files and its problems.
+pub type LoadedRoot = (Arc<CompiledModule>, Sources, Vec<Diagnostic>);
+
+/// Loads the configuration with `load`. Values of variables come first: if they cannot be read, nothing else is.
+pub fn load(
+    context: &Context,
+    arguments: &Arguments,
+    load: impl FnOnce(&StaticInputs<'_>) -> LoadedRoot,
+) -> LoadedRoot {
+    let (sources, problems) = variables::unreadable(arguments);
+    if has_errors(&problems) {
+        return (Arc::default(), sources, problems);
+    }
+    let inputs = StaticInputs {
+        given: &|root| {
+            let gathered = variables::gather(root, arguments, None);
+            StaticGiven { values: gathered.given, broken: gathered.broken }
+        },
+        workspace: context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into()),
+        encryption: encryption_from_environment(),
+    };
+    load(&inputs)
+}
+
+/// The root module alone, loaded once.
+pub fn root_alone<'a>(context: &'a Context, arguments: &Arguments) -> &'a RootAlone {
+    context.root.get_or_init(|| {
+        let (root, sources, problems) = load(context, arguments, |inputs| load_early(Path::new("."), inputs));
+        RootAlone { root, sources, problems }
+    })
+}
+
+/// One module as written, with its files and its problems.
+pub fn read_alone(
+    context: &Context,
+    arguments: &Arguments,
+    directory: &Path,
+) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+    load(context, arguments, |inputs| load_early(directory, inputs))
+}
+
+/// The same, if it has no problems.
+///
+/// # Errors
+/// Its problems, warnings included.
+pub fn sound_root<'a>(context: &'a Context, arguments: &Arguments) -> Result<&'a RootAlone, Vec<Diagnostic>> {
+    let found = root_alone(context, arguments);
+    if has_errors(&found.problems) { Err(found.problems.clone()) } else { Ok(found) }
+}
