@@ -1,11 +1,11 @@
-//! What providers say, put where it belongs in the configuration.
+//! Converts diagnostics of providers, with their places in the configuration.
 
 use weft_evaluator::glue::Places;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_providers::{CallError, OpenError, ProviderDiagnostic};
 
-/// A provider's messages as ours, with the places they speak of.
+/// Converts a provider's diagnostics. `places` locates the attributes that they name.
 pub fn placed(found: &[ProviderDiagnostic], places: Option<&Places>, address: &str) -> Vec<Diagnostic> {
     found
         .iter()
@@ -22,13 +22,13 @@ pub fn placed(found: &[ProviderDiagnostic], places: Option<&Places>, address: &s
         .collect()
 }
 
-/// A problem about an object of a block, with the place of the block when it has none of its own.
+/// Adds the place of the block to a problem that has none.
 pub fn in_block(mut problem: Diagnostic, places: &Places) -> Diagnostic {
     problem.subject.get_or_insert_with(|| places.block().clone());
     problem
 }
 
-/// A provider that did not answer properly.
+/// A call to a provider that failed.
 pub fn call_failed(error: &CallError, places: Option<&Places>, address: &str) -> Diagnostic {
     let (summary, hint) = match error {
         CallError::UnknownType { .. } => ("Invalid resource type", ""),
@@ -42,7 +42,7 @@ pub fn call_failed(error: &CallError, places: Option<&Places>, address: &str) ->
     problem
 }
 
-/// A provider that cannot be had.
+/// A provider that cannot be started or configured.
 pub fn open_failed(error: &OpenError, instance: &str, range: Option<&SourceRange>) -> Vec<Diagnostic> {
     let mut problems = match error {
         OpenError::Configure(found) => found.iter().map(ProviderDiagnostic::to_diagnostic).collect(),

@@ -1,7 +1,7 @@
-//! The third pass: what is planned becomes operations of the execution graph.
+//! The third pass: turns what is planned into operations of the execution graph.
 //!
-//! This is the only place that knows the [`Builder`]. It begins when everything is planned, and takes plain data: numbers
-//! that were reserved for results are given to the operations that they were promised for.
+//! Only this module knows the [`Builder`]. It runs after planning and takes plain data. Each reserved number goes to
+//! the operation that it was reserved for.
 
 mod change;
 mod leave;
@@ -23,7 +23,7 @@ use crate::providers::Registered;
 use crate::whole::claims::Claims;
 use crate::whole::order::Ordering;
 
-/// How a provider is configured; `None` where nothing said.
+/// Finds the configuration of a provider instance; `None` if it has none.
 pub(crate) type Configured<'a> = &'a dyn Fn(&ProviderInstance) -> Option<std::sync::Arc<Registered>>;
 
 /// A graph that is being drafted.
@@ -31,31 +31,31 @@ pub(crate) struct Drafting<'a> {
     facts: &'a Facts,
     configured: Configured<'a>,
     builder: Builder,
-    /// Numbers that `open_provider` operations are to take.
+    /// The reserved numbers of `open_provider` operations.
     reserved_providers: BTreeMap<ProviderInstance, OperationId>,
-    /// What runs after an instance is created.
+    /// The provisioners that run after an instance is created.
     provisions: FxHashMap<ResourceInstance, Vec<PlannedProvision>>,
     opened: BTreeMap<ProviderInstance, Ref<Provider>>,
     /// Operations in the shards of providers.
     in_shard: BTreeMap<ProviderInstance, Vec<OperationId>>,
-    /// Operations that move objects which something else happens to as well.
+    /// The operations that move objects before something else happens to them.
     moves: BTreeMap<ResourceInstance, OperationId>,
     ordering: Ordering,
     claims: Claims,
-    /// Objects of which state is to say that their replacements destroy first after all.
+    /// Objects whose replacements are recorded in state as destroy-first.
     destroys_first: BTreeSet<ResourceInstance>,
 }
 
-/// What was drafted beside outputs.
+/// The result of drafting, without outputs.
 pub(crate) struct Drafted {
     pub(crate) builder: Builder,
     pub(crate) claims: Claims,
-    /// Whether state changes.
+    /// Whether the plan changes state without a provider.
     pub(crate) records: bool,
 }
 
 impl<'a> Drafting<'a> {
-    /// Drafts everything on an agenda but outputs.
+    /// Drafts everything on an agenda except outputs.
     pub(crate) fn of(
         facts: &'a Facts,
         configured: Configured<'a>,
@@ -100,7 +100,7 @@ impl<'a> Drafting<'a> {
         }
     }
 
-    /// Draws the edges of deletes, drafts changes of state alone, and closes providers.
+    /// Adds the edges of deletes, drafts the changes of state alone, and closes providers.
     fn finish(mut self, mut records: Vec<Record>) -> Drafted {
         let in_shards = self.in_shard.values().flatten().copied();
         for (operation, origin) in self.ordering.waits(in_shards) {
@@ -110,7 +110,7 @@ impl<'a> Drafting<'a> {
         let any = !records.is_empty();
         for record in records {
             self.claims.add(&record.address, true);
-            // What is taken out of state goes once everything is deleted that named it.
+            // An object leaves state only after everything that named it is deleted.
             let gone = record.object.is_none().then(|| self.ordering.gone_before(&record.address.all())).flatten();
             let operation = self.record(record);
             self.builder.wait(operation, gone);
@@ -123,7 +123,7 @@ impl<'a> Drafting<'a> {
         Drafted { builder: self.builder, claims: self.claims, records: any }
     }
 
-    /// The `open_provider` of an instance, drafted once.
+    /// The `open_provider` operation of an instance. It is drafted once.
     fn opened(&mut self, instance: &ProviderInstance) -> Ref<Provider> {
         if let Some(known) = self.opened.get(instance) {
             return *known;
@@ -141,17 +141,17 @@ impl<'a> Drafting<'a> {
         opened
     }
 
-    /// What everything done through a provider waits for.
+    /// What all operations of a provider wait for.
     fn after_configuration(&self, instance: &ProviderInstance) -> Option<Origin> {
         (self.configured)(instance).and_then(|registered| registered.origin.clone())
     }
 
-    /// What everything that happens to a moved object waits for.
+    /// What all operations on a moved object wait for.
     fn after_move(&self, address: &ResourceInstance) -> Option<Origin> {
         self.moves.get(address).copied().map(Origin::after)
     }
 
-    /// Notes an operation of a provider's shard.
+    /// Records an operation in the shard of its provider.
     fn in_shard(&mut self, instance: &ProviderInstance, operation: OperationId) {
         match self.in_shard.get_mut(instance) {
             Some(known) => known.push(operation),

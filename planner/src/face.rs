@@ -1,4 +1,4 @@
-//! The face that evaluation sees.
+//! The interface that evaluation calls.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::whole::protection::problem;
 use crate::whole::selecting::{nothing, replacements_without_instance};
 
 impl Planner {
-    /// Reports what went wrong with an instance; the rest of the plan goes on.
+    /// Reports the problems of an instance. The rest of the plan continues.
     fn reported<T>(&self, outcome: Result<T, Problems>) -> Result<T, Failed> {
         outcome.map_err(|problems| {
             self.report.add(problems);
@@ -37,7 +37,7 @@ impl Planner {
         })
     }
 
-    /// Takes what came of the conditions of an object.
+    /// Records the results of an object's conditions.
     pub(crate) fn note_check(&self, result: CheckResult) {
         if matches!(result.status, CheckStatus::Fail | CheckStatus::Error) {
             self.ask.providers.hush(&result.address);
@@ -128,7 +128,7 @@ impl Glue for Planner {
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>) {
         let facts = &self.facts;
         if facts.rules.makes_objects {
-            // What reads of the resource waits until these are gone.
+            // Readers of the resource wait until these are deleted.
             let surplus = first_surplus(&facts.state, facts.selection(), resource, expansion);
             if let Some(address) = surplus {
                 self.agenda().effects.happens_to(address);
@@ -167,7 +167,7 @@ impl Glue for Planner {
         self.told().modules.insert((parent.clone(), SmolStr::new(call)), expansion.clone());
     }
 
-    /// Each part whose computing can fail becomes an `evaluate`, and readers take its result.
+    /// Each part whose computation can fail becomes an `evaluate` operation. Readers use its result.
     fn named(&self, name: &ValueName, value: Value) -> Value {
         if name.kind == NameKind::Variable && name.module.is_root() {
             self.told().variables.insert(name.name.clone(), value.clone());

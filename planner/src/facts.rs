@@ -1,4 +1,4 @@
-//! What planning starts from. Nothing of it changes while planning goes on.
+//! The inputs of planning. They do not change during planning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,28 +19,28 @@ use crate::instance::prior::{Prior, stored_value};
 use crate::kind::{Kind, Rules};
 use crate::prior_state::PriorState;
 
-/// Hexadecimal digits of a deposed key.
+/// The number of hexadecimal digits in a deposed key.
 const DEPOSED_KEY_DIGITS: usize = 8;
 
-/// The configuration, the state, and what is to be done.
+/// The configuration, the state, and the options.
 pub(crate) struct Facts {
     pub(crate) root: Arc<CompiledModule>,
-    /// What it declares.
+    /// The declarations in the configuration.
     pub(crate) declared: Declared,
     pub(crate) environment: Environment,
-    /// For the formulas of provisioners that run before a destroy.
+    /// For the formulas of destroy-time provisioners.
     pub(crate) counters: Counters,
-    /// State as the store has it.
+    /// State as it is stored.
     pub(crate) original: Arc<Snapshot>,
-    /// State, its objects under the addresses that they have by the configuration.
+    /// State, with objects under their addresses after `moved` blocks.
     pub(crate) state: PriorState,
-    /// Objects that moved: the address by the configuration, and the one that the store has.
+    /// Moved objects: the new address and the stored one.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
     pub(crate) kind: Box<dyn Kind>,
     pub(crate) rules: Rules,
-    /// What to do; the instances to replace are in order.
+    /// The options; `replace` is sorted.
     pub(crate) options: PlanOptions,
-    /// The objects that a plan to destroy a part is about; `None` for all.
+    /// The objects that a partial destroy plan covers; `None` for all.
     pub(crate) going: Option<BTreeSet<ResourceInstance>>,
 }
 
@@ -50,25 +50,25 @@ impl Facts {
         self.declared.has(config)
     }
 
-    /// The address under which the store has an object, when it is another one.
+    /// The stored address of an object, if the object moved.
     pub(crate) fn previous(&self, address: &ResourceInstance) -> Option<&ResourceInstance> {
         self.moved.get(address)
     }
 
-    /// Which part of the configuration is planned.
+    /// The selected part of the configuration.
     pub(crate) fn selection(&self) -> &Selection {
         &self.options.selection
     }
 
-    /// Whether the selection wants an instance, which state may have without anything wanting it.
+    /// Whether the selection covers an instance that may exist only in state.
     pub(crate) fn is_selected_to_go(&self, address: &ResourceInstance) -> bool {
         self.going.as_ref().is_none_or(|going| going.contains(address))
     }
 
-    /// What stands for an instance that is left out: the object as state has it; `None` when there is none.
+    /// The placeholder for an instance outside the selection: its stored object; `None` if there is none.
     ///
     /// # Errors
-    /// An object that does not fit the schema.
+    /// A stored object that does not fit the schema.
     pub(crate) fn stored_value(
         &self,
         address: &ResourceInstance,
@@ -77,30 +77,30 @@ impl Facts {
         self.state.current(address).map(|object| stored_value(address, object, schema)).transpose()
     }
 
-    /// Whether state has no current object of an instance.
+    /// Whether state has no current object for an instance.
     pub(crate) fn holds_nothing(&self, address: &ResourceInstance) -> bool {
         self.state.current(address).is_none()
     }
 
-    /// An object as operations carry it.
+    /// An object in the form that operations use.
     pub(crate) fn object(&self, address: &ResourceInstance, prior: &Prior) -> weft_graph_format::graph::PriorObject {
         prior.object(self.state.revision(address))
     }
 
-    /// The address that the plan says an object had before.
+    /// The previous address that the plan shows for an object.
     pub(crate) fn shown_previous(&self, address: &ResourceInstance) -> Option<ResourceInstance> {
         self.previous(address).filter(|_| !self.kind.begins_with_found(self.options.refresh)).cloned()
     }
 
-    /// The key under which the current object of an instance is set aside: the same for the same plan.
+    /// The deposed key for the current object of an instance. It is the same for the same plan.
     pub(crate) fn deposed_key(&self, address: &ResourceInstance) -> DeposedKey {
         let text = format!("{address} {} {}", self.options.timestamp, self.state.snapshot().serial);
         let hash = blake3::hash(text.as_bytes()).to_hex();
         DeposedKey(hash.as_str()[..DEPOSED_KEY_DIGITS].into())
     }
 
-    /// Why an object that is not wanted any more is not deleted but left alone; `None` when it is deleted. A `removed`
-    /// block decides before anything else. `wanted` says whether the configuration has the instance.
+    /// Why an unwanted object is kept instead of deleted; `None` if it is deleted. A `removed` block takes precedence.
+    /// `wanted` says whether the configuration has the instance.
     pub(crate) fn left_alone(
         &self,
         address: &ResourceInstance,
@@ -118,7 +118,7 @@ impl Facts {
         }
         match self.declared.resource(&config).and_then(|block| block.destroy) {
             Some(false) => Some(Reason::ForgotBecauseLifecycleDestroyInConfig),
-            // Reading an instance that is wanted has brought what the state says of it up to date.
+            // A wanted instance was read, so its record is up to date.
             _ if wanted && self.kind.begins_with_found(self.options.refresh) => None,
             _ => skips.then_some(Reason::ForgotBecauseLifecycleDestroyInState),
         }
@@ -127,8 +127,7 @@ impl Facts {
 
 #[cfg(test)]
 impl Facts {
-    /// What planning starts from, for tests: a configuration as text, and instances that state has, each with what it
-    /// depends on.
+    /// Facts for tests: a configuration as text, and stored instances with their dependencies.
     pub(crate) fn for_tests(text: &str, instances: &[(&str, &[&str])], options: PlanOptions) -> Facts {
         use weft_state::{
             InstanceKey, InstanceObject, InstanceRecord, RawJson, ResourceMode, Revision, StoredInstance,
@@ -165,7 +164,7 @@ impl Facts {
 
 #[cfg(test)]
 impl PlanOptions {
-    /// Options of a plan of everything, for tests.
+    /// The options of a full plan, for tests.
     pub(crate) fn of_kind(kind: crate::inputs::PlanKind) -> PlanOptions {
         let (selection, replace, timestamp) = Default::default();
         PlanOptions { kind, refresh: true, selection, replace, timestamp }
@@ -177,7 +176,7 @@ mod tests {
     use super::*;
     use crate::inputs::PlanKind;
 
-    /// Whether an object is left alone, by its block, by a `removed` block, and by what state has of it.
+    /// Whether an object is kept, by its block, a `removed` block, and its record in state.
     #[test]
     fn what_is_left_alone() {
         let text = r#"

@@ -1,4 +1,4 @@
-//! What planning works on, and what comes of it.
+//! The inputs of planning, and its outcome.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,87 +23,89 @@ use crate::watch::Watch;
 /// The kind of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlanKind {
-    /// Objects become what the configuration says.
+    /// Changes objects to match the configuration.
     #[default]
     Normal,
-    /// Objects are destroyed.
+    /// Destroys objects.
     Destroy,
-    /// State takes over what the real objects are; nothing is changed.
+    /// Updates the state to match the real objects, and changes nothing else.
     RefreshOnly,
-    /// As for [`PlanKind::RefreshOnly`] with the objects that `import` blocks name; all others stay as state has them.
+    /// Like [`PlanKind::RefreshOnly`], but only for objects named by `import` blocks. All others stay as they are in
+    /// state.
     Import,
 }
 
-/// What planning is to do.
+/// Options of a plan.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
     /// The kind of the plan.
     pub kind: PlanKind,
-    /// Real objects are read first.
+    /// Whether real objects are read first.
     pub refresh: bool,
-    /// Which part of the configuration.
+    /// The selected part of the configuration.
     pub selection: Selection,
-    /// Instances to replace, whatever they are like.
+    /// Instances to replace even without a difference. Set by `-replace`.
     pub replace: Vec<ResourceInstance>,
-    /// Time of the plan, RFC 3339.
+    /// The time of the plan, RFC 3339.
     pub timestamp: String,
 }
 
-/// Everything that planning works on.
+/// All inputs of planning.
 pub struct PlanInputs {
     /// The configuration.
     pub root: Arc<CompiledModule>,
-    /// Its place.
+    /// Paths and the workspace of the configuration.
     pub environment: Environment,
-    /// Root variables as given.
+    /// The given values of root variables.
     pub given: GivenVariables,
-    /// State.
+    /// The state.
     pub snapshot: Arc<Snapshot>,
-    /// Providers.
+    /// The providers.
     pub providers: Arc<ProviderSet>,
-    /// What to do.
+    /// The options.
     pub options: PlanOptions,
-    /// Who is told what is being looked at.
+    /// The receiver of progress reports.
     pub watch: Watch,
 }
 
-/// What was planned.
+/// A plan.
 #[derive(Debug)]
 pub struct Planned {
-    /// What changes.
+    /// The changes for the reviewer.
     pub changes: Changes,
-    /// How it is carried out.
+    /// The execution graph.
     pub graph: ExecutionGraph,
-    /// Instances changed or read, with their revisions.
+    /// Instances that the plan changes or reads, with their revisions.
     pub claims: Vec<Claim>,
-    /// Schemas of the providers that take part.
+    /// Schemas of the providers that the plan uses.
     pub schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>>,
-    /// What modules tell their providers of themselves, by module and provider (`Manifest::meta_key`).
+    /// Values of `provider_meta` blocks, by module and provider (`Manifest::meta_key`).
     pub provider_metas: BTreeMap<String, Value>,
-    /// Values of the root variables, converted.
+    /// Values of the root variables, after conversion.
     pub variables: BTreeMap<SmolStr, Value>,
-    /// Objects as they were found, for what `show` calls the prior state: value and what is kept beside it.
+    /// Objects as they were read: value and record. `show` calls them the prior state.
     pub refreshed: BTreeMap<ResourceInstance, crate::instance::prior::Prior>,
-    /// State as it was planned from: with objects under the addresses that they go by now.
+    /// The state of the plan, with objects under their addresses after `moved` blocks.
     pub snapshot: Arc<Snapshot>,
-    /// Data sources that were read, with the provider that did.
+    /// Data sources that were read, with their providers.
     pub read: BTreeMap<ResourceInstance, ProviderInstance>,
-    /// Objects that are taken over, with the provider that found them.
+    /// Imported objects, with their providers.
     pub imported: BTreeMap<ResourceInstance, ProviderInstance>,
-    /// What there is to say again when the plan is carried out.
+    /// Warnings that apply repeats.
     pub warnings: Vec<Diagnostic>,
-    /// What came of conditions, ordered by what they belong to.
+    /// Results of conditions, ordered by object.
     pub checks: Vec<CheckResult>,
-    /// What must have gone well before apply looks at conditions, by the address as configured of what they belong to.
+    /// The operations that must succeed before apply evaluates conditions, by the configured address of the checked
+    /// object.
     pub check_needs: BTreeMap<String, Vec<String>>,
-    /// Whether applying would do something.
+    /// Whether there is anything to apply.
     pub applyable: bool,
 }
 
-/// A plan, as far as one could be made, and everything that there is to say about it.
+/// The outcome of planning: the plan, as far as it could be made, and all diagnostics.
 #[derive(Debug, Default)]
 pub struct PlanOutcome {
-    /// The plan; none when not even a partial one could be made.
+    /// The plan; `None` when not even a partial one could be made.
     pub planned: Option<Planned>,
     /// Ordered by place.
     pub diagnostics: Vec<Diagnostic>,

@@ -1,5 +1,5 @@
-//! Inspection: the face of planning for questions. Objects are what state has of them, and nothing is asked of any
-//! provider but its schemas, functions, and to bring stored objects to their present form.
+//! Inspection: evaluates expressions over the objects in state, for `console` and the like. Providers are asked only
+//! for schemas, functions, and upgrades of stored objects.
 
 use std::sync::Arc;
 
@@ -29,31 +29,31 @@ use crate::providers::ProviderSet;
 use crate::report::Report;
 use crate::watch::Watch;
 
-/// What questions are about.
+/// The inputs of an inspection.
 pub struct Inspected {
     /// The configuration.
     pub root: Arc<CompiledModule>,
-    /// Its place.
+    /// Paths and the workspace of the configuration.
     pub environment: Environment,
-    /// Root variables as given; those that are missing are unknown.
+    /// The given values of root variables. Missing ones are unknown.
     pub given: GivenVariables,
-    /// State.
+    /// The state.
     pub snapshot: Arc<Snapshot>,
-    /// Providers.
+    /// The providers.
     pub providers: Arc<ProviderSet>,
-    /// The configuration was just applied: resources without objects have none.
+    /// Whether the configuration was just applied. Then resources without objects have no instances.
     pub settled: bool,
 }
 
-/// Begins an inspection: everything named is evaluated once, over what state has. The session is none when the
-/// configuration as a whole cannot be evaluated; what is wrong otherwise keeps no question from being asked.
+/// Begins an inspection: evaluates every named value once, over the state. The session is `None` when the configuration
+/// as a whole cannot be evaluated. Other problems do not prevent questions.
 pub async fn inspect(inspected: Inspected) -> (Option<Session>, Vec<Diagnostic>) {
     let Inspected { root, environment, given, snapshot, providers, settled } = inspected;
     let inspection =
         Arc::new(Inspection { state: PriorState::of(snapshot), providers, settled, report: Report::default() });
     let session = Session::begin(root, inspection.clone(), environment, given).ok();
     if let Some(session) = &session {
-        // Why it failed is among the problems.
+        // The cause is among the reported problems.
         let _ = session.everything().await;
     }
     let (mut found, _) = inspection.report.take();
@@ -70,7 +70,7 @@ struct Inspection {
 }
 
 impl Inspection {
-    /// An object of state, typed by the present schema.
+    /// A stored object, typed by the current schema.
     async fn object(
         &self,
         address: &ResourceInstance,
@@ -78,7 +78,7 @@ impl Inspection {
         schema: &Schema,
         object: &InstanceObject,
     ) -> Result<Value, Vec<Diagnostic>> {
-        // What was stored by this very schema needs no provider.
+        // An object stored with the current schema version needs no upgrade by its provider.
         if object.schema_version == schema.version && object.attributes_flat.is_none() {
             let text = object.attributes.as_str().as_bytes();
             if let Ok(value) = json::decode(text, &schema.block.implied_type()) {
@@ -142,7 +142,7 @@ impl Glue for Inspection {
         found
     }
 
-    /// Nothing is desired when questions are asked.
+    /// An inspection plans no instances.
     async fn managed(&self, _: DesiredInstance) -> Result<Managed, Failed> {
         Err(Failed)
     }

@@ -1,8 +1,8 @@
-//! The first pass: one instance at a time, while evaluation goes on.
+//! The first pass: plans one instance at a time, during evaluation.
 //!
-//! [`ask`] asks providers: what an object is, what would come of a configuration. [`decide`] holds the answers against
-//! what is desired, as plain functions, and gives a [`PlannedInstance`](planned::PlannedInstance). Nothing is drafted
-//! here: others read the result of an instance by a number that [`agenda`] reserves for it.
+//! [`ask`] calls providers. [`decide`] compares their answers with the desired instance, as plain functions, and
+//! returns a [`PlannedInstance`](planned::PlannedInstance). This pass drafts no operations. Readers refer to the result
+//! of an instance by a number that [`agenda`] reserves for it.
 
 pub(crate) mod agenda;
 pub(crate) mod ask;
@@ -21,5 +21,5 @@ pub(crate) mod retyping;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// What is wrong, reported by whoever asked.
+/// Problems that the caller reports.
 pub(crate) type Problems = Vec<Diagnostic>;

@@ -1,4 +1,4 @@
-//! The kinds of plans: what each does otherwise than the others.
+//! The kinds of plans, and how they differ.
 
 mod destroy;
 mod refresh;
@@ -18,41 +18,40 @@ use crate::planner::Planner;
 use crate::told::Told;
 use crate::whole::orphans;
 
-/// What stands in the place of an instance that is not there where others of its resource are.
+/// The placeholder for missing instances of a resource.
 pub(crate) enum Gap {
-    /// A value of which nothing will be known.
+    /// A value that stays unknown.
     Unknown(Value),
-    /// Nothing.
+    /// No value.
     Nothing,
 }
 
-/// What a kind of plan does, where yes or no says it all.
+/// The properties of a kind of plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
-    /// The configuration is validated first.
+    /// Validates the configuration first.
     pub(crate) validates: bool,
-    /// Options may name objects to replace.
+    /// Accepts `-replace`.
     pub(crate) replaces: bool,
-    /// Without objects and outputs in state there is nothing to do, whatever the configuration says.
+    /// Has nothing to do if state has no objects and no outputs.
     pub(crate) needs_state: bool,
-    /// Apply makes objects, so that what is unknown becomes known: it computes named values and reads data sources.
+    /// Apply creates objects, so unknown values become known: it computes named values and reads data sources.
     pub(crate) makes_objects: bool,
-    /// Data sources and outputs are taken out of state.
+    /// Removes data sources and outputs from state.
     pub(crate) empties_state: bool,
-    /// With errors there is no plan at all, not even to be shown.
+    /// Makes no plan after errors, not even one to show.
     pub(crate) needs_success: bool,
     /// Warnings of evaluation are reported.
     pub(crate) reports_warnings: bool,
-    /// Objects that are not wanted are planned.
+    /// Plans unwanted objects.
     pub(crate) plans_orphans: bool,
-    /// They are planned although evaluation failed.
+    /// Plans unwanted objects even after evaluation failed.
     pub(crate) plans_orphans_after_failure: bool,
-    /// Objects that are other than state has them are shown.
+    /// Shows drift.
     pub(crate) shows_drift: bool,
-    /// Conditions are looked at again by apply, whatever the plan knows of them, and what was said of those that are not
-    /// known is said again.
+    /// Apply evaluates conditions again even if their results are known, and repeats the messages of unknown ones.
     pub(crate) looks_again: bool,
-    /// Attributes that the plan rests on are listed.
+    /// Lists the attributes that the plan depends on.
     pub(crate) rests_on_attributes: bool,
 }
 
@@ -72,15 +71,15 @@ const NORMAL: Rules = Rules {
     rests_on_attributes: true,
 };
 
-/// What depends on the kind of a plan. What is written here is the normal one's.
+/// The behaviour of a kind of plan. The defaults are those of the normal plan.
 #[async_trait]
 pub(crate) trait Kind: Send + Sync {
-    /// What yes or no says.
+    /// The properties of this kind.
     fn rules(&self) -> Rules {
         NORMAL
     }
 
-    /// What evaluation is to do; selection and wanted providers are for all kinds the same.
+    /// The instructions for evaluation. Selection and wanted providers are the same for all kinds.
     fn brief(&self) -> Brief {
         Brief::new(Purpose::Plan)
     }
@@ -88,42 +87,41 @@ pub(crate) trait Kind: Send + Sync {
     /// Plans a desired managed instance.
     async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {
         let in_use = open(planner, &desired).await?;
-        // What planning needs is put on the heap when there is a provider for it: thousands may wait for one, each with
-        // little.
+        // The future is boxed once a provider is available: thousands of them may wait for one, so each must be small.
         Box::pin(planner.plan_managed(&desired, in_use)).await
     }
 
-    /// Whether an instance that the selection leaves out stays.
+    /// Whether an instance outside the selection keeps its object.
     fn keeps_left_out(&self, _: &Facts, _: &ResourceInstance) -> bool {
         true
     }
 
-    /// Whether nothing stands for an instance that is not there: the rest of its resource is all that there is.
+    /// Whether missing instances have no placeholder. Then a resource consists of its other instances.
     fn is_absent(&self, _: &Planner, _: &ResourceInstance) -> bool {
         false
     }
 
-    /// What stands for an instance that is not there.
+    /// The placeholder for a missing instance.
     fn gap(&self, _: &Schema, _: ExpansionKind) -> Gap {
         Gap::Nothing
     }
 
-    /// Whether apply looks at a condition that is not known.
+    /// Whether apply evaluates a condition that is unknown now.
     fn opens_check(&self, _: &OpenCheck) -> bool {
         true
     }
 
-    /// Whether a data source or an ephemeral object waits for what its block names.
+    /// Whether a data source or an ephemeral object waits for the resources that its block names.
     fn waits_for_others(&self, planner: &Planner, desired: &DesiredInstance) -> bool {
         planner.is_pending(desired)
     }
 
-    /// Whether the plan is about an object of state that is not wanted.
+    /// Whether the plan covers an unwanted object.
     fn takes_orphan(&self, facts: &Facts, told: &Told, address: &ResourceInstance) -> bool {
         orphans::is_selected(facts, told, address)
     }
 
-    /// Plans an object that is not wanted, which was read.
+    /// Plans an unwanted object after it was read.
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
         let current = of.deposed.is_none() && !of.prior.value.is_null();
         if current && planner.left_alone(of.address, Some(of.prior)).is_some() {
@@ -136,24 +134,23 @@ pub(crate) trait Kind: Send + Sync {
         planner.plan_leaving(of).await.map(drop)
     }
 
-    /// Whether objects are destroyed as they were found, where `refresh` reads them first: the plan begins with what
-    /// reading found.
+    /// Whether objects are destroyed as they were read. With `refresh` the plan then starts from what was read.
     fn begins_with_found(&self, _refresh: bool) -> bool {
         false
     }
 
-    /// What state keeps of an output whose planned value is this, where that is known now.
+    /// The stored value of an output with this planned value, if it is known now.
     fn settled_output(&self, value: &Value, _planned: &Value) -> Option<Value> {
         Some(crate::instance::prior::without_provenance(value)).filter(Value::is_wholly_known)
     }
 }
 
-/// Objects become what the configuration says.
+/// The normal kind.
 pub(crate) struct Normal;
 
 impl Kind for Normal {}
 
-/// What a kind of plan does.
+/// The behaviour of a kind of plan.
 pub(crate) fn of(kind: PlanKind) -> Box<dyn Kind> {
     match kind {
         PlanKind::Normal => Box::new(Normal),
@@ -163,7 +160,7 @@ pub(crate) fn of(kind: PlanKind) -> Box<dyn Kind> {
     }
 }
 
-/// The provider of an instance, where its module does not tell it what it does not take.
+/// The provider of an instance, after a check of its `provider_meta` block.
 pub(crate) async fn open<'p>(
     planner: &'p Planner,
     desired: &DesiredInstance,

@@ -1,12 +1,10 @@
-//! The planning engine: what the configuration wants, what state has and what providers say become actions, and those
-//! an execution graph.
+//! The planning engine. Compares the configuration with state, asks providers, and makes an execution graph.
 //!
-//! Reading order: [`planning`] is the story of one plan, in three passes. While evaluation goes on, it hands each instance
-//! over through `face.rs` to the first pass, `instance/`: providers are asked, and plain functions decide. The second
-//! pass, `whole/`, holds the rules over all instances. The third, `draft/`, turns what is planned into operations; it
-//! alone knows the graph's builder. `kind/` says what plans to destroy or to refresh do otherwise. [`providers`] holds
-//! the provider instances; [`validate`] is the same face without any of it, [`inspect`] with what state has; [`watch`]
-//! tells what is being looked at.
+//! Start with [`planning`]: it runs a plan in three passes. During evaluation, `face.rs` passes each instance to the
+//! first pass, `instance/`, which asks providers and decides with plain functions. The second pass, `whole/`, applies
+//! the rules over all instances. The third, `draft/`, turns the result into operations; only it knows the graph's
+//! builder. `kind/` has the differences of destroy and refresh-only plans. [`providers`] holds the provider instances.
+//! [`validate`] and [`inspect`] implement the same interface without a plan; [`watch`] reports progress.
 
 pub mod diagnostics;
 mod draft;

@@ -1,4 +1,4 @@
-//! One planning while it goes on: what it starts from, whom it asks, and what it knows so far.
+//! The state of a running plan.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::report::Report;
 use crate::told::Told;
 use crate::whole::protection::{Verdict, protection, verdict};
 
-/// What plans instances while evaluation goes on. Evaluation is concurrent, so what is known so far stands behind locks,
-/// which are held for single steps only and never two at a time.
+/// Plans instances during evaluation. Evaluation is concurrent, so results are behind locks. Each lock is held for a
+/// single step, and never two at a time.
 pub(crate) struct Planner {
     pub(crate) facts: Facts,
     pub(crate) ask: Ask,
@@ -35,28 +35,28 @@ impl Planner {
         Planner { facts, ask, report, told, found, agenda }
     }
 
-    /// What evaluation said so far.
+    /// The results of evaluation so far.
     pub(crate) fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock()
     }
 
-    /// What was found so far by reading objects.
+    /// The objects that were read so far.
     pub(crate) fn found(&self) -> MutexGuard<'_, Found> {
         self.found.lock()
     }
 
-    /// What is planned so far.
+    /// The plan so far.
     pub(crate) fn agenda(&self) -> MutexGuard<'_, Agenda> {
         self.agenda.lock()
     }
 
-    /// Why an object that is not wanted any more is left alone; `None` when it is deleted.
+    /// Why an unwanted object is forgotten; `None` if it is deleted.
     pub(crate) fn left_alone(&self, address: &ResourceInstance, prior: Option<&Prior>) -> Option<Reason> {
         let wanted = self.told().desired.contains(address);
         self.facts.left_alone(address, prior.map(|prior| &prior.record), wanted)
     }
 
-    /// Refuses a change that takes an object away, when the object must stay.
+    /// Refuses a change that removes a protected object.
     pub(crate) fn heed_protection(&self, address: &ResourceInstance, what: &str) {
         let found = protection(&self.told(), &self.facts.declared, address);
         match verdict(found.as_ref(), address, what) {
@@ -66,13 +66,13 @@ impl Planner {
         }
     }
 
-    /// Notes that state is to learn something of an instance that nothing else happens to.
+    /// Records an update of state for an instance that does not change otherwise.
     pub(crate) fn note_record(&self, address: &ResourceInstance, object: Option<PriorObject>, of: &ProviderInstance) {
         let record = Record { address: address.clone(), object, provider: of.clone() };
         self.agenda().records.push(record);
     }
 
-    /// Notes that an object is moved before something else happens to it. The first object that is given counts.
+    /// Plans the move of an object before another step. The first given object counts.
     pub(crate) fn move_first(&self, address: &ResourceInstance, prior: Option<&Prior>, provider: &ProviderInstance) {
         if self.facts.previous(address).is_none() {
             return;
@@ -81,7 +81,7 @@ impl Planner {
         self.agenda().moves.entry(address.clone()).or_insert_with(|| (object, provider.clone()));
     }
 
-    /// Notes where a real object is other than state has it.
+    /// Records the drift of an object.
     pub(crate) fn note_drift(
         &self,
         address: &ResourceInstance,
@@ -95,24 +95,23 @@ impl Planner {
         self.found().drift.extend(drift(address, self.facts.previous(address), provider, prior, schema_version));
     }
 
-    /// Whether there is no object of an instance: state has none, or the provider found that it is gone.
+    /// Whether an instance has no object: state has none, or the provider did not find it.
     pub(crate) fn is_missing(&self, address: &ResourceInstance) -> bool {
         let found = self.found().refreshed.get(address).map(|prior| prior.value.is_null());
         found.unwrap_or_else(|| self.facts.holds_nothing(address))
     }
 
-    /// Whether something that a data block names directly is going to change; where it has conditions, anything that it
-    /// depends on.
+    /// Whether a resource that a data block refers to directly is about to change. For a block with conditions this
+    /// includes all its dependencies.
     pub(crate) fn is_pending(&self, desired: &DesiredInstance) -> bool {
         let agenda = self.agenda();
-        // Conditions are about how things are in the end, so whatever the block depends on must have come to it.
+        // Conditions apply to the final state of things, so all dependencies of the block must be settled.
         agenda.effects.is_any_pending(&desired.direct)
             || desired.block.has_conditions && agenda.effects.is_any_changing(&desired.dependencies)
     }
 }
 
-/// The change that reading an object found, when it is other than state has it. An object that moved to another type is
-/// another one in any case.
+/// The drift of an object, if it differs from state. An object that moved to another type always differs.
 fn drift(
     address: &ResourceInstance,
     previous: Option<&ResourceInstance>,

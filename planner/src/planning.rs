@@ -1,4 +1,4 @@
-//! Planning, from a configuration and a state to a plan: prepare, evaluate, look at orphans, apply the rules, draft.
+//! Runs a plan: prepares, evaluates, plans orphans, applies the rules over all instances, and drafts the graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,13 +34,12 @@ pub use crate::inputs::{PlanInputs, PlanKind, PlanOptions, PlanOutcome, Planned}
 /// The code of the warning about a value for a deprecated variable of the root module.
 pub const DEPRECATED_VARIABLE: &str = "deprecated-variable";
 
-/// Plans. A configuration that is not valid whatever its variables are is not planned at all, nor is one without the
-/// providers that state needs.
+/// Makes a plan. An invalid configuration is not planned, and neither is a state whose providers are missing.
 pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
     plan_open(inputs, false).await.0
 }
 
-/// The same, and where `open` is said, what was evaluated stays open for questions.
+/// Like [`plan`]. With `open`, the evaluated session is returned too.
 pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<Session>) {
     let (root, environment, given) = (inputs.root.clone(), inputs.environment.clone(), inputs.given.clone());
     let planner = match prepare(inputs).await {
@@ -55,23 +54,24 @@ pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<S
     let begun = begin_evaluation(root, planner.clone(), environment, given).await;
     planner.report.keep_evaluated(false);
     let Ok(begun) = begun else {
-        // The configuration was refused as a whole.
+        // The configuration cannot be evaluated as a whole.
         return (nothing(&planner), None);
     };
     let (failed, session) = evaluate(&planner, begun).await;
-    // What was evaluated is let go of before the rest of the plan is made, unless there are questions to come.
+    // Frees the evaluated values before the rest of the plan, unless the caller keeps the session.
     let session = Some(session).filter(|_| open);
     (conclude(&planner, failed).await, session)
 }
 
-/// The first pass: evaluates, and plans each instance that evaluation comes to.
+/// The first pass: evaluates the configuration, and plans each instance that evaluation reaches.
 async fn evaluate(planner: &Planner, begun: Begun) -> (bool, Session) {
     let (outcome, session) = begun.finish().await;
     planner.report.keep_evaluated(!planner.facts.rules.reports_warnings);
     (outcome.is_err(), session)
 }
 
-/// What comes after evaluation, which may have `failed` in part: orphans, the rules over all instances, and the draft.
+/// The steps after evaluation: orphans, the rules over all instances, and the draft. Evaluation may have `failed` in
+/// part.
 async fn conclude(planner: &Arc<Planner>, failed: bool) -> PlanOutcome {
     let rules = planner.facts.rules;
     if rules.plans_orphans && (!failed || rules.plans_orphans_after_failure) {
@@ -83,14 +83,14 @@ async fn conclude(planner: &Arc<Planner>, failed: bool) -> PlanOutcome {
     }
     let still_there = moved::still_declared(&planner.facts.root, &planner.facts.declared, &planner.told());
     if !still_there.is_empty() {
-        // What else went wrong may follow from these.
+        // Other problems may be consequences of these.
         planner.report.replace(still_there);
         return nothing(planner);
     }
     finish(planner, failed)
 }
 
-/// A planning that is about to begin, or what keeps it from beginning.
+/// Prepares a plan. Returns the outcome if planning cannot begin.
 async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
     let PlanInputs { root, environment, given, snapshot, providers, options, watch } = inputs;
     let kind = kind::of(options.kind);
@@ -151,7 +151,7 @@ fn refused(diagnostics: Vec<Diagnostic>) -> Box<PlanOutcome> {
     Box::new(PlanOutcome { planned: None, diagnostics })
 }
 
-/// Says what there is to say about this plan before it is made.
+/// Reports the remarks that concern the plan as a whole.
 fn remark(planner: &Planner, given: &GivenVariables) {
     let (facts, report) = (&planner.facts, &planner.report);
     selecting::in_effect(facts.selection()).into_iter().for_each(|warning| report.remark(warning));
@@ -159,7 +159,7 @@ fn remark(planner: &Planner, given: &GivenVariables) {
     report.add(doubts(facts.state.snapshot()));
 }
 
-/// Why nothing can be planned from a state.
+/// Problems that make a plan from this state impossible.
 fn unfit(facts: &Facts) -> Vec<Diagnostic> {
     match moved::left_out(&facts.moved, facts.selection()) {
         Some(problem) => vec![problem],
@@ -167,7 +167,7 @@ fn unfit(facts: &Facts) -> Vec<Diagnostic> {
     }
 }
 
-/// Warnings about deprecated variables of the root module that were given a value.
+/// Warnings about given values of deprecated root variables.
 fn deprecated_variables(facts: &Facts, given: &GivenVariables) -> Vec<Diagnostic> {
     let variables = facts.root.variables.values().filter(|variable| given.contains_key(&variable.name));
     let warning = |variable: &Arc<weft_evaluator::config::Variable>| {
@@ -182,7 +182,7 @@ fn deprecated_variables(facts: &Facts, given: &GivenVariables) -> Vec<Diagnostic
     variables.filter_map(warning).collect()
 }
 
-/// Nothing is planned for what is in doubt.
+/// Errors for instances in doubt. They cannot be planned.
 fn doubts(snapshot: &Snapshot) -> Vec<Diagnostic> {
     let problem = |doubt: &weft_state::Doubt| {
         Diagnostic::error(
@@ -198,7 +198,7 @@ fn doubts(snapshot: &Snapshot) -> Vec<Diagnostic> {
     snapshot.doubts.values().map(problem).collect()
 }
 
-/// Plans what is to happen to objects that state has and the configuration does not want.
+/// Plans the objects that state has and the configuration does not.
 async fn plan_orphans(planner: &Arc<Planner>, failed: bool) {
     let (found, problems) = orphans::orphans(&planner.facts, &planner.told(), failed);
     planner.report.add(problems);
@@ -219,7 +219,7 @@ async fn plan_orphans(planner: &Arc<Planner>, failed: bool) {
     }
 }
 
-/// What the rules over all instances come to.
+/// The results of the rules over all instances.
 struct Ruled {
     changes: Changes,
     outputs: Outputs,
@@ -227,7 +227,7 @@ struct Ruled {
     schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>>,
 }
 
-/// The second pass, after evaluation: the rules over all instances.
+/// The second pass: applies the rules over all instances.
 fn rule(planner: &Planner, changes: Vec<ResourceChange>, found: &mut Found) -> Ruled {
     let facts = &planner.facts;
     let mut told = std::mem::take(&mut *planner.told());
@@ -251,7 +251,7 @@ fn rule(planner: &Planner, changes: Vec<ResourceChange>, found: &mut Found) -> R
     Ruled { changes, outputs, told, schemas }
 }
 
-/// The attributes that a plan rests on, by the configuration.
+/// The attributes that a plan depends on, by the configuration.
 fn relevant(
     facts: &Facts,
     told: &Told,
@@ -273,13 +273,13 @@ fn relevant(
     found.into_iter().map(|(resource, path)| RelevantAttribute { resource, path }).collect()
 }
 
-/// The objects that are created first only since others ask for it.
+/// Objects that are created first only because dependents require it.
 fn forced(work: &[Work]) -> BTreeSet<ResourceInstance> {
     let forced = work.iter().filter(|work| matches!(&work.step, Step::Change(change) if change.is_forced));
     forced.map(|work| work.address.clone()).collect()
 }
 
-/// The rules over all instances, then the draft, and everything that goes into the plan.
+/// Applies the rules over all instances, drafts the graph, and assembles the plan.
 fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let facts = &planner.facts;
     let mut agenda: Agenda = std::mem::take(&mut *planner.agenda());
@@ -324,8 +324,8 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     PlanOutcome { planned: Some(planned), diagnostics }
 }
 
-/// The graph; one without operations where they wait for each other: a plan that cannot be carried out still shows what it
-/// would do.
+/// The graph. If operations wait for each other the graph is empty: a plan that cannot be applied still shows its
+/// changes.
 fn finished_graph(builder: Builder, diagnostics: &mut Vec<Diagnostic>) -> Option<ExecutionGraph> {
     let error = match builder.finish() {
         Ok(graph) => return Some(graph),
@@ -344,14 +344,13 @@ fn finished_graph(builder: Builder, diagnostics: &mut Vec<Diagnostic>) -> Option
     }
 }
 
-/// Whether whoever carries the plan out is to hear a warning from it: what it is about is not looked at again, and does
-/// not concern planning alone.
+/// Whether apply repeats a warning: apply does not evaluate its subject again, and it concerns more than planning.
 fn is_kept(facts: &Facts, warning: &Diagnostic) -> bool {
     let open_until_apply = warning.is_open_check() && !facts.rules.looks_again;
     !open_until_apply && warning.code != READ_FOR_CHECK && warning.code != IGNORED_ATTRIBUTE
 }
 
-/// No plan, only what there is to say.
+/// An outcome without a plan, with diagnostics only.
 pub(crate) fn nothing(planner: &Planner) -> PlanOutcome {
     let (mut diagnostics, remarks) = planner.report.take();
     diagnostics.extend(remarks);
@@ -359,8 +358,8 @@ pub(crate) fn nothing(planner: &Planner) -> PlanOutcome {
     PlanOutcome { planned: None, diagnostics }
 }
 
-/// Plans as far as values go, and stays open for questions about them. The session is `None` when there is nothing to ask
-/// about; what is wrong otherwise keeps no question from being asked.
+/// Plans values only, and keeps the session open for questions. The session is `None` when the configuration cannot be
+/// evaluated as a whole. Other problems do not prevent questions.
 pub async fn rehearse(inputs: PlanInputs) -> (Option<Session>, Vec<Diagnostic>) {
     let (root, environment, given) = (inputs.root.clone(), inputs.environment.clone(), inputs.given.clone());
     let planner = match prepare(inputs).await {
@@ -369,7 +368,7 @@ pub async fn rehearse(inputs: PlanInputs) -> (Option<Session>, Vec<Diagnostic>) 
     };
     let session = Session::begin(root, planner.clone(), environment, given).ok();
     if let Some(session) = &session {
-        // Why it failed is among the problems.
+        // The cause is among the reported problems.
         let _ = session.everything().await;
     }
     (session, nothing(&planner).diagnostics)

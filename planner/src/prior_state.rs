@@ -1,4 +1,4 @@
-//! State as planning sees it: by typed addresses, which are read from the text of the state here and nowhere else.
+//! State with typed addresses. Only this module parses the addresses in a state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ pub(crate) struct PriorState {
     problems: Vec<Diagnostic>,
 }
 
-/// What the index has of an instance.
+/// The indexed parts of an instance.
 #[derive(Clone, Debug)]
 struct Entry {
-    /// The address as the state has it.
+    /// The address as stored.
     text: Arc<str>,
     provider: Result<ProviderInstance, Arc<str>>,
 }
 
-/// An instance of the state.
+/// A stored instance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored<'a> {
     entry: &'a Entry,
@@ -35,7 +35,7 @@ pub(crate) struct Stored<'a> {
 }
 
 impl PriorState {
-    /// Reads the addresses of a state.
+    /// Parses the addresses of a state.
     pub(crate) fn of(snapshot: Arc<Snapshot>) -> PriorState {
         let mut found = PriorState { snapshot: Arc::default(), instances: BTreeMap::new(), problems: Vec::new() };
         let mut providers: FxHashMap<&str, Result<ProviderInstance, Arc<str>>> = FxHashMap::default();
@@ -62,17 +62,17 @@ impl PriorState {
         &self.snapshot
     }
 
-    /// An error for each entry whose address cannot be read.
+    /// An error for each entry with an invalid address.
     pub(crate) fn problems(&self) -> &[Diagnostic] {
         &self.problems
     }
 
-    /// Whether there is nothing: no object and no output.
+    /// Whether the state has no object and no output.
     pub(crate) fn is_empty(&self) -> bool {
         self.snapshot.instances.is_empty() && self.snapshot.outputs.is_empty()
     }
 
-    /// What state has of an instance.
+    /// The stored instance.
     pub(crate) fn get(&self, address: &ResourceInstance) -> Option<Stored<'_>> {
         let entry = self.instances.get(address)?;
         Some(Stored { entry, instance: self.snapshot.instances.get(&*entry.text)? })
@@ -83,12 +83,12 @@ impl PriorState {
         self.get(address)?.instance.record.current.as_ref()
     }
 
-    /// The revision of an instance; 0 where state has none.
+    /// The revision of an instance; 0 if state has none.
     pub(crate) fn revision(&self, address: &ResourceInstance) -> u64 {
         self.get(address).map_or(0, |stored| stored.instance.revision.0)
     }
 
-    /// All instances, in the order of their addresses.
+    /// All instances, ordered by address.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&ResourceInstance, Stored<'_>)> {
         self.instances.iter().filter_map(|(address, entry)| {
             let instance = self.snapshot.instances.get(&*entry.text)?;
@@ -103,7 +103,7 @@ impl PriorState {
 
     /// The instances of a resource.
     pub(crate) fn of_resource(&self, resource: &AbsResource) -> impl Iterator<Item = &ResourceInstance> {
-        // Without a key comes first.
+        // The instance without a key sorts first.
         let first = resource.instance(InstanceKey::None);
         let found = self.instances.range(first..).map(|(address, _)| address);
         let (module, name) = (resource.module.clone(), resource.resource.clone());
@@ -112,10 +112,10 @@ impl PriorState {
 }
 
 impl Stored<'_> {
-    /// The provider instance that an object belongs to.
+    /// The provider instance of an object.
     ///
     /// # Errors
-    /// An address that cannot be read.
+    /// An address that cannot be parsed.
     pub(crate) fn provider(&self) -> Result<&ProviderInstance, Diagnostic> {
         self.entry.provider.as_ref().map_err(|error| {
             let (text, provider) = (&self.entry.text, &self.instance.record.provider);
@@ -127,14 +127,14 @@ impl Stored<'_> {
     }
 }
 
-/// Resources as configured, by the text that dependencies have. Each text is read once.
+/// Configured resources by the text of stored dependencies. Each text is parsed once.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     read: FxHashMap<SmolStr, Option<Arc<ConfigResource>>>,
 }
 
 impl Names {
-    /// The resource that a dependency names; `None` where it is no address, so that it names nothing.
+    /// The resource of a dependency; `None` if the text is not an address.
     pub(crate) fn resource(&mut self, text: &str) -> Option<Arc<ConfigResource>> {
         if let Some(found) = self.read.get(text) {
             return found.clone();

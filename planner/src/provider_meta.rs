@@ -1,4 +1,4 @@
-//! What modules tell their providers of themselves: `provider_meta` blocks, sent with every call about their objects.
+//! `provider_meta` blocks: values that a module sends to its providers with every call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,17 +11,16 @@ use weft_graph_format::value::Value;
 
 use crate::providers::ProviderSet;
 
-/// What the blocks of all modules say, by [`Manifest::meta_key`].
+/// The values of the blocks of all modules, by [`Manifest::meta_key`].
 #[derive(Debug, Default)]
 pub(crate) struct ProviderMetas {
     values: BTreeMap<String, Value>,
-    /// What is wrong with a block. It is said of every instance that the block would go along with, and of none when
-    /// there is no such instance.
+    /// Problems of a block. They are reported for each instance that uses the block, and not at all if there is none.
     problems: BTreeMap<String, Vec<Diagnostic>>,
 }
 
 impl ProviderMetas {
-    /// A block whose provider has no resource in its module is not looked at.
+    /// Evaluates the blocks. A block is ignored if no resource of its module uses the provider.
     pub(crate) async fn of(root: &Arc<CompiledModule>, providers: &ProviderSet) -> ProviderMetas {
         let mut found = ProviderMetas::default();
         for module in root.all() {
@@ -31,7 +30,7 @@ impl ProviderMetas {
                 if !module.resources.values().any(|resource| uses(&resource.provider_local_name())) {
                     continue;
                 }
-                // Who needs the provider says why it is not to be had.
+                // The resources that need the provider report why it is missing.
                 let Ok(schema) = providers.schema(&source).await else { continue };
                 let key = Manifest::meta_key(&module.path, &source);
                 let block_schema = &schema.provider_meta.block;
@@ -51,12 +50,12 @@ impl ProviderMetas {
         found
     }
 
-    /// What the plan file keeps for apply.
+    /// The values for the plan file.
     pub(crate) fn values(&self) -> &BTreeMap<String, Value> {
         &self.values
     }
 
-    /// What the module of an instance tells the instance's provider of itself.
+    /// The value for an instance.
     pub(crate) fn value(&self, module: &ModuleInstance, provider: &ProviderSource) -> Option<Value> {
         if self.values.is_empty() {
             return None;
@@ -64,10 +63,10 @@ impl ProviderMetas {
         self.values.get(&Manifest::meta_key(&module.config(), provider)).cloned()
     }
 
-    /// Refuses an instance whose module tells the provider what it does not take.
+    /// Checks the block for an instance.
     ///
     /// # Errors
-    /// What is wrong with the block of the module.
+    /// The problems of the block.
     pub(crate) fn check(&self, module: &ModuleInstance, provider: &ProviderSource) -> Result<(), Vec<Diagnostic>> {
         if self.problems.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The provider instances that planning talks to: opened when first needed, at most so many at a time.
+//! The provider instances of planning. They are opened when first needed, and calls are limited.
 
 mod ephemerals;
 
@@ -20,17 +20,17 @@ use ephemerals::OpenObjects;
 
 pub use ephemerals::OpenedHere;
 
-/// Where plugins come from: the program for a source address, or why there is none.
+/// Finds the plugin of a provider.
 pub type PluginSource = Arc<dyn Fn(&ProviderSource) -> Result<Plugin, Diagnostic> + Send + Sync>;
 
-/// What is known of a provider instance.
+/// A registered provider instance.
 #[derive(Clone, Debug)]
 pub struct Registered {
-    /// Its configuration with formulas, marks and origins.
+    /// The configuration with formulas, marks and origins.
     pub config: Value,
-    /// Its block.
+    /// The range of the block.
     pub range: SourceRange,
-    /// What everything done through it waits for.
+    /// What all operations of the provider wait for.
     pub origin: Option<Origin>,
 }
 
@@ -42,21 +42,21 @@ pub struct ProviderSet {
     registered: Mutex<BTreeMap<ProviderInstance, Arc<Registered>>>,
     schemas: Mutex<BTreeMap<ProviderSource, Arc<ProviderSchema>>>,
     warned: Mutex<BTreeMap<ProviderInstance, ()>>,
-    /// Ephemeral objects that are open.
+    /// The open ephemeral objects.
     ephemerals: OpenObjects,
 }
 
-/// A provider in use, and the right to one call at a time.
+/// A provider in use, with a permit for one call at a time.
 pub struct InUse<'a> {
     /// The provider.
     pub provider: Provider,
-    /// What it said when it was configured just now.
+    /// The warnings of its configuration.
     pub warnings: Vec<Diagnostic>,
     _room: Option<tokio::sync::SemaphorePermit<'a>>,
 }
 
 impl ProviderSet {
-    /// Providers from `plugins`, with at most `parallelism` calls at a time.
+    /// Creates a set of providers with at most `parallelism` concurrent calls.
     pub fn new(plugins: PluginSource, pool: ProviderPool, parallelism: usize) -> ProviderSet {
         ProviderSet {
             plugins,
@@ -69,7 +69,7 @@ impl ProviderSet {
         }
     }
 
-    /// What a provider has.
+    /// The schema of a provider.
     pub async fn schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {
         if source.is_builtin() {
             return self.builtin(source).map(|_| Builtin::schema());
@@ -90,18 +90,18 @@ impl ProviderSet {
         }
     }
 
-    /// All schemas that were asked for.
+    /// All schemas that were requested.
     pub fn schemas(&self) -> BTreeMap<ProviderSource, Arc<ProviderSchema>> {
         self.schemas.lock().clone()
     }
 
-    /// Takes note of a configuration.
+    /// Registers a configuration.
     pub fn register(&self, instance: &ProviderInstance, config: &Value, range: &SourceRange) {
         let registered = Registered { config: config.clone(), range: range.clone(), origin: config.deep_origin() };
         self.registered.lock().insert(instance.clone(), Arc::new(registered));
     }
 
-    /// What was noted.
+    /// The registered configuration.
     pub fn registered(&self, instance: &ProviderInstance) -> Option<Arc<Registered>> {
         self.registered.lock().get(instance).cloned()
     }
@@ -116,7 +116,7 @@ impl ProviderSet {
         ))
     }
 
-    /// A process that is not configured, for validation.
+    /// An unconfigured provider, for validation.
     pub async fn unconfigured(&self, source: &ProviderSource) -> Result<InUse<'_>, Vec<Diagnostic>> {
         if source.is_builtin() {
             let provider = Provider::Builtin(self.builtin(source).map_err(|p| vec![p])?);
@@ -131,7 +131,7 @@ impl ProviderSet {
         }
     }
 
-    /// Calls a function of a configured instance, or of a process that is not configured.
+    /// Calls a function of a configured instance, or of an unconfigured provider.
     pub async fn call_function(
         &self,
         source: &ProviderSource,
@@ -160,7 +160,7 @@ impl ProviderSet {
         }
     }
 
-    /// The configured instance, started when it does not run.
+    /// The configured instance, started if necessary.
     pub async fn open(&self, instance: &ProviderInstance) -> Result<InUse<'_>, Vec<Diagnostic>> {
         if instance.source.is_builtin() {
             let provider = Provider::Builtin(self.builtin(&instance.source).map_err(|p| vec![p])?);
@@ -190,7 +190,7 @@ impl ProviderSet {
         Ok(InUse { provider, warnings, _room: room })
     }
 
-    /// Closes ephemeral objects that are still open and ends all processes.
+    /// Closes the open ephemeral objects and stops all processes.
     pub async fn close(&self) {
         for problem in self.close_ephemerals().await {
             tracing::warn!("{}: {}", problem.summary, problem.detail);
@@ -198,16 +198,16 @@ impl ProviderSet {
         self.pool.close_all().await;
     }
 
-    /// Asks running calls to end.
+    /// Asks running calls to stop.
     pub async fn stop(&self) {
         self.pool.stop_all().await;
     }
 }
 
-/// State names a provider instance that the configuration does not have (any more).
+/// The error for a provider instance that state names and the configuration no longer has.
 pub fn missing_instance(instance: &ProviderInstance) -> Diagnostic {
     let keyed = instance.key != InstanceKey::None;
-    // A key, of a module instance too, went away together with what it was needed for.
+    // The key of a module instance or of the provider was removed together with its objects.
     let repeated = keyed || instance.module.0.iter().any(|step| step.key != InstanceKey::None);
     let how = match repeated {
         true => " Bring the key back and destroy what was made under it first: weft apply -destroy -target=ADDRESS.",

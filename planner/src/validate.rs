@@ -1,4 +1,4 @@
-//! Validation: the face of planning with values that are not known, so that nothing is asked but "is this sound?".
+//! Validation: evaluates with unknown values and asks providers only to validate.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::instance::prior::without_provenance;
 use crate::providers::ProviderSet;
 use crate::report::Report;
 
-/// Says what is wrong with a configuration whatever its variables are.
+/// Validates a configuration independently of its variables.
 pub async fn validate(
     root: Arc<CompiledModule>,
     environment: Environment,
@@ -61,7 +61,7 @@ impl Validation {
         let type_name = &desired.address.resource.type_name;
         let mode = desired.address.resource.mode;
         match in_use.provider.validate_config(mode, type_name, &config).await {
-            // The managed type that is built in knows no places.
+            // The built-in managed type reports no attribute paths.
             Ok(said) if desired.provider.source.is_builtin() && mode == ResourceMode::Managed => {
                 self.accept(said.iter().map(ProviderDiagnostic::to_diagnostic).collect())?;
             }

@@ -1,4 +1,4 @@
-//! What planning tells while it looks at real objects, for whoever wants to show that something goes on.
+//! Progress reports of planning.
 
 use std::time::{Duration, Instant};
 
@@ -6,70 +6,70 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::value::{Kind, Value};
 
-/// What happens to an object.
+/// The event of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Looking {
-    /// A managed object is about to be looked at.
+    /// The refresh of a managed object begins.
     RefreshStarted,
-    /// It was looked at.
+    /// The refresh is done.
     RefreshDone,
-    /// A data source is about to be read.
+    /// The read of a data source begins.
     ReadStarted,
-    /// It was read.
+    /// The read is done.
     ReadDone,
-    /// An ephemeral object is about to be opened.
+    /// Opening an ephemeral object begins.
     OpenStarted,
     /// It is open.
     OpenDone,
-    /// It is about to be renewed.
+    /// Its renewal begins.
     RenewStarted,
-    /// It was renewed.
+    /// Its renewal is done.
     RenewDone,
-    /// It is about to be closed.
+    /// Its close begins.
     CloseStarted,
-    /// It was closed.
+    /// It is closed.
     CloseDone,
 }
 
-/// One report.
+/// A progress report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     /// The object.
     pub address: ResourceInstance,
-    /// What happens to it.
+    /// The event.
     pub what: Looking,
-    /// Its `id`, else its `name`, and which of the two; none where it has neither or it is sensitive.
+    /// The object's `id`, else its `name`, with the attribute's name. `None` if it has neither, or if it is sensitive.
     pub id: Option<(&'static str, String)>,
-    /// Since it was started.
+    /// The time since the start.
     pub elapsed: Duration,
 }
 
-/// Where reports go.
+/// The sender of progress reports.
 ///
-/// Planning does not wait for whoever reads them: there are two for an object that is looked at, each far smaller than
-/// what planning would hold of the object meanwhile.
+/// Planning does not wait for the receiver, so the queue is unbounded. There are two reports for each object, both far
+/// smaller than the object itself.
 #[derive(Clone, Debug, Default)]
 pub struct Watch(Option<UnboundedSender<Look>>);
 
 impl Watch {
-    /// Nobody listens.
+    /// A sender without a receiver.
     pub fn none() -> Watch {
         Watch(None)
     }
 
-    /// One, and what it will hear.
+    /// Creates a sender and its receiver.
     pub fn new() -> (Watch, UnboundedReceiver<Look>) {
         let (sender, receiver) = unbounded_channel();
         (Watch(Some(sender)), receiver)
     }
 
-    /// Tells that something begins; the time is for the end of it.
+    /// Reports the start. The returned time is for the report of the end.
     pub(crate) fn begin(&self, address: &ResourceInstance, what: Looking, value: &Value) -> Instant {
         self.tell(address, what, value, Duration::ZERO);
         Instant::now()
     }
 
-    /// Tells that something ended.
+    /// Reports the end.
     pub(crate) fn end(&self, address: &ResourceInstance, what: Looking, value: &Value, began: Instant) {
         self.tell(address, what, value, began.elapsed());
     }
@@ -77,13 +77,13 @@ impl Watch {
     pub(crate) fn tell(&self, address: &ResourceInstance, what: Looking, value: &Value, elapsed: Duration) {
         if let Some(sender) = &self.0 {
             let look = Look { address: address.clone(), what, id: identity(value), elapsed };
-            // A listener that went away does not matter to the plan.
+            // A closed receiver does not affect the plan.
             let _ = sender.send(look);
         }
     }
 }
 
-/// `id` of an object, else its `name`, unless it must not be shown.
+/// The `id` of an object, else its `name`, unless it is sensitive.
 pub fn identity(value: &Value) -> Option<(&'static str, String)> {
     let fields = value.as_fields()?;
     ["id", "name"].into_iter().find_map(|key| {

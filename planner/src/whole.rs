@@ -1,8 +1,8 @@
 //! The second pass: rules over all instances, as plain functions.
 //!
-//! Before evaluation: [`moved`] gives objects of state the addresses of the configuration, [`selecting`] tells what a
-//! part of a plan is about. While it goes on: [`triggers`] answers what changes so far, [`protection`] whether an object
-//! may go. Afterwards: [`orphans`], [`outputs`], [`checking`], [`claims`], and the [`order`] of deletes.
+//! Before evaluation: [`moved`] gives stored objects their new addresses, [`selecting`] selects a part of the plan.
+//! During evaluation: [`triggers`] answers what changes so far, [`protection`] whether an object may be deleted.
+//! Afterwards: [`orphans`], [`outputs`], [`checking`], [`claims`], and the [`order`] of deletes.
 
 pub(crate) mod checking;
 pub(crate) mod claims;

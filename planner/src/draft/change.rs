@@ -1,4 +1,4 @@
-//! Operations of a create, an update or a replacement.
+//! Drafts creates, updates and replacements.
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
@@ -19,11 +19,11 @@ struct Target<'a> {
     result: OperationId,
     config: weft_graph_format::formula::Formula,
     planned: PlannedObject,
-    /// What it is replaced by creating first for, if only others ask for that.
+    /// Its old record, if it is replaced create-first only because dependents require that.
     is_forced: bool,
-    /// What it depends on, before or after.
+    /// Its dependencies, old and new.
     names: Vec<SmolStr>,
-    /// What it depended on before.
+    /// Its old dependencies.
     depended: Vec<SmolStr>,
     /// What its first operation waits for.
     waits: Option<Origin>,
@@ -78,7 +78,7 @@ impl Drafting<'_> {
         self.provisions_of(address, result, replaced, &all);
     }
 
-    /// The operations that make an object what is planned; `prior` is the object that is updated.
+    /// The operations that apply the planned change; `prior` is the object that is updated.
     fn make(&mut self, target: Target<'_>, prior: Option<&Prior>) -> Ref<Applied> {
         let Target { address, instance, result, config, mut planned, is_forced, names, depended, waits } = target;
         let is_update = planned.action == Action::Update;
@@ -101,8 +101,8 @@ impl Drafting<'_> {
         apply
     }
 
-    /// What runs after a create, one after the other, and before the delete of the object that it replaces. `names` are
-    /// what the object depends on.
+    /// Drafts the provisioners of a create, in order. They run before the replaced object is deleted. `names` are the
+    /// dependencies of the object.
     fn provisions_of(
         &mut self,
         address: &ResourceInstance,

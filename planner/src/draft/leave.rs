@@ -1,4 +1,4 @@
-//! Operations of objects that go.
+//! Drafts deletes and forgets.
 
 use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance};
 use weft_graph_format::graph::{Action, OperationId, PlannedObject, PriorObject, StateRecord};
@@ -9,24 +9,24 @@ use crate::instance::planned::{Leaving, PlannedProvision};
 use crate::instance::prior::Prior;
 use crate::whole::order::{Delete, DeleteKind};
 
-/// An object that is deleted.
+/// An object to delete.
 pub(super) struct Going<'a> {
     pub(super) address: &'a ResourceInstance,
     pub(super) instance: &'a ProviderInstance,
-    /// Which object, when it is not the current one by then.
+    /// The deposed key; `None` for the current object.
     pub(super) deposed: Option<DeposedKey>,
     pub(super) prior: &'a Prior,
     /// The provider's own data.
     pub(super) private: Vec<u8>,
     pub(super) kind: DeleteKind,
-    /// What runs before.
+    /// Provisioners that run before the delete.
     pub(super) farewell: Vec<PlannedProvision>,
-    /// The number of the delete, where something names it.
+    /// The number of the delete, if something refers to it.
     pub(super) result: Option<OperationId>,
 }
 
 impl<'a> Going<'a> {
-    /// An object that another one replaces.
+    /// An object that is replaced.
     pub(super) fn replaced(
         address: &'a ResourceInstance,
         instance: &'a ProviderInstance,
@@ -40,7 +40,7 @@ impl<'a> Going<'a> {
 }
 
 impl Drafting<'_> {
-    /// Drafts the delete of an object whose place nothing takes.
+    /// Drafts the delete of an object that is not replaced.
     pub(super) fn delete(
         &mut self,
         address: &ResourceInstance,
@@ -85,7 +85,7 @@ impl Drafting<'_> {
         operation
     }
 
-    /// What runs before a delete, one after the other: the first and the last of it.
+    /// Drafts the provisioners before a delete, in order. Returns the first and the last operation.
     fn farewell(
         &mut self,
         address: &ResourceInstance,
@@ -102,7 +102,7 @@ impl Drafting<'_> {
         ends
     }
 
-    /// Drafts the forgetting of an object whose place nothing takes.
+    /// Drafts a forget of an object that is not replaced.
     pub(super) fn forget(&mut self, address: &ResourceInstance, result: OperationId, leaving: Leaving) {
         self.forget_object(address, leaving.deposed, Some(&leaving.prior), Some(result));
     }
@@ -131,7 +131,7 @@ impl Drafting<'_> {
 fn planned_delete(prior: &Prior, private: Vec<u8>, kind: DeleteKind) -> PlannedObject {
     let mut record: StateRecord = prior.record.clone();
     if kind == DeleteKind::BeforeCreate {
-        // The identity that is planned is that of the object to come.
+        // The planned identity is that of the new object.
         record.identity = None;
     }
     PlannedObject {

@@ -1,4 +1,4 @@
-//! Operations of outputs of the root module.
+//! Drafts outputs of the root module.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::kind::Kind;
 use crate::whole::outputs::RootOutputs;
 use crate::whole::selecting::without_gaps;
 
-/// Drafts an operation for each output that changes. `gaps` are the formulas that stand for instances that are not there.
+/// Drafts an operation for each output that changes. `gaps` are the formulas of placeholders for missing instances.
 pub(crate) fn outputs(
     builder: &Builder,
     kind: &dyn Kind,
@@ -26,8 +26,8 @@ pub(crate) fn outputs(
             builder.output(name.clone(), None, Type::Dynamic, false, change.after.clone(), None);
             continue;
         };
-        // What is known by now is stored whatever becomes of the rest, also when it comes from an object that is not made
-        // then: nothing at apply can change it.
+        // A known value is stored whatever happens to other operations, even if it comes from an object that is then
+        // not created: nothing at apply can change it.
         let value = without_gaps(&output.value, gaps);
         let settled = kind.settled_output(&value, &change.after);
         let waits = match settled {
@@ -35,7 +35,8 @@ pub(crate) fn outputs(
             None => [output.waits.clone(), value.deep_origin()],
         };
         let formula = settled.map_or_else(|| value.to_formula(), Formula::constant);
-        // The formula may leave open what the value shows: then what it gives is the output as it is.
+        // The formula may have a dynamic type where the value does not. Then the output takes the type that the formula
+        // yields.
         let ty = if formula.ty().has_dynamic() { Type::Dynamic } else { output.value.ty() };
         let waits = Origin::union(waits.into_iter().flatten());
         let after = change.after.clone();

@@ -1,4 +1,4 @@
-//! Operations of data sources that are read at apply.
+//! Drafts data sources that are read at apply.
 
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::graph::{OperationId, Shard};
@@ -9,7 +9,7 @@ use super::{Drafting, shard};
 use crate::instance::planned::Read;
 
 impl Drafting<'_> {
-    /// Drafts the reading of a data source.
+    /// Drafts the read of a data source.
     pub(super) fn read(
         &mut self,
         address: ResourceInstance,
@@ -17,7 +17,7 @@ impl Drafting<'_> {
         result: OperationId,
         read: Read,
     ) {
-        // The state of other configurations is looked for from where the plan is applied.
+        // Remote state is read on the machine that applies the plan.
         let at_home = instance.source.is_builtin();
         let (provider, shard) = match at_home {
             true => {

@@ -1,4 +1,4 @@
-//! Drafting takes plain data: agendas that are written by hand, and the graphs that they make.
+//! Tests of drafting, with hand-written agendas.
 
 use smol_str::SmolStr;
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
@@ -42,7 +42,7 @@ fn change(address: &str, action: ChangeAction) -> ResourceChange {
     }
 }
 
-/// A create or an update, of an object that depends on these.
+/// A create or an update of an object with these dependencies.
 fn changed(address: &str, config: Formula, old: OldObject, needs: &[&str]) -> PlannedInstance {
     let action = if matches!(old, OldObject::Updated(_)) { Action::Update } else { Action::Create };
     let dependencies = needs.iter().map(SmolStr::new).collect();
@@ -67,7 +67,7 @@ fn deleted(address: &str, needs: &[&str]) -> PlannedInstance {
     PlannedInstance { change: change(address, ChangeAction::Only(Action::Delete)), step }
 }
 
-/// The lines of a graph that call providers, without what they hold.
+/// The lines of a graph that call providers, without their values.
 fn graph(agenda: Agenda) -> Vec<String> {
     let facts = facts();
     let drafted = Drafting::of(&facts, &|_| None, agenda, BTreeSet::new());
@@ -77,7 +77,7 @@ fn graph(agenda: Agenda) -> Vec<String> {
     text.lines().filter(|line| line.contains(" apply ")).map(|line| line.trim().to_owned()).collect()
 }
 
-/// Where a line with this word stands.
+/// The position of the line with this word.
 fn place(lines: &[String], word: &str) -> usize {
     let found = lines.iter().position(|line| line.contains(word));
     found.unwrap_or_else(|| panic!("{word} is not in {lines:#?}"))

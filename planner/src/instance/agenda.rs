@@ -1,4 +1,4 @@
-//! What is planned so far. Results of operations are named by numbers that are reserved here, before anything is drafted.
+//! The plan so far. Results of operations have numbers that are reserved here, before any operation is drafted.
 
 use std::collections::BTreeMap;
 
@@ -12,46 +12,46 @@ use super::prior::Prior;
 use crate::whole::claims::Claims;
 use crate::whole::triggers::Effects;
 
-/// Everything that is planned, in the order in which evaluation came to it.
+/// Everything that is planned, in the order of evaluation.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
-    /// How many numbers are reserved.
+    /// The number of reserved numbers.
     reserved: u32,
-    /// Numbers of configured providers that something else names.
+    /// Numbers of configured providers that something refers to.
     pub(crate) providers: BTreeMap<ProviderInstance, OperationId>,
-    /// What happens to each object, for the reviewer.
+    /// Changes of objects, for the reviewer.
     pub(crate) changes: Vec<ResourceChange>,
-    /// What is to be done about objects.
+    /// Steps for objects.
     pub(crate) work: Vec<Work>,
     pub(crate) computed: Vec<Computed>,
     pub(crate) checks: Vec<PlannedCheck>,
     pub(crate) openings: Vec<Opening>,
-    /// What runs after an instance is created.
+    /// The provisioners that run after an instance is created.
     pub(crate) provisions: FxHashMap<ResourceInstance, Vec<PlannedProvision>>,
-    /// Changes of state alone.
+    /// Changes of state without a provider.
     pub(crate) records: Vec<Record>,
-    /// Objects that are moved before anything else happens to them, with the object where state has one.
+    /// Objects that are moved before anything else happens to them, with the stored object if there is one.
     pub(crate) moves: BTreeMap<ResourceInstance, (Option<PriorObject>, ProviderInstance)>,
-    /// Deposed objects that are gone already.
+    /// Deposed objects that no longer exist.
     pub(crate) vanished: Vec<(ResourceInstance, DeposedKey)>,
     pub(crate) claims: Claims,
     pub(crate) effects: Effects,
 }
 
 impl Agenda {
-    /// A number for an operation that is drafted later.
+    /// Reserves a number for an operation that is drafted later.
     pub(crate) fn reserve(&mut self) -> OperationId {
         let number = self.reserved;
         self.reserved = number.saturating_add(1);
         OperationId(number)
     }
 
-    /// How many numbers are reserved.
+    /// The number of reserved numbers.
     pub(crate) fn reserved(&self) -> u32 {
         self.reserved
     }
 
-    /// The number of the operation that opens a provider. What uses the provider takes its own number after it.
+    /// The number of the operation that opens a provider. Operations that use the provider get higher numbers.
     pub(crate) fn reserve_provider(&mut self, instance: &ProviderInstance) -> OperationId {
         if let Some(known) = self.providers.get(instance) {
             return *known;
@@ -61,7 +61,8 @@ impl Agenda {
         number
     }
 
-    /// Takes what is planned for an object. Gives the operation that its readers wait for; `None` when nothing happens.
+    /// Adds the plan for an object. Returns the operation that its readers wait for; `None` if the object does not
+    /// change.
     pub(crate) fn take(&mut self, planned: PlannedInstance) -> Option<OperationId> {
         match planned.step {
             Some(step) => Some(self.take_step(planned.change, step)),
@@ -72,7 +73,7 @@ impl Agenda {
         }
     }
 
-    /// The same for an object that something happens to.
+    /// Like `take`, for an object that changes.
     pub(crate) fn take_step(&mut self, change: ResourceChange, step: Step) -> OperationId {
         let (address, provider) = (change.address.clone(), change.provider.clone());
         self.claims.add(&address, true);
@@ -83,15 +84,15 @@ impl Agenda {
     }
 }
 
-/// What was found by reading objects.
+/// The results of reading objects.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// Objects as they were found.
+    /// Objects as they were read.
     pub(crate) refreshed: BTreeMap<ResourceInstance, Prior>,
-    /// Objects that were found to be other than state has them.
+    /// Objects that differ from their records in state.
     pub(crate) drift: Vec<ResourceChange>,
-    /// Data sources that were read, with the provider that did.
+    /// Data sources that were read, with their providers.
     pub(crate) read: BTreeMap<ResourceInstance, ProviderInstance>,
-    /// Objects that are taken over, with the provider that found them.
+    /// Imported objects, with their providers.
     pub(crate) imported: BTreeMap<ResourceInstance, ProviderInstance>,
 }

@@ -1,4 +1,4 @@
-//! What planning asks of providers, one instance at a time.
+//! Calls of providers while one instance is planned.
 
 use std::sync::Arc;
 
@@ -23,18 +23,18 @@ use crate::providers::{InUse, ProviderSet};
 use crate::report::Report;
 use crate::watch::Watch;
 
-/// What planning needs to ask providers.
+/// What is needed to call providers.
 pub(crate) struct Ask {
     pub(crate) providers: Arc<ProviderSet>,
-    /// What modules tell their providers of themselves.
+    /// Values of `provider_meta` blocks.
     pub(crate) metas: ProviderMetas,
     pub(crate) watch: Watch,
-    /// Real objects are read.
+    /// Whether real objects are read.
     pub(crate) refresh: bool,
     pub(crate) report: Arc<Report>,
 }
 
-/// What a provider plans from: the object before, the configuration, and its own data.
+/// The inputs of a provider's plan: the prior object, the configuration, and the provider's private data.
 #[derive(Clone, Debug)]
 pub(crate) struct ProposalInput {
     pub(crate) before: Value,
@@ -42,7 +42,7 @@ pub(crate) struct ProposalInput {
     pub(crate) private: Vec<u8>,
 }
 
-/// What a provider planned, held against the rules.
+/// A provider's plan that passed the checks.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposal {
     pub(crate) planned: Value,
@@ -51,30 +51,30 @@ pub(crate) struct Proposal {
     pub(crate) legacy: bool,
 }
 
-/// A configuration that a provider has no objections to.
+/// A configuration that its provider has validated.
 #[derive(Clone, Debug)]
 pub(crate) struct Accepted {
-    /// Without its marks.
+    /// The configuration without marks.
     pub(crate) config: Value,
     /// The marks.
     pub(crate) marks: Vec<(Path, Marks)>,
-    /// As the provider takes it: without formulas and origins too.
+    /// The configuration as the provider receives it, without marks, formulas and origins.
     pub(crate) plain: Value,
 }
 
 impl Ask {
-    /// The configured provider, started when it does not run. Its warnings are reported.
+    /// The configured provider, started if necessary. Reports its warnings.
     pub(crate) async fn open(&self, instance: &ProviderInstance) -> Result<InUse<'_>, Problems> {
         let in_use = self.providers.open(instance).await?;
         self.report.add(in_use.warnings.clone());
         Ok(in_use)
     }
 
-    /// Takes note of the empty configuration that stands for a provider of the root module without a block, when
-    /// nothing but state needs it. `declared` says whether the configuration has the provider.
+    /// Registers an empty configuration for a provider of the root module that has no block and is needed only by
+    /// objects in state. `declared` says whether the configuration requires the provider.
     ///
     /// # Errors
-    /// A provider that does not say what it has.
+    /// A provider without a schema.
     pub(crate) async fn stand_in(&self, instance: &ProviderInstance, declared: bool) -> Result<(), Problems> {
         let plain = instance.module.is_root() && instance.alias.is_none() && instance.key == InstanceKey::None;
         if !plain || !declared || self.providers.registered(instance).is_some() {
@@ -89,12 +89,12 @@ impl Ask {
         Ok(())
     }
 
-    /// What the module of an instance tells the instance's provider of itself.
+    /// The `provider_meta` value for an instance.
     pub(crate) fn meta(&self, address: &ResourceInstance, provider: &ProviderSource) -> Option<Value> {
         self.metas.value(&address.module, provider)
     }
 
-    /// A stored object, and with `refresh` the real one.
+    /// A stored object, refreshed from the real one if `refresh` is set.
     pub(crate) async fn read(
         &self,
         address: &ResourceInstance,
@@ -111,7 +111,7 @@ impl Ask {
         Ok(prior)
     }
 
-    /// The configuration of an instance as its provider takes it, which has no objections.
+    /// Validates the configuration of an instance with its provider.
     pub(crate) async fn accepted(&self, desired: &DesiredInstance, provider: &Provider) -> Result<Accepted, Problems> {
         let text = desired.address.to_string();
         let places = Some(&desired.block.places);
@@ -126,7 +126,7 @@ impl Ask {
         Ok(Accepted { config, marks, plain })
     }
 
-    /// Asks the provider what would come of the configuration and holds its answer against the rules.
+    /// Asks the provider for a plan and checks the answer.
     pub(crate) async fn propose(
         &self,
         provider: &Provider,
@@ -153,7 +153,7 @@ impl Ask {
         checked(desired, &before, &config, reply.value)
     }
 
-    /// The provider's own data for a delete, which it is asked about where it wants to be.
+    /// The private data for a delete. Asks the provider if it plans deletes.
     pub(crate) async fn private_for_delete(
         &self,
         address: &ResourceInstance,
@@ -181,12 +181,12 @@ impl Ask {
         let reply = provider.plan_resource_change(request).await.map_err(failed)?;
         self.report.accept(placed(&reply.diagnostics, None, &text))?;
         let private = reply.value.planned_private;
-        // Empty data stands for that of the object.
+        // An empty answer means that the stored data stays.
         Ok(if private.is_empty() { prior.private.clone() } else { private })
     }
 }
 
-/// What a provider planned, where it follows the rules.
+/// Checks the plan of a provider.
 fn checked(
     desired: &DesiredInstance,
     before: &Value,
@@ -214,7 +214,7 @@ fn checked(
         return Err(vec![invalid(&problem.to_string())]);
     }
     let mut replace = paths.paths;
-    // A write-only attribute is null on both sides, so the provider's word is all there is.
+    // A write-only attribute is null on both sides, so only the provider can say whether it requires a replacement.
     let write_only = |path: &&Path| attribute_at(schema, path).is_some_and(|a| a.write_only);
     if !before.is_null() {
         replace.extend(requires_replace.iter().filter(write_only).cloned());

@@ -1,4 +1,4 @@
-//! Parts of values that become operations of their own: `evaluate`, run once, whose result all readers take.
+//! Parts of values that become `evaluate` operations: they run once, and all readers use the result.
 
 use std::fmt::Display;
 
@@ -14,8 +14,8 @@ use super::planned::Computed;
 use crate::planner::Planner;
 
 impl Planner {
-    /// The part as the result of an `evaluate` of its formula. One that calls functions of a configured provider is run
-    /// where that is open.
+    /// Makes the part the result of an `evaluate` operation. A formula that calls functions of a configured provider
+    /// runs where that provider is open.
     pub(crate) fn computed(&self, label: SmolStr, part: &Value, formula: &Formula) -> Value {
         let provider = called(formula).instance;
         let mut agenda = self.agenda();
@@ -28,19 +28,19 @@ impl Planner {
         drop(agenda);
         let op = FormulaOp::Result(operation, Path::ROOT);
         let result = Formula::new(op, formula.ty().clone(), formula.range().cloned());
-        // The operation waits for all that the value came from, so waiting for it is enough.
+        // The operation waits for all origins of the value, so readers only wait for the operation.
         let replaced = weft_expressions::symbolic::replace_formulas(&part.without_provenance(), &result);
         replaced.add_origin(Some(&Origin::after(operation)))
     }
 
-    /// The configuration of a block with what is computed by impure calls taken apart: whoever looks at the object
-    /// later, after a crash too, finds what it was made of, and not what the calls would give then. Calls of configured
-    /// providers are taken apart too, since those may be open elsewhere.
+    /// Moves impure calls of a configuration into operations of their own. Later reads of the object, also after a
+    /// crash, then see the values that were used and not new ones. Calls of configured providers are moved too, since
+    /// those providers may be open on another worker.
     pub(crate) fn impure_apart(&self, address: &dyn Display, config: Value) -> Value {
         self.apart(address, config, |found| found.impure || found.instance.is_some())
     }
 
-    /// An output of the root module with calls of configured providers taken apart.
+    /// Moves calls of configured providers in an output of the root module into operations of their own.
     pub(crate) fn calls_apart(&self, address: &dyn Display, value: Value) -> Value {
         self.apart(address, value, |found| found.instance.is_some())
     }
@@ -59,13 +59,13 @@ impl Planner {
     }
 }
 
-/// What a formula calls, as far as it is not the result of another operation.
+/// The calls in a formula, without those in the results of other operations.
 #[derive(Default)]
 struct Called {
-    /// Something that gives another value each time.
+    /// Whether a call is impure: it yields a different value each time.
     impure: bool,
-    /// The configured provider whose functions it calls; the first of several, as those of the others run without
-    /// configuration.
+    /// The configured provider whose functions the formula calls. With several this is the first one. The functions of
+    /// the others run without configuration.
     instance: Option<ProviderInstance>,
 }
 

@@ -22,7 +22,7 @@ use crate::planner::Planner;
 use crate::watch::Looking;
 
 impl Planner {
-    /// Reads the data source of a check block. What goes wrong is a failure of the check, and stops nothing.
+    /// Reads the data source of a check block. A failure fails the check and does not stop the plan.
     pub(crate) async fn plan_check_data(&self, desired: &DesiredInstance, check: &str) -> Result<Value, Failed> {
         let module = &desired.address.module;
         let problems = match self.plan_data(desired).await {
@@ -36,7 +36,7 @@ impl Planner {
             if problem.is_error() {
                 problem = problem.checking(&address);
             }
-            // Whoever applies the plan looks again, and says then what is wrong.
+            // Apply reads it again, and reports the problem then.
             let warning = Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK);
             self.report.evaluated(warning);
         }
@@ -46,7 +46,7 @@ impl Planner {
         self.plan_unread(desired)
     }
 
-    /// Reads a data source, or plans to.
+    /// Reads a data source, or plans a read at apply.
     pub(crate) async fn plan_data(&self, desired: &DesiredInstance) -> Result<Value, Problems> {
         self.ask.metas.check(&desired.address.module, &desired.provider.source)?;
         let (schema, rules) = (&desired.schema, self.facts.rules);
@@ -54,11 +54,11 @@ impl Planner {
         let in_use = self.ask.open(&desired.provider).await?;
         let accepted = self.ask.accepted(desired, &in_use.provider).await?;
         let pending = self.facts.kind.waits_for_others(self, desired);
-        // What is known counts, also where a provider of the older SDK may still change it at apply: as in OpenTofu.
+        // Known values count, even where a provider of the older SDK may still change them at apply, as in OpenTofu.
         let known = accepted.config.is_wholly_known();
         if !known || pending {
             if !rules.makes_objects {
-                // Only providers could have wanted it.
+                // Only configurations of providers could need it.
                 self.forget_data(desired);
                 return Ok(Value::unknown(schema.block.implied_type()));
             }
@@ -73,7 +73,7 @@ impl Planner {
         let first = self.note_data(desired, &value);
         let marked = with_schema_marks(&value, schema);
         if for_check && rules.makes_objects {
-            // What a check block looks at is looked at when the plan is carried out too, and may be something else then.
+            // Apply reads the data source of a check block again, since its value may have changed.
             let operation = self.take_read(desired, &value, Reason::ReadBecauseCheckNested, first);
             return Ok(planned_result(&marked, operation, true));
         }
@@ -81,7 +81,7 @@ impl Planner {
         Ok(marked.add_origin(origin.as_ref()))
     }
 
-    /// What a check block could not look at is looked at when the plan is carried out, and is nothing before.
+    /// Apply reads a data source of a check block that could not be read now. Until then its value is null.
     fn plan_unread(&self, desired: &DesiredInstance) -> Result<Value, Failed> {
         self.forget_data(desired);
         if !self.facts.rules.makes_objects {
@@ -95,8 +95,7 @@ impl Planner {
         Ok(planned_result(&with_schema_marks(&marked(&planned), &desired.schema), operation, true))
     }
 
-    /// Takes the reading of a data source at apply into the plan; `after` is what it is expected to give, with marks.
-    /// `first` is what state takes over before.
+    /// Plans a read at apply. `after` is the expected value, with marks. `first` is the record that is stored before.
     fn take_read(
         &self,
         desired: &DesiredInstance,
@@ -132,27 +131,27 @@ impl Planner {
         };
         let mut agenda = self.agenda();
         if reason != Reason::ReadBecauseCheckNested {
-            // It has a part in the plan, and triggers nothing.
+            // The resource is part of the plan, and does not trigger replacements.
             agenda.effects.takes_part(desired.address.all());
         }
         agenda.take_step(change, Step::Read(Box::new(read)))
     }
 
-    /// What is only read at apply is nothing before: whatever state has of it was read from something else.
+    /// A data source that is read at apply is null before: its stored value came from another configuration.
     fn note_unread(&self, desired: &DesiredInstance) {
         if self.facts.state.get(&desired.address).is_some() {
             self.found().refreshed.insert(desired.address.clone(), Prior::gone());
         }
     }
 
-    /// Takes what was read out of state, where the kind of the plan wants that.
+    /// Removes a read data source from state, if the kind of plan requires that.
     fn forget_data(&self, desired: &DesiredInstance) {
         if self.facts.rules.empties_state && self.facts.state.get(&desired.address).is_some() {
             self.note_record(&desired.address, None, &desired.provider);
         }
     }
 
-    /// State keeps what was read. Gives what it has to learn before apply reads again, if it comes to that.
+    /// Stores a read data source. Returns the record that must be stored before a read at apply, if there is one.
     fn note_data(&self, desired: &DesiredInstance, value: &Value) -> Option<Record> {
         let address = &desired.address;
         let bare = without_provenance(value);
@@ -218,12 +217,12 @@ impl Ask {
     }
 }
 
-/// What state keeps beside data. Nothing depends on when a data source goes, so there are no dependencies.
+/// The record of a data source. Nothing waits for its removal, so it has no dependencies.
 fn record(desired: &DesiredInstance) -> StateRecord {
     StateRecord { schema_version: desired.schema.version, ..StateRecord::default() }
 }
 
-/// Whether state has what was read already.
+/// Whether state already has the value.
 fn is_stored(stored: &StoredInstance, read: &PriorObject, desired: &DesiredInstance) -> bool {
     let Some(object) = &stored.record.current else { return false };
     let known = json::decode(object.attributes.as_str().as_bytes(), &desired.schema.block.implied_type());

@@ -1,5 +1,5 @@
-//! What happens to a managed instance: plain functions over what is desired, the object that is there, and what its
-//! provider proposes.
+//! Decides what happens to a managed instance. Plain functions over the desired instance, the prior object, and the
+//! proposal of the provider.
 
 use weft_evaluator::glue::{DesiredInstance, Ignored};
 use weft_expressions::resource_rules::{ignore_changes, prior_for_ignoring_all};
@@ -17,33 +17,33 @@ use super::ask::{Accepted, Proposal, ProposalInput};
 use super::planned::{Change, OldObject, PlannedInstance, PlannedProvision, Step};
 use super::prior::{Prior, marks_for, sensitive_marks, with_schema_marks, without_provenance};
 
-/// The line of a type's description that says how its objects are looked up after a create in doubt.
+/// The line in a type's description that says how to look up its objects after a create with an unknown outcome.
 const LOOKUP_MARKER: &str = "weft: lookup=import \"";
 
-/// Why an instance is to be replaced although it could stay.
+/// Reasons to replace an instance without a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pressure {
     /// The object is tainted.
     pub(crate) tainted: bool,
-    /// The user asked for it.
+    /// `-replace` names it.
     pub(crate) requested: bool,
-    /// Something that `replace_triggered_by` names changes.
+    /// A `replace_triggered_by` reference changes.
     pub(crate) triggered: bool,
 }
 
-/// What a replacement does with the old object.
+/// The order of a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplaceOrder {
-    /// It is destroyed, then the new one is created.
+    /// Destroys the old object, then creates the new one.
     DestroyFirst,
-    /// The new one is created, then it is destroyed.
+    /// Creates the new object, then destroys the old one.
     CreateFirst,
-    /// It is left alone.
+    /// Forgets the old object, then creates the new one.
     ForgetOld,
 }
 
-/// What happens to a managed instance: `before` and `planned` with their marks, and the paths at which the provider
-/// demands a replacement and something differs.
+/// The action for a managed instance. `before` and `planned` have their marks. `paths` are the differing paths for
+/// which the provider requires a replacement.
 pub(crate) fn action(
     before: &Value,
     planned: &Value,
@@ -80,7 +80,7 @@ pub(crate) fn action(
     (ChangeAction::Only(Action::Update), Reason::None)
 }
 
-/// What is desired, what is there, and what the provider takes.
+/// The desired instance, its prior object, and the validated configuration.
 #[derive(Clone, Copy)]
 pub(crate) struct Case<'a> {
     pub(crate) desired: &'a DesiredInstance,
@@ -89,17 +89,17 @@ pub(crate) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The object as it is; null when there is none.
+    /// The prior object; null if there is none.
     fn before(&self) -> Value {
         self.prior.map_or_else(|| Value::null(self.accepted.plain.ty()), |prior| prior.value.clone())
     }
 
-    /// The object is to be replaced whatever it is.
+    /// Whether the object is replaced in any case.
     pub(crate) fn is_tainted(&self) -> bool {
         self.prior.is_some_and(|prior| prior.tainted && !prior.value.is_null())
     }
 
-    /// The configuration with what `ignore_changes` names as the object has it.
+    /// The configuration, with the prior values for `ignore_changes`.
     fn with_ignored(&self, config: &Value) -> Value {
         let before = || self.before().unmark_deep().0;
         match &self.desired.block.ignored {
@@ -111,9 +111,9 @@ impl Case<'_> {
         }
     }
 
-    /// What the provider is asked to plan from: the object before, the configuration, and its own data.
+    /// The inputs of the provider's plan.
     ///
-    /// A tainted object is replaced whatever it is, so the plan is that of a create from the start.
+    /// A tainted object is always replaced, so its plan is that of a create.
     pub(crate) fn proposal_input(&self) -> ProposalInput {
         if self.is_tainted() {
             return self.create_input();
@@ -123,35 +123,36 @@ impl Case<'_> {
         ProposalInput { before, config: self.with_ignored(&self.accepted.plain), private }
     }
 
-    /// The same for an object that takes the place of another.
+    /// The inputs for a plan that creates a replacement.
     pub(crate) fn create_input(&self) -> ProposalInput {
         let before = Value::null(self.accepted.plain.ty());
         ProposalInput { before, config: self.accepted.plain.clone(), private: Vec::new() }
     }
 
-    /// What is planned, with the marks that it is to have.
+    /// The planned value, with marks.
     fn marked(&self, planned: &Value) -> Value {
         planned.mark_paths(&marks_for(planned, &self.accepted.marks, &self.desired.schema))
     }
 }
 
-/// What happens, and why.
+/// The decision for an instance, and the reason.
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
     pub(crate) action: ChangeAction,
     pub(crate) reason: Reason,
-    /// Its replacements come before the destruction of the old object.
+    /// Replacements create the new object first.
     create_first: bool,
-    /// The provider is asked again, for the object that takes the place.
+    /// The provider must plan again, for the new object of a replacement.
     pub(crate) asks_again: bool,
-    /// What makes a replacement necessary.
+    /// The paths that require the replacement.
     replace_paths: Vec<Path>,
 }
 
-/// Decides by the first answer of the provider. `left_alone` says that an old object is not deleted.
+/// Decides from the first answer of the provider. `left_alone` says that the old object is forgotten instead of
+/// deleted.
 pub(crate) fn decide(case: Case<'_>, proposal: &Proposal, pressure: Pressure, left_alone: bool) -> Decision {
     let rules = &case.desired.block;
-    // What depends on it and is replaced that way demands it, whatever the block itself says.
+    // A dependent that is replaced create-first requires the same here, whatever the block says.
     let create_first = case.desired.create_first || rules.create_first;
     let order = match (left_alone, create_first) {
         (true, _) => ReplaceOrder::ForgetOld,
@@ -168,33 +169,33 @@ pub(crate) fn decide(case: Case<'_>, proposal: &Proposal, pressure: Pressure, le
     Decision { action, reason, create_first, asks_again, replace_paths }
 }
 
-/// What is known of an instance beside the answers of its provider.
+/// Facts about an instance that do not come from its provider.
 pub(crate) struct Surroundings {
-    /// The address under which state has the object, where it is another one.
+    /// The stored address, if the object moved.
     pub(crate) previous_address: Option<ResourceInstance>,
-    /// The object is taken over.
+    /// Set if the object is imported.
     pub(crate) importing: Option<Importing>,
-    /// The key under which the old object is set aside, if it comes to that.
+    /// The deposed key for the old object, used by create-first replacements.
     pub(crate) deposed_key: DeposedKey,
-    /// What runs before the old object is deleted.
+    /// The provisioners that run before the old object is deleted.
     pub(crate) farewell: Vec<PlannedProvision>,
 }
 
-/// The plan for an instance, and what others see of it.
+/// The plan for an instance, and the value that others see.
 pub(crate) struct Outcome {
-    /// As the reviewer reads it.
+    /// The change for the reviewer.
     pub(crate) change: ResourceChange,
     step: Option<Step>,
-    /// The object before and after, with marks.
+    /// The values before and after, with marks.
     pub(crate) before: Value,
     pub(crate) after: Value,
-    /// What state is to keep beside it.
+    /// The record for state.
     pub(crate) record: StateRecord,
-    /// The provider follows the older rules.
+    /// Whether the provider uses the legacy type system.
     legacy: bool,
 }
 
-/// What others see of an instance.
+/// The value of an instance for its readers.
 pub(crate) struct Seen {
     before: Value,
     after: Value,
@@ -202,13 +203,13 @@ pub(crate) struct Seen {
 }
 
 impl Outcome {
-    /// Whether the object is created, as a new one or in the place of another.
+    /// Whether a new object is created.
     pub(crate) fn creates(&self) -> bool {
         let action = self.change.action;
         action.is_replace() || action == ChangeAction::Only(Action::Create)
     }
 
-    /// The plan alone, and what others see.
+    /// Splits the plan from the value for readers.
     pub(crate) fn split(self) -> (PlannedInstance, Seen) {
         let Outcome { change, step, before, after, legacy, .. } = self;
         (PlannedInstance { change, step }, Seen { before, after, legacy })
@@ -216,7 +217,7 @@ impl Outcome {
 }
 
 impl Seen {
-    /// The value, by the operation whose result it is; `None` when nothing happens.
+    /// The value, as the result of an operation; `None` if nothing happens.
     pub(crate) fn see(&self, result: Option<OperationId>, schema: &Schema) -> Value {
         match result {
             Some(operation) => planned_result(&self.after, operation, self.legacy),
@@ -225,14 +226,14 @@ impl Seen {
     }
 }
 
-/// The plan for an instance, by the last answer of the provider.
+/// The plan for an instance, from the last answer of the provider.
 pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, around: Surroundings) -> Outcome {
     let Case { desired, prior, accepted } = case;
     let Decision { action, reason, create_first, asks_again, replace_paths } = decision;
     let before = case.before();
-    // One of two equal objects is enough to keep.
+    // Keeps one copy of two equal objects.
     let after = if action.is_no_op() { before.clone() } else { case.marked(&proposal.planned) };
-    // The second plan of a replacement is shown as it came: whoever shows it hides what the schema calls sensitive.
+    // The second plan of a replacement has no marks from the schema. The renderer hides sensitive attributes.
     let shown = match asks_again {
         true => proposal.planned.mark_paths(&sensitive_marks(&accepted.marks)),
         false => after.clone(),
@@ -308,14 +309,14 @@ fn step(
     }))
 }
 
-/// What others see of an instance that something happens to: what is not known has formulas, all of it an origin.
+/// The value of a changing instance: unknown parts have formulas, and every part has the operation as its origin.
 pub(crate) fn planned_result(after: &Value, operation: OperationId, legacy: bool) -> Value {
     let result = Formula::result(operation, Path::ROOT, after.ty());
     let value = if legacy { replace_formulas(after, &result) } else { explain(after, &result) };
     value.add_origin(Some(&Origin::after(operation)))
 }
 
-/// How objects of a type are looked up, when its description says so.
+/// The lookup of a type's objects, if its description names one.
 fn lookup(schema: &Schema) -> Option<String> {
     let line = schema.block.description.lines().find_map(|line| line.trim().strip_prefix(LOOKUP_MARKER))?;
     let (id, rest) = line.split_once('"')?;

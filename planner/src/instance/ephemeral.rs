@@ -1,7 +1,7 @@
-//! Ephemeral resources: opened now where that can be, and in any case again by whoever applies the plan and needs them.
+//! Ephemeral resources: opened now if possible, and opened again at apply where they are needed.
 //!
-//! Nothing of them is in the plan but how they are configured: a part of one that something reads is the result of its
-//! `open_ephemeral`, whether it is known now or not.
+//! The plan holds only their configuration. A part that something reads is the result of `open_ephemeral`, even if it
+//! is known now.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ use crate::providers::OpenedHere;
 use crate::watch::Looking;
 
 impl Planner {
-    /// Opens an ephemeral resource, or leaves that to apply: where its configuration is not known yet, or something
-    /// that it names is still to be changed.
+    /// Opens an ephemeral resource. Leaves that to apply if the configuration is unknown or a dependency is about to
+    /// change.
     pub(crate) async fn plan_ephemeral(&self, desired: &DesiredInstance) -> Result<Value, Problems> {
         let schema = &desired.schema;
         let in_use = self.ask.open(&desired.provider).await?;
@@ -45,7 +45,7 @@ impl Planner {
         Ok(finish(&self.ask.open_ephemeral(desired, &plain, &in_use.provider).await?))
     }
 
-    /// Takes the opening of an ephemeral resource at apply into the plan.
+    /// Plans to open an ephemeral resource at apply.
     fn take_opening(&self, desired: &DesiredInstance) -> OperationId {
         let waits = [desired.waits.clone(), desired.config.deep_origin()];
         let mut agenda = self.agenda();
@@ -63,7 +63,7 @@ impl Planner {
 }
 
 impl Ask {
-    /// Opens an ephemeral object, and keeps it open until planning ends.
+    /// Opens an ephemeral object and keeps it open until planning ends.
     async fn open_ephemeral(
         &self,
         desired: &DesiredInstance,

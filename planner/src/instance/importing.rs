@@ -1,4 +1,4 @@
-//! Objects that exist and are taken over.
+//! Imports of existing objects.
 
 use weft_evaluator::glue::{DesiredInstance, ImportBy, ImportWish};
 use weft_expressions::convert::convert;
@@ -17,7 +17,7 @@ use super::prior::Prior;
 use crate::diagnostics::{call_failed, placed};
 
 impl Ask {
-    /// What a change says about the object that it takes over.
+    /// The import details of a change.
     pub(crate) async fn importing(
         &self,
         desired: &DesiredInstance,
@@ -33,7 +33,7 @@ impl Ask {
         })
     }
 
-    /// Finds the object that an `import` block names and looks at it.
+    /// Finds the object that an `import` block names, and reads it.
     pub(crate) async fn import(
         &self,
         desired: &DesiredInstance,
@@ -52,7 +52,7 @@ impl Ask {
             .import_resource_state(type_name, target)
             .await
             .map_err(|e| vec![call_failed(&e, Some(&desired.block.places), &text)])?;
-        // A provider that does not find the object speaks of no place in the configuration.
+        // If the provider does not find the object, the problem has no place in the configuration.
         let said = placed(&reply.diagnostics, None, &text).into_iter().map(of_no_address);
         self.report.accept(said.collect())?;
         let missing = || {
@@ -91,18 +91,18 @@ impl Ask {
         if prior.value.is_null() {
             return Err(missing());
         }
-        // What is taken over now was never otherwise.
+        // An object that is only now imported has no drift.
         prior.stored = prior.value.clone();
         Ok(prior)
     }
 }
 
-/// A problem of an object that nothing has taken over yet.
+/// Prepares a problem of an object that is not imported yet.
 fn of_no_address(problem: Diagnostic) -> Diagnostic {
     Diagnostic { address: None, ..problem }
 }
 
-/// An identity by its schema.
+/// Converts an identity to its schema.
 async fn identity_of(
     given: &Value,
     provider: &Provider,

@@ -1,4 +1,4 @@
-//! Objects that go: deleted, or forgotten and left alone.
+//! Objects that are deleted or forgotten.
 
 use weft_evaluator::glue::DesiredInstance;
 use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance};
@@ -13,44 +13,45 @@ use super::planned::{Leaving, PlannedInstance, Step};
 use super::prior::{Prior, without_provenance};
 use crate::planner::Planner;
 
-/// An object that is not wanted any more.
+/// An object that is no longer wanted.
 #[derive(Clone, Copy)]
 pub(crate) struct Unwanted<'a> {
     pub(crate) address: &'a ResourceInstance,
-    /// Which object, when it is not the current one.
+    /// The deposed key; `None` for the current object.
     pub(crate) deposed: Option<&'a DeposedKey>,
-    /// The provider that it belongs to.
+    /// The provider of the object.
     pub(crate) instance: &'a ProviderInstance,
     pub(crate) provider: &'a Provider,
     pub(crate) schema: &'a Schema,
-    /// The object as it was found.
+    /// The object as it was read.
     pub(crate) prior: &'a Prior,
     /// Why it is not wanted.
     pub(crate) reason: Reason,
 }
 
-/// How an object goes.
+/// What happens to an unwanted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// It is gone already: only state has to learn of it.
+    /// It no longer exists. Only state changes.
     Gone,
-    /// It is left alone, for this reason.
+    /// It is forgotten, for this reason.
     Forgotten(Reason),
     Deleted,
 }
 
-/// How an object goes: `left_alone` is why it is not deleted, `reason` why it is not wanted.
+/// Chooses what happens to an unwanted object. `left_alone` is the reason to forget it, `reason` the reason why it is
+/// unwanted.
 fn way(prior: &Prior, left_alone: Option<Reason>, reason: Reason) -> Way {
     match left_alone {
         _ if prior.value.is_null() => Way::Gone,
-        // What is said of the object in any case counts more than that its block is gone.
+        // A specific reason takes precedence over the missing block.
         Some(Reason::DeleteBecauseNoResourceConfig) if reason != Reason::None => Way::Forgotten(reason),
         Some(why) => Way::Forgotten(why),
         None => Way::Deleted,
     }
 }
 
-/// The plan for an object that goes.
+/// The plan for an unwanted object.
 fn planned(
     of: Unwanted<'_>,
     way: Way,
@@ -81,8 +82,8 @@ fn planned(
 }
 
 impl Planner {
-    /// Plans what happens to an object that goes: the provider is asked about a delete where it wants to be asked. Gives
-    /// the operation that takes it away; `None` where it is gone already.
+    /// Plans the delete or the forget of an unwanted object. Providers that plan deletes are asked. Returns the
+    /// operation; `None` if the object no longer exists.
     pub(crate) async fn plan_leaving(&self, of: Unwanted<'_>) -> Result<Option<OperationId>, Problems> {
         let current = of.deposed.is_none().then_some(of.prior);
         let way = match of.prior.value.is_null() {
@@ -118,7 +119,7 @@ impl Planner {
         Ok(agenda.take(planned))
     }
 
-    /// Notes that an object is gone already.
+    /// Records that an object no longer exists.
     fn note_vanished(&self, of: Unwanted<'_>) {
         match of.deposed {
             None => self.note_record(of.address, None, of.instance),
@@ -130,7 +131,7 @@ impl Planner {
         self.agenda().claims.add(of.address, true);
     }
 
-    /// Plans to delete what is left of earlier replacements of the object `current`.
+    /// Plans to delete the deposed objects of an instance. `current` is its current object.
     pub(crate) async fn plan_deposed(
         &self,
         desired: &DesiredInstance,

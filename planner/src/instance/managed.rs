@@ -1,4 +1,4 @@
-//! Managed resource instances: asked about, decided, and taken into the plan.
+//! Plans managed resource instances: asks the provider, decides, and adds the plan.
 
 use weft_evaluator::glue::{DesiredInstance, Managed};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
@@ -15,7 +15,7 @@ use crate::planner::Planner;
 use crate::providers::InUse;
 
 impl Planner {
-    /// Decides what happens to a desired instance. Gives the value that others see.
+    /// Plans a desired instance. Returns the value that others see.
     pub(crate) async fn plan_managed(&self, desired: &DesiredInstance, in_use: InUse<'_>) -> Result<Managed, Problems> {
         let (facts, provider) = (&self.facts, &in_use.provider);
         let address = &desired.address;
@@ -49,11 +49,11 @@ impl Planner {
         let around = Surroundings { previous_address, importing, deposed_key: facts.deposed_key(address), farewell };
         let outcome = decide::plan(case, decision, proposal, around);
         let managed = self.take_managed(desired, prior.as_ref(), outcome).await?;
-        // The plan shows what would have happened to the instance, and nothing of what reads of it.
+        // The plan shows the refused change, and nothing that reads it.
         if self.report.refuses(address) { Err(Vec::new()) } else { Ok(managed) }
     }
 
-    /// Takes what was decided into the plan, with what is left of earlier replacements.
+    /// Adds the decision to the plan, with the deletes of deposed objects.
     async fn take_managed(
         &self,
         desired: &DesiredInstance,
@@ -69,7 +69,7 @@ impl Planner {
         }
         self.note_dependencies(desired, action);
         if let Err(problems) = self.plan_deposed(desired, prior).await {
-            // What is planned is shown all the same.
+            // The plan still shows the change.
             self.agenda().changes.push(outcome.change);
             return Err(problems);
         }
@@ -85,7 +85,7 @@ impl Planner {
         Ok(Managed { value: readers.see(result, &desired.schema), created })
     }
 
-    /// Whether something that `replace_triggered_by` names changes.
+    /// Whether a `replace_triggered_by` reference changes.
     fn is_triggered(&self, desired: &DesiredInstance) -> Result<bool, Diagnostic> {
         for trigger in &desired.triggers {
             let (resource, managed) = (&trigger.resource, trigger.resource.resource.mode == ResourceMode::Managed);
@@ -109,9 +109,8 @@ impl Planner {
         Ok(false)
     }
 
-    /// What the state that was planned from says an instance depends on: for one that nothing happens to, what the
-    /// configuration says; for any other what the stored object says too, until it is written. Of an object that is being
-    /// imported state says nothing.
+    /// Updates the dependencies in the prior state. An unchanged instance has those of the configuration. A changing
+    /// one also keeps those of the stored object until it is written. An imported object has none yet.
     fn note_dependencies(&self, desired: &DesiredInstance, action: ChangeAction) {
         let stored = self.facts.state.get(&desired.address).is_some();
         let mut found = self.found();
@@ -125,7 +124,7 @@ impl Planner {
         prior.record.dependencies = names;
     }
 
-    /// Notes what state has to learn of an instance that nothing else happens to: `record` is what it is to keep.
+    /// Records an update of state for an instance that does not change otherwise. `record` is its new record.
     fn note_kept(&self, desired: &DesiredInstance, prior: Option<&Prior>, record: &StateRecord, imported: bool) {
         let (address, Some(prior)) = (&desired.address, prior) else { return };
         let owner = self.facts.state.get(address).and_then(|stored| stored.provider().ok().cloned());
@@ -143,7 +142,7 @@ impl Planner {
             identity_schema_version: prior.record.identity_schema_version,
             ..record.clone()
         };
-        // An object that is taken over as it is stands in state as it was found, until its dependencies are written.
+        // An imported object without changes is stored as it was read, until its dependencies are written.
         if object.record.dependencies.is_empty() && imported {
             object.record.create_before_destroy = false;
             object.record.skip_destroy = false;
@@ -151,7 +150,7 @@ impl Planner {
         self.note_record(address, Some(object), &desired.provider);
     }
 
-    /// The present object, as it is found to be; `None` when state has none.
+    /// The current object, as it was read; `None` when state has none.
     pub(crate) async fn prior_of(
         &self,
         desired: &DesiredInstance,
@@ -173,7 +172,7 @@ impl Planner {
         let through = (&desired.provider, provider);
         let read = self.ask.read(address, &object, &desired.schema, through, self.ask.refresh).await;
         let prior = read.map_err(|problems| {
-            // A provider that is wrong about state alone speaks of no place in the configuration.
+            // A problem with state alone has no place in the configuration.
             let places = &desired.block.places;
             let placed = |p: Diagnostic| if p.address.is_none() { p } else { in_block(p, places) };
             problems.into_iter().map(placed).collect::<Vec<_>>()
@@ -183,7 +182,7 @@ impl Planner {
         Ok(Some(prior))
     }
 
-    /// The object that an `import` block names for an instance of which state has none.
+    /// The object that an `import` block names, for an instance without a stored object.
     async fn imported(&self, desired: &DesiredInstance, provider: &Provider) -> Result<Option<Prior>, Problems> {
         let Some(wish) = &desired.import else { return Ok(None) };
         let prior = self.ask.import(desired, wish, provider).await?;

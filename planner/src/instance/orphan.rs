@@ -1,4 +1,4 @@
-//! Single objects that state has and the configuration does not want.
+//! Plans single objects that state has and the configuration does not.
 
 use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Reason;
@@ -12,12 +12,11 @@ use crate::planner::Planner;
 use crate::whole::orphans::Orphan;
 
 impl Planner {
-    /// Plans what the kind of the plan wants for an orphan and for what is left of earlier replacements of it; a data
-    /// source is only dropped from state.
+    /// Plans an orphan and its deposed objects, by the kind of plan. A data source is only dropped from state.
     pub(crate) async fn plan_orphan(&self, orphan: Orphan) -> Result<(), Problems> {
         let Orphan { address, provider: instance, reason } = orphan;
         if address.resource.mode != ResourceMode::Managed {
-            // It is nothing any more, as far as reading goes.
+            // Readers see no object.
             self.found().refreshed.insert(address.clone(), Prior::gone());
             self.note_record(&address, None, &instance);
             return Ok(());
@@ -60,7 +59,7 @@ impl Planner {
         Ok(())
     }
 
-    /// The present schema of an object's type.
+    /// The current schema of an object's type.
     async fn schema_of(
         &self,
         address: &ResourceInstance,

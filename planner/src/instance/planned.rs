@@ -1,4 +1,4 @@
-//! What is planned for single objects: plain data, from which operations are drafted later.
+//! The plans for single objects: plain data, from which operations are drafted later.
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{AbsResource, DeposedKey, ProviderInstance, ResourceInstance};
@@ -12,77 +12,77 @@ use weft_graph_format::value::Value;
 
 use super::prior::Prior;
 
-/// An object, and what happens to it.
+/// The plan for an object.
 #[derive(Debug)]
 pub(crate) struct PlannedInstance {
-    /// As the reviewer reads it: action, reason, values.
+    /// The change for the reviewer.
     pub(crate) change: ResourceChange,
-    /// What is to be done; `None` when nothing is.
+    /// The step; `None` when nothing happens.
     pub(crate) step: Option<Step>,
 }
 
-/// What is to be done about an object.
+/// A step of the plan.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// It is created, updated or replaced.
+    /// Creates, updates or replaces the object.
     Change(Box<Change>),
-    /// It is deleted.
+    /// Deletes the object.
     Delete(Box<Leaving>),
-    /// It is taken out of state and left alone.
+    /// Removes the object from state without deleting it.
     Forget(Box<Leaving>),
-    /// It is read at apply.
+    /// Reads a data source at apply.
     Read(Box<Read>),
 }
 
-/// A step, and whose it is.
+/// A step, with its object.
 #[derive(Debug)]
 pub(crate) struct Work {
     pub(crate) address: ResourceInstance,
     pub(crate) provider: ProviderInstance,
-    /// The operation whose result others read.
+    /// The operation whose result readers use.
     pub(crate) result: OperationId,
     pub(crate) step: Step,
 }
 
-/// A create or an update, and what becomes of the object before.
+/// A create or an update, and the step for the old object.
 #[derive(Debug)]
 pub(crate) struct Change {
-    /// The configuration, as it is to be computed at apply.
+    /// The configuration, computed at apply.
     pub(crate) config: Formula,
-    /// What the first operation waits for beside the provider.
+    /// What the first operation waits for, beside the provider.
     pub(crate) waits: Option<Origin>,
     pub(crate) planned: PlannedObject,
-    /// What the object depended on before.
+    /// The old dependencies of the object.
     pub(crate) depended: Vec<SmolStr>,
     pub(crate) old: OldObject,
-    /// It is replaced by creating first only since something that depends on it asks for that.
+    /// Replaced create-first only because a dependent requires that.
     pub(crate) is_forced: bool,
 }
 
-/// What becomes of the object before.
+/// The old object of a change.
 #[derive(Debug)]
 pub(crate) enum OldObject {
-    /// There is none.
+    /// There is no old object.
     Nothing,
-    /// It is changed into what is planned.
+    /// It is updated.
     Updated(Box<Prior>),
     /// It is deleted first, after these provisioners.
     DeletedFirst(Box<Prior>, Vec<PlannedProvision>),
-    /// It is set aside under the key, and deleted when the new object is there.
+    /// It is deposed under this key, and deleted after the new object is created.
     DeletedLast(Box<Prior>, DeposedKey),
-    /// It is taken out of state first and left alone.
+    /// It is forgotten first.
     Forgotten(Box<Prior>),
 }
 
-/// An object that goes.
+/// An object that is deleted or forgotten.
 #[derive(Debug)]
 pub(crate) struct Leaving {
-    /// Which object, when it is not the current one.
+    /// The deposed key; `None` for the current object.
     pub(crate) deposed: Option<DeposedKey>,
     pub(crate) prior: Prior,
-    /// The provider's own data for the delete.
+    /// The private data for the delete.
     pub(crate) private: Vec<u8>,
-    /// What runs before.
+    /// Provisioners that run before the delete.
     pub(crate) farewell: Vec<PlannedProvision>,
 }
 
@@ -91,19 +91,19 @@ pub(crate) struct Leaving {
 pub(crate) struct Read {
     pub(crate) config: Formula,
     pub(crate) waits: Option<Origin>,
-    /// What it is expected to give.
+    /// The expected value.
     pub(crate) planned: Value,
     pub(crate) record: StateRecord,
     pub(crate) sensitive: Vec<Path>,
-    /// A check block is what reads it.
+    /// Whether the data source is in a check block.
     pub(crate) for_check: bool,
-    /// Managed resources that the block names.
+    /// Managed resources that the block refers to.
     pub(crate) names: Vec<AbsResource>,
-    /// What state takes over before.
+    /// The record that is stored before.
     pub(crate) first: Option<Record>,
 }
 
-/// A change of state alone: it is to have this object, or none, under the address.
+/// A change of state alone: stores this object, or removes the entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) address: ResourceInstance,
@@ -111,7 +111,7 @@ pub(crate) struct Record {
     pub(crate) provider: ProviderInstance,
 }
 
-/// An ephemeral object, opened at apply by whoever needs it.
+/// An ephemeral object, opened at apply where it is needed.
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) result: OperationId,
@@ -121,7 +121,7 @@ pub(crate) struct Opening {
     pub(crate) waits: Option<Origin>,
 }
 
-/// A part of a value that is computed once, for all its readers.
+/// A part of a value that is computed once for all readers.
 #[derive(Debug)]
 pub(crate) struct Computed {
     pub(crate) result: OperationId,
@@ -132,7 +132,7 @@ pub(crate) struct Computed {
     pub(crate) provider: Option<ProviderInstance>,
 }
 
-/// A condition that apply looks at.
+/// A condition that apply evaluates.
 #[derive(Debug)]
 pub(crate) struct PlannedCheck {
     pub(crate) result: OperationId,
@@ -144,14 +144,14 @@ pub(crate) struct PlannedCheck {
     pub(crate) waits: Option<Origin>,
 }
 
-/// A provisioner that runs.
+/// A planned provisioner.
 #[derive(Debug)]
 pub(crate) struct PlannedProvision {
-    /// The number that others wait for; `None` where nothing does.
+    /// The number that others wait for; `None` if nothing waits.
     pub(crate) result: Option<OperationId>,
     pub(crate) kind: SmolStr,
     pub(crate) when: ProvisionWhen,
-    /// What comes after it goes on when it fails.
+    /// Whether the following operations run after a failure.
     pub(crate) continues: bool,
     pub(crate) config: Formula,
     pub(crate) range: SourceRange,

@@ -1,4 +1,4 @@
-//! Objects as state has them: read, brought to the present schema, looked at.
+//! Stored objects: decoded, upgraded to the current schema, and refreshed.
 
 use rustc_hash::FxHashSet;
 use weft_expressions::resource_rules::sensitive_paths;
@@ -18,25 +18,25 @@ use weft_state::{InstanceObject, PathStep};
 use crate::diagnostics::{call_failed, placed};
 use crate::watch::{Looking, Watch};
 
-/// An object of state, typed by the present schema.
+/// A stored object, typed by the current schema.
 #[derive(Clone, Debug)]
 pub struct Prior {
-    /// The value as state has it, marks where state or schema say sensitive.
+    /// The stored value, marked sensitive by state and schema.
     pub stored: Value,
-    /// The value as it was found to be; null when it is gone.
+    /// The value as it was read; null if the object no longer exists.
     pub value: Value,
-    /// The provider's own data.
+    /// The provider's private data.
     pub private: Vec<u8>,
-    /// To be replaced.
+    /// Whether the object must be replaced.
     pub tainted: bool,
-    /// State does not say of everything sensitive that it is, and the object was not looked at.
+    /// State lacks marks that the schema requires, and the object was not refreshed.
     pub lacks_marks: bool,
-    /// What is kept beside it.
+    /// The record in state.
     pub record: StateRecord,
 }
 
 impl Prior {
-    /// Nothing: what was there is of no use any more.
+    /// No object.
     pub(crate) fn gone() -> Prior {
         let nothing = Value::null(Type::Dynamic);
         Prior {
@@ -49,7 +49,7 @@ impl Prior {
         }
     }
 
-    /// As operations carry it; `revision` is that of its instance in state.
+    /// The object in the form that operations use. `revision` is the revision of its instance.
     pub(crate) fn object(&self, revision: u64) -> PriorObject {
         PriorObject {
             value: without_provenance(&self.value),
@@ -61,19 +61,19 @@ impl Prior {
     }
 }
 
-/// What an operation needs to read objects through a provider.
+/// What is needed to read objects through a provider.
 pub struct Reading<'a> {
     /// The provider.
     pub provider: &'a Provider,
-    /// The real object is read too.
+    /// Whether the real object is read.
     pub refresh: bool,
-    /// What the module of the object tells the provider of itself.
+    /// The `provider_meta` value for the module of the object.
     pub meta: Option<Value>,
-    /// Who is told of it.
+    /// The receiver of progress reports.
     pub watch: &'a Watch,
 }
 
-/// Reads an object and, with `refresh`, the real one.
+/// Decodes a stored object, and refreshes it if `refresh` is set.
 pub async fn read_prior(
     address: &ResourceInstance,
     object: &InstanceObject,
@@ -121,15 +121,15 @@ pub async fn read_prior(
         value = found;
     }
     let wanted = sensitive_in(&value, &marks, &schema.block);
-    // Looking at an object marks what its schema calls sensitive. Where nobody looks, marks that state lacks are a change.
+    // A refresh adds the marks of the schema. Without a refresh, missing marks are a change.
     prior.lacks_marks = !refresh && wanted.len() > marks.len();
     let value = value.mark_paths(&wanted);
-    // Mostly nothing is found to have changed, and one of two equal objects is enough to keep.
+    // Most objects have not changed. Keeps one copy of two equal values.
     prior.value = if value.same_content(&prior.stored) { prior.stored.clone() } else { value };
     Ok((prior, said))
 }
 
-/// Reads the real object. Gives its value, and what the provider says of it; takes the rest of the answer into `prior`.
+/// Reads the real object. Returns its value and the provider's diagnostics, and updates the rest of `prior`.
 async fn real_object(
     address: &ResourceInstance,
     prior: &mut Prior,
@@ -173,7 +173,7 @@ async fn real_object(
     Ok((reply.value.state, said))
 }
 
-/// An identity that a provider gave, as state keeps it, with the version of its schema.
+/// Encodes an identity for state, with the version of its schema.
 async fn identity_text(provider: &Provider, type_name: &str, identity: Option<Value>) -> Option<(String, u64)> {
     let identity = identity.filter(|identity| !identity.is_null() && identity.is_wholly_known())?;
     let schemas = provider.schema().await.ok()?;
@@ -183,7 +183,7 @@ async fn identity_text(provider: &Provider, type_name: &str, identity: Option<Va
     Some((text, schema.version))
 }
 
-/// An object as state has it.
+/// A stored object in the form that providers upgrade.
 pub(crate) fn raw_state(object: &InstanceObject) -> RawState {
     match &object.attributes_flat {
         Some(flat) => RawState::Flatmap(flat.clone()),
@@ -202,8 +202,7 @@ fn record_of(object: &InstanceObject, schema: &Schema) -> StateRecord {
     }
 }
 
-/// The marks of a stored object. Where state has a path that cannot be read, the whole object is sensitive: nobody can
-/// tell which part of it must not be shown.
+/// The marks of a stored object. If state has a path that cannot be read, the whole object is sensitive.
 pub(crate) fn marks_of(object: &InstanceObject, address: &str) -> Vec<(Path, Marks)> {
     let paths: Option<Vec<_>> =
         object.sensitive_paths.iter().map(|steps| Some((path_of(steps)?, Marks::SENSITIVE))).collect();
@@ -213,14 +212,14 @@ pub(crate) fn marks_of(object: &InstanceObject, address: &str) -> Vec<(Path, Mar
     })
 }
 
-/// A path of state; `None` when it cannot be read.
+/// A path in state; `None` if it cannot be read.
 fn path_of(steps: &[PathStep]) -> Option<Path> {
     let steps: Option<Vec<Step>> = steps
         .iter()
         .map(|step| match step {
             PathStep::Attribute(name) => Some(Step::Attribute(name.as_str().into())),
             PathStep::Index(raw) => match serde_json::from_str::<serde_json::Value>(raw.as_str()).ok()? {
-                // The type of the key may be written beside it.
+                // The type of the key may be stored with it.
                 serde_json::Value::Object(typed) => key_step(typed.get("value")?),
                 key => key_step(&key),
             },
@@ -237,31 +236,31 @@ fn key_step(key: &serde_json::Value) -> Option<Step> {
     }
 }
 
-/// The given marks and those that the schema demands, for a value.
+/// The given marks, and those that the schema requires for a value.
 pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> Vec<(Path, Marks)> {
     let there: FxHashSet<&Path> = given.iter().map(|(path, _)| path).collect();
     let demanded = sensitive_paths(value, schema).into_iter().filter(|path| !there.contains(path));
     given.iter().cloned().chain(demanded.map(|path| (path, Marks::SENSITIVE))).collect()
 }
 
-/// The marks of a planned value: where the configuration is sensitive, and where the schema demands it. What is
-/// ephemeral goes to attributes that are not stored only, so nothing of it is in a planned value.
+/// The marks of a planned value, from the configuration and the schema. Ephemeral values only reach write-only
+/// attributes, so a planned value has no ephemeral marks.
 pub(crate) fn marks_for(planned: &Value, config: &[(Path, Marks)], schema: &Schema) -> Vec<(Path, Marks)> {
     sensitive_in(planned, &sensitive_marks(config), &schema.block)
 }
 
-/// Those of the marks of a configuration that are about sensitive values.
+/// The sensitive marks of a configuration.
 pub(crate) fn sensitive_marks(config: &[(Path, Marks)]) -> Vec<(Path, Marks)> {
     config.iter().filter(|(_, marks)| marks.is_sensitive()).cloned().collect()
 }
 
-/// A value marked where its schema says sensitive.
+/// The value, with the sensitive marks of its schema.
 pub(crate) fn with_schema_marks(value: &Value, schema: &Schema) -> Value {
     value.mark_paths(&sensitive_in(value, &[], &schema.block))
 }
 
-/// The value of a stored object, marked where its schema says sensitive; unknown where only its provider could read it,
-/// since a very old version wrote it.
+/// The value of a stored object, with the sensitive marks of its schema. Unknown if a very old version wrote the
+/// object, which only its provider can decode.
 ///
 /// # Errors
 /// An object that does not fit the schema.
@@ -311,7 +310,7 @@ mod tests {
             ("\"k\"", Path(vec![Step::Attribute("a".into()), Step::Key("k".into())])),
             ("3", Path(vec![Step::Attribute("a".into()), Step::Index(3)])),
             ("{\"value\":\"k\",\"type\":\"string\"}", Path(vec![Step::Attribute("a".into()), Step::Key("k".into())])),
-            // What cannot be located hides everything.
+            // A path that cannot be read hides the whole object.
             ("true", Path::ROOT),
             ("-1", Path::ROOT),
             ("{\"type\":\"string\"}", Path::ROOT),
@@ -324,7 +323,7 @@ mod tests {
         assert_eq!(marks_of(&stored(vec![vec![PathStep::Attribute("a".into())]]), "a.b"), [(a(), Marks::SENSITIVE)]);
     }
 
-    /// Marks by a schema beside as many given ones: the time grows with their number, not with its square.
+    /// The time for the marks grows linearly with their number.
     #[test]
     fn marks_of_many_paths() {
         let mut schema = Block::default();

@@ -1,4 +1,4 @@
-//! Provisioners: what runs after an object is created and before it is deleted.
+//! Provisioners, which run after a create and before a delete.
 
 use weft_evaluator::glue::Provision;
 use weft_graph_format::address::ResourceInstance;
@@ -10,7 +10,7 @@ use super::prior::Prior;
 use crate::planner::Planner;
 
 impl Planner {
-    /// Takes the provisioners of an instance that is created into the plan. The last of them is what others wait for.
+    /// Adds the provisioners of a created instance to the plan. Readers wait for the last one.
     pub(crate) fn take_provisions(&self, address: &ResourceInstance, provisions: Vec<Provision>) -> Option<Origin> {
         let last = provisions.len().checked_sub(1)?;
         let mut planned = Vec::with_capacity(provisions.len());
@@ -25,7 +25,8 @@ impl Planner {
         Some(Origin::after(result))
     }
 
-    /// What runs before an object is deleted, in order. Nothing runs for an object that is tainted: it never was whole.
+    /// The provisioners that run before a delete, in order. A tainted object has none, since its creation did not
+    /// finish.
     pub(crate) fn farewell(&self, address: &ResourceInstance, prior: &Prior) -> Vec<PlannedProvision> {
         if prior.tainted {
             return Vec::new();

@@ -14,8 +14,8 @@ use super::prior::raw_state;
 use crate::diagnostics::{call_failed, placed};
 
 impl Ask {
-    /// Asks the provider to turn a stored object of another type into one of this type. `owner` is the provider
-    /// instance that state has for the object.
+    /// Asks the provider to convert a stored object of another type. `owner` is the provider instance of the stored
+    /// object.
     pub(crate) async fn with_new_type(
         &self,
         desired: &DesiredInstance,

@@ -1,4 +1,4 @@
-//! Plans to destroy: everything is read, then goes.
+//! Destroy plans: read all objects, then plan their deletes.
 
 use async_trait::async_trait;
 use weft_evaluator::glue::{Brief, DesiredInstance, Managed, OpenCheck, Purpose};
@@ -16,13 +16,13 @@ use crate::planner::Planner;
 use crate::told::Told;
 use crate::whole::selecting::nothing;
 
-/// Objects are destroyed.
+/// The destroy kind.
 pub(crate) struct Destroy;
 
 #[async_trait]
 impl Kind for Destroy {
-    /// The plan begins with reading everything, and only then decides. Evaluation reads everything once more: what there
-    /// is to say about the configuration was not asked for.
+    /// The plan reads everything before it decides. Evaluation repeats that, so its warnings about the configuration
+    /// are not reported.
     fn rules(&self) -> Rules {
         Rules {
             replaces: false,
@@ -62,7 +62,7 @@ impl Kind for Destroy {
         false
     }
 
-    /// Everything is read before anything goes: only what would have to be made is waited for.
+    /// Reads come before deletes, so they only wait for objects that would have to be created.
     fn waits_for_others(&self, planner: &Planner, desired: &DesiredInstance) -> bool {
         planner.agenda().effects.is_any_in_plan(&desired.direct)
     }
@@ -76,16 +76,16 @@ impl Kind for Destroy {
     }
 }
 
-/// A desired instance is deleted, and others see what it was.
+/// Deletes a desired instance. Others see its prior value.
 async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     let unknown = || Value::unknown(desired.schema.block.implied_type());
     let in_use = open(planner, &desired).await?;
     let prior = planner.prior_of(&desired, &in_use.provider).await?;
-    // Reading what is left of earlier replacements takes a place among the calls of its own.
+    // The reads of deposed objects need the permit for a call.
     drop(in_use);
     planner.plan_deposed(&desired, prior.as_ref()).await?;
     if prior.as_ref().is_none_or(|prior| prior.tainted || prior.value.is_null()) {
-        // Were it not to go it would be made, and what reads of it would wait for that.
+        // A missing object would be created by a normal plan, so its readers would wait for it.
         planner.agenda().effects.takes_part(desired.address.all());
     }
     let Some(prior) = prior else { return Ok(unknown()) };
@@ -102,7 +102,8 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         })
         .await?;
     if prior.value.is_null() {
-        // It was taken away by hand. Configurations of providers may still speak of it; nothing else is carried out.
+        // The object was deleted outside of Weft. Configurations of providers may still refer to it, so a record
+        // remains.
         return Ok(unknown());
     }
     let seen = with_schema_marks(&prior.value, &desired.schema);

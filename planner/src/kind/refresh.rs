@@ -1,4 +1,4 @@
-//! Plans that only read real objects: state takes over what they are.
+//! Plans that only read real objects and update the state.
 
 use async_trait::async_trait;
 use weft_evaluator::glue::{Brief, DesiredInstance, ExpansionKind, Managed, OpenCheck, Purpose};
@@ -13,15 +13,15 @@ use crate::instance::leaving::Unwanted;
 use crate::instance::prior::{Prior, with_schema_marks};
 use crate::planner::Planner;
 
-/// Nothing is changed but the state.
+/// The refresh-only kind.
 pub(crate) struct RefreshOnly {
-    /// Objects are taken over as `import` blocks say, and all others stay as state has them.
+    /// The import kind: imports the objects of `import` blocks, and keeps all others as they are in state.
     pub(crate) importing: bool,
 }
 
 #[async_trait]
 impl Kind for RefreshOnly {
-    /// Whoever takes an object over may have the rest of the configuration unfinished. Such a plan rests on nothing.
+    /// During an import the rest of the configuration may be unfinished, so such a plan depends on no attributes.
     fn rules(&self) -> Rules {
         Rules {
             validates: !self.importing,
@@ -52,13 +52,13 @@ impl Kind for RefreshOnly {
     fn gap(&self, schema: &Schema, kind: ExpansionKind) -> Gap {
         match (self.importing, kind) {
             (true, _) => Gap::Nothing,
-            // Nothing will make it, so its attributes have no type either.
+            // No object will be created, so the type of its attributes stays unknown.
             (false, ExpansionKind::Single) => Gap::Unknown(Value::unknown(Type::Dynamic)),
             (false, _) => Gap::Unknown(Value::unknown(schema.block.implied_type())),
         }
     }
 
-    /// Where nothing is made, nothing makes an unknown condition known.
+    /// Without creates, unknown conditions stay unknown.
     fn opens_check(&self, check: &OpenCheck) -> bool {
         check.condition.is_known()
     }
@@ -70,13 +70,13 @@ impl Kind for RefreshOnly {
         Ok(())
     }
 
-    /// Nothing is made, so what is unknown is stored as null.
+    /// Without creates, unknown values are stored as null.
     fn settled_output(&self, _: &Value, planned: &Value) -> Option<Value> {
         Some(planned.unknown_as_null())
     }
 }
 
-/// Reads an instance. Others see what it is; what one that is not there would be, is unknown.
+/// Reads an instance. Others see its value. A missing instance is unknown.
 async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     let unknown = || Value::unknown(desired.schema.block.implied_type());
     let in_use = open(planner, &desired).await?;
@@ -85,7 +85,7 @@ async fn refresh(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     Ok(if prior.value.is_null() { unknown() } else { with_schema_marks(&prior.value, &desired.schema) })
 }
 
-/// Notes what state has to learn of an object that was read.
+/// Records the update of state for an object that was read.
 fn note_refreshed(planner: &Planner, address: &ResourceInstance, provider: &ProviderInstance, prior: &Prior) {
     planner.agenda().claims.add(address, false);
     if prior.stored.same_content(&prior.value) && planner.facts.previous(address).is_none() {

@@ -1,4 +1,4 @@
-//! Ephemeral objects that are open while planning goes on.
+//! Ephemeral objects that are open during planning.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ pub(super) struct OpenObjects(Mutex<Open>);
 struct Open {
     /// In the order in which they were opened.
     kept: Vec<(OpenedHere, OpenObject)>,
-    /// Those of them whose closing is not told.
+    /// Objects whose close is not reported.
     hushed: BTreeSet<String>,
-    /// What was said when objects were renewed.
+    /// Diagnostics of renewals.
     renewals: Vec<Diagnostic>,
 }
 
@@ -36,21 +36,21 @@ impl OpenObjects {
     }
 }
 
-/// An ephemeral object that was opened.
+/// An open ephemeral object.
 #[derive(Clone, Debug)]
 pub struct OpenedHere {
-    /// Which.
+    /// Its address.
     pub address: ResourceInstance,
-    /// Through which provider.
+    /// Its provider.
     pub provider: ProviderInstance,
     /// Its block.
     pub range: SourceRange,
-    /// Who is told of it.
+    /// The receiver of progress reports.
     pub watch: Watch,
 }
 
 impl ProviderSet {
-    /// Keeps an ephemeral object open, renewed as its provider wants, until [`ProviderSet::close_ephemerals`].
+    /// Keeps an ephemeral object open and renews it, until [`ProviderSet::close_ephemerals`].
     pub fn keep_open(self: Arc<Self>, here: OpenedHere, opened: &OpenedEphemeral) {
         let (set, instance) = (self.clone(), here.provider.clone());
         let again: ProviderAgain = Arc::new(move || {
@@ -86,14 +86,13 @@ impl ProviderSet {
         self.ephemerals.open().renewals.extend(said);
     }
 
-    /// An object whose block has failed is closed without a word: who follows the events knows it as failed, as from
-    /// OpenTofu (seen in the recorded case `planning/ephemeral-resource-deferred`).
+    /// Marks an object whose block has failed. Its close is not reported: readers of the events know it as failed, as
+    /// from OpenTofu (see the recorded case `planning/ephemeral-resource-deferred`).
     pub fn hush(&self, address: &str) {
         self.ephemerals.open().hushed.insert(address.to_owned());
     }
 
-    /// Closes all ephemeral objects, those that were opened last first, since others may have been needed for them.
-    /// Gives what there is to say of them.
+    /// Closes all ephemeral objects in reverse order, since later ones may need earlier ones. Returns the diagnostics.
     pub async fn close_ephemerals(&self) -> Vec<Diagnostic> {
         let Open { mut kept, hushed, renewals } = std::mem::take(&mut *self.ephemerals.open());
         for (here, _) in kept.iter_mut().filter(|(here, _)| hushed.contains(&here.address.to_string())) {
@@ -103,14 +102,14 @@ impl ProviderSet {
         while let Some((last, object)) = kept.pop() {
             let resource = last.address.all();
             let mut together = vec![close(last, object)];
-            // Instances of one block need nothing of each other.
+            // Instances of one block do not depend on each other.
             while kept.last().is_some_and(|(here, _)| here.address.all() == resource) {
                 together.extend(kept.pop().map(|(here, object)| close(here, object)));
             }
             said.extend(futures::future::join_all(together).await.into_iter().flatten());
         }
         said.extend(renewals);
-        // What was said while they were closed.
+        // Converts the diagnostics of a close.
         said.append(&mut self.ephemerals.open().renewals);
         said
     }

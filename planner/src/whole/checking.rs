@@ -1,4 +1,4 @@
-//! What came of conditions, also of those that nobody came to.
+//! Results of conditions, including those that were not evaluated.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 use crate::facts::Facts;
 use crate::told::Told;
 
-/// Something that the configuration gives conditions to.
+/// A part of the configuration with conditions.
 enum Checked {
     Resource(ConfigResource),
     Named(CheckedKind, Module, SmolStr),
 }
 
-/// What a plan and its apply look at.
+/// What the plan and its apply evaluate.
 struct Looks {
     at_plan: Reach,
     at_apply: Reach,
@@ -39,7 +39,7 @@ struct Looks {
 struct Object {
     /// Its address.
     text: String,
-    /// The same, where it is an instance of a resource.
+    /// The same, for an instance of a resource.
     instance: Option<ResourceInstance>,
 }
 
@@ -57,7 +57,7 @@ impl Checked {
         }
     }
 
-    /// The address as configured.
+    /// The configured address.
     fn address(&self) -> String {
         match self {
             Checked::Resource(config) => config.to_string(),
@@ -67,7 +67,7 @@ impl Checked {
     }
 }
 
-/// What addresses of this kind begin with.
+/// The first word of addresses of this kind.
 fn word(kind: CheckedKind) -> &'static str {
     match kind {
         CheckedKind::Check => "check",
@@ -76,12 +76,12 @@ fn word(kind: CheckedKind) -> &'static str {
     }
 }
 
-/// Whether apply does something to the current object.
+/// Whether apply changes the current object.
 fn is_active(change: &ResourceChange) -> bool {
     !matches!(change.action, ChangeAction::Only(Action::NoOp | Action::Delete | Action::Forget))
 }
 
-/// What came of everything that has conditions, ordered by what it belongs to.
+/// The results of all conditions, ordered by address.
 pub(crate) fn check_results(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> Vec<CheckResult> {
     let checked = configured_checks(&facts.root);
     if checked.is_empty() {
@@ -117,7 +117,7 @@ pub(crate) fn check_results(facts: &Facts, told: &Told, changes: &[ResourceChang
     results.into_values().collect()
 }
 
-/// Leaves out what there is to say of deprecated values and variables that apply does not come to.
+/// Removes warnings about deprecated values and variables that apply does not evaluate.
 pub(crate) fn drop_unreached(facts: &Facts, told: &Told, warnings: &mut Vec<Diagnostic>, changes: &Changes) {
     let of_module = |warning: &Diagnostic| warning.code == LOCAL_MODULE || warning.code == REMOTE_MODULE;
     if !warnings.iter().any(of_module) {
@@ -136,7 +136,7 @@ pub(crate) fn drop_unreached(facts: &Facts, told: &Told, warnings: &mut Vec<Diag
         let (Some(place), true) = (&warning.subject, of_module(warning)) else { return true };
         match warning.address.as_ref().and_then(|address| users.get(address)) {
             Some(user) if changed.contains(user) => {
-                // OpenTofu evaluates the block twice, and the second time tells only its place.
+                // OpenTofu evaluates the block twice, and reports only the place the second time.
                 bare.push(Diagnostic { address: None, ..warning.clone() });
                 true
             }
@@ -164,15 +164,15 @@ fn looks(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> Looks {
     Looks { at_plan: reach, at_apply, read }
 }
 
-/// The resources that apply comes to: something happens to them, or they have conditions.
+/// The resources that apply evaluates: changed ones, and those with conditions.
 fn active(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> BTreeSet<ConfigResource> {
     let changed = changes.iter().filter(|change| is_active(change)).map(|change| change.address.config());
     let kept = told.desired.iter().filter(|address| is_kept_for_conditions(facts, address));
     changed.chain(kept.map(ResourceInstance::config)).collect()
 }
 
-/// The objects among `forced` whose state is to say that their replacements destroy first after all. `forced` are to be
-/// created before they are destroyed only since others ask for it; that counts when apply comes to the others too.
+/// The objects among `forced` that are recorded in state as destroy-first. The replacements of `forced` are
+/// create-first only because dependents require it. That counts only if apply evaluates the dependents too.
 pub(crate) fn stored_as_destroy_first(
     facts: &Facts,
     told: &Told,
@@ -193,7 +193,7 @@ pub(crate) fn stored_as_destroy_first(
     forced
 }
 
-/// Whether apply comes to an object although it may do nothing to it, since it has conditions.
+/// Whether apply evaluates an object that may not change, because it has conditions.
 fn is_kept_for_conditions(facts: &Facts, address: &ResourceInstance) -> bool {
     let has_conditions = || facts.declared.resource(&address.config()).is_some_and(|block| block.has_conditions);
     address.resource.mode == ResourceMode::Managed && has_conditions() && !facts.selection().leaves_out(address)
@@ -217,7 +217,7 @@ fn is_looked_at_again(facts: &Facts, one: &Checked, object: &Object, looks: &Loo
     }
 }
 
-/// The objects; `None` where the plan did not come to tell which there are.
+/// The objects; `None` if the plan did not determine them.
 fn objects(
     one: &Checked,
     told: &Told,
@@ -252,10 +252,10 @@ fn objects(
     }
 }
 
-/// The instances of each module, where all of them are known.
+/// The instances of each module, if all of them are known.
 fn module_instances(root: &Arc<CompiledModule>, told: &Told) -> BTreeMap<Module, Vec<ModuleInstance>> {
     let mut found = BTreeMap::from([(Module::root(), vec![ModuleInstance::root()])]);
-    // Callers come before what they call.
+    // Callers come before the modules that they call.
     for module in root.all() {
         let Some(callers) = found.get(&module.path).cloned() else { continue };
         for (name, child) in &module.children {
@@ -318,7 +318,7 @@ mod tests {
         }
     }
 
-    /// `a.x` is replaced by creating first only since `a.y`, which depends on it, asks for that.
+    /// `a.x` is created first only because its dependent `a.y` requires it.
     #[test]
     fn create_before_destroy_is_stored_where_apply_comes_to_whoever_asks() {
         let text = r#"

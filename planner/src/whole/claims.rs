@@ -1,4 +1,4 @@
-//! What a plan rests on: the instances that it changes, and of the others those that something of it reads.
+//! The claims of a plan: the instances that it changes or reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use weft_state::{Snapshot, Subject};
 
 use crate::facts::Facts;
 
-/// Instances that a plan rests on, and whether it changes them.
+/// Instances that a plan depends on, and whether it changes them.
 #[derive(Debug, Default)]
 pub(crate) struct Claims(BTreeMap<ResourceInstance, bool>);
 
 impl Claims {
-    /// The plan rests on an instance; `exclusive` when it changes it.
+    /// Adds an instance; `exclusive` if the plan changes it.
     pub(crate) fn add(&mut self, address: &ResourceInstance, exclusive: bool) {
         match self.0.get_mut(address) {
             Some(known) => *known |= exclusive,
@@ -24,15 +24,15 @@ impl Claims {
         }
     }
 
-    /// The claims of the finished plan. An instance that the plan looked at and leaves alone is claimed only where
-    /// something that the plan does refers to it: otherwise another run may change it meanwhile.
+    /// The claims of the finished plan. An unchanged instance is claimed only if a change refers to it. Otherwise
+    /// another run may change it meanwhile.
     pub(crate) fn settled(self, facts: &Facts, changes: &Changes, graph: &ExecutionGraph) -> Vec<Claim> {
         let original = &facts.original;
         let outputs = changes.outputs.iter().filter(|(_, change)| change.action != Action::NoOp);
         let outputs: BTreeSet<_> = outputs.map(|(name, _)| name.clone()).collect();
         let mut found: Vec<Claim> = Vec::new();
         if self.0.values().all(|exclusive| !exclusive) {
-            // Nothing else shows that such a plan was carried out. Beside changes of instances outputs are no claims:
+            // Only the outputs show that such a plan was applied. Beside changes of instances, outputs are not claimed:
             // other plans may change other parts of them.
             found.extend(outputs.iter().map(|name| Claim {
                 address: format!("output.{name}"),
@@ -44,7 +44,7 @@ impl Claims {
             true => BTreeSet::new(),
             false => read_resources(&facts.root, &self.changed(), &outputs, facts, graph),
         };
-        // Other instances of a resource that is read cannot be told apart by static references.
+        // Static references do not distinguish the instances of a resource.
         let kept = self.0.into_iter().filter(|(address, exclusive)| *exclusive || read.contains(&address.config()));
         found.extend(kept.map(|(address, exclusive)| claim(original, &address, exclusive)));
         found.sort_by(|a, b| a.address.cmp(&b.address));
@@ -63,7 +63,7 @@ fn claim(original: &Snapshot, address: &ResourceInstance, exclusive: bool) -> Cl
     Claim { address, revision, exclusive }
 }
 
-/// The resources that something of the plan reads.
+/// The resources that the plan's changes read.
 fn read_resources(
     root: &Arc<CompiledModule>,
     changed: &BTreeSet<ConfigResource>,
@@ -77,7 +77,7 @@ fn read_resources(
     let beginnings = Beginnings {
         outputs: outputs.clone(),
         checks: operations.any(is_assertion),
-        // What is deleted without a block still has a provider, and nothing says which part of it is read.
+        // A deleted object without a block still needs a provider, and the parts that it reads are not known.
         providers: changed.iter().any(|config| !facts.is_configured(config)),
         resources: changed.clone(),
     };

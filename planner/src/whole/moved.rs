@@ -1,4 +1,4 @@
-//! State with its objects under the addresses that they go by now.
+//! Applies `moved` blocks to the state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::instance::Problems;
 use crate::prior_state::PriorState;
 use crate::told::Told;
 
-/// State after moving.
+/// The state after moves.
 pub(crate) struct MovedState {
     pub(crate) state: PriorState,
-    /// By the address that an object goes by now: the one that the store has.
+    /// The stored addresses of moved objects, by new address.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
     pub(crate) warnings: Problems,
 }
@@ -43,8 +43,8 @@ fn repeated(kind: ExpansionKind) -> Repeated {
     }
 }
 
-/// An error for each statement whose source, a resource as a whole, is still declared: that much is known before
-/// anything is planned.
+/// An error for each statement whose source is a whole resource that is still declared. These are known before
+/// planning.
 fn declared_still(statements: &[Statement], declared: &Declared) -> Problems {
     let found = statements.iter().filter_map(|statement| {
         let (resource, _) = statement.from.resource.as_ref()?;
@@ -74,10 +74,10 @@ fn statements(root: &Arc<CompiledModule>) -> Vec<Statement> {
     all.iter().flat_map(|m| m.statements.moved.iter().map(|block| Statement::new(&m.path, block))).collect()
 }
 
-/// Moves what state has to where the configuration says that it belongs.
+/// Applies the moves of the configuration to the state.
 ///
 /// # Errors
-/// Statements that contradict each other.
+/// Contradictory statements.
 pub(crate) fn carry_out_moves(
     root: &Arc<CompiledModule>,
     declared: &Declared,
@@ -89,7 +89,7 @@ pub(crate) fn carry_out_moves(
         problems.extend(declared_still(&statements, declared));
         return Err(problems);
     }
-    // Where a mistake explains the circle, the mistake is reported.
+    // If an invalid statement explains the cycle, only that statement is reported.
     let order = in_order(&statements).map_err(|circle| {
         let mistakes = declared_still(&statements, declared);
         if mistakes.is_empty() { vec![circle] } else { mistakes }
@@ -137,7 +137,7 @@ fn renamed(address: &ResourceInstance, record: InstanceRecord) -> InstanceRecord
     InstanceRecord { current: record.current, deposed: record.deposed, ..empty }
 }
 
-/// An error when the selection leaves out objects that go by another address now: the plan would lose sight of them.
+/// An error if the selection leaves out moved objects: the plan would lose track of them.
 pub(crate) fn left_out(
     moved: &BTreeMap<ResourceInstance, ResourceInstance>,
     selection: &Selection,
@@ -163,7 +163,7 @@ pub(crate) fn left_out(
     ))
 }
 
-/// An error for each statement whose source is still declared, by what evaluation said of repetition.
+/// An error for each statement whose source is still declared, by the expansions of evaluation.
 pub(crate) fn still_declared(root: &Arc<CompiledModule>, declared: &Declared, told: &Told) -> Problems {
     let statements = statements(root);
     if statements.is_empty() {
@@ -174,7 +174,7 @@ pub(crate) fn still_declared(root: &Arc<CompiledModule>, declared: &Declared, to
     wrong.collect()
 }
 
-/// What evaluation said of repetition, by the configuration.
+/// Answers for expansions, from evaluation and the configuration.
 struct Expanded<'a> {
     resources: FxHashMap<ConfigResource, Vec<(&'a ModuleInstance, &'a Expansion)>>,
     modules: FxHashMap<Module, Vec<&'a Expansion>>,
@@ -193,7 +193,7 @@ impl Expanded<'_> {
     }
 }
 
-/// The source of a statement, when an instance of the containing module declares it.
+/// The source of a statement, if an instance of the containing module declares it.
 fn still_there(statement: &Statement, declared: &Declared, expanded: &Expanded<'_>) -> Option<String> {
     let module = statement.from.module_from(&statement.base);
     if let Some((resource, key)) = &statement.from.resource {

@@ -1,8 +1,8 @@
-//! `moved` blocks: which object goes by which address now. Plain functions over addresses.
+//! `moved` blocks: maps old addresses to new ones. Plain functions over addresses.
 //!
-//! Statements are carried out one after the other over all addresses of state: a statement whose source another one
-//! leads to comes after it, so that chains are followed from any of their ends. An object of the first address of a
-//! resource that got or lost its repetition follows it without a statement.
+//! Statements run one after the other over all addresses of the state. A statement runs after those that lead to its
+//! source, so chains can be entered at any point. The first instance of a resource also moves, without a statement,
+//! when the resource gains or loses `count` or `for_each`.
 
 mod addresses;
 mod order;
@@ -22,59 +22,59 @@ use addresses::Addresses;
 
 pub use order::in_order;
 
-/// A `moved` block and the module that it stands in.
+/// A `moved` block with its module.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// The module; the block counts for all its instances.
+    /// The module. The block applies to all its instances.
     pub base: Module,
-    /// What objects were called.
+    /// The old address.
     pub from: RelativeAddress,
-    /// What they are called.
+    /// The new address.
     pub to: RelativeAddress,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
-/// How often a resource or a module call is there, as far as moves without a statement follow from it.
+/// How a resource or a module call is repeated, as far as implied moves need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeated {
-    /// At most once, without a key.
+    /// Not repeated.
     Once,
     /// By `count`.
     Count,
-    /// By `for_each`, or not there at all.
+    /// By `for_each`, or not declared.
     Otherwise,
 }
 
-/// What is asked of the configuration.
+/// Questions about the configuration.
 pub trait Shape {
-    /// How often a resource is there.
+    /// The repetition of a resource.
     fn resource(&self, config: &ConfigResource) -> Repeated;
-    /// How often a module is there in its caller.
+    /// The repetition of a module in its caller.
     fn module(&self, module: &Module) -> Repeated;
 }
 
-/// What moving came to.
+/// The results of all moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moves {
-    /// For each object that goes by another address now: the new address and the old one.
+    /// The old address of each moved object, by new address.
     pub moved: BTreeMap<ResourceInstance, ResourceInstance>,
-    /// What could not be moved, as something else has the address: from, to.
+    /// Moves that were blocked because the target is taken: source and target.
     pub blocked: Vec<(ResourceInstance, ResourceInstance)>,
 }
 
 impl Statement {
-    /// The statement that a block of a module makes.
+    /// Converts the block of a module.
     pub fn new(base: &Module, block: &MovedBlock) -> Statement {
         Statement { base: base.clone(), from: block.from.clone(), to: block.to.clone(), range: block.range.clone() }
     }
 
-    /// Whether single instances are meant; otherwise all instances keep their keys.
+    /// Whether the statement moves a single instance. Otherwise all instances keep their keys.
     pub fn by_instance(&self) -> bool {
         last_key(&self.from) != InstanceKey::None || last_key(&self.to) != InstanceKey::None
     }
 
-    /// Where it leads an address; none when it says nothing of it.
+    /// The new address of an object; `None` if the statement does not apply.
     fn apply(&self, address: &ResourceInstance) -> Option<ResourceInstance> {
         let steps = &address.module.0;
         let base = self.base.0.len();
@@ -105,7 +105,7 @@ impl Statement {
         Some(ResourceInstance { module: ModuleInstance(module), ..address.clone() })
     }
 
-    /// An end of it as an address of configuration: the module, and the resource where one is meant.
+    /// The configured address of an end: the module, and the resource if there is one.
     fn end(&self, end: &RelativeAddress) -> (Module, Option<Resource>) {
         (end.module_from(&self.base), end.resource.as_ref().map(|(resource, _)| resource.clone()))
     }
@@ -122,14 +122,14 @@ impl Statement {
         Pattern { modules, resource }
     }
 
-    /// Whether it only gives a module another key.
+    /// Whether the statement only changes the key of a module.
     fn is_reindex(&self) -> bool {
         let names = |end: &RelativeAddress| end.module.0.iter().map(|step| step.name.clone()).collect::<Vec<_>>();
         self.from.resource.is_none() && self.to.resource.is_none() && names(&self.from) == names(&self.to)
     }
 
-    /// Whether it must be carried out before another: it leads to where that one begins, or is about something inside
-    /// what that one moves, or moves what that one is about something inside of.
+    /// Whether the statement must run before another: its target is the other's source, or one moves something inside
+    /// the source or target of the other.
     fn precedes(&self, other: &Statement) -> bool {
         let (own_from, own_to) = (self.pattern(&self.from), self.pattern(&self.to));
         let (from, to) = (other.pattern(&other.from), other.pattern(&other.to));
@@ -138,11 +138,11 @@ impl Statement {
         }
         let nested =
             from.is_within(&own_to) || to.is_within(&own_to) || own_from.is_within(&from) || own_to.is_within(&from);
-        // Inside a module that only gets another key, both ends are within both ends: the outer one goes first.
+        // If only the key of a module changes, the contents of both ends overlap. The outer statement runs first.
         nested && !(other.is_reindex() && other.base.0.len() < self.base.0.len())
     }
 
-    /// The resources that it names at its ends.
+    /// The resources at both ends.
     fn names(&self) -> impl Iterator<Item = ConfigResource> {
         let ends = [&self.from, &self.to].map(|end| self.end(end));
         ends.into_iter().filter_map(|(module, resource)| Some(ConfigResource { module, resource: resource? }))
@@ -161,33 +161,33 @@ impl Statement {
     }
 }
 
-/// What an end of a statement can stand for. A key of `None` stands for every key.
+/// A pattern of addresses. A key of `None` matches every key.
 struct Pattern<'a> {
     /// The modules from the root.
     modules: Vec<(&'a SmolStr, Option<&'a InstanceKey>)>,
-    /// The resource, where the end is none of a module.
+    /// The resource; `None` if the end is a module.
     resource: Option<(&'a Resource, Option<&'a InstanceKey>)>,
 }
 
 impl Pattern<'_> {
-    /// Whether an address may fit both: what is shorter is compared with the beginning of the other.
+    /// Whether an address may match both. The shorter pattern is compared with the start of the longer one.
     fn meets(&self, other: &Pattern<'_>) -> bool {
         let one_key = |a: Option<&InstanceKey>, b: Option<&InstanceKey>| a.is_none() || b.is_none() || a == b;
         self.modules.iter().zip(&other.modules).all(|((name, key), (other, at))| name == other && one_key(*key, *at))
     }
 
-    /// Whether what is moved to this end is at the other one then.
+    /// Whether an object that moves to this end is then at the other one.
     fn chains_to(&self, other: &Pattern<'_>) -> bool {
         self.modules.len() == other.modules.len() && self.meets(other) && self.resource == other.resource
     }
 
-    /// Whether this is something inside of what the other stands for.
+    /// Whether this pattern is inside the other one.
     fn is_within(&self, other: &Pattern<'_>) -> bool {
         let (own, outer) = (self.modules.len(), other.modules.len());
         let inside = match (&self.resource, &other.resource) {
             (None, None) => own > outer,
             (Some(_), None) => own >= outer,
-            // One instance of a resource that is moved as a whole.
+            // One instance of a resource that moves as a whole.
             (Some((resource, Some(_))), Some((whole, None))) => own == outer && resource == whole,
             _ => false,
         };
@@ -202,7 +202,7 @@ fn last_key(end: &RelativeAddress) -> InstanceKey {
     }
 }
 
-/// What is wrong with statements whatever state has. Statements that say the same twice are fine.
+/// Problems of statements that do not depend on state. Exact duplicates are accepted.
 pub fn statement_problems(statements: &[Statement]) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     let mut sources: BTreeMap<String, &Statement> = BTreeMap::new();
@@ -244,7 +244,7 @@ pub fn statement_problems(statements: &[Statement]) -> Vec<Diagnostic> {
     problems
 }
 
-/// Carries statements out, which are in order, over the addresses of state.
+/// Applies sorted statements to the addresses of a state.
 pub fn carry_out(
     statements: &[&Statement],
     addresses: impl Iterator<Item = ResourceInstance>,
@@ -275,8 +275,8 @@ pub fn carry_out(
     Moves { moved: addresses.moved(), blocked }
 }
 
-/// Where an object belongs when what it belongs to got or lost its repetition: the first instance and the only one
-/// follow each other.
+/// The new address of an object whose resource or module gained or lost repetition: the instance with the first key
+/// becomes the one without a key, and the other way round.
 fn implied(address: &ResourceInstance, shape: &dyn Shape) -> ResourceInstance {
     let follow = |key: &InstanceKey, repeated: Repeated| match (key, repeated) {
         (InstanceKey::None, Repeated::Count) => InstanceKey::Int(0),
@@ -337,7 +337,7 @@ mod tests {
             (vec![("", "a.x", "a.y")], vec!["a.x", "a.z"], vec!["a.x -> a.y"]),
             (vec![("", "a.x", "a.y")], vec!["a.x[0]", "a.x[1]"], vec!["a.x[0] -> a.y[0]", "a.x[1] -> a.y[1]"]),
             (vec![("", "a.x", "a.x[\"k\"]")], vec!["a.x", "a.x[0]"], vec!["a.x -> a.x[\"k\"]"]),
-            // A chain, from its far end and from the middle.
+            // A chain, entered at its end and in the middle.
             (vec![("", "a.y", "a.z"), ("", "a.x", "a.y")], vec!["a.x"], vec!["a.x -> a.z"]),
             (vec![("", "a.x", "a.y")], vec!["a.x", "a.y"], vec!["a.x blocked at a.y"]),
             (
@@ -356,13 +356,13 @@ mod tests {
                 vec!["module.m[0].a.x -> module.m[\"k\"].a.y[0]"],
             ),
             (vec![("", "module.m.a.x", "a.x")], vec!["module.m.a.x"], vec!["module.m.a.x -> a.x"]),
-            // A module gets a key, another object moves into the instance, and the module has moves of its own.
+            // A module gains a key, another object moves into the instance, and the module has statements of its own.
             (
                 vec![("", "module.m", "module.m[\"k\"]"), ("", "a.t", "module.m[\"k\"].a.t"), ("m", "a.x", "a.y")],
                 vec!["module.m.a.x", "a.t"],
                 vec!["a.t -> module.m[\"k\"].a.t", "module.m.a.x -> module.m[\"k\"].a.y"],
             ),
-            // One instance goes its own way before the others follow the resource.
+            // One instance moves separately before the rest of the resource.
             (
                 vec![("", "a.x", "a.y"), ("", "a.x[0]", "a.z")],
                 vec!["a.x[0]", "a.x[1]"],

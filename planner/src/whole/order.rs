@@ -1,4 +1,4 @@
-//! The order of deletes: what depends on an object is done with it before the object goes.
+//! The order of deletes: dependents are changed or deleted before the object.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,20 +11,19 @@ use weft_graph_format::origin::Origin;
 
 use crate::prior_state::Names;
 
-/// What is drafted for objects, for the order of deletes.
+/// The drafted operations that determine the order of deletes.
 #[derive(Debug, Default)]
 pub(crate) struct Ordering {
     names: Names,
     /// Deletes by resource.
     deletes: BTreeMap<AbsResource, Vec<Delete>>,
-    /// Pending deletes, by what their stored dependencies name.
+    /// Deletes by their stored dependencies.
     deleted: Dependents,
-    /// Pending creates and updates, by what their dependencies name, before or after.
+    /// Creates and updates by their dependencies, old and new.
     changed: Dependents,
-    /// Those of them that need not come before the delete of something that they depended on, by what their stored
-    /// dependencies name.
+    /// Creates and updates that may come after the delete of an old dependency, by their stored dependencies.
     following: Dependents,
-    /// Data sources that are read at apply, by what they name.
+    /// Data sources that are read at apply, with the resources that they name.
     read: Vec<(OperationId, Vec<AbsResource>)>,
     /// Data sources of check blocks that are read at apply.
     read_last: Vec<OperationId>,
@@ -33,31 +32,31 @@ pub(crate) struct Ordering {
 /// A delete.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delete {
-    /// What comes first of it: its first provisioner, or the delete itself.
+    /// The first operation: its first provisioner, or the delete itself.
     pub(crate) first: OperationId,
     /// The delete itself.
     pub(crate) last: OperationId,
     pub(crate) kind: DeleteKind,
-    /// Its resource is replaced by creating first, by what state has.
+    /// Whether state records the resource as create-first.
     pub(crate) create_first: bool,
 }
 
-/// How a delete stands to what comes after it.
+/// The position of a delete relative to a create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeleteKind {
-    /// Nothing takes its place.
+    /// The object is not replaced.
     Final,
-    /// The new object is created after it.
+    /// The new object is created after the delete.
     BeforeCreate,
-    /// The new object was created before it.
+    /// The new object is created before the delete.
     AfterCreate,
 }
 
-/// An operation, and what it waits for beside what it uses.
+/// An operation, and what else it waits for.
 pub(crate) type Wait = (OperationId, Option<Origin>);
 
-/// Operations by the resource as configured that they depend on. Instances of a module that is repeated have nothing
-/// to do with each other: what depends on a resource of its own module depends on its own instance alone.
+/// Operations by the configured resource that they depend on. Instances of a module are independent of each other: a
+/// dependent in the same module depends only on its own module instance.
 #[derive(Debug, Default)]
 struct Dependents(FxHashMap<(Arc<ConfigResource>, Option<ModuleInstance>), Vec<OperationId>>);
 
@@ -79,54 +78,54 @@ impl Dependents {
         keys.into_iter().filter_map(|key| self.0.get(&key)).flatten().copied()
     }
 
-    /// What has to do with the instances of a resource, as one set.
+    /// All operations that depend on the instances of a resource, as one set.
     fn of(&self, resource: &AbsResource) -> Option<Origin> {
         Origin::union(self.operations(resource).map(Origin::after))
     }
 }
 
 impl Ordering {
-    /// Takes a delete.
+    /// Adds a delete.
     pub(crate) fn delete(&mut self, resource: AbsResource, delete: Delete) {
         self.deletes.entry(resource).or_default().push(delete);
     }
 
-    /// Takes something that goes and depended on these.
+    /// Adds an operation that deletes or forgets an object with these dependencies.
     pub(crate) fn goes(&mut self, operation: OperationId, module: &ModuleInstance, names: &[SmolStr]) {
         self.deleted.note(&mut self.names, names, module, operation);
     }
 
-    /// Takes something that is created or changed and depends on these, or did.
+    /// Adds a create or an update of an object with these dependencies, old or new.
     pub(crate) fn changes(&mut self, operation: OperationId, module: &ModuleInstance, names: &[SmolStr]) {
         self.changed.note(&mut self.names, names, module, operation);
     }
 
-    /// Takes something that is changed, or created after its old object went, and by what state has depended on these.
+    /// Adds an update, or a create that follows a delete, with its stored dependencies.
     pub(crate) fn follows(&mut self, operation: OperationId, module: &ModuleInstance, names: &[SmolStr]) {
         self.following.note(&mut self.names, names, module, operation);
     }
 
-    /// Takes a data source that is read at apply and names these.
+    /// Adds a data source that is read at apply and refers to these resources.
     pub(crate) fn reads(&mut self, operation: OperationId, resources: &[AbsResource]) {
         self.read.push((operation, resources.to_vec()));
     }
 
-    /// Takes a data source that is read when everything else is done.
+    /// Adds a data source that is read last.
     pub(crate) fn reads_last(&mut self, operation: OperationId) {
         self.read_last.push(operation);
     }
 
-    /// What must be deleted before an object is taken out of state: everything that named it.
+    /// What must be deleted before an object leaves state: all its dependents.
     pub(crate) fn gone_before(&self, resource: &AbsResource) -> Option<Origin> {
         self.deleted.of(resource)
     }
 
-    /// The waits that deletes need, once all of them are drafted. `in_shards` are all operations of providers.
+    /// The waits of deletes, once all of them are drafted. `in_shards` are all operations of providers.
     ///
-    /// Everything that is deleted and named the resource among its stored dependencies is deleted first. Then the
-    /// object goes, and only then what depended on it is changed; not so when the new object is there already, or when
-    /// the resource is replaced by creating first: then the object goes last. Data sources see what is left. For each
-    /// resource one set serves all its instances, so edges grow with instances and not with pairs of them.
+    /// Deleted dependents of a resource are deleted first. Then the object is deleted, and only then are its remaining
+    /// dependents changed. If the new object already exists, or if the resource is replaced create-first, the object is
+    /// deleted last. Data sources are read after deletes. All instances of a resource share one set, so the number of
+    /// edges is linear in the number of instances.
     pub(crate) fn waits(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
         let mut gone: FxHashMap<&AbsResource, Origin> = FxHashMap::default();
@@ -154,7 +153,7 @@ impl Ordering {
         waits
     }
 
-    /// What a check block looks at is looked at when everything else is done.
+    /// Data sources of check blocks are read after all other operations.
     fn last_reads(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         if self.read_last.is_empty() {
             return Vec::new();
@@ -200,7 +199,7 @@ mod tests {
         ordering.delete(resource(address), Delete { first: operation, last: operation, kind, create_first });
     }
 
-    /// An object that goes, one that named it and goes too, one that named it and is changed, and a reader of it.
+    /// A deleted object, with a deleted dependent, a changed dependent, and a reader.
     #[test]
     fn the_order_around_a_delete() {
         for (kind, create_first, want) in [
@@ -227,7 +226,7 @@ mod tests {
         delete(&mut ordering, "module.m[0].a.x", 0, DeleteKind::Final, false);
         delete(&mut ordering, "module.m[1].a.x", 1, DeleteKind::Final, false);
         ordering.goes(OperationId(2), &module("module.m[1]"), &names(&["module.m.a.x", "no address"]));
-        // What stands outside of the module may mean any of its instances.
+        // A dependent outside the module may depend on any of its instances.
         ordering.goes(OperationId(3), &ModuleInstance::root(), &names(&["module.m.a.x"]));
         ordering.goes(OperationId(4), &module("module.m[0].module.n"), &names(&["module.m.a.x"]));
         assert_eq!(shown(&ordering.waits([].into_iter())), [(0, vec![3, 4]), (1, vec![2, 3, 4])]);

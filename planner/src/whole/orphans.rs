@@ -1,4 +1,4 @@
-//! Objects that state has and the configuration does not want: which there are, and why.
+//! Orphans: objects that state has and the configuration does not, with reasons.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::providers::missing_instance;
 use crate::told::Told;
 use crate::whole::protection::{Verdict, protection, verdict};
 
-/// An object that is not wanted.
+/// An unwanted object.
 #[derive(Debug)]
 pub(crate) struct Orphan {
     pub(crate) address: ResourceInstance,
     pub(crate) provider: ProviderInstance,
-    /// Why it is not wanted.
+    /// The reason.
     pub(crate) reason: Reason,
 }
 
-/// All of them that the plan is about, in the order of their addresses, and what is wrong with state. When evaluation
-/// `failed`, what it may have left out is not touched.
+/// All orphans that the plan covers, ordered by address, and problems with state. If evaluation `failed`, orphans that
+/// it might still have wanted are left out.
 pub(crate) fn orphans(facts: &Facts, told: &Told, failed: bool) -> (Vec<Orphan>, Vec<Diagnostic>) {
     let mut problems = facts.state.problems().to_vec();
     let mut found = Vec::new();
@@ -52,8 +52,8 @@ fn orphan(facts: &Facts, told: &Told, address: &ResourceInstance, provider: &Pro
     Orphan { address: address.clone(), provider: provider.clone(), reason: reason(facts, told, address) }
 }
 
-/// The instances of a resource that its expansion does not have and that are protected. They are planned together with
-/// the resource: what reads of it must not go on when one of them has to stay.
+/// Protected instances of a resource that are not in its expansion. They are planned together with the resource,
+/// because its readers must not continue if one of them cannot be deleted.
 pub(crate) fn protected_surplus(facts: &Facts, told: &Told, resource: &AbsResource) -> Vec<Orphan> {
     let Some(expansion) = told.resources.get(resource) else { return Vec::new() };
     if resource.resource.mode != ResourceMode::Managed {
@@ -72,12 +72,12 @@ pub(crate) fn protected_surplus(facts: &Facts, told: &Told, resource: &AbsResour
     with_provider.collect()
 }
 
-/// Whether an orphan is part of a plan that is about what a selection covers.
+/// Whether the selection covers an orphan.
 pub(crate) fn is_selected(facts: &Facts, told: &Told, address: &ResourceInstance) -> bool {
     let selection = facts.selection();
     match (selection, facts.is_configured(&address.config())) {
         (Selection::All, _) => true,
-        // Of a resource that the selection keeps away, evaluation did not find out how many there are to be.
+        // Evaluation does not expand a resource outside the selection.
         (_, true) => {
             let is_expanded =
                 told.resources.contains_key(&address.all()) || told.has_module(&address.module) == Some(false);
@@ -87,8 +87,8 @@ pub(crate) fn is_selected(facts: &Facts, told: &Told, address: &ResourceInstance
     }
 }
 
-/// Whether nothing that evaluation left out could want it: its block is gone, or an expansion that is known does not
-/// have it.
+/// Whether the orphan is certain despite a failed evaluation: its block is gone, or a known expansion does not contain
+/// it.
 fn is_certain(facts: &Facts, told: &Told, address: &ResourceInstance) -> bool {
     if !facts.is_configured(&address.config()) || told.has_module(&address.module) == Some(false) {
         return true;
@@ -105,8 +105,8 @@ fn reason(facts: &Facts, told: &Told, address: &ResourceInstance) -> Reason {
     orphan_reason(&address.key, configured, there, told.resources.get(&address.all()))
 }
 
-/// Why an instance that state has is not wanted any more. `configured` says whether its resource has a block,
-/// `module_is_there` whether its module instance is wanted, `resource` is the expansion of the resource in it.
+/// Why a stored instance is no longer wanted. `configured` says whether its resource has a block, `module_is_there`
+/// whether its module instance exists. `resource` is the expansion of the resource.
 fn orphan_reason(key: &InstanceKey, configured: bool, module_is_there: bool, resource: Option<&Expansion>) -> Reason {
     if !configured {
         return Reason::DeleteBecauseNoResourceConfig;
@@ -120,7 +120,7 @@ fn orphan_reason(key: &InstanceKey, configured: bool, module_is_there: bool, res
     }
 }
 
-/// The first instance that state has of a managed resource and its expansion does not, as far as the plan is about it.
+/// The first stored instance of a managed resource that is not in its expansion and that the plan covers.
 pub(crate) fn first_surplus<'a>(
     state: &'a PriorState,
     selection: &Selection,
@@ -133,7 +133,7 @@ pub(crate) fn first_surplus<'a>(
     state.of_resource(resource).find(|address| !expansion.has(&address.key) && selection.covers(address))
 }
 
-/// An error for each provider configuration that is gone although objects whose blocks are gone too need it.
+/// An error for each removed provider configuration that orphans without blocks still need.
 pub(crate) fn absent_providers(state: &PriorState, declared: &Declared, root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let orphans = state.managed().filter(|(address, _)| !declared.has(&address.config()));
     let needed: BTreeSet<ProviderInstance> =
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    /// How many keys are compared to find that none of an expansion's instances is an orphan.
+    /// The number of key comparisons for an expansion without orphans.
     #[test]
     fn looking_an_instance_up_costs_little_in_a_large_expansion() {
         let expansion =
@@ -176,7 +176,7 @@ mod tests {
         assert!(!large.has(&InstanceKey::None) && !large.has(&InstanceKey::Int(100_000)));
     }
 
-    /// Which objects of state a plan is about although the configuration does not want them, and why.
+    /// The orphans that a plan covers, and their reasons.
     #[test]
     fn what_is_not_wanted() {
         let text = r#"resource "a" "each" { for_each = toset(["k"]) }"#;
@@ -195,7 +195,7 @@ mod tests {
         let all = vec![("a.each[\"l\"]", each_key), ("a.gone", no_block), ("module.m.a.x", no_block)];
         for (selection, failed, want) in [
             (Selection::All, false, all.clone()),
-            // What is certain is planned also when evaluation failed.
+            // Certain orphans are planned even if evaluation failed.
             (Selection::All, true, all),
             (only("a.gone"), false, vec![("a.each[\"l\"]", each_key), ("a.gone", no_block)]),
             (only("a.each[\"k\"]"), false, vec![]),
@@ -209,7 +209,7 @@ mod tests {
         }
         let facts = Facts::for_tests(text, state, PlanOptions::of_kind(PlanKind::Normal));
         let (found, _) = orphans(&facts, &Told::default(), true);
-        // Nothing is known of the resource, so its objects are not touched.
+        // The resource was not expanded, so its objects stay.
         assert_eq!(found.len(), 2);
     }
 

@@ -1,4 +1,4 @@
-//! Outputs of the root module: what becomes of each.
+//! Outputs of the root module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,15 +22,15 @@ pub(crate) type RootOutputs = BTreeMap<SmolStr, RootOutput>;
 /// Outputs of a plan.
 #[derive(Debug, Default)]
 pub(crate) struct Outputs {
-    /// What they are to be.
+    /// The new values.
     pub(crate) wanted: RootOutputs,
-    /// What they were last, where a plan to destroy takes them away after reading all objects.
+    /// The last values, for destroy plans that have read all objects.
     pub(crate) last: RootOutputs,
 }
 
 impl Outputs {
-    /// Those of a plan, by what evaluation gives. Where state is emptied all of them go; what they would be now is what they
-    /// are destroyed from.
+    /// Collects the outputs of a plan from evaluation. A plan that empties the state removes all of them; their current
+    /// values are then the old ones.
     pub(crate) fn of(facts: &Facts, evaluated: RootOutputs) -> Outputs {
         let none = RootOutputs::new;
         match (facts.rules.empties_state, facts.options.refresh) {
@@ -41,14 +41,14 @@ impl Outputs {
     }
 }
 
-/// An output as it was before the plan.
+/// The value of an output before the plan.
 struct Before {
     value: Value,
     existed: bool,
     sensitive: bool,
 }
 
-/// As state has it, or, where all is destroyed, as the refreshed objects make it (seen in the recorded case
+/// The stored value. In a destroy plan, the value from the refreshed objects (see the recorded case
 /// `workflow/show-text`).
 fn before(snapshot: &Snapshot, last: &RootOutputs, name: &str) -> Before {
     match last.get(name).map(|output| (without_provenance(&output.value), output.sensitive)) {
@@ -59,7 +59,7 @@ fn before(snapshot: &Snapshot, last: &RootOutputs, name: &str) -> Before {
     }
 }
 
-/// The value of an output as state has it; null of no type when it has none or it cannot be read.
+/// The stored value of an output; null if it is missing or cannot be decoded.
 fn stored(snapshot: &Snapshot, name: &str) -> Before {
     let null = || Value::null(Type::Dynamic);
     let Some(stored) = snapshot.outputs.get(name) else {
@@ -75,16 +75,16 @@ fn marked(value: Value, sensitive: bool) -> Value {
     if sensitive { value.mark(&Marks::SENSITIVE) } else { value }
 }
 
-/// What becomes of each output.
+/// The change of each output.
 pub(crate) fn output_changes(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolStr, OutputChange> {
     let snapshot = facts.state.snapshot();
     let stored = snapshot.outputs.keys().map(SmolStr::from);
     let mut names: BTreeSet<SmolStr> = outputs.wanted.keys().cloned().chain(stored).collect();
-    // The state that is destroyed from has what reading everything found.
+    // A destroy plan starts from the refreshed state.
     let found = |output: &RootOutput| output.value.is_wholly_known() && !output.value.is_null();
     names.extend(outputs.last.iter().filter(|(_, output)| found(output)).map(|(name, _)| name.clone()));
     let partial = *facts.selection() != Selection::All;
-    // An output whose value could not be computed is neither kept nor taken away.
+    // An output whose evaluation failed is neither kept nor removed.
     let failed = |name: &SmolStr| match outputs.wanted.get(name) {
         None if partial => true,
         None => !facts.rules.empties_state && facts.root.outputs.contains_key(name),
@@ -119,7 +119,7 @@ fn change_of(output: &RootOutput, before: Before) -> OutputChange {
             && before.sensitive == output.sensitive
     };
     let action = match before.existed {
-        // An output that is null is not stored.
+        // A null output is not stored.
         false if after.is_null() => Action::NoOp,
         false => Action::Create,
         true if same() => Action::NoOp,

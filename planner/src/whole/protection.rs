@@ -1,4 +1,4 @@
-//! `prevent_destroy`: objects that must stay.
+//! `prevent_destroy`: protected objects.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use weft_graph_format::value::Value;
 use crate::prior_state::{Names, PriorState};
 use crate::told::Told;
 
-/// The summary where it is nothing that it can be.
+/// The summary for an invalid value.
 const UNFIT: &str = "Invalid value for prevent_destroy";
 
-/// A change that must not be carried out, and why.
+/// A refused change, with the reason.
 pub(crate) type Refused = (ResourceInstance, Diagnostic);
 
-/// What becomes of a change that takes an object away.
+/// The verdict on a change that removes an object.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Verdict {
-    /// It may be carried out.
+    /// The change is allowed.
     Allowed,
-    /// `prevent_destroy` is not what it can be, whatever happens to objects.
+    /// The value of `prevent_destroy` is invalid.
     Unfit(Diagnostic),
-    /// It must not be carried out. The change stays in the plan, which shows what would have happened.
+    /// The change is refused. It stays in the plan, so that the user sees it.
     Refused(Diagnostic),
 }
 
-/// What protects an instance. Where its module instance is not there any more, what protects the same resource in
-/// another instance of the module does, or what the block says without any value.
+/// The protection of an instance. If its module instance no longer exists, the protection from another instance of the
+/// module, or a constant from the block.
 pub(crate) fn protection(told: &Told, declared: &Declared, address: &ResourceInstance) -> Option<Protection> {
     if let Some(found) = told.protection(address) {
         return Some(found.clone());
@@ -44,7 +44,7 @@ pub(crate) fn protection(told: &Told, declared: &Declared, address: &ResourceIns
     declared.resource(&address.config())?.protection.clone()
 }
 
-/// What is wrong with a `prevent_destroy` whatever happens to objects.
+/// Problems of a `prevent_destroy` that do not depend on changes.
 pub(crate) fn problem(protection: &Protection) -> Option<Diagnostic> {
     if let Some((name, at)) = &protection.of_instances {
         let detail = format!(
@@ -56,7 +56,7 @@ pub(crate) fn problem(protection: &Protection) -> Option<Diagnostic> {
     unfit(&protection.value).map(|detail| Diagnostic::error(UNFIT, detail).at(protection.at.clone()))
 }
 
-/// Whether an object may be `what`: "destroyed", "replaced".
+/// Whether an object may be "destroyed" or "replaced" (`what`).
 pub(crate) fn verdict(protection: Option<&Protection>, address: &ResourceInstance, what: &str) -> Verdict {
     let Some(protection) = protection else { return Verdict::Allowed };
     if let Some(problem) = problem(protection) {
@@ -81,7 +81,7 @@ pub(crate) fn verdict(protection: Option<&Protection>, address: &ResourceInstanc
     }
 }
 
-/// In a plan to destroy, nothing is planned for what a protected object depends on: its turn never comes.
+/// A destroy plan stops before the dependencies of a protected object.
 pub(crate) fn stop_at_protected(state: &PriorState, refused: &mut Vec<Refused>, changes: &mut Vec<ResourceChange>) {
     if refused.is_empty() {
         return;
@@ -98,7 +98,7 @@ pub(crate) fn stop_at_protected(state: &PriorState, refused: &mut Vec<Refused>, 
     changes.retain(|change| goes_on(&change.address));
 }
 
-/// Why a value cannot say whether objects must stay, known or not.
+/// Why a value is not a valid protection, known or not.
 fn unfit(value: &Value) -> Option<&'static str> {
     let (marks, _) = value.open();
     if !marks.is_empty() {
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(verdict(None, &address, "destroyed"), Verdict::Allowed);
     }
 
-    /// What a protected object depends on stays too, and nothing is said of it.
+    /// The dependencies of a protected object stay too, without a diagnostic.
     #[test]
     fn what_a_protected_object_needs_is_not_planned() {
         use weft_graph_format::changes::{ChangeAction, Reason};

@@ -1,4 +1,4 @@
-//! A part of the plan: what is wanted of it, and what stands for the rest.
+//! Partial plans: the selected objects, and placeholders for the rest.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use weft_graph_format::value::{Transform, Value};
 
 use crate::prior_state::{Names, PriorState};
 
-/// An object, and what it depends on by the state.
+/// An object with its stored dependencies.
 #[derive(Clone, Debug)]
 pub(crate) struct Dependent {
     pub(crate) address: ResourceInstance,
@@ -32,10 +32,10 @@ pub(crate) fn dependents(state: &PriorState) -> Vec<Dependent> {
     found.collect()
 }
 
-/// Which objects a plan to destroy is about.
+/// The objects that a destroy plan covers.
 ///
-/// What depends on a destroyed object goes with it; what an excluded object depends on stays with it. Both follow from the
-/// dependencies that state has.
+/// Dependents of a destroyed object are destroyed too. Dependencies of an excluded object stay. Both follow the
+/// dependencies in state.
 pub(crate) fn destroyed(objects: &[Dependent], selection: &Selection) -> BTreeSet<ResourceInstance> {
     let mut graph = Linked::of(objects);
     let keeps = matches!(selection, Selection::AllBut(_));
@@ -51,12 +51,12 @@ pub(crate) fn destroyed(objects: &[Dependent], selection: &Selection) -> BTreeSe
     chosen.map(|(object, _)| object.address.clone()).collect()
 }
 
-/// A resource as configured, with the module instance where it is of the same module: instances of one module have
-/// nothing to do with each other.
+/// A configured resource, with the module instance if it is of the same module: instances of a module are independent
+/// of each other.
 type Link = (Arc<ConfigResource>, Option<ModuleInstance>);
 
-/// Objects by what they are and by what they need. What is followed once is taken out, since all of it is found by then:
-/// walking takes as many steps as there are dependencies.
+/// Objects by resource and by dependency. Entries are removed when they are followed, so a walk takes as many steps as
+/// there are dependencies.
 struct Linked<'a> {
     objects: &'a [Dependent],
     is: FxHashMap<Link, Vec<usize>>,
@@ -117,7 +117,7 @@ fn needs_of(object: &Dependent) -> impl Iterator<Item = Link> {
     object.needs.iter().map(move |needed| (needed.clone(), (needed.module == own).then(|| module.clone())))
 }
 
-/// Says that the plan is about a part only.
+/// The warning that the plan is partial.
 pub(crate) fn in_effect(selection: &Selection) -> Option<Diagnostic> {
     let warning = || {
         Diagnostic::warning(
@@ -129,7 +129,7 @@ pub(crate) fn in_effect(selection: &Selection) -> Option<Diagnostic> {
     (*selection != Selection::All).then(warning)
 }
 
-/// Warnings where an option wants a resource replaced and names none of its instances.
+/// Warnings for `-replace` options that name a resource without a key.
 pub(crate) fn replacements_without_instance(
     replace: &[ResourceInstance],
     resource: &AbsResource,
@@ -157,14 +157,14 @@ pub(crate) fn replacements_without_instance(
         .collect()
 }
 
-/// What stands for an instance that is not there: something unknown that comes to nothing.
+/// The placeholder for a missing instance: an unknown value with a formula.
 pub(crate) fn nothing(schema: &Schema) -> Value {
     let ty = schema.block.implied_type();
     Value::unknown(ty).with_formula(Some(Formula::constant(all_null(&schema.block))))
 }
 
-/// The value with null for what comes from instances that the selection leaves out and that are not there, by the
-/// formulas that stand for them: apply cannot know it either.
+/// Replaces values from missing instances outside the selection with null, by the formulas of their placeholders. Apply
+/// cannot know them either.
 pub(crate) fn without_gaps(value: &Value, gaps: &[Formula]) -> Value {
     if gaps.is_empty() {
         return value.clone();
@@ -179,7 +179,7 @@ pub(crate) fn without_gaps(value: &Value, gaps: &[Formula]) -> Value {
     })
 }
 
-/// Whether a formula is computed from any of these. `clean` keeps what is not, so that shared parts are walked once.
+/// Whether a formula depends on any of these. `clean` caches those that do not, so shared parts are visited once.
 fn comes_from(formula: &Formula, gaps: &FxHashSet<usize>, clean: &mut FxHashSet<usize>) -> bool {
     let (mut pending, mut seen) = (vec![formula.clone()], FxHashSet::default());
     while let Some(next) = pending.pop() {
@@ -240,8 +240,8 @@ mod tests {
         }
     }
 
-    /// Many instances of a resource that all depend on all of another: one dependency names a whole resource, so a walk
-    /// that follows each instance anew would take the product of both numbers of steps.
+    /// Many instances of a resource that all depend on all instances of another: each dependency names a whole
+    /// resource, so following it once per instance would be quadratic.
     #[test]
     fn steps_grow_with_the_number_of_objects() {
         let steps = |count: usize, keeps: bool| {

@@ -1,4 +1,4 @@
-//! What changes so far, for those who ask: `replace_triggered_by`, and data sources that wait for changes.
+//! The changes so far, for `replace_triggered_by` and for data sources that wait for changes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -8,62 +8,61 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
 
-/// Each instance of a resource that something happens to, before and after.
+/// The changed instances of a resource, before and after.
 type Alterations = FxHashMap<ResourceInstance, (Value, Value)>;
 
-/// What is planned to change.
+/// The planned changes.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// Resources that something happens to.
+    /// Resources that change.
     pending: FxHashSet<AbsResource>,
-    /// The same as configured, as dependencies name them.
+    /// The same as configured addresses, which dependencies use.
     changing: FxHashSet<SmolStr>,
-    /// What changes of instances. A resource without instances here has a part in the plan and triggers nothing.
+    /// The changes of instances. A resource with an empty entry is in the plan and triggers nothing.
     altered: FxHashMap<AbsResource, Alterations>,
-    /// Answers for whole resources, given before; `None` where the resource has no part in the plan.
+    /// Cached answers for whole resources; `None` if the resource is not in the plan.
     fired: FxHashMap<(AbsResource, Path), Option<bool>>,
 }
 
 impl Effects {
-    /// Something happens to an instance.
+    /// Records that an instance changes.
     pub(crate) fn happens_to(&mut self, address: &ResourceInstance) {
         if self.pending.insert(address.all()) {
             self.changing.insert(SmolStr::from(address.config().to_string()));
         }
     }
 
-    /// An instance changes from one value to another.
+    /// Records the values of a changed instance.
     pub(crate) fn alters(&mut self, address: &ResourceInstance, before: Value, after: Value) {
         self.altered.entry(address.all()).or_default().insert(address.clone(), (before, after));
     }
 
-    /// A resource has a part in the plan, whatever changes of it.
+    /// Records that a resource is in the plan, changed or not.
     pub(crate) fn takes_part(&mut self, resource: AbsResource) {
         self.altered.entry(resource).or_default();
     }
 
-    /// Whether something happens to any of these.
+    /// Whether any of these changes.
     pub(crate) fn is_any_pending(&self, resources: &[AbsResource]) -> bool {
         resources.iter().any(|resource| self.pending.contains(resource))
     }
 
-    /// Whether something happens to any of these resources as configured.
+    /// Whether any of these configured resources changes.
     pub(crate) fn is_any_changing(&self, dependencies: &[SmolStr]) -> bool {
         dependencies.iter().any(|name| self.changing.contains(name))
     }
 
-    /// Whether any of these has a part in the plan.
+    /// Whether any of these is in the plan.
     pub(crate) fn is_any_in_plan(&self, resources: &[AbsResource]) -> bool {
         resources.iter().any(|resource| self.altered.contains_key(resource))
     }
 
-    /// Whether what a trigger names changes. Everything that it names is planned already, so the answer for a whole
-    /// resource is found once. `is_there` says whether a managed resource, or the instance that is named, is wanted or in
-    /// state.
+    /// Whether the target of a trigger changes. The target is already planned, so the answer for a whole resource is
+    /// cached. `is_there` says whether a managed resource, or the named instance, is desired or in state.
     ///
     /// # Errors
-    /// What has no part in the plan at all cannot trigger anything: an instance that does not exist, a resource without
-    /// instances, a data source that was read already.
+    /// A target that is not in the plan: a missing instance, a resource without instances, or a data source that was
+    /// already read.
     pub(crate) fn fires(&mut self, trigger: &Trigger, is_there: impl FnOnce() -> bool) -> Result<bool, Diagnostic> {
         let altered = self.altered.get(&trigger.resource);
         if let Some(key) = &trigger.key {
@@ -104,7 +103,7 @@ fn differs(path: &Path, (before, after): &(Value, Value)) -> bool {
     }
 }
 
-/// The message is for people who know OpenTofu: it has no place there either.
+/// The error has no place in the configuration, as in OpenTofu.
 fn no_change(trigger: &Trigger) -> Diagnostic {
     let key = match &trigger.key {
         Some(key) => key.clone(),
@@ -150,7 +149,7 @@ mod tests {
         ] {
             let resource: AbsResource = resource.parse().unwrap();
             let trigger = Trigger { resource, key: key.map(InstanceKey::Int), path: path(name) };
-            // The second answer is that of the first question.
+            // The second answer is cached.
             for _ in 0..2 {
                 assert_eq!(effects.fires(&trigger, || there).ok(), want, "{trigger:?}");
             }

@@ -1,4 +1,4 @@
-//! What is decided, over tables.
+//! Table tests of decisions.
 
 use std::sync::Arc;
 
@@ -75,8 +75,8 @@ fn desired(config: Value, block: BlockRules) -> DesiredInstance {
     }
 }
 
-/// What is asked of the provider, decided and planned where state has `before`, the configuration `config`, and the
-/// provider agrees; it cannot update where `replaces`.
+/// The outcome for a prior object and a configuration, with a provider that plans the configuration as it is.
+/// `replaces` means that it cannot update.
 fn outcome(before: Option<Prior>, config: i64, block: BlockRules, replaces: bool, pressure: Pressure) -> Outcome {
     let config = object(config);
     let desired = desired(config.clone(), block);
@@ -105,7 +105,7 @@ fn tainted(n: i64) -> Option<Prior> {
     prior(n).map(|prior| Prior { tainted: true, ..prior })
 }
 
-/// A line that says what happens: action and reason, what becomes of the old object, what is planned.
+/// One line for an outcome: action, reason, old object, and step.
 fn shown(outcome: Outcome) -> String {
     let after = outcome.after.clone();
     let (planned, _) = outcome.split();
@@ -179,6 +179,6 @@ fn a_replacement_is_planned_from_nothing() {
     let replaced = outcome(prior(1), 2, rules(), true, Pressure::default());
     assert!(replaced.creates() && replaced.record.schema_version == 3);
     assert_eq!(replaced.change.replace_paths, [Path::ROOT.attribute("n")]);
-    // A tainted object is replaced whatever it is: the first answer is that of a create.
+    // A tainted object is always replaced, so the first answer is that of a create.
     assert!(outcome(tainted(1), 2, rules(), true, Pressure::default()).change.replace_paths.is_empty());
 }

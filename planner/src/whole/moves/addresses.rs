@@ -1,4 +1,4 @@
-//! The addresses of a state while statements move them.
+//! The addresses of a state during moves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,16 @@ use weft_graph_format::address::{ConfigResource, InstanceKey, Module, Resource, 
 
 use super::Statement;
 
-/// Addresses as they are by now, each with the one that the state has.
+/// Current addresses, each with the stored one.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     now: BTreeMap<ResourceInstance, ResourceInstance>,
-    /// The same by what they are as configured, and by their keys.
+    /// Current addresses by configured address and key.
     by_key: BTreeMap<ConfigResource, BTreeMap<InstanceKey, BTreeSet<ResourceInstance>>>,
 }
 
 impl Addresses {
-    /// Those of a state.
+    /// Creates the set for a state.
     pub(super) fn of(addresses: impl Iterator<Item = ResourceInstance>) -> Addresses {
         let mut found = Addresses::default();
         addresses.for_each(|address| found.insert(address.clone(), address));
@@ -34,12 +34,12 @@ impl Addresses {
         self.now.contains_key(address)
     }
 
-    /// All of them, ascending.
+    /// All addresses, ascending.
     pub(super) fn all(&self) -> Vec<ResourceInstance> {
         self.now.keys().cloned().collect()
     }
 
-    /// Gives an object another address, which must be free.
+    /// Renames an object. The new address must be free.
     pub(super) fn rename(&mut self, address: &ResourceInstance, to: ResourceInstance) {
         let Some(origin) = self.now.remove(address) else { return };
         if let Some(found) = self.by_key.get_mut(&address.config()).and_then(|keys| keys.get_mut(&address.key)) {
@@ -48,13 +48,13 @@ impl Addresses {
         self.insert(to, origin);
     }
 
-    /// Those that moved, with the address that the state has.
+    /// The moved objects, with their stored addresses.
     pub(super) fn moved(self) -> BTreeMap<ResourceInstance, ResourceInstance> {
         self.now.into_iter().filter(|(new, old)| new != old).collect()
     }
 
-    /// Those that a statement may be about, ascending. For a statement about single instances these are the instances of
-    /// its key alone.
+    /// Addresses that a statement may match, ascending. For a statement about a single instance only those with its
+    /// key.
     pub(super) fn about(&self, statement: &Statement) -> Vec<ResourceInstance> {
         let (module, _) = statement.end(&statement.from);
         let found: BTreeSet<ResourceInstance> = match &statement.from.resource {
@@ -81,14 +81,14 @@ impl Addresses {
 
     /// The addresses in all instances of a module and below.
     fn within<'a>(&'a self, module: &'a Module) -> impl Iterator<Item = &'a ResourceInstance> {
-        // What is in a module stands side by side.
+        // The resources of a module are adjacent in the order.
         let first = ConfigResource { module: module.clone(), resource: least() };
         let found = self.by_key.range(first..).take_while(|(config, _)| config.module.0.starts_with(&module.0));
         found.flat_map(|(_, keys)| keys.values()).flatten()
     }
 }
 
-/// What comes before every resource.
+/// The least resource in the order.
 fn least() -> Resource {
     Resource { mode: ResourceMode::Data, type_name: SmolStr::default(), name: SmolStr::default() }
 }

@@ -1,7 +1,7 @@
-//! The order in which `moved` statements are carried out.
+//! The order of `moved` statements.
 //!
-//! Only statements about the same modules and resources can have to do with each other, so those are looked up by name
-//! and by keys: many statements side by side take as many steps as there are of them.
+//! Only statements about the same modules and resources can affect each other, so they are indexed by name and key.
+//! Independent statements take linear time.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 use super::{Pattern, Statement};
 
-/// The statements in the order in which they are carried out.
+/// The statements in the order in which they run.
 ///
 /// # Errors
-/// Statements that lead in a circle.
+/// Statements that form a cycle.
 pub fn in_order(statements: &[Statement]) -> Result<Vec<&Statement>, Diagnostic> {
     let mut waiting = vec![0_usize; statements.len()];
     let mut later: Vec<Vec<usize>> = vec![Vec::new(); statements.len()];
@@ -59,8 +59,8 @@ fn circle<'a>(statements: impl Iterator<Item = &'a Statement>) -> Diagnostic {
     )
 }
 
-/// Pairs of statements of which the first may have to precede the second: one end of each is about the same, or about
-/// something inside of what the other one is about.
+/// Pairs of statements of which the first may have to precede the second: they share an end, or an end of one is inside
+/// an end of the other.
 fn candidates(statements: &[Statement]) -> FxHashSet<(usize, usize)> {
     let (mut by_source, mut by_target) = (Ends::default(), Ends::default());
     for (index, statement) in statements.iter().enumerate() {
@@ -83,16 +83,16 @@ fn candidates(statements: &[Statement]) -> FxHashSet<(usize, usize)> {
     found
 }
 
-/// What an end is called: names of modules, and the resource.
+/// The names of an end: modules, and the resource.
 type Names<'a> = (Vec<&'a SmolStr>, Option<&'a Resource>);
 
-/// Ends of statements by what they are called.
+/// Ends of statements by their names.
 #[derive(Default)]
 struct Ends<'a>(FxHashMap<Names<'a>, Vec<Group<'a>>>);
 
-/// Ends of one name that have keys at the same places.
+/// Ends with the same names and with keys at the same positions.
 struct Group<'a> {
-    /// Where they have keys; every key is meant at the other places.
+    /// The positions with keys. Other positions match every key.
     places: Vec<usize>,
     by_keys: FxHashMap<Vec<&'a InstanceKey>, Vec<usize>>,
 }
@@ -114,7 +114,7 @@ impl<'a> Ends<'a> {
         group.by_keys.entry(keys.into_iter().flatten().collect()).or_default().push(index);
     }
 
-    /// Ends that are called as a pattern is, or as a module that it is in, as far as their keys fit.
+    /// Visits the ends with the names of a pattern, or of a module around it, whose keys match.
     fn around(&self, pattern: &Pattern<'a>, found: &mut dyn FnMut(usize)) {
         let names: Vec<&SmolStr> = pattern.modules.iter().map(|(name, _)| *name).collect();
         for length in 1..=names.len() {
@@ -131,7 +131,7 @@ impl<'a> Ends<'a> {
             let wanted: Option<Vec<&InstanceKey>> = group.places.iter().map(|place| keys[*place]).collect();
             match wanted {
                 Some(wanted) => group.by_keys.get(&wanted).into_iter().flatten().for_each(|index| found(*index)),
-                // Where every key is meant, all of them fit.
+                // A position without a key matches every key.
                 None => group.by_keys.values().flatten().for_each(|index| found(*index)),
             }
         }
@@ -143,7 +143,7 @@ fn module_keys<'a>(pattern: &Pattern<'a>, length: usize) -> Vec<Option<&'a Insta
     pattern.modules[..length].iter().map(|(_, key)| *key).collect()
 }
 
-/// The keys of all modules, and that of the resource where there is one.
+/// The keys of all modules, and of the resource if there is one.
 fn keys<'a>(pattern: &Pattern<'a>) -> Vec<Option<&'a InstanceKey>> {
     let mut keys = module_keys(pattern, pattern.modules.len());
     keys.extend(pattern.resource.map(|(_, key)| key));
@@ -155,7 +155,7 @@ mod tests {
     use super::super::tests::statement;
     use super::*;
 
-    /// All pairs, compared one by one: what the order must not depend on.
+    /// All pairs, found by comparing each statement with each other one.
     fn pairs(statements: &[Statement]) -> BTreeSet<(usize, usize)> {
         let all = (0..statements.len()).flat_map(|a| (0..statements.len()).map(move |b| (a, b)));
         all.filter(|(a, b)| a != b && statements[*a].precedes(&statements[*b])).collect()
