@@ -371,7 +371,7 @@ fn add_stored(
 ) {
     for stored in snapshot.instances.values() {
         let record = &stored.record;
-        let Ok(provider) = record.provider.parse::<ProviderInstance>() else { continue };
+        let Some(provider) = record.provider_instance() else { continue };
         let Some(whole) = all.get(&provider.source) else { continue };
         let name = record.resource_type.as_str();
         let part = schemas.entry(provider.source.clone()).or_default();

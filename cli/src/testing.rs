@@ -7,7 +7,6 @@
 //! runs of a file, compares failures with the [`expected`] ones and evaluates assertions. [`cleaning`] destroys
 //! everything at the end. [`status`] and [`report`] are the output, and [`interrupts`] the interrupts of the user.
 
-pub mod cleaning;
 pub mod drawn;
 pub mod engine;
 pub mod expected;

@@ -3,6 +3,7 @@
 //!
 //! The former exists only in the state, so its calls are pure computation. The latter reads other states.
 
+mod problems;
 mod remote_state;
 
 use std::sync::{Arc, LazyLock};
@@ -101,7 +102,7 @@ impl Builtin {
         Ok(["id", "output"]
             .into_iter()
             .filter(|name| !part(config, name).is_null())
-            .map(|name| ProviderDiagnostic::error(format!("\"{name}\" attribute is read-only"), ""))
+            .map(|name| problems::read_only_attribute(name))
             .collect())
     }
 
@@ -128,19 +129,15 @@ impl Builtin {
     pub fn upgrade_resource_state(&self, type_name: &str, state: &RawState) -> Result<Reply<Value>, CallError> {
         known_type(type_name)?;
         let RawState::Json(bytes) = state else {
-            let problem = ProviderDiagnostic::error(
-                "Unsupported state format",
-                "terraform_data was never stored as a flat map, so this object is not one of terraform_data.",
-            );
+            let problem = problems::stored_as_flat_map();
             return Ok(Reply { value: Value::null(Type::Dynamic), diagnostics: vec![problem] });
         };
         let ty = SCHEMA.resources[DATA].block.implied_type();
         match json::decode(bytes, &ty) {
             Ok(value) => Ok(Reply { value, diagnostics: Vec::new() }),
-            Err(error) => Ok(Reply {
-                value: Value::null(ty),
-                diagnostics: vec![ProviderDiagnostic::error("Stored object cannot be read", format!("{error}."))],
-            }),
+            Err(error) => {
+                Ok(Reply { value: Value::null(ty), diagnostics: vec![problems::stored_object_unreadable(&error)] })
+            }
         }
     }
 
@@ -148,17 +145,16 @@ impl Builtin {
     pub fn move_resource_state(&self, request: &MoveRequest) -> Result<Reply<ObjectState>, CallError> {
         known_type(&request.target_type_name)?;
         let ty = SCHEMA.resources[DATA].block.implied_type();
-        let failed = |summary: &str, detail: String| {
+        let failed = |problem: ProviderDiagnostic| {
             let object = ObjectState { state: Value::null(ty.clone()), private: Vec::new(), identity: None };
-            Ok(Reply { value: object, diagnostics: vec![ProviderDiagnostic::error(summary, detail)] })
+            Ok(Reply { value: object, diagnostics: vec![problem] })
         };
         let source = (request.source_type_name.as_str(), request.source_provider.rsplit('/').next());
         let RawState::Json(bytes) = request.source_state.clone() else {
-            return failed("Unsupported state format", String::from("A flat map cannot be moved to terraform_data."));
+            return failed(problems::moved_flat_map());
         };
         if source != ("null_resource", Some("null")) {
-            let detail = format!("Objects of {} cannot be moved to terraform_data.", request.source_type_name);
-            return failed("Unable to Move Resource State", detail);
+            return failed(problems::moved_from_other_type(&request.source_type_name));
         }
         let stored = Type::object([("id", Type::String), ("triggers", Type::map(Type::String))]);
         match json::decode(&bytes, &stored) {
@@ -173,7 +169,7 @@ impl Builtin {
                 let object = ObjectState { state, private: Vec::new(), identity: None };
                 Ok(Reply { value: object, diagnostics: Vec::new() })
             }
-            Err(error) => failed("Stored object cannot be read", format!("{error}.")),
+            Err(error) => failed(problems::stored_object_unreadable(&error)),
         }
     }
 
@@ -249,7 +245,7 @@ impl Builtin {
     ) -> Result<Reply<Vec<ImportedObject>>, CallError> {
         known_type(type_name)?;
         let ImportTarget::Id(id) = target else {
-            let problem = ProviderDiagnostic::error("Unsupported import", "terraform_data is imported by id.");
+            let problem = problems::import_without_id();
             return Ok(Reply { value: Vec::new(), diagnostics: vec![problem] });
         };
         let null = || Value::null(Type::Dynamic);

@@ -13,6 +13,7 @@
 
 mod convert;
 mod plugin_log;
+mod problems;
 mod process;
 mod wire;
 mod wire_value;

@@ -1,6 +1,8 @@
 //! The dependency lock file, `.terraform.lock.hcl`: read leniently, and written byte for byte as OpenTofu does, so that
 //! both tools can use the same file.
 
+mod problems;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -13,6 +15,7 @@ use crate::checksum::Checksum;
 use crate::constraint::Constraints;
 use crate::settings::{self, Item, Setting};
 use crate::source::{self, TERRAFORM_HOST};
+use problems::Fault;
 use weft_graph_format::version::Version;
 
 /// The name of the file, in the root module's directory.
@@ -47,10 +50,7 @@ impl LockFile {
     /// Reads the file. A missing one is empty. If the diagnostics contain an error, the result has what could be
     /// parsed.
     pub fn load(path: &Path) -> (LockFile, Vec<Diagnostic>) {
-        let failed = |error: String| {
-            let detail = format!("The dependency lock file {} cannot be read: {error}.", path.display());
-            (LockFile::default(), vec![Diagnostic::error("Failed to read dependency lock file", detail)])
-        };
+        let failed = |error: String| (LockFile::default(), vec![problems::unreadable(path, &error)]);
         match std::fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return (LockFile::default(), Vec::new()),
             Ok(metadata) if metadata.len() > MAX_LENGTH => return failed(format!("it has over {MAX_LENGTH} bytes")),
@@ -67,7 +67,7 @@ impl LockFile {
         let mut lock = LockFile::default();
         let mut diagnostics = Vec::new();
         match settings::parse(text) {
-            Err(error) => diagnostics.push(problem("Invalid dependency lock file", error.line, &error.problem)),
+            Err(error) => diagnostics.push(problems::invalid(error.line, Fault::Syntax(&error.problem))),
             Ok(settings) => {
                 for setting in settings {
                     lock.add(setting, &mut diagnostics);
@@ -84,32 +84,24 @@ impl LockFile {
                 let source = match source::parse(address) {
                     Ok(source) if source.to_string() == *address => source,
                     Ok(source) => {
-                        let detail = format!("The provider address must be written in its normal form, \"{source}\".");
-                        diagnostics.push(problem("Non-normalized provider source address", line, &detail));
+                        diagnostics.push(problems::invalid(line, Fault::OtherForm(&source)));
                         return;
                     }
                     Err(error) => {
-                        diagnostics.push(problem("Invalid provider source address", line, &error.to_string()));
+                        diagnostics.push(problems::invalid(line, Fault::Address(&error)));
                         return;
                     }
                 };
                 if self.providers.contains_key(&source) {
-                    let detail = format!("There is more than one lock for provider {}.", source.for_display());
-                    diagnostics.push(problem("Duplicate provider lock", line, &detail));
+                    diagnostics.push(problems::invalid(line, Fault::Duplicate(&source)));
                     return;
                 }
                 if let Some(lock) = Lock::from_settings(&source, line, content, diagnostics) {
                     self.providers.insert(source, lock);
                 }
             }
-            (["module", ..], _) => {
-                let detail = "Locks for modules are reserved for a later version, and ignored.";
-                diagnostics.push(warning("Dependency locks for modules are not yet supported", line, detail));
-            }
-            (words, _) => {
-                let detail = format!("\"{}\" is unknown, and ignored.", words.join(" "));
-                diagnostics.push(warning("Unknown setting in dependency lock file", line, &detail));
-            }
+            (["module", ..], _) => diagnostics.push(problems::module_lock(line)),
+            (words, _) => diagnostics.push(problems::unknown_setting(line, &words.join(" "))),
         }
     }
 
@@ -197,19 +189,18 @@ impl Lock {
             match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
                 ["version"] => match value.as_text().map(str::parse::<Version>) {
                     Some(Ok(parsed)) => version = Some(parsed),
-                    Some(Err(e)) => diagnostics.push(problem("Invalid provider version number", line, &e.to_string())),
+                    Some(Err(e)) => diagnostics.push(problems::invalid(line, Fault::Version(&e))),
                     None => {
-                        diagnostics.push(problem("Invalid provider version number", line, "A string is required."));
+                        diagnostics.push(problems::invalid(line, Fault::VersionNotAString));
                     }
                 },
                 ["constraints"] => match value.as_text().map(str::parse::<Constraints>) {
                     Some(Ok(parsed)) => constraints = parsed,
                     Some(Err(e)) => {
-                        diagnostics.push(problem("Invalid provider version constraints", line, &e.to_string()));
+                        diagnostics.push(problems::invalid(line, Fault::Constraints(&e)));
                     }
                     None => {
-                        let detail = "A string is required.";
-                        diagnostics.push(problem("Invalid provider version constraints", line, detail));
+                        diagnostics.push(problems::invalid(line, Fault::ConstraintsNotAString));
                     }
                 },
                 ["hashes"] => {
@@ -217,23 +208,20 @@ impl Lock {
                     match parsed {
                         Some(Ok(parsed)) => checksums = parsed,
                         Some(Err::<_, crate::checksum::ChecksumFormatError>(e)) => {
-                            diagnostics.push(problem("Invalid provider hash set", line, &e.to_string()));
+                            diagnostics.push(problems::invalid(line, Fault::Checksum(&e)));
                         }
                         None => {
-                            let detail = "A list of strings is required.";
-                            diagnostics.push(problem("Invalid provider hash set", line, detail));
+                            diagnostics.push(problems::invalid(line, Fault::ChecksumsNotAList));
                         }
                     }
                 }
                 other => {
-                    let detail = format!("\"{}\" is unknown, and ignored.", other.join(" "));
-                    diagnostics.push(warning("Unknown setting in dependency lock file", line, &detail));
+                    diagnostics.push(problems::unknown_setting(line, &other.join(" ")));
                 }
             }
         }
         if version.is_none() && !has_errors(&diagnostics[before..]) {
-            let detail = format!("The lock of provider {} has no version.", source.for_display());
-            diagnostics.push(problem("Missing required argument", line, &detail));
+            diagnostics.push(problems::invalid(line, Fault::NoVersion(source)));
         }
         version.map(|version| Lock { version, constraints, checksums })
     }
@@ -242,14 +230,6 @@ impl Lock {
     pub fn known_checksums(&self) -> impl Iterator<Item = &Checksum> {
         self.checksums.iter().filter(|c| c.is_known())
     }
-}
-
-fn problem(summary: &str, line: usize, detail: &str) -> Diagnostic {
-    Diagnostic::error(summary, format!("On line {line} of the dependency lock file: {detail}"))
-}
-
-fn warning(summary: &str, line: usize, detail: &str) -> Diagnostic {
-    Diagnostic::warning(summary, format!("On line {line} of the dependency lock file: {detail}"))
 }
 
 /// A quoted string. Checksums of unknown schemes may contain anything.

@@ -1,6 +1,8 @@
 //! Installed packages: how planning checks them before it starts a plugin, and how a worker finds the exact package
 //! that a plan names.
 
+mod problems;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -222,27 +224,12 @@ pub fn plan_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>, not
     };
     let lock_lines = lines("provider ", true);
     if !lock_lines.is_empty() {
-        let advice = if nothing_locked {
-            "To make the initial dependency selections that will initialize the dependency lock file, run:\n  weft init"
-        } else {
-            "To update the locked dependency selections to match a changed configuration, run:\n  weft init -upgrade"
-        };
-        let detail = format!(
-            "The following dependency selections recorded in the lock file are inconsistent with the current \
-             configuration:{lock_lines}\n\n{advice}"
-        );
-        return vec![Diagnostic::error("Inconsistent dependency lock file", detail)];
+        return vec![problems::inconsistent_lock_file(&lock_lines, nothing_locked)];
     }
     if problems.is_empty() {
         return Vec::new();
     }
-    let detail = format!(
-        "The installed provider plugins are not consistent with the packages selected in the dependency lock \
-         file:{}\n\nProviders are programs of their own that talk to the services that they are for. To install those \
-         that this configuration needs, run:\n  weft init",
-        lines("", false)
-    );
-    vec![Diagnostic::error("Required plugins are not installed", detail)]
+    vec![problems::plugins_missing(&lines("", false))]
 }
 
 /// The diagnostics of `validate`. It ignores constraints, and puts the reason into the summary.
@@ -251,14 +238,8 @@ pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>)
         .iter()
         .filter_map(|(source, problem)| match problem {
             PackageProblem::LockedVersion { .. } => None,
-            PackageProblem::NotLocked => {
-                let detail = format!(
-                    "This configuration requires provider {source}, but that provider isn't available. You may be able \
-                     to install it automatically by running:\n  weft init"
-                );
-                Some(Diagnostic::error("Missing required provider", detail))
-            }
-            problem => Some(Diagnostic::error(format!("{source}: {problem}"), "").code("W1032")),
+            PackageProblem::NotLocked => Some(problems::provider_missing(source)),
+            problem => Some(problems::unusable(source, problem)),
         })
         .collect()
 }

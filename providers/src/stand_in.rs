@@ -146,12 +146,7 @@ impl StoodInFor {
         if self.answers.extent(&self.provider) != StandInExtent::Whole {
             return Box::pin(self.real.import_resource_state(type_name, target)).await;
         }
-        let problem = ProviderDiagnostic::error(
-            "Import not possible with a mocked provider",
-            "A mocked provider has no objects to import. Use the real provider in this run, or remove the import \
-            block from the tested module.",
-        );
-        Ok(Reply { value: Vec::new(), diagnostics: vec![problem] })
+        Ok(Reply { value: Vec::new(), diagnostics: vec![crate::problems::import_with_mock()] })
     }
 
     /// The object for the configuration of a data source; `None` if the real provider handles it.

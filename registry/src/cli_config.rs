@@ -2,6 +2,7 @@
 //! modules, and the credentials for them.
 
 mod method;
+mod problems;
 mod reader;
 mod template;
 
@@ -104,20 +105,14 @@ impl CliConfig {
         if let Some((path, named)) = environment.config_file() {
             match read(&path) {
                 Ok(text) => reader.read_text(&text, &path),
-                Err(error) if named => {
-                    let detail = format!("The CLI configuration file {} cannot be read: {error}.", path.display());
-                    reader.warning("Unable to open CLI configuration file", detail);
-                }
+                Err(error) if named => reader.report(problems::file_unreadable(&path, &error)),
                 Err(_) => {}
             }
         }
         for path in environment.more_config_files() {
             match read(&path) {
                 Ok(text) => reader.read_text(&text, &path),
-                Err(error) => {
-                    let detail = format!("The CLI configuration file {} cannot be read: {error}.", path.display());
-                    reader.warning("Unable to open CLI configuration file", detail);
-                }
+                Err(error) => reader.report(problems::file_unreadable(&path, &error)),
             }
         }
         let (mut config, mut problems) = reader.finish();
@@ -126,9 +121,7 @@ impl CliConfig {
         }
         config.plugin_cache_may_break |= environment.is_on("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE");
         if let Some(cache) = config.plugin_cache_dir.as_ref().filter(|cache| !cache.is_dir()) {
-            let detail = "The directory must exist. Create it, or remove the setting.";
-            let summary = format!("The specified plugin cache dir {} cannot be opened", cache.display());
-            problems.push(Diagnostic::error(summary, detail));
+            problems.push(problems::no_plugin_cache(cache));
         }
         (config, problems)
     }

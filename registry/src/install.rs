@@ -23,6 +23,7 @@ use crate::fetched::{FetchProblem, Fetched, in_background};
 use crate::install_event::InstallEvent;
 use crate::offer::Authentication;
 use crate::plugin_cache::{PluginCache, link, place};
+use crate::problems;
 use crate::select::{self, Choice};
 use crate::sources::{Candidate, Network, Sources};
 
@@ -222,9 +223,7 @@ impl Installer {
                     installation.packages.insert(choice.source.clone(), package);
                 }
                 Err(problem) => {
-                    let (name, version) = (choice.source.for_display(), &choice.version);
-                    let detail = format!("Error while installing {name} v{version}: {problem}");
-                    installation.diagnostics.push(Diagnostic::error("Failed to install provider", detail));
+                    installation.diagnostics.push(problems::not_installed(&choice.source, &choice.version, &problem));
                 }
             }
         }

@@ -11,6 +11,7 @@
 //! [`modules`] fetches modules, and unpacks each [`archive`] of them.
 
 mod plugin_cache;
+mod problems;
 mod select;
 
 pub mod archive;

@@ -12,6 +12,7 @@ use weft_providers::platform::Platform;
 
 use crate::discovery::DiscoveryError;
 use crate::problem::Problem;
+use crate::problems::{self, Unresolved};
 use crate::sources::{Available, Candidate, Sources};
 
 /// The types of the built-in namespace.
@@ -42,15 +43,11 @@ pub(crate) fn built_in(source: &ProviderSource, constraints: &Constraints) -> Re
     if !source.is_builtin() {
         return Ok(false);
     }
-    let refused = |reason: String| {
-        let detail = format!("Cannot use {}: {reason}.", source.for_display());
-        Err(Diagnostic::error("Invalid dependency on built-in provider", detail))
-    };
     if !BUILT_IN.contains(&source.type_name.as_str()) {
-        return refused(format!("this Weft release has no built-in provider named \"{}\"", source.type_name));
+        return Err(problems::unknown_builtin(source));
     }
     if !constraints.is_any() {
-        return refused("built-in providers do not support explicit version constraints".into());
+        return Err(problems::constrained_builtin(source));
     }
     Ok(true)
 }
@@ -64,15 +61,9 @@ pub(crate) fn wanted<'a>(
 ) -> Result<Wanted<'a>, Diagnostic> {
     let fixed = if upgrade { None } else { lock.get(source) };
     match &fixed {
-        Some(locked) if !constraints.allow(&locked.version) => Err(unresolved(
-            source,
-            format!(
-                "locked provider {} {} does not match configured version constraint {constraints}; must use weft init \
-                 -upgrade to allow selection of new versions",
-                source.for_display(),
-                locked.version
-            ),
-        )),
+        Some(locked) if !constraints.allow(&locked.version) => {
+            Err(problems::unresolved(source, Unresolved::OtherLocked(&locked.version, constraints)))
+        }
         _ => Ok(Wanted { source, constraints, fixed }),
     }
 }
@@ -82,31 +73,19 @@ pub(crate) fn version(wanted: &Wanted<'_>, available: &Available) -> Result<Vers
     let Wanted { source, constraints, fixed } = wanted;
     let Available { versions, foreign, searched, unknown, .. } = available;
     if versions.is_empty() && foreign.is_empty() {
-        let reason = match unknown {
-            Some(registry) => format!(
-                "provider registry {registry} does not have a provider named {source}\n\nAll modules should name the \
-                 providers that they use in required_providers: \"weft providers\" shows which of them need this one"
-            ),
-            None => {
-                let places: String = searched.iter().map(|place| format!("\n  - {place}")).collect();
-                format!("provider {source} was not found in any of the search locations\n{places}")
-            }
-        };
-        return Err(unlisted(source, &reason));
+        return Err(match unknown {
+            Some(registry) => problems::not_in_registry(source, registry),
+            None => problems::not_found(source, searched.iter()),
+        });
     }
     match fixed {
         Some(locked) if versions.contains_key(&locked.version) => Ok(locked.version.clone()),
-        Some(locked) => {
-            let version = &locked.version;
-            Err(unresolved(source, format!("the previously-selected version {version} is no longer available")))
-        }
+        Some(locked) => Err(problems::unresolved(source, Unresolved::Gone(&locked.version))),
         None => match constraints.newest(versions.keys()) {
             Some(version) => Ok(version.clone()),
             None => match constraints.newest(foreign.keys()) {
                 Some(newest) => Err(protocols(source, newest, available)),
-                None => {
-                    Err(unresolved(source, format!("no available releases match the given constraints {constraints}")))
-                }
+                None => Err(problems::unresolved(source, Unresolved::NoMatch(constraints))),
             },
         },
     }
@@ -123,19 +102,9 @@ pub(crate) async fn candidate(
     let methods = available.versions.get(version).map(Vec::as_slice).unwrap_or_default();
     match sources.package(source, version, platform, methods).await {
         Ok(Some(candidate)) => Ok(candidate),
-        Ok(None) => {
-            let detail = format!(
-                "Provider {} v{version} does not have a package available for your current platform, {platform}. Other \
-                 versions of this provider may have different platforms supported.",
-                source.for_display(),
-            );
-            Err(Diagnostic::error("Incompatible provider version", detail))
-        }
+        Ok(None) => Err(problems::no_package(source, version, platform)),
         Err(Problem::Protocols { .. }) => Err(protocols(source, version, available)),
-        Err(problem) => {
-            let detail = format!("Error while installing {} v{version}: {problem}", source.for_display());
-            Err(Diagnostic::error("Failed to install provider", detail))
-        }
+        Err(problem) => Err(problems::not_installed(source, version, &problem)),
     }
 }
 
@@ -143,15 +112,10 @@ pub(crate) async fn candidate(
 pub(crate) fn not_listed(source: &ProviderSource, problem: &Problem) -> Diagnostic {
     use DiscoveryError::{NotOffered, OtherVersion};
     match problem {
-        Problem::Discovery { error: error @ (NotOffered { .. } | OtherVersion { .. }), .. } => Diagnostic::error(
-            "Invalid provider registry host",
-            format!(
-                "The host \"{}\" given in the provider source address \"{source}\" does not offer a provider registry: \
-                 {error}.",
-                source.host
-            ),
-        ),
-        problem => unlisted(source, &problem.to_string()),
+        Problem::Discovery { error: error @ (NotOffered { .. } | OtherVersion { .. }), .. } => {
+            problems::no_registry(source, error)
+        }
+        problem => problems::unlisted(source, &problem.to_string()),
     }
 }
 
@@ -160,33 +124,11 @@ pub(crate) fn warning(source: &ProviderSource, available: &Available) -> Option<
     if available.warnings.is_empty() {
         return None;
     }
-    let lines: String = available.warnings.iter().map(|warning| format!("\n- {warning}")).collect();
-    let detail = format!("The remote registry returned warnings for {}:{lines}", source.for_display());
-    Some(Diagnostic::warning("Additional provider information from registry", detail))
-}
-
-fn unlisted(source: &ProviderSource, reason: &str) -> Diagnostic {
-    let name = source.for_display();
-    let detail = format!("Could not retrieve the list of available versions for provider {name}: {reason}");
-    Diagnostic::error("Failed to query available provider packages", detail)
-}
-
-fn unresolved(source: &ProviderSource, reason: String) -> Diagnostic {
-    let detail = format!("Could not resolve provider {}: {reason}", source.for_display());
-    Diagnostic::error("Failed to resolve provider packages", detail)
+    Some(problems::registry_warnings(source, available.warnings.iter()))
 }
 
 fn protocols(source: &ProviderSource, version: &Version, available: &Available) -> Diagnostic {
     let spoken = available.foreign.get(version).map(|spoken| spoken.join(", ")).unwrap_or_default();
     let nearest = available.versions.keys().next_back();
-    let advice = match nearest {
-        Some(nearest) => format!("The latest supported version is {nearest}."),
-        None => "No version of it is supported.".to_owned(),
-    };
-    let detail = format!(
-        "Provider {} v{version} speaks only plugin protocols that Weft does not ({spoken}); Weft speaks 5 and 6. \
-         {advice}",
-        source.for_display(),
-    );
-    Diagnostic::error("Incompatible provider version", detail)
+    problems::foreign_protocols(source, version, &spoken, nearest)
 }

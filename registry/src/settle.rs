@@ -8,6 +8,8 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_providers::lock_file::LockFile;
 use weft_providers::platform::Platform;
 
+use crate::problems;
+
 /// Whether the lock file may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
@@ -44,27 +46,16 @@ pub fn settle(path: &Path, old: &LockFile, new: &LockFile, mode: LockMode) -> (L
     }
     if mode == LockMode::ReadOnly {
         let diagnostic = if old.same_providers(new) {
-            Diagnostic::warning(
-                "Provider lock file not updated",
-                "The selected packages differ from those in the lock file, and -lockfile=readonly does not allow \
-                changes. Run \"weft init\" without the option to record them.",
-            )
+            problems::other_packages_locked()
         } else {
-            Diagnostic::error(
-                "Provider dependency changes detected",
-                "The required providers differ from those in the lock file, and -lockfile=readonly does not allow \
-                changes. Run \"weft init\" without the option to record them.",
-            )
+            problems::other_providers_locked()
         };
         return (LockOutcome::NotSaved, vec![diagnostic]);
     }
     let outcome = if path.exists() { LockOutcome::Updated } else { LockOutcome::Created };
     match new.save(path) {
         Ok(()) => (outcome, Vec::new()),
-        Err(error) => {
-            let detail = format!("The dependency lock file {} cannot be written: {error}.", path.display());
-            (LockOutcome::NotSaved, vec![Diagnostic::error("Failed to save dependency lock file", detail)])
-        }
+        Err(error) => (LockOutcome::NotSaved, vec![problems::lock_file_not_saved(path, &error)]),
     }
 }
 
@@ -73,14 +64,7 @@ pub fn incomplete_warning(incomplete: &[ProviderSource], platform: &Platform) ->
     if incomplete.is_empty() {
         return None;
     }
-    let list: String = incomplete.iter().map(|source| format!("\n  - {}", source.for_display())).collect();
-    let detail = format!(
-        "The sources of these providers have no checksums, so Weft computed them from the packages that it \
-         installed:{list}\n\nThe .terraform.lock.hcl file has their checksums for {platform} only, and Weft cannot install \
-         them on other platforms. To add the checksums for another platform, run:\n  weft providers lock \
-         -platform=linux_amd64\n(linux_amd64 stands for that platform)"
-    );
-    Some(Diagnostic::warning("Incomplete lock file information for providers", detail))
+    Some(problems::incomplete_lock_file(incomplete, platform))
 }
 
 /// A reminder of active overrides; `None` without any.
@@ -88,12 +72,5 @@ pub fn override_warning(overrides: &BTreeMap<ProviderSource, PathBuf>) -> Option
     if overrides.is_empty() {
         return None;
     }
-    let list: String =
-        overrides.iter().map(|(source, path)| format!("\n - {} in {}", source.for_display(), path.display())).collect();
-    let detail = format!(
-        "The following provider development overrides are set in the CLI configuration:{list}\n\nThese providers are \
-         neither installed nor locked, and their versions are not checked. Applying with them may make the state \
-         incompatible with published releases."
-    );
-    Some(Diagnostic::warning("Provider development overrides are in effect", detail))
+    Some(problems::overrides_active(overrides))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use weft_graph_format::address::quoted;
+use weft_graph_format::address::{ProviderInstance, ProviderSource, quoted};
 
 /// JSON text exactly as it was given, with every digit of its numbers. `Debug` shows only its length, because
 /// attributes may be sensitive.
@@ -240,6 +240,16 @@ impl InstanceRecord {
     /// Whether no object is left, so that the state has no entry for the record.
     pub fn is_empty(&self) -> bool {
         self.current.is_none() && self.deposed.is_empty()
+    }
+
+    /// The provider instance, or `None` if its text is not valid.
+    pub fn provider_instance(&self) -> Option<ProviderInstance> {
+        self.provider.parse().ok()
+    }
+
+    /// The source of the provider, or `None` if its text is not valid.
+    pub fn provider_source(&self) -> Option<ProviderSource> {
+        self.provider_instance().map(|instance| instance.source.clone())
     }
 
     /// Every resource that an object of this instance depends on.

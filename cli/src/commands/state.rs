@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use selection::Selection;
-use weft_graph_format::address::{ProviderInstance, ResourceInstance};
+use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_planner::ProviderSet;
 use weft_providers::ProviderPool;
@@ -132,8 +132,8 @@ fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Ve
 pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Schemas {
     let mut requirements = Requirements::new();
     for record in state.instances.values() {
-        if let Ok(instance) = record.provider.parse::<ProviderInstance>() {
-            require(&mut requirements, instance.source.clone(), &Constraints::any());
+        if let Some(source) = record.provider_source() {
+            require(&mut requirements, source, &Constraints::any());
         }
     }
     let Ok((packages, _)) = Installed::find(&invocation.context, &requirements, true) else { return Schemas::new() };

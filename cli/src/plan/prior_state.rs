@@ -49,7 +49,7 @@ pub fn text(
             }
             continue;
         }
-        let source = record.provider.parse::<ProviderInstance>().ok().map(|instance| instance.source.clone());
+        let source = record.provider_source();
         let schema = source.and_then(|source| match schemas.get(&source) {
             None if source.is_builtin() => schema_of(&builtin, address),
             known => schema_of(known?, address),

@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceMode};
+use weft_graph_format::address::{ProviderSource, ResourceMode};
 use weft_graph_format::codec;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::marks::Marks;
@@ -36,11 +36,6 @@ pub fn schema_of<'a, S: Borrow<ProviderSchema>>(
     Some(provider.types(mode).get(type_name)?)
 }
 
-/// The provider of a stored instance.
-pub fn provider_of(record: &InstanceRecord) -> Option<ProviderSource> {
-    record.provider.parse::<ProviderInstance>().ok().map(|instance| instance.source.clone())
-}
-
 /// The schema of a stored instance, if available.
 pub fn schema_of_record<'a, S: Borrow<ProviderSchema>>(
     schemas: &'a BTreeMap<ProviderSource, S>,
@@ -50,7 +45,7 @@ pub fn schema_of_record<'a, S: Borrow<ProviderSchema>>(
         weft_state::ResourceMode::Managed => ResourceMode::Managed,
         weft_state::ResourceMode::Data => ResourceMode::Data,
     };
-    schema_of(schemas, &provider_of(record)?, mode, &record.resource_type)
+    schema_of(schemas, &record.provider_source()?, mode, &record.resource_type)
 }
 
 /// A stored object as a value, with marks where the state or the schema says sensitive. Without a matching schema, the
@@ -79,7 +74,7 @@ pub fn fitting<'a, S: Borrow<ProviderSchema>>(
     records: impl Iterator<Item = &'a InstanceRecord>,
 ) -> Result<(), Diagnostic> {
     for record in records {
-        let known = provider_of(record).is_some_and(|source| schemas.contains_key(&source) || source.is_builtin());
+        let known = record.provider_source().is_some_and(|source| schemas.contains_key(&source) || source.is_builtin());
         if !known {
             continue;
         }

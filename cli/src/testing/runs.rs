@@ -1,5 +1,7 @@
 //! The runs of one test file, in order, over states that stay in memory until the end.
 
+mod cleaning;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,7 +19,6 @@ use weft_graph_format::value::Value;
 use weft_state::tfstate::StateFile;
 use weft_state::{ModelStore, RevisionRule, RunStore, Snapshot};
 
-use super::cleaning::{self, LastRun};
 use super::engine::{Engine, TestPlan, Tested};
 use super::expected::{held_against, is_of_check, of_planning};
 use super::given::{Globals, RunValues, values};
@@ -31,6 +32,7 @@ use crate::apply::applied_a_part;
 use crate::plan::{PARALLELISM, Wishes};
 use crate::project::of_configuration;
 use crate::render::values::decoded;
+use cleaning::LastRun;
 
 /// The key of the configuration's own state. Those of modules have their source as key.
 pub const MAIN: &str = "";

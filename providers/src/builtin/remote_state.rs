@@ -11,13 +11,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use smol_str::SmolStr;
 use weft_graph_format::codec::{json, type_json};
-use weft_graph_format::path::Path;
 use weft_graph_format::schema::{Attribute, Block, Schema};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Entries, Kind, Value};
 use weft_sealing::{OpenError, Sealing, Zeroizing};
 
 use super::part;
+use super::problems;
 use crate::call::Reply;
 use crate::diagnostic::{ProviderDiagnostic, has_errors};
 
@@ -102,11 +102,10 @@ pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
             }
         }
         _ if may_be_object(&settings) => {}
-        _ => found.push(invalid_settings("The configuration must be an object.")),
+        _ => found.push(problems::invalid_settings("The configuration must be an object.")),
     }
     if !may_be_object(&part(config, "defaults")) {
-        let problem = ProviderDiagnostic::error("Invalid default values", "Defaults must be given as an object.");
-        found.push(problem.at(attribute("defaults")));
+        found.push(problems::defaults_not_an_object());
     }
     found
 }
@@ -133,8 +132,7 @@ fn outputs(config: &Value, open: &dyn Fn(&[u8]) -> Plain, problems: &mut Vec<Pro
     let text = match found {
         Ok(Some(text)) => text,
         Ok(None) => {
-            let detail = "No stored state was found for the given workspace in the given backend.";
-            problems.push(ProviderDiagnostic::error("Unable to find remote state", detail).at(attribute("workspace")));
+            problems.push(problems::no_remote_state());
             return None;
         }
         Err(problem) => {
@@ -145,8 +143,7 @@ fn outputs(config: &Value, open: &dyn Fn(&[u8]) -> Plain, problems: &mut Vec<Pro
     let text = match open(&text) {
         Ok(text) => text,
         Err(error) => {
-            let detail = format!("The state cannot be decrypted: {error}.");
-            problems.push(ProviderDiagnostic::error("Error loading state error", detail).at(attribute("backend")));
+            problems.push(problems::state_not_opened(&error));
             return None;
         }
     };
@@ -211,14 +208,14 @@ impl Source {
             if KNOWN_BACKENDS.contains(&backend) {
                 return Ok(Source::Unsupported(backend.into()));
             }
-            let detail = format!("The backend type {backend:?} does not exist.");
-            return Err(ProviderDiagnostic::error("Invalid backend configuration", detail).at(attribute("backend")));
+            return Err(problems::unknown_backend(backend));
         }
         if settings.is_null() {
             return Ok(Source::Local { path: None, workspace_dir: None });
         }
-        let invalid =
-            |what: String| invalid_settings(&format!("The settings do not fit the backend {backend:?}: {what}."));
+        let invalid = |what: String| {
+            problems::invalid_settings(&format!("The settings do not fit the backend {backend:?}: {what}."))
+        };
         let Some(fields) = settings.as_fields() else { return Err(invalid("an object is needed".to_owned())) };
         if let Some(name) = fields.keys().find(|name| !LOCAL_ARGUMENTS.contains(&name.as_str())) {
             return Err(invalid(format!("it has no argument {:?}", name.as_str())));
@@ -236,8 +233,7 @@ impl Source {
             ("workspace_dir", &workspace_dir, "Invalid local workspace directory path"),
         ] {
             if value.as_deref() == Some("") {
-                let detail = format!("The argument {name:?} must not be empty.");
-                return Err(ProviderDiagnostic::error(summary, detail).at(attribute(name)));
+                return Err(problems::empty_argument(summary, name));
             }
         }
         Ok(Source::Local { path, workspace_dir })
@@ -246,13 +242,7 @@ impl Source {
     /// The stored state of a workspace; `None` if there is none.
     fn text(&self, workspace: &str) -> Result<Option<Vec<u8>>, ProviderDiagnostic> {
         let file = match self {
-            Source::Unsupported(backend) => {
-                let detail = format!(
-                    "This version of Weft can read only state in a backend of type \"local\", not {:?}.",
-                    backend.as_str()
-                );
-                return Err(ProviderDiagnostic::error("Backend not supported yet", detail).at(attribute("backend")));
-            }
+            Source::Unsupported(backend) => return Err(problems::backend_unsupported(backend.as_str())),
             Source::Local { path, .. } if workspace.is_empty() || workspace == DEFAULT_WORKSPACE => {
                 PathBuf::from(path.as_deref().unwrap_or(STATE_FILE))
             }
@@ -260,10 +250,7 @@ impl Source {
                 PathBuf::from(workspace_dir.as_deref().unwrap_or(WORKSPACE_FOLDER)).join(workspace).join(STATE_FILE)
             }
         };
-        let failed = |what: String| {
-            let detail = format!("{} cannot be read: {what}.", file.display());
-            ProviderDiagnostic::error("Error loading state error", detail).at(attribute("backend"))
-        };
+        let failed = |what: String| problems::state_unreadable(&file, &what);
         let opened = match std::fs::File::open(&file) {
             Ok(opened) => opened,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -280,14 +267,6 @@ impl Source {
     }
 }
 
-fn attribute(name: &str) -> Path {
-    Path::ROOT.attribute(name)
-}
-
-fn invalid_settings(detail: &str) -> ProviderDiagnostic {
-    ProviderDiagnostic::error("Invalid backend configuration", detail).at(attribute("config"))
-}
-
 /// Whether a value is an object or a map, or is of unknown type.
 fn may_be_object(value: &Value) -> bool {
     value.is_null() || matches!(value.ty(), Type::Dynamic | Type::Object(_) | Type::Map(_))
@@ -295,6 +274,8 @@ fn may_be_object(value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use weft_graph_format::path::Path;
+
     use super::*;
 
     fn config(backend: &str, settings: Value, defaults: Value) -> Value {
@@ -329,7 +310,8 @@ mod tests {
         ] {
             let found = validate(&config(backend, settings.clone(), defaults));
             let found: Vec<_> = found.iter().map(|d| (d.summary.as_str(), d.path.clone())).collect();
-            let expected: Vec<_> = expected.map(|(summary, at)| (summary, attribute(at))).into_iter().collect();
+            let expected: Vec<_> =
+                expected.map(|(summary, at)| (summary, Path::ROOT.attribute(at))).into_iter().collect();
             assert_eq!(found, expected, "{backend} {settings:?}");
         }
     }

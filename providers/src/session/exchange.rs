@@ -192,12 +192,7 @@ pub(super) fn with_deferral(
 ) -> Vec<ProviderDiagnostic> {
     let mut diagnostics = convert::diagnostics(from);
     if let Some(deferred) = deferred {
-        let detail = format!(
-            "The provider deferred the change ({}), although the request does not allow that. This is a bug in the \
-             provider, which should be reported in the provider's own issue tracker.",
-            deferred.reason().as_str_name()
-        );
-        diagnostics.push(ProviderDiagnostic::error("Provider deferred changes", detail));
+        diagnostics.push(crate::problems::deferred_change(deferred.reason().as_str_name()));
     }
     diagnostics
 }

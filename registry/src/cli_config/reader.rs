@@ -10,6 +10,7 @@ use weft_providers::settings::{self, Item, Setting};
 use weft_providers::source;
 
 use super::method::{Method, MethodKind, Pattern};
+use super::problems::{self, Fault, InstallationFault};
 use super::template::Template;
 use super::{CliConfig, OciCredentials};
 use crate::credentials::{Helper, Secret};
@@ -31,25 +32,24 @@ impl<'a> Reader<'a> {
         (self.config, self.diagnostics)
     }
 
-    pub(super) fn warning(&mut self, summary: &str, detail: String) {
-        self.diagnostics.push(Diagnostic::warning(summary, detail));
+    pub(super) fn report(&mut self, problem: Diagnostic) {
+        self.diagnostics.push(problem);
     }
 
     pub(super) fn read_text(&mut self, text: &str, file: &Path) {
         self.file = file.to_owned();
         match settings::parse(text) {
             Ok(settings) => self.read(settings),
-            Err(error) => self.error("Invalid CLI configuration file", error.line, &error.problem),
+            Err(error) => self.error(error.line, Fault::Syntax(&error.problem)),
         }
     }
 
-    fn error(&mut self, summary: &str, line: usize, detail: &str) {
-        let detail = format!("On line {line} of {}: {detail}", self.file.display());
-        self.diagnostics.push(Diagnostic::error(summary, detail));
+    fn error(&mut self, line: usize, fault: Fault<'_>) {
+        self.diagnostics.push(problems::invalid(&self.file, line, fault));
     }
 
-    fn installation_error(&mut self, line: usize, detail: &str) {
-        self.error("Invalid provider_installation block", line, detail);
+    fn installation_error(&mut self, line: usize, fault: InstallationFault<'_>) {
+        self.error(line, Fault::Installation(fault));
     }
 
     /// Reads a setting. Unknown ones (checkpoints, ...) are ignored.
@@ -69,13 +69,13 @@ impl<'a> Reader<'a> {
                 }
                 ("provider_installation", [], Item::Object(methods)) => {
                     if self.config.installation.is_some() {
-                        self.installation_error(line, "There is more than one such block.");
+                        self.installation_error(line, InstallationFault::Several);
                     }
                     self.config.installation.get_or_insert_default();
                     self.methods(methods);
                 }
                 ("provider_installation", ..) => {
-                    self.installation_error(line, "It must be a block without labels.");
+                    self.installation_error(line, InstallationFault::NotABlock);
                 }
                 ("registry_protocols", [], Item::Object(content)) => self.registry_protocols(content),
                 ("oci_default_credentials", [], Item::Object(content)) => self.oci_defaults(content),
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         for Setting { words, value, line } in content {
             match (words.as_slice(), value) {
                 ([label], Item::Object(content)) => self.block(name, label, content, line),
-                _ => self.error(&format!("Invalid {name} block"), line, "It must have one label."),
+                _ => self.error(line, Fault::Label(name)),
             }
         }
     }
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
             _ => match label.parse::<Host>() {
                 Ok(host) if name == "host" => self.host(host, content),
                 Ok(host) => self.credentials(host, content, line),
-                Err(error) => self.error(&format!("Invalid {name} block"), line, &format!("{error}.")),
+                Err(error) => self.error(line, Fault::Host(name, &error)),
             },
         }
     }
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
                 for Setting { words, value, line } in entries {
                     match (words.as_slice(), value.as_text()) {
                         ([service], Some(address)) => drop(services.insert(service.clone(), address.to_owned())),
-                        _ => self.error("Invalid host block", line, "A service must be set to its address."),
+                        _ => self.error(line, Fault::Service),
                     }
                 }
             }
@@ -133,17 +133,17 @@ impl<'a> Reader<'a> {
         let token = content.iter().find(|setting| setting.words == ["token"]).and_then(|s| s.value.as_text());
         match token {
             Some(token) => drop(self.config.credentials.insert(host, Secret::new(token))),
-            None => self.error("Invalid credentials block", line, &format!("The block for {host} has no token.")),
+            None => self.error(line, Fault::NoToken(&host)),
         }
     }
 
     fn helper(&mut self, name: &str, content: Vec<Setting>, line: usize) {
         let sound = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         if !sound {
-            return self.error("Invalid credentials_helper block", line, "Its label must be the name of a program.");
+            return self.error(line, Fault::HelperName);
         }
         if self.config.credentials_helper.is_some() {
-            return self.error("Too many credentials_helper blocks", line, "There may be one such block only.");
+            return self.error(line, Fault::SeveralHelpers);
         }
         let arguments = content.iter().find(|setting| setting.words == ["args"]);
         let arguments = arguments.and_then(|setting| setting.value.as_texts()).unwrap_or_default();
@@ -158,10 +158,7 @@ impl<'a> Reader<'a> {
                 (Some("request_timeout_seconds"), Some(n)) if n > 0 => {
                     self.config.registry.timeout = Some(Duration::from_secs(n.into()));
                 }
-                (name, _) => {
-                    let detail = format!("{:?} must be a number, zero or greater.", name.unwrap_or_default());
-                    self.error("Invalid registry_protocols block", line, &detail);
-                }
+                (name, _) => self.error(line, Fault::NotANumber(name.unwrap_or_default())),
             }
         }
     }
@@ -176,10 +173,7 @@ impl<'a> Reader<'a> {
                     defaults.files = Some(files.into_iter().map(|file| self.working_directory.join(file)).collect());
                 }
                 Some("docker_credentials_helper") => defaults.helper = value.as_text().map(str::to_owned),
-                name => {
-                    let detail = format!("{:?} is unknown.", name.unwrap_or_default());
-                    self.error("Invalid oci_default_credentials block", line, &detail);
-                }
+                name => self.error(line, Fault::OciDefaults(name.unwrap_or_default())),
             }
         }
     }
@@ -199,11 +193,7 @@ impl<'a> Reader<'a> {
         };
         match credentials {
             Some(credentials) => drop(self.config.oci_credentials.insert(label.to_owned(), credentials)),
-            None => {
-                let detail = "It must have username and password, or access_token and refresh_token, or \
-                              docker_credentials_helper.";
-                self.error("Invalid oci_credentials block", line, detail);
-            }
+            None => self.error(line, Fault::OciCredentials),
         }
     }
 
@@ -212,7 +202,7 @@ impl<'a> Reader<'a> {
             let (kind, content) = match (words.as_slice(), value) {
                 ([kind], Item::Object(content)) => (kind.clone(), content),
                 _ => {
-                    self.installation_error(line, "Each installation method must be a block without labels.");
+                    self.installation_error(line, InstallationFault::MethodNotABlock);
                     continue;
                 }
             };
@@ -231,9 +221,9 @@ impl<'a> Reader<'a> {
                     Ok(source) => {
                         self.config.dev_overrides.insert(source, self.working_directory.join(path));
                     }
-                    Err(error) => self.installation_error(line, &format!("Invalid dev_overrides: {error}.")),
+                    Err(error) => self.installation_error(line, InstallationFault::OverrideAddress(&error)),
                 },
-                _ => self.installation_error(line, "Each entry of dev_overrides must be \"ADDRESS\" = \"DIRECTORY\"."),
+                _ => self.installation_error(line, InstallationFault::OverrideForm),
             }
         }
     }
@@ -247,7 +237,7 @@ impl<'a> Reader<'a> {
             "oci_mirror" => Some("repository_template"),
             "direct" => None,
             other => {
-                self.installation_error(line, &format!("The installation method \"{other}\" does not exist."));
+                self.installation_error(line, InstallationFault::UnknownMethod(other));
                 return None;
             }
         };
@@ -259,12 +249,12 @@ impl<'a> Reader<'a> {
                 [name] if name == "download_retry_count" && matches!(kind, "direct" | "network_mirror") => {
                     download_retries = number(&value);
                     if download_retries.is_none() {
-                        self.installation_error(line, "download_retry_count must be a number, zero or greater.");
+                        self.installation_error(line, InstallationFault::Retries);
                     }
                 }
                 [name] if name == "trust_all_hashes" && kind == "network_mirror" => trust_all_hashes = is_true(&value),
                 words => {
-                    self.installation_error(line, &format!("\"{}\" is unknown.", words.join(" ")));
+                    self.installation_error(line, InstallationFault::UnknownSetting(&words.join(" ")));
                     return None;
                 }
             }
@@ -274,7 +264,7 @@ impl<'a> Reader<'a> {
             ("network_mirror", Some(url)) => match mirror_url(&url) {
                 Ok(url) => MethodKind::NetworkMirror { url, trust_all_hashes },
                 Err(detail) => {
-                    self.installation_error(line, &detail);
+                    self.installation_error(line, InstallationFault::MirrorUrl(&detail));
                     return None;
                 }
             },
@@ -287,15 +277,14 @@ impl<'a> Reader<'a> {
                 match template {
                     Ok(template) => MethodKind::OciMirror(template),
                     Err(error) => {
-                        self.installation_error(line, &format!("Invalid repository_template: {error}."));
+                        self.installation_error(line, InstallationFault::Template(&error));
                         return None;
                     }
                 }
             }
             ("direct", _) => MethodKind::Direct,
             (kind, _) => {
-                let detail = format!("{kind} needs the argument \"{}\".", wanted.unwrap_or_default());
-                self.installation_error(line, &detail);
+                self.installation_error(line, InstallationFault::MissingArgument(kind, wanted.unwrap_or_default()));
                 return None;
             }
         };
@@ -304,13 +293,13 @@ impl<'a> Reader<'a> {
 
     fn patterns(&mut self, value: &Item, line: usize) -> Option<Vec<Pattern>> {
         let Some(texts) = value.as_texts() else {
-            self.installation_error(line, "A list of strings is required.");
+            self.installation_error(line, InstallationFault::PatternsNotAList);
             return None;
         };
         match texts.into_iter().map(Pattern::parse).collect() {
             Ok(patterns) => Some(patterns),
             Err(error) => {
-                self.installation_error(line, &error.to_string());
+                self.installation_error(line, InstallationFault::Pattern(&error));
                 None
             }
         }
@@ -322,9 +311,9 @@ impl<'a> Reader<'a> {
 /// # Errors
 /// When it is not a URL, or not a secure one.
 pub fn mirror_url(text: &str) -> Result<Url, String> {
-    let mut url = Url::parse(text).map_err(|error| format!("The URL of the network mirror is not valid: {error}."))?;
+    let mut url = Url::parse(text).map_err(|error| problems::mirror_url_malformed(&error))?;
     if url.scheme() != "https" || url.host_str().is_none() {
-        return Err("The URL of a network mirror must begin with https://.".to_owned());
+        return Err(problems::mirror_url_insecure());
     }
     if !url.path().ends_with('/') {
         let path = format!("{}/", url.path());

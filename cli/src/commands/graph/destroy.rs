@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::drawing::{Drawing, Shape};
-use weft_graph_format::address::{ProviderInstance, ResourceInstance};
+use weft_graph_format::address::ResourceInstance;
 use weft_state::{ResourceMode, Snapshot};
 
 /// Prints it.
@@ -26,7 +26,7 @@ pub fn draw(root: &Arc<CompiledModule>, snapshot: &Snapshot) -> Drawing {
         all.push((vertex, stored));
     }
     for (vertex, stored) in all {
-        if let Ok(instance) = stored.record.provider.parse::<ProviderInstance>() {
+        if let Some(instance) = stored.record.provider_instance() {
             let name = instance.config().to_string();
             let open = drawing.vertex(&name, &name, Shape::Diamond);
             let close = drawing.vertex(&format!("{name} (close)"), &name, Shape::Plain);

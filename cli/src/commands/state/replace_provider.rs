@@ -60,7 +60,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         let mut file = file_of(snapshot);
         let mut resources: Vec<AbsResource> = Vec::new();
         for record in file.instances.values_mut() {
-            let Ok(provider) = record.provider.parse::<ProviderInstance>() else { continue };
+            let Some(provider) = record.provider_instance() else { continue };
             if provider.source != from {
                 continue;
             }

@@ -9,7 +9,7 @@ use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_state::tfstate::StateFile;
 use weft_state::{InstanceObject, InstanceRecord};
 
-use super::super::schemas::{provider_of, schema_of_record, stored_value};
+use super::super::schemas::{schema_of_record, stored_value};
 use super::objects::{self, Modules};
 use super::trees::{known, parsed, sensitive};
 use super::{TOFU_VERSION, checks};
@@ -70,7 +70,7 @@ fn instance(
     schema: Option<&Schema>,
 ) -> Map<String, Json> {
     let mut object = objects::named(address, false);
-    let provider = provider_of(record).map_or_else(|| record.provider.clone(), |source| source.to_string());
+    let provider = record.provider_source().map_or_else(|| record.provider.clone(), |source| source.to_string());
     object.insert("provider_name".into(), provider.into());
     object.insert("provider_instance".into(), record.provider.clone().into());
     // OpenTofu omits the version of deposed objects.

@@ -8,12 +8,12 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::UiMode;
 use weft_state::{ModelStore, ResourceMode, RunStore, Snapshot};
 
-use super::engine::{Engine, Tested};
-use super::interrupts::Wish;
-use super::problems;
-use super::report::{Interrupted, LeftOver, Report};
-use super::runs::{FileRunner, MAIN};
+use super::{FileRunner, MAIN};
 use crate::plan::{PARALLELISM, Wishes};
+use crate::testing::engine::{Engine, Tested};
+use crate::testing::interrupts::Wish;
+use crate::testing::problems;
+use crate::testing::report::{Interrupted, LeftOver, Report};
 
 /// The state file of remaining objects. If a test leaves several states, the others have numbers.
 const ERRORED: &str = "errored_test";

@@ -1,0 +1,99 @@
+//! The diagnostics of the built-in provider, as constructors.
+
+use std::fmt::Display;
+
+use weft_graph_format::path::Path;
+
+use crate::diagnostic::ProviderDiagnostic;
+
+/// The configuration sets a computed attribute.
+pub(super) fn read_only_attribute(name: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(format!("\"{name}\" attribute is read-only"), "")
+}
+
+/// A stored object has the legacy form.
+pub(super) fn stored_as_flat_map() -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        "Unsupported state format",
+        "terraform_data was never stored as a flat map, so this object is not one of terraform_data.",
+    )
+}
+
+/// A stored object cannot be decoded.
+pub(super) fn stored_object_unreadable(error: &dyn Display) -> ProviderDiagnostic {
+    ProviderDiagnostic::error("Stored object cannot be read", format!("{error}."))
+}
+
+/// An object to move has the legacy form.
+pub(super) fn moved_flat_map() -> ProviderDiagnostic {
+    ProviderDiagnostic::error("Unsupported state format", "A flat map cannot be moved to terraform_data.")
+}
+
+/// An object of another type cannot be moved.
+pub(super) fn moved_from_other_type(type_name: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        "Unable to Move Resource State",
+        format!("Objects of {type_name} cannot be moved to terraform_data."),
+    )
+}
+
+/// An import does not use an id.
+pub(super) fn import_without_id() -> ProviderDiagnostic {
+    ProviderDiagnostic::error("Unsupported import", "terraform_data is imported by id.")
+}
+
+/// The defaults of `terraform_remote_state` are not an object.
+pub(super) fn defaults_not_an_object() -> ProviderDiagnostic {
+    ProviderDiagnostic::error("Invalid default values", "Defaults must be given as an object.")
+        .at(attribute("defaults"))
+}
+
+/// The backend has no state of the workspace.
+pub(super) fn no_remote_state() -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        "Unable to find remote state",
+        "No stored state was found for the given workspace in the given backend.",
+    )
+    .at(attribute("workspace"))
+}
+
+/// A state cannot be decrypted.
+pub(super) fn state_not_opened(error: &dyn Display) -> ProviderDiagnostic {
+    ProviderDiagnostic::error("Error loading state error", format!("The state cannot be decrypted: {error}."))
+        .at(attribute("backend"))
+}
+
+/// A state cannot be read.
+pub(super) fn state_unreadable(file: &std::path::Path, what: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error("Error loading state error", format!("{} cannot be read: {what}.", file.display()))
+        .at(attribute("backend"))
+}
+
+/// There is no such backend.
+pub(super) fn unknown_backend(backend: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error("Invalid backend configuration", format!("The backend type {backend:?} does not exist."))
+        .at(attribute("backend"))
+}
+
+/// OpenTofu has the backend, but Weft does not.
+pub(super) fn backend_unsupported(backend: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(
+        "Backend not supported yet",
+        format!("This version of Weft can read only state in a backend of type \"local\", not {backend:?}."),
+    )
+    .at(attribute("backend"))
+}
+
+/// An argument of the backend is empty.
+pub(super) fn empty_argument(summary: &str, name: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error(summary, format!("The argument {name:?} must not be empty.")).at(attribute(name))
+}
+
+/// The settings of a backend are not valid.
+pub(super) fn invalid_settings(detail: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::error("Invalid backend configuration", detail).at(attribute("config"))
+}
+
+fn attribute(name: &str) -> Path {
+    Path::ROOT.attribute(name)
+}

@@ -1,0 +1,144 @@
+//! The diagnostics of the CLI configuration, as constructors.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::host::Host;
+
+/// A file of the CLI configuration cannot be opened.
+pub(super) fn file_unreadable(path: &Path, error: &str) -> Diagnostic {
+    Diagnostic::warning(
+        "Unable to open CLI configuration file",
+        format!("The CLI configuration file {} cannot be read: {error}.", path.display()),
+    )
+}
+
+/// The directory of the plugin cache does not exist.
+pub(super) fn no_plugin_cache(cache: &Path) -> Diagnostic {
+    Diagnostic::error(
+        format!("The specified plugin cache dir {} cannot be opened", cache.display()),
+        "The directory must exist. Create it, or remove the setting.",
+    )
+}
+
+/// What is wrong with a file of the CLI configuration.
+#[derive(Clone, Copy)]
+pub(super) enum Fault<'a> {
+    /// The text cannot be parsed.
+    Syntax(&'a str),
+    /// A block does not have one label.
+    Label(&'a str),
+    /// The label of a block is not a host.
+    Host(&'a str, &'a dyn Display),
+    /// A service of a host is not an address.
+    Service,
+    /// A `credentials` block has no token.
+    NoToken(&'a Host),
+    /// The label of a `credentials_helper` block is not the name of a program.
+    HelperName,
+    /// More than one `credentials_helper` block.
+    SeveralHelpers,
+    /// A setting of `registry_protocols` is not a number.
+    NotANumber(&'a str),
+    /// An unknown setting of `oci_default_credentials`.
+    OciDefaults(&'a str),
+    /// An incomplete `oci_credentials` block.
+    OciCredentials,
+    /// A problem of a `provider_installation` block.
+    Installation(InstallationFault<'a>),
+}
+
+/// What is wrong with a `provider_installation` block.
+#[derive(Clone, Copy)]
+pub(super) enum InstallationFault<'a> {
+    /// More than one such block.
+    Several,
+    /// Not a block, or with labels.
+    NotABlock,
+    /// An installation method that is not a block, or has labels.
+    MethodNotABlock,
+    /// An unknown installation method.
+    UnknownMethod(&'a str),
+    /// The key of `dev_overrides` is not a provider.
+    OverrideAddress(&'a dyn Display),
+    /// An entry of `dev_overrides` of another form.
+    OverrideForm,
+    /// The number of retries is not a number.
+    Retries,
+    /// An unknown setting.
+    UnknownSetting(&'a str),
+    /// The URL of a network mirror is not valid.
+    MirrorUrl(&'a str),
+    /// The template of an OCI mirror is not valid.
+    Template(&'a dyn Display),
+    /// A method without its argument.
+    MissingArgument(&'a str, &'a str),
+    /// Patterns that are not a list of strings.
+    PatternsNotAList,
+    /// An invalid pattern.
+    Pattern(&'a dyn Display),
+}
+
+impl InstallationFault<'_> {
+    fn text(self) -> String {
+        match self {
+            InstallationFault::Several => "There is more than one such block.".to_owned(),
+            InstallationFault::NotABlock => "It must be a block without labels.".to_owned(),
+            InstallationFault::MethodNotABlock => "Each installation method must be a block without labels.".to_owned(),
+            InstallationFault::UnknownMethod(name) => format!("The installation method \"{name}\" does not exist."),
+            InstallationFault::OverrideAddress(error) => format!("Invalid dev_overrides: {error}."),
+            InstallationFault::OverrideForm => {
+                "Each entry of dev_overrides must be \"ADDRESS\" = \"DIRECTORY\".".to_owned()
+            }
+            InstallationFault::Retries => "download_retry_count must be a number, zero or greater.".to_owned(),
+            InstallationFault::UnknownSetting(words) => format!("\"{words}\" is unknown."),
+            InstallationFault::MirrorUrl(detail) => detail.to_owned(),
+            InstallationFault::Template(error) => format!("Invalid repository_template: {error}."),
+            InstallationFault::MissingArgument(kind, argument) => format!("{kind} needs the argument \"{argument}\"."),
+            InstallationFault::PatternsNotAList => "A list of strings is required.".to_owned(),
+            InstallationFault::Pattern(error) => error.to_string(),
+        }
+    }
+}
+
+/// A file of the CLI configuration is not valid.
+pub(super) fn invalid(file: &Path, line: usize, fault: Fault<'_>) -> Diagnostic {
+    let (summary, detail) = match fault {
+        Fault::Syntax(problem) => ("Invalid CLI configuration file".to_owned(), problem.to_owned()),
+        Fault::Label(block) => (format!("Invalid {block} block"), "It must have one label.".to_owned()),
+        Fault::Host(block, error) => (format!("Invalid {block} block"), format!("{error}.")),
+        Fault::Service => ("Invalid host block".to_owned(), "A service must be set to its address.".to_owned()),
+        Fault::NoToken(host) => ("Invalid credentials block".to_owned(), format!("The block for {host} has no token.")),
+        Fault::HelperName => {
+            ("Invalid credentials_helper block".to_owned(), "Its label must be the name of a program.".to_owned())
+        }
+        Fault::SeveralHelpers => {
+            ("Too many credentials_helper blocks".to_owned(), "There may be one such block only.".to_owned())
+        }
+        Fault::NotANumber(name) => {
+            ("Invalid registry_protocols block".to_owned(), format!("{name:?} must be a number, zero or greater."))
+        }
+        Fault::OciDefaults(name) => {
+            ("Invalid oci_default_credentials block".to_owned(), format!("{name:?} is unknown."))
+        }
+        Fault::OciCredentials => (
+            "Invalid oci_credentials block".to_owned(),
+            "It must have username and password, or access_token and refresh_token, or docker_credentials_helper."
+                .to_owned(),
+        ),
+        Fault::Installation(fault) => ("Invalid provider_installation block".to_owned(), fault.text()),
+    };
+    Diagnostic::error(summary, format!("On line {line} of {}: {detail}", file.display()))
+}
+
+/// The URL of a network mirror cannot be parsed.
+pub(super) fn mirror_url_malformed(error: &dyn Display) -> String {
+    format!("The URL of the network mirror is not valid: {error}.")
+}
+
+/// The URL of a network mirror is not secure.
+pub(super) fn mirror_url_insecure() -> String {
+    "The URL of a network mirror must begin with https://.".to_owned()
+}
