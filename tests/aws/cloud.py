@@ -1,4 +1,4 @@
-"""What there is in the pretended AWS, asked of its interfaces as the provider would, without anybody's library."""
+"""The objects in the simulated AWS, read through its interfaces as the provider would, without a library."""
 import json
 import re
 import urllib.error

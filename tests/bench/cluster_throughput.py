@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How many operations a second a cluster carries out: 10,000 updates over four provider instances, each on a worker of
-its own, with Redis at `appendfsync always`, so that intent and commit of each are durable, apart from each other.
+"""The number of operations per second of a cluster: 10,000 updates over four provider instances, each on its own
+worker, with Redis at `appendfsync always`. Each intent and each commit is durable on its own.
 
     cluster_throughput.py [--bin-dir target/release] [--operations N] [--check]
 
-The provider does nothing and takes no time (`offline`), so that what is measured is the engine. Printed are the rate
-from the first start to the last completion, and that of the whole command, for each of several such updates in a row.
-`--check`: exit code 1 when the median is below 5,000 a second.
+The provider does nothing and takes no time (`offline`), so that the engine is measured. Prints the rate from the first
+start to the last completion, and the rate of the whole command, for several such updates in a row. With `--check`, the
+exit code is 1 if the median is below 5,000 per second.
 """
 import argparse
 import json

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Time and peak memory of reading and evaluating large configurations, ours and the peer's, as whole processes.
+"""Time and peak memory of reading and evaluating large configurations, of Weft and of the peer, as whole processes.
 
     language.py [--bin target/release/weft] [--check] [--subject NAME ...] [--no-peer] [--runs 5]
 
-Each subject is planned empty, at a tenth of its size and at its size, several times; medians count. The peer
-(`terraform`, and `tofu` where it is there) plans it at its size once, with at most 120 s and 12 GB of address space:
-what it had taken when it was given up is the least that it takes. `--check` holds the outcome against the bounds: at
-least five times as fast as the peer and at most half its memory in each, ten times the size at most twelve times the
-time above empty (told as in shapes.py). Without `--bin` the release build is made first.
+Each subject is planned empty, at a tenth of its size and at its full size, several times. Medians count. The peer
+(`terraform`, and `tofu` if it is installed) plans it at full size once, within 120 s and 12 GB of address space. If it
+is stopped there, its usage so far is a lower bound. `--check` compares the result with the bounds: at least five times
+as fast as the peer with at most half its memory for each subject, and ten times the size takes at most twelve times the
+time above empty (as in shapes.py). Without `--bin`, the release build is made first.
 """
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""What the benches share: the cost of a command, bounds on it, growth with the size, the engines side by side."""
+"""The common part of the benches: the cost of a command, its bounds, growth with the size, and engines side by side."""
 import os
 import resource
 import shutil

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Time and peak memory of plan, apply and re-plan over configurations of many shapes and sizes, ours and the peer's.
+"""Time and peak memory of plan, apply and re-plan for configurations of many shapes and sizes, of Weft and of the peer.
 
     shapes.py [--bin target/release/weft] [--plugins DIR] [--quick] [--check] [--shape NAME ...] [--no-peer]
 
-Ours at 0, 1,000, 2,000 and 10,000; the peer (`terraform`, and `tofu` where it is there) at 1,000 and 2,000 in the same
-run, with at most 12 GB of address space and 120 s a command. `--quick` has 0 and 1,000 only. `--check` holds the
-outcome against the bounds: cost grows linearly, no command is slower than the peer's, plan and apply of 1,000 pairs are
-20 times as fast as Terraform's. Growth is told by the clock, and by processor time while others keep the machine busy:
-then the clock tells of them. Without `--bin` the release build is made first.
+Weft runs at 0, 1,000, 2,000 and 10,000. The peer (`terraform`, and `tofu` if it is installed) runs at 1,000 and 2,000
+in the same run, within 12 GB of address space and 120 s for each command. `--quick` uses only 0 and 1,000. `--check`
+compares the result with the bounds: costs grow linearly, no command is slower than the peer's, and plan and apply of
+1,000 pairs are 20 times as fast as Terraform's. Growth is measured by the clock, or by processor time while other
+processes keep the machine busy. Without `--bin`, the release build is made first.
 """
 import argparse
 import os

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Serves the files of a folder over TLS, with a certificate of an authority of its own.
+"""Serves the files of a folder over TLS, with a certificate of its own authority.
 
     https.py FOLDER
 
-Writes the authority's certificate to `ca.pem` and, once it listens, its port to `https.port`. What ends with .json or
-has no ending is JSON. Beside a file may lie NAME.headers, a JSON object of headers to send; the status is 204 where
-there are only these.
+Writes the certificate of the authority to `ca.pem` and, once it listens, its port to `https.port`. Files with the
+ending .json or without an ending are JSON. NAME.headers beside a file is a JSON object of headers to send. The status
+is 204 if only this file exists.
 """
 import json
 import ssl

@@ -1,32 +1,34 @@
 #!/usr/bin/env python3
-"""Runs cases: each .txt file beside this one is a script of commands with what they must print.
+"""Runs cases: each .txt file beside this one is a script of commands with the output that each must print.
 
     run.py --bin target/debug/weft [--plugins DIR] [--jobs N] [--keep] [NAME ...]
 
-A case begins with `#` lines that say what it shows. Then, line by line:
+A case begins with `#` lines that describe it. The other lines are:
 
-    $ COMMAND                    runs in bash, in the case's own folder; below it stands what must come of it:
-    fragment of the output         fragments in this order, stdout before stderr; `*` stands for anything,
-    ! fragment                     one that must not occur,
-    @ [0].counts.done = 9          a part of the JSON on stdout; `len PATH` and `keys PATH` too,
-    [1]                            the exit code, where it is not 0; `[?]` for any
-    $ COMMAND &                  runs beside what follows
-    > wait [SECONDS]             for its end; fragments and exit code stand below
-    > kill SIGNAL                sends it INT, TERM, STOP, CONT or KILL; `kill SIGNAL NAME`: to what `> worker` or so started
-    > until COMMAND              repeats it until it succeeds
-    > write FILE                 the lines up to a line that is `.` go into the file
-    > flip FILE POSITION         another bit of the byte there; from the end where negative
+    $ COMMAND                    a command for bash, in the folder of the case. The expected output follows:
+    fragment of the output         fragments in this order, stdout before stderr; `*` matches anything,
+    ! fragment                     a fragment that must not occur,
+    @ [0].counts.done = 9          a part of the JSON on stdout; also `len PATH` and `keys PATH`,
+    [1]                            the exit code if it is not 0; `[?]` for any
+    $ COMMAND &                  a command in the background
+    > wait [SECONDS]             waits for it to end; its fragments and exit code follow
+    > kill SIGNAL                sends it INT, TERM, STOP, CONT or KILL; `kill SIGNAL NAME` signals a process that
+                                 `> worker` or a similar line started
+    > until COMMAND              repeats the command until it succeeds
+    > write FILE                 writes the lines up to a line with `.` into the file
+    > flip FILE POSITION         flips a bit of the byte at this position, counted from the end if negative
     > cd FOLDER
-    > env NAME=VALUE             for all that follows; `env NAME` takes it away
-    > need PROGRAM               the case is skipped where it is not there
-    > cloud [JSON]               starts the simulated cloud, with this configuration, and its plugin's mirror
+    > env NAME=VALUE             for all following commands; `env NAME` removes the variable
+    > need PROGRAM               skips the case if the program is missing
+    > cloud [JSON]               starts the simulated cloud with this configuration, and the mirror of its plugin
     > plugins                    adds the mirror with the providers of the conformance cases
     > redis [SETTING=VALUE ...]  starts Redis; {redis} is its address as a store
-    > coordinator                starts one over it; {coordinator} is its address
-    > worker                     starts one
+    > coordinator                starts a coordinator with it; {coordinator} is its address
+    > worker                     starts a worker
 
-`{NAME}` takes the place of text without spaces: the first time anything, later the same; commands get what was found.
-Box drawing, colours and line breaks in output count as spaces. `{root}` is the project, `{here}` the case's folder.
+`{NAME}` matches text without spaces: anything the first time, and the same text later. In a command it becomes the
+text that was found. Box drawing, colors and line breaks in the output count as spaces. `{root}` is the project, and
+`{here}` is the folder of the case.
 """
 import argparse
 import json

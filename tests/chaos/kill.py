@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Kills with -9 at random instants over examples/regions, goes on, and lets the cloud's ledger judge.
+"""Kills processes with -9 at random moments during examples/regions, resumes, and checks the ledger of the cloud.
 
     kill.py --bin-dir target/debug --embedded 20 --cluster 10 [--seed N] [--jobs N] [--only KIND/N] [--keep]
 
-An embedded round kills `weft apply`, sometimes also the `weft runs resume` after it; every fourth one kills a destroy.
-A cluster round has Redis, a coordinator and three workers, and kills a worker, the coordinator and Redis in turn. What
-is in doubt is answered as a person would, by looking at the cloud. Then must hold:
+An embedded round kills `weft apply`, and sometimes also the `weft runs resume` after it. Every fourth round kills a
+destroy. A cluster round has Redis, a coordinator and three workers, and kills a worker, the coordinator and Redis in
+turn. Doubts are resolved as a user would resolve them, by looking at the cloud. Then these invariants must hold:
 
 - no object was created twice;
-- nothing is lost from the state that the journal acknowledged;
-- nothing is in the cloud that the state lacks, unless it was named in doubt;
-- whatever is in doubt is named on stderr, with exit code 3, and nothing else is;
+- the state has everything that the journal acknowledged;
+- the cloud has nothing that the state lacks, unless it was named as in doubt;
+- stderr names every doubt, with exit code 3, and nothing else;
 - the next plan has no changes.
 
-But for the rounds that destroy, creates also fail after their effect, answer late, return an object together with an error,
-or an empty message. What is tainted by that is replaced by a new plan.
+Except in the rounds that destroy, creates also fail after they took effect, answer late, return an object together
+with an error, or return an empty message. A new plan replaces the objects that are tainted by that.
 
-One seed gives the same victims and the same shares of the work; what the operating system makes of it varies. There is
-one line a round, and `N passed, N failed` at the end.
+A seed determines the victims and the shares of the work. The timing of the operating system varies. The output is one
+line for each round, and `N passed, N failed` at the end.
 """
 import argparse
 import os

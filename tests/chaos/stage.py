@@ -1,6 +1,6 @@
-"""What the end-to-end suites put on a stage: the simulated cloud, Redis, coordinators, workers and weft itself.
+"""The environment of the end-to-end suites: the simulated cloud, Redis, coordinators, workers and weft itself.
 
-Every process is started here, is known by its object, and ends with the `Stage` that it was started on.
+Every process is started here, is represented by an object, and ends with the `Stage` that started it.
 """
 import json
 import os

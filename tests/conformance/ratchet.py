@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the recorded cases and holds the outcome against the list of those that do not pass yet.
+"""Runs the recorded cases and compares the results with the list of those that do not pass yet.
 
-A listed case that passes, or one that is not listed and fails, is a failure. `--shrink` takes cases that pass off the
-list; nothing here ever adds one.
+A listed case that passes is a failure, and so is an unlisted case that fails. `--shrink` removes passing cases from the
+list. Nothing here ever adds one.
 """
 import argparse
 import os

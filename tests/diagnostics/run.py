@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Broken configurations, and what validate and plan must say of them: every problem, where, and its summary.
+"""Checks the messages of validate and plan about broken configurations: every problem, its place and its summary.
 
     run.py --bin weft                     all tables beside this file
-    run.py --bin weft NAME...             tables or cases of these names
-    run.py --bin weft --peer terraform    beside that, what the peer says otherwise
-    run.py --bin weft --write             put down what is said now, where a case has nothing yet
+    run.py --bin weft NAME...             tables or cases with these names
+    run.py --bin weft --peer terraform    also prints how the messages of the peer differ
+    run.py --bin weft --write             records the current messages for cases without any
 
-README.md says how a case is written.
+README.md describes the format of a case.
 """
 import argparse
 import concurrent.futures

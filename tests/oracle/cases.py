@@ -1,9 +1,9 @@
-"""Cases in memory: what a conformance case holds, with the text of its files.
+"""Cases in memory: the contents of a conformance case, with the text of its files.
 
     {"title": ..., "steps": [...], "env": {...}, "trees": {"files": {PATH: text or bytes}, "files.1": {...}}}
 
-An id names a case for good: g12 is generated scenario 12, x12 the same of the wide family, m12 a written case that was
-changed slightly, w-GROUP/NAME a written case as it is.
+An id always names the same case: g12 is generated scenario 12, x12 the same of the wide family, m12 a written case that
+was changed slightly, and w-GROUP/NAME a written case as it is.
 """
 import hashlib
 import json

@@ -1,16 +1,16 @@
-"""Names what differs between what two engines did with a case.
+"""Names the differences between the results of two engines for a case.
 
-A difference is a level and words. The worst level comes first:
+A difference has a level and words. The worst level comes first:
 
 - crash: an engine panicked or hung;
-- result: other actions, values, objects, outputs, files;
+- result: different actions, values, objects, outputs or files;
 - exit: one fails and the other does not;
-- record: what is only noted beside the result: reasons, checks, dependencies, marks of sensitive parts;
-- diagnostic, place, wording: a problem that one does not report, reports elsewhere, or in other words;
+- record: different additional facts: reasons, checks, dependencies, marks of sensitive parts;
+- diagnostic, place, wording: a problem that one does not report, reports elsewhere, or words differently;
 - text: what a command prints for people;
 - heading: the headings on stderr, which the conformance cases do not compare.
 
-The comparison of a case ends with the first step after which the two worlds are apart.
+The comparison of a case ends with the first step after which the two worlds have diverged.
 """
 import json
 import re

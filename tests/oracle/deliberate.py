@@ -1,13 +1,14 @@
-"""The one list of deliberate differences between Weft and OpenTofu 1.12.6.
+"""All deliberate differences between Weft and OpenTofu 1.12.6.
 
-Each has a name, a reason, and a rule that takes exactly this difference out of both results of a step. What the rule
-leaves is compared as always, so that a deliberate difference never hides another one in the same step. A rule gets the
-context ({"case", "index", "names": the deliberate differences seen before in this case}) and copies of both results.
+Each has a name, a reason, and a rule that removes exactly this difference from both results of a step. The rest is
+compared as usual, so that a deliberate difference never hides another one in the same step. A rule gets the context
+({"case", "index", "names": the deliberate differences that were found before in this case}) and copies of both results.
 It changes the copies and returns true, or returns false and changes nothing.
 
-`ends` says that OpenTofu goes no further there: nothing after that step can be compared.
+`ends` means that OpenTofu stops there: nothing after that step can be compared.
 
-Every rule has an example, and results that are near it and must stay different, in `deliberate_examples.py`.
+Every rule has an example in `deliberate_examples.py`, together with similar results that must still count as
+different.
 """
 import collections
 import copy

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Holds Weft against OpenTofu over scenarios that nobody wrote down.
+"""Compares Weft with OpenTofu over generated scenarios.
 
     scripts/oracle --seeds 0..200                 generated scenarios g0 to g199
     scripts/oracle --seeds x0..100,g0..50         the wide family, and some of the first
     scripts/oracle --seeds 0..200 --mutate        written cases, slightly changed (m0 to m199)
     scripts/oracle --written                      the written cases as they are
-    scripts/oracle --replay x12                   one scenario: its files, its steps and what differs
+    scripts/oracle --replay x12                   one scenario: its files, its steps and the differences
     scripts/oracle --seeds 0..200 --shrink        also the smallest reproduction of each cluster
 
-WEFT_TOFU names the tofu binary; see DEVELOPERS.md for how to build it. What it does is kept under target/oracle.
+WEFT_TOFU names the tofu binary; see DEVELOPERS.md for how to build it. Its results are cached under target/oracle.
 """
 import argparse
 import concurrent.futures

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Configurations in the wild: are they read without a false error, and formatted as `terraform fmt` does?
+"""Checks that public configurations are read without false errors and formatted as by `terraform fmt`.
 
     check.py [--bin target/debug/weft] FOLDER...
 
-Each FOLDER is a clone of a public repository of modules (any number of folders below it); nothing of it is kept here.
-Every file is formatted as it is, with its indentation and alignment taken away, and with random blanks put in, by both
-programs, and must come out the same. Every folder with configuration files is loaded (`weft providers`): what is said
-must be among ALLOWED, or be said of a folder that is no module (two files that declare the same).
+Each FOLDER is a clone of a public repository of modules, with any number of folders below it. Nothing of it is stored
+here. Both programs format every file as it is, without its indentation and alignment, and with random blanks, and must
+produce the same text. Every folder with configuration files is loaded (`weft providers`). Each message must be among
+ALLOWED, or be about a folder that is not a module (two files with the same declarations).
 """
 import argparse
 import collections

@@ -1,5 +1,6 @@
-"""Public modules laid out for a trial: checkouts at a version that the packages at hand fit, with every call of a
-registry module made a call of a folder, since no registry is asked."""
+"""Lays out public modules for a trial: checkouts at a version that fits the available packages. Every call of a registry
+module becomes a call of a folder, because no registry is queried.
+"""
 import functools
 import os
 import re

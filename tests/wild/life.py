@@ -1,4 +1,4 @@
-"""The life of a configuration against a pretended AWS, and what of it is compared."""
+"""The life of a configuration against a simulated AWS, and the parts of it that are compared."""
 import contextlib
 import json
 import re

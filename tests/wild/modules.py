@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""Public modules: is every example that OpenTofu accepts accepted by Weft, and lived through in the same way?
+"""Checks that Weft accepts every example of public modules that OpenTofu accepts, with the same results.
 
     WEFT_TOFU=/path/of/tofu modules.py [--bin target/debug/weft] [--life] [--only REGEX] CHECKOUT...
 
-Each CHECKOUT is a git directory or a folder named `[OWNER+]terraform-PROVIDER-NAME`, with `@REVISION` where the newest
-release that fits the AWS provider's package is not wanted. Calls of registry modules become calls of folders, so the
-modules that examples call must be among the checkouts; a git directory gives the release that the call's constraint
-asks for. Nothing of the modules is kept here.
+Each CHECKOUT is a git directory or a folder named `[OWNER+]terraform-PROVIDER-NAME`. `@REVISION` selects another
+revision than the newest release that fits the package of the AWS provider. Calls of registry modules become calls of
+folders, so the modules that examples call must be among the checkouts. A git directory provides the release that the
+constraint of the call requires. Nothing of the modules is stored here.
 
-Every example goes through `init` and `validate -json` with both tools, in copies. A provider that is not to be had
-fails both; such an example is counted as skipped, by what it needs. With --life, what validates lives through plan,
-apply, plan, show, and destroy against moto_server, and exit codes, plans, states and outputs are compared as
-`tests/conformance/difftest.py` does, with the ids of the cloud masked. Modules none of whose examples can be had live
-through `tests/wild/lives/NAME/main.tf` (`--lives`).
+Every example goes through `init` and `validate -json` with both tools, in copies. An unavailable provider fails both;
+such an example counts as skipped, by the provider that it needs. With --life, every valid example goes through plan,
+apply, plan, show and destroy against moto_server. Exit codes, plans, states and outputs are compared as by
+`tests/conformance/difftest.py`, with the ids of the cloud masked. Modules without any available example use
+`tests/wild/lives/NAME/main.tf` (`--lives`).
 
-The AWS provider's package is found as `tests/aws/run` finds it; `--plugins DIR` names further mirrors (what
-`tests/plugins/build.sh` builds). With --stand-ins, programs with the schemas that the examples want are built in place
-of the providers that are not at hand, so that their examples are validated too. With --cache DIR, what the reference said is kept from run to run.
+The package of the AWS provider is found as by `tests/aws/run`. `--plugins DIR` names further mirrors, which
+`tests/plugins/build.sh` builds. With --stand-ins, programs with the required schemas are built in place of unavailable
+providers, so that their examples are validated, too. With --cache DIR, the results of the reference are cached.
 """
 import argparse
 import collections

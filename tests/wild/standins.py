@@ -1,5 +1,6 @@
-"""Stand-ins for providers that are not at hand, so that examples that need them can at least be validated: a program
-whose schema is what the configurations at hand write and read. Both tools get the same one."""
+"""Stand-ins for unavailable providers, so that examples that need them can at least be validated. The schema of such a
+program is what the available configurations write and read. Both tools get the same one.
+"""
 import hashlib
 import json
 import re

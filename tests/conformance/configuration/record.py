@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Records what an engine says of a configuration in `show -json PLAN`, or holds a document against the record.
+"""Records how an engine describes a configuration in `show -json PLAN`, or compares a document with the record.
 
     record.py record --bin PROGRAM --plugins DIR
     record.py check DOCUMENT
 
-The configuration is `files/` beside this script, the record `expected.json`. The case `show-configuration` checks.
+The configuration is in `files/` beside this script, and the record is `expected.json`. The case `show-configuration`
+uses it.
 """
 import argparse
 import json

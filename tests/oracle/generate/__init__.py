@@ -1,8 +1,8 @@
-"""Seeded scenarios: a configuration over the whole language, and what a user does with it. Valid for the most part.
+"""Seeded scenarios: a configuration over the whole language, and the commands of a user. Most are valid.
 
 A seed always gives the same scenario: every choice comes from one random generator that the seed starts. A family is
-a letter: `g` covers the usual language and commands; `x`, the wide one, adds the rest of the commands, flags and files.
-The scenarios of a family never change; what is new gets a family of its own.
+a letter: `g` covers the usual language and commands, and `x`, the wide family, adds the other commands, flags and
+files. The scenarios of a family never change. Additions form a new family.
 """
 from .steps import Steps
 from .wide import Wide
