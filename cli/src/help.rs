@@ -69,16 +69,14 @@ mod tests {
         }
     }
 
+    /// Every help text in one file, so that a change of an option or a description is seen as a user sees it.
     #[test]
-    fn an_option_is_listed_with_its_argument() {
-        let text = commands::all().find(|command| command.name() == "plan").unwrap().help();
-        for line in [
-            "  -out=FILE               Save the plan to FILE.",
-            "  -lock=false             Do not lock the state. Others may then change it at",
-            "  -parallelism=N          Maximum number of concurrent operations (10).",
-            "Input variable options:",
-        ] {
-            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
-        }
+    fn help_texts() {
+        let groups = GROUPS.iter().map(|(name, _)| (format!("weft {name}"), of_group(name)));
+        let commands = commands::all().map(|command| (format!("weft {} -help", command.name()), command.help()));
+        let overview = [("weft -help".to_owned(), overview())];
+        let texts = overview.into_iter().chain(groups).chain(commands);
+        let all: Vec<String> = texts.map(|(line, text)| format!("$ {line}\n{text}")).collect();
+        expect_test::expect_file!["help/texts.txt"].assert_eq(&all.join("\n"));
     }
 }

@@ -147,9 +147,11 @@ fn call(problem: &Diagnostic, style: &Style) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use expect_test::expect;
     use weft_graph_format::diagnostic::InvolvedValue;
     use weft_graph_format::source::{Position, SourceRange};
+
+    use super::*;
 
     struct Text;
 
@@ -179,10 +181,23 @@ mod tests {
     #[test]
     fn the_range_is_marked_by_columns() {
         let text = human(&problem(), &Text, &Style::default());
-        let expected = "╷\n│ Error: Invalid function argument [W0322]\n│ \n│   on main.tf line 3, in locals:\n\
-            │    3:   x = \"世界\" + abs(var.size)\n│                          ~~~~~~~~\n\
-            │     ├────────────────\n│     │ while calling abs(num)\n│     │ var.size is \"a\"\n│ \n│ Wanted: a number.\n│ \n│   of this size\n╵\n";
-        assert_eq!(text, expected);
+        expect![[r#"
+            ╷
+            │ Error: Invalid function argument [W0322]
+            │ 
+            │   on main.tf line 3, in locals:
+            │    3:   x = "世界" + abs(var.size)
+            │                          ~~~~~~~~
+            │     ├────────────────
+            │     │ while calling abs(num)
+            │     │ var.size is "a"
+            │ 
+            │ Wanted: a number.
+            │ 
+            │   of this size
+            ╵
+        "#]]
+        .assert_eq(&text);
     }
 
     #[test]
@@ -195,17 +210,37 @@ mod tests {
     #[test]
     fn without_a_box() {
         let text = human(&problem(), &Text, &Style { boxes: false, ..Style::default() });
-        assert!(
-            text.starts_with("\nError: Invalid function argument [W0322]\n\n  on main.tf line 3, in locals:\n"),
-            "{text}"
-        );
-        assert!(text.ends_with("\n    │ var.size is \"a\"\n\nWanted: a number.\n\n  of this size\n"), "{text}");
+        expect![[r#"
+
+            Error: Invalid function argument [W0322]
+
+              on main.tf line 3, in locals:
+               3:   x = "世界" + abs(var.size)
+                                     ~~~~~~~~
+                ├────────────────
+                │ while calling abs(num)
+                │ var.size is "a"
+
+            Wanted: a number.
+
+              of this size
+        "#]]
+        .assert_eq(&text);
     }
 
     #[test]
     fn without_a_range() {
         let problem = Diagnostic::warning("Look", "Detail.").about("a.b[0]");
         let text = human(&problem, &Text, &Style::default());
-        assert_eq!(text, "╷\n│ Warning: Look\n│ \n│   with a.b[0],\n│ \n│ Detail.\n╵\n");
+        expect![[r#"
+            ╷
+            │ Warning: Look
+            │ 
+            │   with a.b[0],
+            │ 
+            │ Detail.
+            ╵
+        "#]]
+        .assert_eq(&text);
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use expect_test::expect;
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, RelevantAttribute, ResourceChange};
 use weft_graph_format::graph::{Action, ExecutionGraph};
@@ -90,12 +91,11 @@ fn plan(changes: Changes) -> PlanFile {
     }
 }
 
-/// The text of one change, from its comment to its closing brace.
+/// The text of one change, from its comment to the summary of the plan.
 fn shown(change: ResourceChange) -> String {
     let text = human(&plan(Changes { resources: vec![change], ..Changes::default() }), &Style::default());
     let start = text.find("  # ").unwrap_or_default();
-    let end = text.find("\n\nPlan:").unwrap_or(text.len());
-    text[start..end].to_owned()
+    text[start..].to_owned()
 }
 
 fn update(before: &[(&'static str, Value)], after: &[(&'static str, Value)]) -> ResourceChange {
@@ -120,38 +120,42 @@ fn created() {
     ]);
     let change =
         change("module.m[\"k\"].lab_thing.a[0]", ChangeAction::Only(Action::Create), Value::null(after.ty()), after);
-    let expected = r#"  # module.m["k"].lab_thing.a[0] will be created
-  + resource "lab_thing" "a" {
-      + id        = (known after apply)
-      + labels    = {
-          + "a"  = "1"
-          + "bb" = (known after apply)
-        }
-      + limits    = {
-          + cpu = 2
-        }
-      + notes     = []
-      + policy    = jsonencode(
-            {
-              + a = {}
-              + b = [
-                  + 1,
-                  + null,
-                ]
-            }
-        )
-      + secret    = (sensitive value)
-      + secret_wo = (write-only attribute)
-      + text      = <<-EOT
-            a
-              "b"
-        EOT
+    expect![[r#"
+          # module.m["k"].lab_thing.a[0] will be created
+          + resource "lab_thing" "a" {
+              + id        = (known after apply)
+              + labels    = {
+                  + "a"  = "1"
+                  + "bb" = (known after apply)
+                }
+              + limits    = {
+                  + cpu = 2
+                }
+              + notes     = []
+              + policy    = jsonencode(
+                    {
+                      + a = {}
+                      + b = [
+                          + 1,
+                          + null,
+                        ]
+                    }
+                )
+              + secret    = (sensitive value)
+              + secret_wo = (write-only attribute)
+              + text      = <<-EOT
+                    a
+                      "b"
+                EOT
 
-      + rule {
-          + port = 80
-        }
-    }"#;
-    assert_eq!(shown(change), expected);
+              + rule {
+                  + port = 80
+                }
+            }
+
+        Plan: 1 to add, 0 to change, 0 to destroy.
+    "#]]
+    .assert_eq(&shown(change));
 }
 
 #[test]
@@ -186,50 +190,54 @@ fn updated() {
         ("any", object(&[("x", text("1")), ("y", Value::tuple(vec![Value::int(0), text("q")]))])),
         ("step", Value::list(Type::Dynamic, vec![object(&[("port", Value::int(2)), ("cidr", text("c"))])])),
     ];
-    let expected = r#"  # lab_thing.a will be updated in-place
-  ~ resource "lab_thing" "a" {
-      ~ any       = {
-          ~ x = 1 -> "1"
-          ~ y = [
-                0,
-              - "p",
-              + "q",
-            ]
-        }
-      ~ endpoint  = {
-          - host = "h"
-            # (1 unchanged attribute hidden)
-        }
-        id        = "i"
-        name      = "n"
-      ~ notes     = [
-            # (2 unchanged elements hidden)
-            "c",
-          - "d",
-          + "X",
-            "e",
-            # (1 unchanged element hidden)
-        ]
-      ~ replicas  = [
-          ~ {
-              ~ cpu    = 1 -> (known after apply)
+    expect![[r#"
+          # lab_thing.a will be updated in-place
+          ~ resource "lab_thing" "a" {
+              ~ any       = {
+                  ~ x = 1 -> "1"
+                  ~ y = [
+                        0,
+                      - "p",
+                      + "q",
+                    ]
+                }
+              ~ endpoint  = {
+                  - host = "h"
+                    # (1 unchanged attribute hidden)
+                }
+                id        = "i"
+                name      = "n"
+              ~ notes     = [
+                    # (2 unchanged elements hidden)
+                    "c",
+                  - "d",
+                  + "X",
+                    "e",
+                    # (1 unchanged element hidden)
+                ]
+              ~ replicas  = [
+                  ~ {
+                      ~ cpu    = 1 -> (known after apply)
+                        # (1 unchanged attribute hidden)
+                    },
+                  - {
+                      - cpu    = 2 -> null
+                      - memory = 1 -> null
+                    },
+                ]
+              ~ secret_wo = (write-only attribute)
+              ~ size      = 1 -> 5
                 # (1 unchanged attribute hidden)
-            },
-          - {
-              - cpu    = 2 -> null
-              - memory = 1 -> null
-            },
-        ]
-      ~ secret_wo = (write-only attribute)
-      ~ size      = 1 -> 5
-        # (1 unchanged attribute hidden)
 
-      ~ step {
-          ~ port = 1 -> 2
-            # (1 unchanged attribute hidden)
-        }
-    }"#;
-    assert_eq!(shown(update(&before, &after)), expected);
+              ~ step {
+                  ~ port = 1 -> 2
+                    # (1 unchanged attribute hidden)
+                }
+            }
+
+        Plan: 0 to add, 1 to change, 0 to destroy.
+    "#]]
+    .assert_eq(&shown(update(&before, &after)));
 }
 
 #[test]
@@ -244,17 +252,21 @@ fn replaced_because_of() {
         ..update(&before, &after)
     };
     let text = shown(replaced(ChangeAction::DeleteThenCreate, Reason::ReplaceBecauseCannotUpdate));
-    let expected = r#"  # lab_thing.a must be replaced
--/+ resource "lab_thing" "a" {
-      ~ endpoint  = {
-          - host = "h"
-          - port = 1
-        } -> (known after apply)
-      ~ id        = "i" -> (known after apply)
-      ~ secret_wo = (write-only attribute)
-      ~ zone      = "a" -> "b" # forces replacement
-    }"#;
-    assert_eq!(text, expected);
+    expect![[r#"
+          # lab_thing.a must be replaced
+        -/+ resource "lab_thing" "a" {
+              ~ endpoint  = {
+                  - host = "h"
+                  - port = 1
+                } -> (known after apply)
+              ~ id        = "i" -> (known after apply)
+              ~ secret_wo = (write-only attribute)
+              ~ zone      = "a" -> "b" # forces replacement
+            }
+
+        Plan: 1 to add, 0 to change, 1 to destroy.
+    "#]]
+    .assert_eq(&text);
     let headline = |action, reason| shown(replaced(action, reason)).lines().take(2).collect::<Vec<_>>().join("\n");
     assert_eq!(
         headline(ChangeAction::CreateThenDelete, Reason::ReplaceBecauseTainted),
@@ -278,20 +290,24 @@ fn destroyed() {
         reason: Reason::DeleteBecauseCountIndex,
         ..change("lab_thing.a[1]", ChangeAction::Only(Action::Delete), before.clone(), Value::null(before.ty()))
     };
-    let expected = r#"  # lab_thing.a[1] will be destroyed
-  # (because index [1] is out of range for count)
-  - resource "lab_thing" "a" {
-      - endpoint  = {
-          - host = "h"
-        } -> null
-      - id        = "i" -> null
-      - limits    = {
-          - cpu = 2 -> null
-        } -> null
-      - secret    = (sensitive value) -> null
-      - secret_wo = (write-only attribute) -> null
-    }"#;
-    assert_eq!(shown(change), expected);
+    expect![[r#"
+          # lab_thing.a[1] will be destroyed
+          # (because index [1] is out of range for count)
+          - resource "lab_thing" "a" {
+              - endpoint  = {
+                  - host = "h"
+                } -> null
+              - id        = "i" -> null
+              - limits    = {
+                  - cpu = 2 -> null
+                } -> null
+              - secret    = (sensitive value) -> null
+              - secret_wo = (write-only attribute) -> null
+            }
+
+        Plan: 0 to add, 0 to change, 1 to destroy.
+    "#]]
+    .assert_eq(&shown(change));
 }
 
 #[test]
@@ -299,49 +315,57 @@ fn sensitive_values_are_hidden() {
     let before = [("name", text("open")), ("notes", strings(&["x"]))];
     let after = [("name", text("closed").mark(&Marks::SENSITIVE)), ("notes", strings(&["y"]).mark(&Marks::SENSITIVE))];
     let text = shown(update(&before, &after));
-    let expected = r#"  # lab_thing.a will be updated in-place
-  ~ resource "lab_thing" "a" {
-      # Warning: this attribute value will be marked as sensitive and will not
-      # display in UI output after applying this change.
-      ~ name      = (sensitive value)
-      # Warning: this attribute value will be marked as sensitive and will not
-      # display in UI output after applying this change.
-      ~ notes     = (sensitive value)
-      ~ secret_wo = (write-only attribute)
-    }"#;
-    assert_eq!(text, expected);
+    expect![[r#"
+          # lab_thing.a will be updated in-place
+          ~ resource "lab_thing" "a" {
+              # Warning: this attribute value will be marked as sensitive and will not
+              # display in UI output after applying this change.
+              ~ name      = (sensitive value)
+              # Warning: this attribute value will be marked as sensitive and will not
+              # display in UI output after applying this change.
+              ~ notes     = (sensitive value)
+              ~ secret_wo = (write-only attribute)
+            }
+
+        Plan: 0 to add, 1 to change, 0 to destroy.
+    "#]]
+    .assert_eq(&text);
 }
 
 #[test]
 fn text_and_documents_show_their_changes() {
     let before = [("text", text("a\nb\nc")), ("policy", text("{\"a\":1,\"b\":[1,2]}")), ("name", text("{\"k\":1}"))];
     let after = [("text", text("a\nB\nc")), ("policy", text("{\"a\":1,\"b\":[1,3]}")), ("name", text("{ \"k\": 1 }"))];
-    let expected = r#"  # lab_thing.a will be updated in-place
-  ~ resource "lab_thing" "a" {
-      ~ name      = jsonencode( # whitespace changes
-            {
-                k = 1
+    expect![[r#"
+          # lab_thing.a will be updated in-place
+          ~ resource "lab_thing" "a" {
+              ~ name      = jsonencode( # whitespace changes
+                    {
+                        k = 1
+                    }
+                )
+              ~ policy    = jsonencode(
+                  ~ {
+                      ~ b = [
+                            1,
+                          - 2,
+                          + 3,
+                        ]
+                        # (1 unchanged attribute hidden)
+                    }
+                )
+              ~ secret_wo = (write-only attribute)
+              ~ text      = <<-EOT
+                    a
+                  - b
+                  + B
+                    c
+                EOT
             }
-        )
-      ~ policy    = jsonencode(
-          ~ {
-              ~ b = [
-                    1,
-                  - 2,
-                  + 3,
-                ]
-                # (1 unchanged attribute hidden)
-            }
-        )
-      ~ secret_wo = (write-only attribute)
-      ~ text      = <<-EOT
-            a
-          - b
-          + B
-            c
-        EOT
-    }"#;
-    assert_eq!(shown(update(&before, &after)), expected);
+
+        Plan: 0 to add, 1 to change, 0 to destroy.
+    "#]]
+    .assert_eq(&shown(update(&before, &after)));
 }
 
 #[test]
@@ -351,17 +375,31 @@ fn moved_and_read() {
         previous_address: "lab_thing.old".parse().ok().map(Box::new),
         ..change("lab_thing.a", ChangeAction::Only(Action::NoOp), value.clone(), value)
     };
-    let expected = "  # lab_thing.old has moved to lab_thing.a\n    resource \"lab_thing\" \"a\" {\n        id        = \"i\"\n\
-        \x20       # (2 unchanged attributes hidden)\n    }";
-    assert_eq!(shown(moved), expected);
+    expect![[r#"
+          # lab_thing.old has moved to lab_thing.a
+            resource "lab_thing" "a" {
+                id        = "i"
+                # (2 unchanged attributes hidden)
+            }
+
+        Plan: 0 to add, 0 to change, 0 to destroy.
+    "#]]
+    .assert_eq(&shown(moved));
     let after = object(&[("name", unknown())]);
     let read = ResourceChange {
         reason: Reason::ReadBecauseConfigUnknown,
         ..change("data.lab_thing.d", ChangeAction::Only(Action::Read), Value::null(after.ty()), after)
     };
-    let expected = "  # data.lab_thing.d will be read during apply\n  # (config refers to values not yet known)\n \
-        <= data \"lab_thing\" \"d\" {\n      + name = (known after apply)\n    }";
-    assert_eq!(shown(read), expected);
+    expect![[r#"
+          # data.lab_thing.d will be read during apply
+          # (config refers to values not yet known)
+         <= data "lab_thing" "d" {
+              + name = (known after apply)
+            }
+
+        Plan: 0 to add, 0 to change, 0 to destroy.
+    "#]]
+    .assert_eq(&shown(read));
 }
 
 fn output(action: Action, before: Value, after: Value) -> OutputChange {
@@ -378,10 +416,20 @@ fn outputs_alone() {
         ("e".into(), output(Action::NoOp, text("x"), text("x"))),
     ]);
     let plan = plan(Changes { outputs, ..Changes::default() });
-    let expected = "\nChanges to Outputs:\n  + a   = {\n      + n = 1\n    }\n  ~ bbb = 1 -> 2\n  - c   = \"x\" -> null\n  \
-        ~ d   = (sensitive value)\n\nYou can apply this plan to save these new output values to the OpenTofu\nstate, without \
-        changing any real infrastructure.\n";
-    assert_eq!(human(&plan, &Style::default()), expected);
+    expect![[r#"
+
+        Changes to Outputs:
+          + a   = {
+              + n = 1
+            }
+          ~ bbb = 1 -> 2
+          - c   = "x" -> null
+          ~ d   = (sensitive value)
+
+        You can apply this plan to save these new output values to the OpenTofu
+        state, without changing any real infrastructure.
+    "#]]
+    .assert_eq(&human(&plan, &Style::default()));
 }
 
 #[test]
