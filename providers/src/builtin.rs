@@ -102,7 +102,7 @@ impl Builtin {
         Ok(["id", "output"]
             .into_iter()
             .filter(|name| !part(config, name).is_null())
-            .map(|name| problems::read_only_attribute(name))
+            .map(problems::read_only_attribute)
             .collect())
     }
 

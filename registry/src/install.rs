@@ -223,7 +223,7 @@ impl Installer {
                     installation.packages.insert(choice.source.clone(), package);
                 }
                 Err(problem) => {
-                    installation.diagnostics.push(problems::not_installed(&choice.source, &choice.version, &problem));
+                    installation.diagnostics.push(problems::not_installed(choice.source, &choice.version, &problem));
                 }
             }
         }
