@@ -18,12 +18,21 @@ pub use method::{Method, MethodKind, Pattern};
 pub use reader::mirror_url;
 pub use template::{Template, TemplateError};
 
-use crate::credentials::{Helper, Secret};
 use crate::host::Host;
+use crate::secret::Secret;
 use reader::Reader;
 
 /// The maximum size of a configuration file.
 const MAX_LENGTH: u64 = 16 * 1024 * 1024;
+
+/// A program that provides tokens: `credentials_helper`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Helper {
+    /// Its name, without the prefix of its program.
+    pub name: String,
+    /// Arguments before `get HOST`.
+    pub arguments: Vec<String>,
+}
 
 /// The settings.
 #[derive(Clone, Debug, Default, PartialEq)]

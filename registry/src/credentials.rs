@@ -2,7 +2,6 @@
 //! order.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,9 +10,10 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
-use crate::cli_config::CliConfig;
+use crate::cli_config::{CliConfig, Helper};
 use crate::environment::Environment;
 use crate::host::Host;
+use crate::secret::Secret;
 
 /// The prefix of variables with tokens.
 const TOKEN_PREFIX: &str = "TF_TOKEN_";
@@ -26,37 +26,6 @@ const MAX_ANSWER: u64 = 1 << 20;
 
 /// The time limit for a helper, which may ask its user something.
 const HELPER_TIMEOUT: Duration = Duration::from_secs(120);
-
-/// A secret that is sent, but never printed or logged.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a text.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
-    }
-
-    /// The text, for requests.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
-}
-
-/// A program that provides tokens: `credentials_helper`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Helper {
-    /// Its name, without the prefix of its program.
-    pub name: String,
-    /// Arguments before `get HOST`.
-    pub arguments: Vec<String>,
-}
 
 /// Why a helper returned nothing.
 #[derive(Clone, Debug, thiserror::Error)]

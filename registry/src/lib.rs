@@ -12,6 +12,7 @@
 
 mod plugin_cache;
 mod problems;
+mod secret;
 mod select;
 
 pub mod archive;
@@ -35,10 +36,11 @@ pub mod signature;
 pub mod sources;
 
 pub use cli_config::{CliConfig, Environment};
-pub use credentials::{Credentials, Secret};
+pub use credentials::Credentials;
 pub use discovery::Discovery;
 pub use host::Host;
 pub use http::{Answer, Download, Http, HttpError, HttpSettings, Request};
 pub use install::{Installation, Installer, Selected};
 pub use install_event::InstallEvent;
+pub use secret::Secret;
 pub use sources::{Network, Sources};

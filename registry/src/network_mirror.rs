@@ -11,11 +11,12 @@ use weft_graph_format::version::Version;
 use weft_providers::checksum::Checksum;
 use weft_providers::platform::Platform;
 
-use crate::credentials::{Credentials, Secret};
+use crate::credentials::Credentials;
 use crate::host::Host;
 use crate::http::{Answer, Http, Request, shown};
 use crate::offer::{Authentication, Offer};
 use crate::problem::{Problem, path_of};
+use crate::secret::Secret;
 
 /// A client of network mirrors.
 #[derive(Clone, Debug)]

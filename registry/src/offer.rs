@@ -8,8 +8,8 @@ use url::Url;
 use weft_graph_format::version::Version;
 use weft_providers::checksum::Checksum;
 
-use crate::credentials::Secret;
 use crate::http::Request;
+use crate::secret::Secret;
 
 /// The maximum size of a package. The largest provider has less than 300 MiB.
 pub(crate) const MAX_PACKAGE: u64 = 4 << 30;

@@ -11,12 +11,13 @@ use weft_graph_format::version::Version;
 use weft_providers::checksum::Checksum;
 use weft_providers::platform::Platform;
 
-use crate::credentials::{Credentials, Secret};
+use crate::credentials::Credentials;
 use crate::discovery::{self, Discovery};
 use crate::host::Host;
 use crate::http::{Answer, Http, HttpError, Request, shown};
 use crate::offer::{Authentication, Offer, Offered, PROTOCOL_VERSION, protocol_header, speaks};
 use crate::problem::{Problem, path_of};
+use crate::secret::Secret;
 use crate::signature;
 
 /// The maximum size of a list of checksums and of its signature. A hundred platforms take ten kilobytes.

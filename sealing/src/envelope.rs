@@ -18,21 +18,14 @@ use zeroize::Zeroizing;
 
 use crate::json::JsonProblem;
 use crate::keyring::Metadata;
-use crate::settings::LONGEST_METADATA_KEY;
+use crate::settings::{LARGEST_ENVELOPE, LONGEST_METADATA, LONGEST_METADATA_KEY};
 
 /// The maximum size of a state, plan or record, in bytes: that of the largest plan file.
 pub const LARGEST_PLAIN: u64 = 4 << 30;
 
-/// The maximum size of an envelope, in bytes: the base64 of the largest plan, and its metadata.
-pub const LARGEST_ENVELOPE: u64 = 6 << 30;
-
 /// The maximum number of metadata entries in an envelope. There is one for each key provider of a chain, and OpenTofu
 /// adds those of fallbacks.
 pub const MOST_METADATA: usize = 256;
-
-/// The maximum size of one key provider's metadata, in bytes. Services store a wrapped key there, of some hundred
-/// bytes.
-pub const LONGEST_METADATA: usize = 32 << 10;
 
 const _: () = assert!(LARGEST_PLAIN / 3 * 4 + 2 * (MOST_METADATA * LONGEST_METADATA) as u64 <= LARGEST_ENVELOPE);
 // Records store these lengths in two bytes.

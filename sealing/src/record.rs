@@ -21,9 +21,9 @@
 use zeroize::Zeroizing;
 
 use crate::cipher::{Budget, Cipher, CipherError, OVERHEAD};
-use crate::envelope::LONGEST_METADATA;
 use crate::keyring::Metadata;
 use crate::pbkdf2::RandomError;
+use crate::settings::LONGEST_METADATA;
 use crate::settings::{LONGEST_CHAIN, LONGEST_METADATA_KEY};
 
 /// The magic bytes of a sealed record.

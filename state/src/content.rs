@@ -154,11 +154,3 @@ pub(crate) fn ordered(claims: &[Claim]) -> Vec<Claim> {
 pub(crate) fn excludes(one: ClaimMode, other: ClaimMode) -> bool {
     one == ClaimMode::Exclusive || other == ClaimMode::Exclusive
 }
-
-/// The subjects of these writes, in the order of the writes: instances, outputs, checks.
-pub(crate) fn subjects(writes: &Writes) -> Vec<Subject> {
-    let instances = writes.instances.iter().map(|write| Subject::Instance(write.address.clone()));
-    let outputs = writes.outputs.iter().map(|write| Subject::Output(write.name.clone()));
-    let checks = writes.checks.iter().map(|_| Subject::Checks);
-    instances.chain(outputs).chain(checks).collect()
-}

@@ -3,8 +3,6 @@
 //! An edit is based on one snapshot and takes effect as a whole or not at all. It never touches a subject that a run
 //! has claimed or that is in doubt, because the run would overwrite it.
 
-use crate::content::subjects;
-use crate::ledger::Ledger;
 use crate::snapshot::{Doubt, Subject};
 use crate::step::{Held, Writes};
 
@@ -41,28 +39,6 @@ pub enum EditAnswer {
 impl Edit {
     /// Every subject that the edit writes.
     pub fn subjects(&self) -> Vec<Subject> {
-        subjects(&self.writes)
-    }
-}
-
-impl Ledger {
-    /// EDIT in memory. The caller keeps the serial.
-    pub(crate) fn edit(&mut self, edit: &Edit) -> EditAnswer {
-        if self.serial != edit.seen {
-            return EditAnswer::Changed { serial: self.serial };
-        }
-        let subjects = edit.subjects();
-        let held = subjects.iter().flat_map(|subject| self.holders(subject)).collect::<Vec<_>>();
-        let touched = |doubt: &Doubt| subjects.contains(&Subject::Instance(doubt.key.address.clone()));
-        let doubts: Vec<Doubt> = self.doubts.values().filter(|doubt| touched(doubt)).cloned().collect();
-        if !held.is_empty() || !doubts.is_empty() {
-            return EditAnswer::Refused { held, doubts };
-        }
-        self.overwrite(&edit.writes);
-        if let Some((lineage, serial)) = &edit.identity {
-            self.lineage.clone_from(lineage);
-            self.serial = *serial;
-        }
-        EditAnswer::Edited
+        self.writes.subjects()
     }
 }

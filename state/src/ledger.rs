@@ -5,6 +5,7 @@
 //! it.
 
 mod content;
+mod edits;
 pub(crate) mod leases;
 pub(crate) mod steps;
 

@@ -162,6 +162,16 @@ pub struct Writes {
     pub checks: Option<Option<Vec<CheckRecord>>>,
 }
 
+impl Writes {
+    /// The subjects, in the order of the writes: instances, outputs, checks.
+    pub fn subjects(&self) -> Vec<Subject> {
+        let instances = self.instances.iter().map(|write| Subject::Instance(write.address.clone()));
+        let outputs = self.outputs.iter().map(|write| Subject::Output(write.name.clone()));
+        let checks = self.checks.iter().map(|_| Subject::Checks);
+        instances.chain(outputs).chain(checks).collect()
+    }
+}
+
 /// COMMIT: the durable result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitRecord {

@@ -12,9 +12,9 @@ use weft_providers::source;
 use super::method::{Method, MethodKind, Pattern};
 use super::problems::{self, Fault, InstallationFault};
 use super::template::Template;
-use super::{CliConfig, OciCredentials};
-use crate::credentials::{Helper, Secret};
+use super::{CliConfig, Helper, OciCredentials};
 use crate::host::Host;
+use crate::secret::Secret;
 
 pub(super) struct Reader<'a> {
     file: PathBuf,

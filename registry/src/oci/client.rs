@@ -14,10 +14,10 @@ use url::Url;
 
 use super::credentials::{OciKeys, OciLogin};
 use crate::cli_config::{CliConfig, Environment};
-use crate::credentials::Secret;
 use crate::http::{Answer, Http, Request, shown};
 use crate::offer::Authorization;
 use crate::problem::Problem;
+use crate::secret::Secret;
 
 /// The maximum size of a manifest. Registries refuse larger ones.
 const MAX_MANIFEST: u64 = 4 << 20;

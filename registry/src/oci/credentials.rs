@@ -13,7 +13,8 @@ use tokio::process::Command;
 
 use super::client::Repository;
 use crate::cli_config::{CliConfig, Environment, OciCredentials, OciDefaults};
-use crate::credentials::{CredentialsError, Secret};
+use crate::credentials::CredentialsError;
+use crate::secret::Secret;
 
 /// The prefix of helper programs.
 const HELPER_PREFIX: &str = "docker-credential-";

@@ -1,7 +1,7 @@
 //! Steps about operations: whether they are legal, and what they change.
 
 use super::{Ledger, RunState};
-use crate::content::{digest_of, excludes, overtaken, subjects};
+use crate::content::{digest_of, excludes, overtaken};
 use crate::run::{Attempt, Digest, Lease, OpIndex, OpStatus, RunId, WorkerId};
 use crate::snapshot::{Doubt, Revision, Subject};
 use crate::step::{
@@ -160,7 +160,8 @@ impl Ledger {
 
     /// The run must have claimed instances exclusively. Outputs and checks must not be claimed by another run.
     fn examine_writes(&self, id: &RunId, run: &RunState, writes: &Writes) -> Result<(), StoreAnswer> {
-        let refused: Vec<Subject> = subjects(writes)
+        let refused: Vec<Subject> = writes
+            .subjects()
             .into_iter()
             .filter(|subject| {
                 if run.claims.get(subject) == Some(&ClaimMode::Exclusive) {
@@ -197,7 +198,7 @@ impl Ledger {
     fn repeated(&self, id: &RunId, step: &StoreStep) -> Vec<(Subject, Revision)> {
         let Some(run) = self.runs.get(id) else { return Vec::new() };
         let known = |subject: Subject| run.written.get(&subject).map(|revision| (subject.clone(), *revision));
-        writes_of(step).into_iter().flat_map(subjects).filter_map(known).collect()
+        writes_of(step).into_iter().flat_map(Writes::subjects).filter_map(known).collect()
     }
 
     /// Executes a step that was examined or comes from the journal. With `state` as `false`, only the record of the run

@@ -11,7 +11,6 @@ use super::scripts::sha1_hex;
 use super::sealed::outcome_name;
 use super::steps;
 use super::{Core, FIELDS_AT_ONCE, holder};
-use crate::content::subjects;
 use crate::ledger::leases::newest_first;
 use crate::run::{
     Attempt, Digest, JournalLine, LeaseView, OpCounts, OpIndex, OpRecord, RunHeader, RunId, RunStatus, WorkerId,
@@ -231,7 +230,7 @@ impl Core {
         writes: Option<&Writes>,
     ) -> Result<Vec<(Subject, Revision)>, StoreError> {
         let mut found = Vec::new();
-        for subject in writes.map(subjects).unwrap_or_default() {
+        for subject in writes.map(Writes::subjects).unwrap_or_default() {
             let mut command = redis::cmd("HGET");
             let field = format!("{}{}", RunField::Wrote.prefix(), codec::subject_text(&subject));
             command.arg(self.keys.run(run)).arg(field);
