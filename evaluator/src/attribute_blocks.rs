@@ -1,16 +1,16 @@
-//! Attributes that may be written as blocks.
+//! Attributes that may be written as nested blocks.
 //!
-//! Providers of the older SDK declare some collections of objects as attributes, so that an empty one can be told from
-//! one that is not given; configurations write them as blocks nevertheless (`ingress { ... }` of a security group).
-//! OpenTofu accepts both forms for every attribute whose type is a list or set of objects, one form in a body.
+//! Providers of the older SDK declare some collections of objects as attributes, to distinguish an empty collection
+//! from a missing one. Configurations still write them as blocks (`ingress { ... }` of a security group). OpenTofu
+//! accepts both forms for every attribute whose type is a list or set of objects, but only one form per body.
 
 use smol_str::SmolStr;
 use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 use weft_syntax::Body;
 
-/// The schema by which a body is decoded, when it writes attributes of `schema` as blocks: these are nested blocks in
-/// it. None when it does not, which is nearly always.
+/// The schema with nested blocks for the attributes that a body writes as blocks. `None` if there are none, which is
+/// the usual case.
 pub(crate) fn written_as_blocks(body: &Body, schema: &Block) -> Option<Block> {
     let mut changed: Option<Block> = None;
     for block in &body.blocks {
@@ -33,7 +33,7 @@ pub(crate) fn written_as_blocks(body: &Body, schema: &Block) -> Option<Block> {
     changed
 }
 
-/// The block type that stands for an attribute: everything in it may be left out.
+/// The block type of an attribute. Everything in it is optional.
 fn as_block(attribute: &Attribute) -> Option<NestedBlock> {
     if attribute.nested.is_some() {
         return None;

@@ -1,7 +1,7 @@
-//! Configurations as compiled: what a module declares, read from its files once.
+//! Compiled configurations: the declarations of a module, read once from its files.
 //!
-//! Expressions stay syntax; everything that OpenTofu decides without values (names, labels, meta-arguments, module
-//! sources, provider requirements) is data here.
+//! Expressions stay syntax trees. Everything that OpenTofu decides without values (names, labels, meta-arguments,
+//! module sources, provider requirements) is plain data here.
 
 mod backend;
 mod body_references;
@@ -61,7 +61,9 @@ pub use body_source::{BodyContent, BodySource};
 pub(crate) use call_arguments::argument_problems;
 pub use check::CheckBlock;
 pub(crate) use content::unsupported_argument;
-pub use content::{AttributeRule, BlockRule, Content, ContentRules, FoundBlock, Layer, did_you_mean, read_content};
+pub use content::{
+    AttributeRule, BlockRule, Content, ContentRules, FoundBlock, OverrideBody, did_you_mean, read_content,
+};
 pub use encryption::{Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName};
 pub use experiments::Experiments;
 pub use generated::{imports_without_block, with_resources};
@@ -88,12 +90,12 @@ pub use terraform::RequiredVersion;
 
 use crate::reference::Reference;
 
-/// A module with everything that it calls.
+/// A module with all modules that it calls.
 #[derive(Clone, Debug, Default)]
 pub struct CompiledModule {
-    /// Where it stands in the tree of calls.
+    /// Its path in the tree of calls.
     pub path: Module,
-    /// Its directory, relative to the directory of the root module; `.` for the root module itself.
+    /// Its directory, relative to that of the root module; `.` for the root module.
     pub dir: String,
     /// Its `terraform` and `language` blocks.
     pub settings: Settings,
@@ -101,7 +103,7 @@ pub struct CompiledModule {
     pub statements: Statements,
     /// `variable` blocks.
     pub variables: BTreeMap<SmolStr, Arc<Variable>>,
-    /// Names of all `locals` blocks.
+    /// Names of `locals` blocks.
     pub locals: BTreeMap<SmolStr, Arc<Local>>,
     /// `output` blocks.
     pub outputs: BTreeMap<SmolStr, Arc<Output>>,
@@ -113,39 +115,38 @@ pub struct CompiledModule {
     pub providers: BTreeMap<(SmolStr, Option<SmolStr>), Arc<ProviderBlock>>,
     /// `check` blocks.
     pub checks: BTreeMap<SmolStr, Arc<CheckBlock>>,
-    /// Expressions name these although nothing can be called so: reported when references are checked.
+    /// Invalid names that expressions use, reported when references are checked.
     pub invalid_references: Vec<Diagnostic>,
-    /// Names that have a value from outside of the configuration, such as `run.setup` while it is tested.
+    /// Names with a value from outside the configuration, such as `run.setup` in a test.
     pub outside: BTreeMap<Resource, Value>,
-    /// Where its calls lead, by the name of the call.
+    /// The sources of its calls, by the name of the call.
     pub sources: BTreeMap<SmolStr, CallSource>,
-    /// What its calls lead to.
+    /// The called modules.
     pub children: BTreeMap<SmolStr, Arc<CompiledModule>>,
 }
 
 /// The `terraform` and `language` blocks of a module.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Constructs that the module asks for although OpenTofu does not have them.
+    /// The experiments that the module enables.
     pub experiments: Experiments,
     /// `required_providers`, by local name.
     pub required_providers: BTreeMap<SmolStr, RequiredProvider>,
-    /// Every `required_version` that counts.
+    /// All `required_version` constraints.
     pub required_versions: Vec<RequiredVersion>,
     /// `provider_meta` blocks by the local name of their provider.
     pub provider_metas: BTreeMap<SmolStr, Arc<BackendBlock>>,
     /// The `backend` block. Only the root module has one.
     pub backend: Option<Arc<BackendBlock>>,
-    /// Header of the `cloud` block. Only the root module has one.
+    /// The header of the `cloud` block. Only the root module has one.
     pub cloud: Option<SourceRange>,
     /// The `encryption` block. Only the root module has one.
     encryption_block: Option<Arc<FoundBlock>>,
-    /// How states and plans are sealed. Only the root module has it.
+    /// How state and plan files are encrypted. Only the root module has this.
     pub encryption: Option<Arc<Encryption>>,
 }
 
-/// Blocks of a module that say something of addresses rather than declare an object. Each kind is in the order of the
-/// text.
+/// Blocks that refer to addresses instead of declaring an object, in source order for each kind.
 #[derive(Clone, Debug, Default)]
 pub struct Statements {
     /// `moved` blocks.
@@ -156,14 +157,14 @@ pub struct Statements {
     pub imports: Vec<ImportBlock>,
 }
 
-/// Where a call leads.
+/// The source of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSource {
-    /// `source`, as given.
+    /// `source`, as written.
     pub text: SmolStr,
-    /// The same in its usual form.
+    /// The normalized source.
     pub address: SmolStr,
-    /// `version`, as given.
+    /// `version`, as written.
     pub version: Option<SmolStr>,
 }
 
@@ -172,9 +173,9 @@ pub struct CallSource {
 pub struct Variable {
     /// Its name.
     pub name: SmolStr,
-    /// The type constraint; dynamic when none was given.
+    /// The type constraint; dynamic if there is none.
     pub ty: Type,
-    /// Whether a type was given.
+    /// Whether a type constraint is written.
     pub typed: bool,
     /// Defaults of optional attributes.
     pub defaults: TypeDefaults,
@@ -190,26 +191,27 @@ pub struct Variable {
     pub nullable: bool,
     /// `deprecated`
     pub deprecated: Option<String>,
-    /// `const`: when true, callers must give what is known before planning; when false, it is not for use so early.
+    /// `const`: if true, callers must give a value that is known before planning; if false, it cannot be used before
+    /// planning.
     pub constant: Option<bool>,
     /// `validation` blocks.
     pub validations: Vec<Condition>,
-    /// What the validations refer to.
+    /// The references of the validations.
     pub references: Vec<Reference>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
-/// A name of a `locals` block.
+/// A name in a `locals` block.
 #[derive(Debug)]
 pub struct Local {
     /// The name.
     pub name: SmolStr,
     /// Its value.
     pub value: Expression,
-    /// What the value refers to.
+    /// The references of the value.
     pub references: Vec<Reference>,
-    /// The whole definition.
+    /// The range of the definition.
     pub range: SourceRange,
 }
 
@@ -232,27 +234,27 @@ pub struct Output {
     pub depends_on: Vec<Reference>,
     /// `precondition` blocks.
     pub preconditions: Vec<Condition>,
-    /// What the value and the conditions refer to.
+    /// The references of the value and the conditions.
     pub references: Vec<Reference>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
-/// A condition and its message.
+/// A condition with its error message.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// What must hold.
+    /// The condition.
     pub condition: Expression,
-    /// What is said when it does not.
+    /// The error message.
     pub error_message: Expression,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
-/// How often something is there.
+/// The repetition of a block.
 #[derive(Clone, Debug, Default)]
 pub enum Repetition {
-    /// Once, without a key.
+    /// One instance without a key.
     #[default]
     Single,
     /// `count`
@@ -264,7 +266,7 @@ pub enum Repetition {
 }
 
 impl Repetition {
-    /// The expression that decides.
+    /// The expression of the repetition.
     pub fn expression(&self) -> Option<&Expression> {
         match self {
             Repetition::Single => None,
@@ -282,21 +284,21 @@ pub struct ProviderReference {
     pub alias: Option<SmolStr>,
     /// Key of the instance.
     pub key: Option<ProviderKey>,
-    /// Where it stands.
+    /// The range of the reference.
     pub range: SourceRange,
 }
 
 /// The key in a reference to a provider instance.
 #[derive(Clone, Debug)]
 pub enum ProviderKey {
-    /// Written out, as in `aws.by_region["eu-west-1"]`; and where the reference stands.
+    /// A literal key, as in `aws.by_region["eu-west-1"]`, with the range of the reference.
     Literal(Key, SourceRange),
-    /// Computed, as in `aws.by_region[each.key]`.
+    /// An expression, as in `aws.by_region[each.key]`.
     Computed(Expression),
 }
 
 impl ProviderKey {
-    /// Where it stands.
+    /// The range of the key.
     pub fn range(&self) -> SourceRange {
         match self {
             ProviderKey::Literal(_, range) => range.clone(),
@@ -308,32 +310,32 @@ impl ProviderKey {
 /// A `resource` or `data` block.
 #[derive(Debug)]
 pub struct ResourceBlock {
-    /// Kind, type and name.
+    /// Mode, type and name.
     pub resource: Resource,
-    /// How often.
+    /// The repetition.
     pub repetition: Repetition,
-    /// The `provider` argument, where it names a configuration.
+    /// The `provider` argument, if it names a configuration.
     pub provider: Option<ProviderReference>,
-    /// The `provider` argument, where its value is one.
+    /// The `provider` argument, if it is an expression.
     pub provider_value: Option<Expression>,
     /// `depends_on`
     pub depends_on: Vec<Reference>,
     /// `lifecycle`
     pub lifecycle: Lifecycle,
-    /// `provisioner` blocks in order.
+    /// `provisioner` blocks, in order.
     pub provisioners: Vec<Provisioner>,
     /// The `connection` block of all provisioners.
     pub connection: Option<Connection>,
-    /// The check block that it stands in.
+    /// The check block around it.
     pub check: Option<SmolStr>,
-    /// The arguments of the type.
+    /// The arguments of the resource type.
     pub body: BodySource,
-    /// Everything the block refers to, every branch and nested block included; not what `depends_on` and
-    /// `replace_triggered_by` name.
+    /// All references of the block, including nested blocks and all branches, but not those of `depends_on` and
+    /// `replace_triggered_by`.
     pub references: Vec<Reference>,
-    /// What `replace_triggered_by` names.
+    /// The references of `replace_triggered_by`.
     pub trigger_references: Vec<Reference>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
@@ -346,11 +348,11 @@ pub struct Lifecycle {
     pub prevent_destroy: Option<Expression>,
     /// `destroy`
     pub destroy: Option<bool>,
-    /// `destroy`, where it is no truth value that is written out.
+    /// `destroy`, if it is not a literal truth value.
     pub unclear_destroy: Option<Expression>,
-    /// `ignore_changes`: everything.
+    /// `ignore_changes`: all.
     pub ignore_all: bool,
-    /// `ignore_changes`: these.
+    /// `ignore_changes`: these paths.
     pub ignore_changes: Vec<(weft_graph_format::path::Path, SourceRange)>,
     /// `replace_triggered_by`
     pub replace_triggered_by: Vec<Expression>,
@@ -369,23 +371,23 @@ pub struct ModuleCall {
     pub source: Expression,
     /// `version`
     pub version: Option<Expression>,
-    /// How often.
+    /// The repetition.
     pub repetition: Repetition,
-    /// `providers`: what each configuration of the child is.
+    /// `providers`: the configurations that are passed to the child.
     pub providers: Vec<PassedProvider>,
-    /// Where names on the left side of `providers` have keys, which none may have.
+    /// The ranges of invalid keys on the left side of `providers`.
     pub keyed_providers: Vec<SourceRange>,
     /// `depends_on`
     pub depends_on: Vec<Reference>,
     /// Arguments.
     pub arguments: BTreeMap<SmolStr, (Expression, SourceRange)>,
-    /// Types of blocks that no call has, and where they stand.
+    /// Types of unsupported blocks, with their ranges.
     pub unexpected_blocks: Vec<(SmolStr, SourceRange)>,
-    /// What the arguments, the repetition and the keys of providers refer to.
+    /// The references of the arguments, the repetition and the keys of providers.
     pub references: Vec<Reference>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
-    /// What is said of missing arguments points here.
+    /// The place for diagnostics about missing arguments.
     pub missing: SourceRange,
 }
 
@@ -396,11 +398,11 @@ pub struct PassedProvider {
     pub child_name: SmolStr,
     /// Alias in the child.
     pub child_alias: Option<SmolStr>,
-    /// Where the name in the child is written.
+    /// The range of the name in the child.
     pub child_range: SourceRange,
-    /// What it is in the caller. Where that is a value, this says no more than where it stands.
+    /// The configuration in the caller. For a value only the range is meaningful.
     pub parent: ProviderReference,
-    /// The value in the caller, where it is one.
+    /// The value in the caller, if it is an expression.
     pub value: Option<Expression>,
 }
 
@@ -413,37 +415,37 @@ pub struct ProviderBlock {
     pub alias: Option<SmolStr>,
     /// `for_each`
     pub for_each: Option<Expression>,
-    /// `version`, deprecated.
+    /// `version`, which is deprecated.
     pub version: Option<SmolStr>,
     /// The arguments of the provider.
     pub body: BodySource,
-    /// Whether nothing but meta-arguments is in it.
+    /// Whether the block has only meta-arguments.
     pub is_empty: bool,
-    /// Something stands in for the provider while a configuration is tested: it is not configured.
+    /// Whether a test mocks the provider. Then it is not configured.
     pub is_mock: bool,
-    /// What it refers to.
+    /// The references of the block.
     pub references: Vec<Reference>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
 /// An entry of `required_providers`.
 #[derive(Clone, Debug)]
 pub struct RequiredProvider {
-    /// Where it comes from.
+    /// The source address.
     pub source: ProviderSource,
-    /// Version constraints as written.
+    /// Version constraints, as written.
     pub version: Option<SmolStr>,
-    /// Aliases that callers must pass.
+    /// Configuration aliases that callers must pass.
     pub configuration_aliases: Vec<(SmolStr, Option<SmolStr>)>,
-    /// Those of them that are written `name.alias[*]`: configurations with `for_each`, passed as a whole.
+    /// Those written as `name.alias[*]`: configurations with `for_each`, passed as a whole.
     pub whole_aliases: BTreeSet<SmolStr>,
-    /// Where it stands.
+    /// The range of the entry.
     pub range: SourceRange,
 }
 
 impl CompiledModule {
-    /// The source address that a local provider name means here. Names have no slashes: what has some is an address.
+    /// The source address of a local provider name. A name with slashes is already an address.
     pub fn provider_source(&self, local_name: &str) -> ProviderSource {
         if let Some(source) = local_name.contains('/').then(|| local_name.parse().ok()).flatten() {
             return source;
@@ -455,8 +457,8 @@ impl CompiledModule {
         }
     }
 
-    /// Whether objects can belong to this configuration of a provider: a block stands for it, or it is the one of the
-    /// root module that needs none.
+    /// Whether objects can belong to this provider configuration: it has a block, or it is a default configuration of
+    /// the root module that needs none.
     pub fn has_provider(self: &Arc<Self>, wanted: &ProviderConfig) -> bool {
         let Some(module) = self.all().into_iter().find(|module| module.path == wanted.module) else { return false };
         let named = |local_name: &SmolStr| module.provider_source(local_name) == wanted.source;
@@ -464,26 +466,26 @@ impl CompiledModule {
             || module.providers.keys().any(|(local_name, alias)| *alias == wanted.alias && named(local_name))
     }
 
-    /// Whether callers are to pass a configuration of a provider under this name.
+    /// Whether callers must pass a provider configuration under this name.
     pub fn promises(&self, local_name: &str, alias: Option<&SmolStr>) -> bool {
         let mut names = self.settings.required_providers.values().flat_map(|required| &required.configuration_aliases);
         names.any(|(name, promised)| name == local_name && promised.as_ref() == alias)
     }
 
-    /// Whether callers are to pass a configuration with `for_each` under this name, all its instances together.
+    /// Whether callers must pass a configuration with `for_each` under this name, with all its instances.
     pub fn promises_whole(&self, local_name: &str, alias: Option<&SmolStr>) -> bool {
         let required = self.settings.required_providers.get(local_name);
         alias.zip(required).is_some_and(|(alias, required)| required.whole_aliases.contains(alias))
     }
 
-    /// Whether this name stands for a configuration with `for_each` here: one of the module's own, or one that callers
-    /// pass as a whole.
+    /// Whether this name refers to a configuration with `for_each`: one of the module's own, or one that callers pass
+    /// as a whole.
     pub fn has_provider_keys(&self, local_name: &SmolStr, alias: Option<&SmolStr>) -> bool {
         let block = self.providers.get(&(local_name.clone(), alias.cloned()));
         block.is_some_and(|block| block.for_each.is_some()) || self.promises_whole(local_name, alias)
     }
 
-    /// The module and all below it, callers first.
+    /// The module and all its descendants, callers first.
     pub fn all(self: &Arc<Self>) -> Vec<Arc<CompiledModule>> {
         let mut found = vec![self.clone()];
         let mut next = 0;
@@ -502,7 +504,7 @@ impl ResourceBlock {
         !(self.lifecycle.preconditions.is_empty() && self.lifecycle.postconditions.is_empty())
     }
 
-    /// The local name of its provider: the `provider` argument, or what stands before the first `_` of the type.
+    /// The local name of its provider: from the `provider` argument, or the part of the type before the first `_`.
     pub fn provider_local_name(&self) -> SmolStr {
         match &self.provider {
             Some(reference) => reference.local_name.clone(),

@@ -1,7 +1,6 @@
-//! What a configuration declares, as far as planning asks for it: plain data, and what runs before objects are
-//! destroyed.
+//! Declarations that planning needs, as plain data, and the evaluation of destroy-time provisioners.
 //!
-//! Objects whose instance or whose block is gone are planned by this page too: evaluation never comes to them.
+//! Planning uses this for objects that evaluation never reaches: those whose instance or block no longer exists.
 
 use std::sync::Arc;
 
@@ -20,40 +19,40 @@ pub struct Declared {
     resources: FxHashMap<ConfigResource, DeclaredResource>,
     modules: FxHashMap<Module, ExpansionKind>,
     removals: Vec<Removal>,
-    /// The first removal of a resource.
+    /// The first `removed` block of a resource.
     removed_resources: FxHashMap<ConfigResource, usize>,
-    /// The first removal of a module as a whole.
+    /// The first `removed` block of a module.
     removed_modules: FxHashMap<Module, usize>,
 }
 
-/// What the block of a resource says.
+/// The settings of a resource block.
 pub struct DeclaredResource {
-    /// How it is repeated.
+    /// Its repetition.
     pub repeats: ExpansionKind,
     /// `lifecycle { destroy }`
     pub destroy: Option<bool>,
-    /// It has preconditions or postconditions.
+    /// Whether it has preconditions or postconditions.
     pub has_conditions: bool,
-    /// `prevent_destroy`, where its value is constant.
+    /// `prevent_destroy`, if its value is constant.
     pub protection: Option<Protection>,
     farewell: Farewell,
 }
 
-/// What a `removed` block says of objects whose block is gone.
+/// The settings of a `removed` block.
 pub struct Removal {
-    /// Whether objects are destroyed; `None` when the block does not say, which means that they are forgotten.
+    /// Whether objects are destroyed; `None` if the block does not say. Then they are forgotten.
     pub destroy: Option<bool>,
     farewell: Farewell,
 }
 
-/// What runs before an object is destroyed.
+/// Destroy-time provisioners.
 enum Farewell {
     OfBlock(Arc<ResourceBlock>, String),
     OfRemoval(Vec<Provisioner>, String),
 }
 
 impl Declared {
-    /// What a tree of modules declares.
+    /// The declarations of a tree of modules.
     pub fn of(root: &Arc<CompiledModule>) -> Declared {
         let mut found = Declared {
             resources: FxHashMap::default(),
@@ -90,7 +89,7 @@ impl Declared {
         }
     }
 
-    /// What the block of a resource says; `None` where it has no block.
+    /// The settings of a resource block; `None` if there is none.
     pub fn resource(&self, config: &ConfigResource) -> Option<&DeclaredResource> {
         self.resources.get(config)
     }
@@ -100,12 +99,12 @@ impl Declared {
         self.resources.contains_key(config)
     }
 
-    /// How a module is repeated in its caller; `None` where nothing calls it.
+    /// The repetition of a module call; `None` if nothing calls the module.
     pub fn module(&self, module: &Module) -> Option<ExpansionKind> {
         self.modules.get(module).copied()
     }
 
-    /// The first `removed` block about a resource whose own block is gone.
+    /// The first `removed` block for a resource that has no block.
     pub fn removal(&self, config: &ConfigResource) -> Option<&Removal> {
         if self.has(config) {
             return None;
@@ -119,7 +118,7 @@ impl Declared {
         self.removals.get(first?)
     }
 
-    /// The provisioners that run before an object is destroyed, made ready, in order.
+    /// The destroy-time provisioners of an object, evaluated, in order.
     pub fn provisions_before_destroy(
         &self,
         address: &ResourceInstance,

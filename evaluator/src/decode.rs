@@ -1,4 +1,4 @@
-//! Bodies decoded by the schema of a provider: every attribute and block of the schema gets a value.
+//! Decodes bodies by a provider's schema: every attribute and block of the schema gets a value.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::attribute_blocks::written_as_blocks;
 use crate::config::{BodyContent, BodySource, did_you_mean, unsupported_argument};
 use crate::dynamic::{DynamicBlock, Iteration, read_dynamic};
 
-/// Deepest nesting of blocks that is decoded; schemas of providers are far from it.
+/// The maximum nesting of blocks. Real schemas are far below it.
 const DEEPEST_BLOCKS: usize = 64;
 
-/// Decodes a body. The value is whole even where there were errors: what is wrong is unknown.
+/// Decodes a body. The value is complete even after errors: invalid parts are unknown.
 pub fn decode(source: &BodySource, schema: &Block, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {
     let mut decoder = Decoder { diagnostics: Vec::new(), variables: Vec::new() };
     let value = decoder.block(source, schema, scope, DEEPEST_BLOCKS);
     (value, decoder.diagnostics)
 }
 
-/// The value of a body in which nothing is written, and errors for what must be: for providers without a block.
+/// The value of an empty body, with errors for required content. For providers without a block.
 pub fn decode_empty(schema: &Block, missing: &SourceRange) -> (Value, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
@@ -58,7 +58,7 @@ fn insufficient(name: &str, least: u64, at: &SourceRange) -> Diagnostic {
         .at(at.clone())
 }
 
-/// The value of a nested block that is not written.
+/// The value of a missing nested block.
 fn absent_block(nested: &NestedBlock) -> Value {
     let content = nested.block.implied_type();
     match nested.nesting {
@@ -78,8 +78,7 @@ fn empty_content(block: &Block) -> Value {
     Value::object(attributes.chain(blocks))
 }
 
-/// The type that the value of an attribute is converted to: what need not be given in a nested attribute may be
-/// left out.
+/// The type that an attribute is converted to. Optional parts of a nested attribute may be missing.
 pub fn constraint_of(attribute: &Attribute) -> Type {
     match &attribute.nested {
         None => attribute.ty.clone(),
@@ -100,7 +99,7 @@ fn nested_constraint(nested: &NestedAttributes) -> Type {
     }
 }
 
-/// What a name stands for in a body of this schema.
+/// The meaning of a name in a body of this schema.
 fn role(schema: &Block, name: &str) -> Role<'static> {
     if schema.attributes.contains_key(name) {
         return Role::Argument;
@@ -113,7 +112,7 @@ fn role(schema: &Block, name: &str) -> Role<'static> {
     }
 }
 
-/// One written or generated block: its content, or a formula for any number of them.
+/// A written or generated block: its content, or a formula for any number of blocks.
 enum Item {
     Known { labels: Vec<SmolStr>, value: Value, range: SourceRange },
     Unknown { formula: Formula, source: Value },
@@ -121,7 +120,7 @@ enum Item {
 
 struct Decoder {
     diagnostics: Vec<Diagnostic>,
-    /// What the iterators of `dynamic` blocks around the present body mean, innermost last.
+    /// The iterators of the enclosing `dynamic` blocks, innermost last.
     variables: Vec<(SmolStr, Value)>,
 }
 
@@ -144,7 +143,7 @@ impl Decoder {
             );
             return Value::unknown(schema.implied_type());
         }
-        // Where the syntax does not tell blocks from attributes, attributes are what the schema says.
+        // If the syntax does not distinguish blocks from attributes, the schema decides.
         let changed = match view.tree.syntax() {
             Syntax::Native => written_as_blocks(view.tree.body(view.body), schema),
             Syntax::Json => None,
@@ -159,7 +158,7 @@ impl Decoder {
         for (name, nested) in &schema.blocks {
             let found = items.remove(name.as_str()).unwrap_or_default();
             if let (true, Some(rule)) = (found.is_empty(), declared.attributes.get(name)) {
-                // An attribute whose dynamic blocks came to nothing is not given. The provider says if it must be.
+                // An attribute whose `dynamic` blocks are empty is null. The provider checks whether it is required.
                 fields.insert(name.clone(), Value::null(rule.ty.clone()));
                 continue;
             }
@@ -204,7 +203,7 @@ impl Decoder {
         fields
     }
 
-    /// The nested blocks by type, written ones and those of `dynamic` blocks, in order.
+    /// The nested blocks by type, written and generated, in order.
     fn items<'s>(
         &mut self,
         content: &BodyContent,
@@ -239,7 +238,7 @@ impl Decoder {
         items
     }
 
-    /// One block as written. `None` when it has the wrong number of labels.
+    /// One written block; `None` if it has the wrong number of labels.
     fn written(
         &mut self,
         tree: &Arc<Tree>,
@@ -322,7 +321,7 @@ impl Decoder {
             Ok(Some(iterations)) => iterations
                 .iter()
                 .map(|iteration| {
-                    // The marks of the collection hold for its blocks too.
+                    // The marks of the collection apply to its blocks too.
                     let value = content(self, iteration).mark(collection.marks());
                     Item::Known { labels: Vec::new(), value, range: dynamic.label_range.clone() }
                 })
@@ -331,7 +330,7 @@ impl Decoder {
                 let (key_parameter, value_parameter, iteration) = Iteration::symbolic(&collection, scope);
                 let before = self.diagnostics.len();
                 let body = content(self, &iteration);
-                // What is wrong with a block that may never be there is said when it is. A set has one at least.
+                // Problems of a block that may not exist are reported once it exists. A non-empty set has at least one.
                 let problems: Vec<Diagnostic> = match collection.open().1 {
                     Kind::Set(_) => Vec::new(),
                     _ => self.diagnostics.drain(before..).collect(),
@@ -433,8 +432,7 @@ impl Decoder {
     }
 }
 
-/// Blocks of which some are generated from a collection that is not known: all of them are unknown, with the
-/// concatenation as formula.
+/// Blocks of which some come from an unknown collection: all are unknown, with the concatenation as formula.
 fn unknown_blocks(nested: &NestedBlock, items: Vec<Item>) -> Value {
     let ty = nested.implied_type();
     let mut parts = Vec::new();

@@ -1,8 +1,8 @@
-//! The configuration as a document for tools that read plans: what `show -json` has under `configuration`.
+//! The configuration as a JSON document: the `configuration` of `show -json`.
 //!
-//! Nothing is evaluated but constants: an expression is its constant value or the names of what it refers to.
-//! [`document`] is the whole, `expressions` describes expressions and bodies, `providers` the provider configurations
-//! of all modules and which one each resource uses.
+//! Only constants are evaluated: an expression becomes its constant value or the names of its references. [`document`]
+//! builds the whole, `expressions` describes expressions and bodies, `providers` the provider configurations of all
+//! modules and their users.
 
 mod expressions;
 mod providers;
@@ -25,19 +25,19 @@ use crate::reference::Reference;
 use expressions::{described, of_body, subject_of};
 use providers::{ProviderConfigs, key};
 
-/// What a document is made with.
+/// The inputs of a document.
 pub struct DocumentInputs<'a> {
-    /// What providers say of their types. Without the schema of a type its arguments are left out.
+    /// The schemas of providers. Arguments of types without a schema are left out.
     pub schemas: &'a BTreeMap<ProviderSource, Arc<ProviderSchema>>,
     /// The files of the configuration.
     pub sources: &'a Sources,
-    /// The version constraints of a module on each provider, as text; empty where there are none.
+    /// The version constraints of a module for each provider, as text; empty if there are none.
     pub constraints: &'a dyn Fn(&CompiledModule) -> BTreeMap<ProviderSource, String>,
-    /// Expressions and called modules are left out: the module is described alone, without what it needs of others.
+    /// Leaves out expressions and called modules, to describe a module on its own.
     pub alone: bool,
 }
 
-/// The providers that a module names or needs: those that are required, have blocks or resources, or import.
+/// The providers that a module requires, configures, or uses in resources and imports.
 pub fn providers_of(module: &CompiledModule) -> BTreeSet<ProviderSource> {
     let required = module.settings.required_providers.values().map(|required| required.source.clone());
     let blocks = module.providers.values().map(|block| module.provider_source(&block.local_name));
@@ -63,7 +63,7 @@ pub fn document(root: &Arc<CompiledModule>, inputs: &DocumentInputs<'_>) -> Json
     Json::Object(whole)
 }
 
-/// Adds a member where there is something to say.
+/// Adds a member unless it is empty.
 fn add(object: &mut Map<String, Json>, name: &str, value: impl Into<Json>) {
     let value = value.into();
     let empty = match &value {
@@ -78,7 +78,7 @@ fn add(object: &mut Map<String, Json>, name: &str, value: impl Into<Json>) {
     }
 }
 
-/// A module and all below it. Modules are nested at most as deep as the loader allows.
+/// Describes a module and its descendants. The loader limits the nesting.
 fn module(module: &CompiledModule, inputs: &DocumentInputs<'_>, configs: &ProviderConfigs) -> Map<String, Json> {
     let outputs = module.outputs.iter().map(|(name, found)| (name.to_string(), output(found, inputs)));
     let mut resources: Vec<Json> = Vec::new();
@@ -116,7 +116,7 @@ fn output(output: &Output, inputs: &DocumentInputs<'_>) -> Json {
     Json::Object(object)
 }
 
-/// The names of what something depends on, keys included.
+/// The names of `depends_on`, with keys.
 fn depends_on(references: &[Reference], inputs: &DocumentInputs<'_>) -> Vec<Json> {
     references.iter().map(|reference| subject_of(reference, inputs.sources).into()).collect()
 }
@@ -145,7 +145,7 @@ fn variable(variable: &Variable) -> Json {
     Json::Object(object)
 }
 
-/// `count` and `for_each`, where they say anything.
+/// `count` and `for_each`, if present.
 fn repetition(object: &mut Map<String, Json>, repetition: &Repetition) {
     let member = match repetition {
         Repetition::Count(expression) => Some(("count_expression", expression)),

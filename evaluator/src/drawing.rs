@@ -1,10 +1,10 @@
-//! What waits for what, to be looked at: vertices by name, edges from whoever waits, nothing said twice.
+//! A dependency graph for display: named vertices, and edges from dependents. Duplicates are dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::components;
 
-/// What a vertex looks like.
+/// The kind of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A resource or one of its instances.
@@ -13,22 +13,22 @@ pub enum Shape {
     Diamond,
     /// A variable of the root module.
     Note,
-    /// Nothing but a name at the ends of edges.
+    /// A vertex that is only named by edges.
     Plain,
 }
 
 /// A vertex.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vertex {
-    /// Its name, which no other has.
+    /// Its unique name.
     pub name: String,
-    /// What stands in it; the name of the object that it is about.
+    /// Its label: the name of the object.
     pub label: String,
-    /// What it looks like.
+    /// Its kind.
     pub shape: Shape,
 }
 
-/// A graph to be looked at.
+/// A graph for display.
 #[derive(Clone, Debug, Default)]
 pub struct Drawing {
     vertices: Vec<Vertex>,
@@ -40,7 +40,7 @@ pub struct Drawing {
 const ROOT: &str = "root";
 
 impl Drawing {
-    /// The vertex of this name, made when it is not there yet.
+    /// The vertex with this name. Creates it if necessary.
     pub fn vertex(&mut self, name: &str, label: &str, shape: Shape) -> usize {
         if let Some(index) = self.by_name.get(name) {
             return *index;
@@ -52,12 +52,12 @@ impl Drawing {
         index
     }
 
-    /// Whether there is a vertex of this name.
+    /// Whether a vertex with this name exists.
     pub fn has(&self, name: &str) -> bool {
         self.by_name.contains_key(name)
     }
 
-    /// `from` waits for `to`. No vertex waits for itself.
+    /// Adds an edge: `from` waits for `to`. A vertex cannot wait for itself.
     pub fn edge(&mut self, from: usize, to: usize) {
         if from != to
             && to < self.next.len()
@@ -67,17 +67,17 @@ impl Drawing {
         }
     }
 
-    /// All vertices; an edge names them by their indices.
+    /// All vertices. Edges refer to them by index.
     pub fn vertices(&self) -> &[Vertex] {
         &self.vertices
     }
 
-    /// All edges: who waits, and for what.
+    /// All edges: the dependent and its dependency.
     pub fn edges(&self) -> impl Iterator<Item = (usize, usize)> {
         self.next.iter().enumerate().flat_map(|(from, next)| next.iter().map(move |to| (from, *to)))
     }
 
-    /// Lets one vertex wait for all that nobody waits for, so that the graph has one beginning.
+    /// Adds edges from one vertex to all vertices without dependents, so that the graph has one root.
     pub fn add_root(&mut self) {
         let waited: BTreeSet<usize> = self.edges().map(|(_, to)| to).collect();
         let first: Vec<usize> = (0..self.vertices.len()).filter(|index| !waited.contains(index)).collect();
@@ -85,19 +85,19 @@ impl Drawing {
         first.into_iter().for_each(|index| self.edge(root, index));
     }
 
-    /// The vertices that wait for each other, one list a circle.
+    /// The vertices of each cycle.
     pub fn circles(&self) -> Vec<Vec<usize>> {
         let next: Vec<Vec<usize>> = self.next.iter().map(|next| next.iter().copied().collect()).collect();
         components(&next).into_iter().filter(|members| members.len() > 1).collect()
     }
 
-    /// Takes away every edge that follows from others. A graph with circles stays as it is.
+    /// Removes edges that follow from others. A graph with cycles is not changed.
     ///
-    /// The time is that of vertices times edges, of blocks of a configuration and not of instances; in practice what
-    /// is near hides most of what is far.
+    /// The time is the number of vertices times the number of edges. These are blocks of a configuration, not
+    /// instances. In practice near vertices hide most others early.
     pub fn reduce(&mut self) {
         let next: Vec<Vec<usize>> = self.next.iter().map(|next| next.iter().copied().collect()).collect();
-        // Whoever leads to nothing comes first.
+        // Vertices without successors come first.
         let mut rank = vec![0; next.len()];
         for (place, members) in components(&next).into_iter().enumerate() {
             match members.as_slice() {
@@ -118,7 +118,7 @@ impl Drawing {
                 let mut pending = vec![to];
                 while let Some(here) = pending.pop() {
                     for below in &next[here] {
-                        // What lies below all targets hides none of them.
+                        // Vertices below all targets cannot hide any of them.
                         if seen[*below] != from && rank[*below] >= lowest {
                             seen[*below] = from;
                             pending.push(*below);

@@ -1,4 +1,4 @@
-//! `dynamic` blocks: blocks made from a collection.
+//! `dynamic` blocks: blocks that are generated from a collection.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Block, Body, BodyId, Expression, Label, Role, Syntax, Tree};
 
-/// A `dynamic` block as written.
+/// A `dynamic` block, as written.
 pub(crate) struct DynamicBlock {
-    /// The block type that is made.
+    /// The type of the generated blocks.
     pub(crate) block_type: SmolStr,
-    /// Where that is written.
+    /// The range of the type.
     pub(crate) label_range: SourceRange,
     /// The collection.
     pub(crate) for_each: Expression,
-    /// What the present element is called in `content`.
+    /// The name of the iterator in `content`.
     pub(crate) iterator: SmolStr,
-    /// Body of each block.
+    /// The body of `content`.
     pub(crate) content: BodyId,
-    /// Header of `content`.
+    /// The header of `content`.
     pub(crate) content_range: SourceRange,
 }
 
-/// What names stand for in a `dynamic` block.
+/// The meaning of names in a `dynamic` block.
 fn role(name: &str) -> Role<'static> {
     match name {
         "for_each" | "iterator" | "labels" => Role::Argument,
@@ -38,7 +38,7 @@ fn role(name: &str) -> Role<'static> {
     }
 }
 
-/// Reads a `dynamic` block, or reports why it cannot be read.
+/// Parses a `dynamic` block. Reports the problem if it is invalid.
 pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Vec<Diagnostic>) -> Option<DynamicBlock> {
     let content = tree.content(block.body, &role);
     diagnostics.extend(content.problems);
@@ -47,7 +47,7 @@ pub(crate) fn read_dynamic(tree: &Arc<Tree>, block: &Block, diagnostics: &mut Ve
     read.map_err(|problem| diagnostics.extend(problem)).ok()
 }
 
-/// A `dynamic` block being read.
+/// A `dynamic` block during parsing.
 struct DynamicReader<'a> {
     tree: &'a Arc<Tree>,
     block: &'a Block,
@@ -55,8 +55,8 @@ struct DynamicReader<'a> {
 }
 
 impl DynamicReader<'_> {
-    /// The block, or the first problem that makes it unreadable; before it, the arguments that a `dynamic` block does
-    /// not have. The block is unreadable without a further problem where there is such an argument.
+    /// The block, or the first error, after problems of unsupported arguments. With an unsupported argument the block
+    /// is invalid without a further error.
     fn read(&self) -> (Vec<Diagnostic>, Result<DynamicBlock, Option<Diagnostic>>) {
         let label = match self.label() {
             Ok(label) => label,
@@ -92,7 +92,7 @@ impl DynamicReader<'_> {
         self.tree.range(self.block.header_span)
     }
 
-    /// The type of the blocks that it makes.
+    /// The type of the generated blocks.
     fn label(&self) -> Result<&Label, Diagnostic> {
         let summary = match self.block.labels.as_slice() {
             [label] => return Ok(label),
@@ -124,7 +124,7 @@ impl DynamicReader<'_> {
         Ok(self.tree.expression(for_each.expression))
     }
 
-    /// The name of the present element in `content`.
+    /// The name of the iterator in `content`.
     fn iterator(&self, label: &Label) -> Result<SmolStr, Diagnostic> {
         let Some(attribute) = self.body.attribute("iterator") else { return Ok(label.text.clone()) };
         let expression = self.tree.expression(attribute.expression);
@@ -133,7 +133,7 @@ impl DynamicReader<'_> {
         })
     }
 
-    /// The only block in it.
+    /// The `content` block.
     fn content(&self) -> Result<&Block, Diagnostic> {
         let mut contents = self.body.blocks_of("content");
         let Some(content) = contents.next() else {
@@ -163,7 +163,7 @@ pub(crate) struct Iteration {
 }
 
 impl Iteration {
-    /// All elements in order; none when the collection is not known.
+    /// All elements in order; `None` if the collection is unknown.
     pub(crate) fn all(collection: &Value, range: &SourceRange) -> Result<Option<Vec<Iteration>>, Diagnostic> {
         let error = |detail: &str| {
             Err(Diagnostic::error("Invalid dynamic for_each value", detail.to_string()).at(range.clone()))
@@ -173,7 +173,7 @@ impl Iteration {
             value: value.mark(collection.marks()).add_origin(collection.origin()),
         };
         if collection.formula().is_some() && collection.is_known() && !collection.is_null() {
-            // Known now, computed again at apply: which blocks there are is only known then.
+            // The value is known now, but apply computes it again. Only then the blocks are known.
             return Ok(None);
         }
         match collection.open().1 {
@@ -184,7 +184,7 @@ impl Iteration {
                 Type::Bool | Type::Number | Type::String => {
                     error("for_each of a dynamic block must be a list, set, map, tuple or object.")
                 }
-                // Also a tuple or object, whose elements could be counted: none of them is known.
+                // This includes tuples and objects, whose elements could be counted but are not known.
                 _ => Ok(None),
             },
             Kind::List(s) | Kind::Tuple(s) => Ok(Some(
@@ -194,7 +194,7 @@ impl Iteration {
                     .map(|(i, item)| carried(Value::number(Number::from_u64(i as u64)), item))
                     .collect(),
             )),
-            // Unknown elements may turn out to be equal. A single one is one in any case.
+            // Unknown elements may turn out to be equal. A single element is distinct in any case.
             Kind::Set(s) if s.items().len() == 1 || s.items().iter().all(Value::is_wholly_known) => {
                 Ok(Some(s.items().iter().map(|item| carried(item.clone(), item)).collect()))
             }
@@ -206,7 +206,7 @@ impl Iteration {
         }
     }
 
-    /// An element that stands for all of a collection that is not known.
+    /// The placeholder for the elements of an unknown collection.
     pub(crate) fn symbolic(collection: &Value, scope: &dyn Scope) -> (Parameter, Parameter, Iteration) {
         let (key, value) = (scope.new_parameter(), scope.new_parameter());
         let (key_type, element) = entry_types(&collection.ty());
@@ -221,7 +221,7 @@ impl Iteration {
         (key, value, iteration)
     }
 
-    /// What the iterator's name means for this element.
+    /// The value of the iterator for this element.
     pub(crate) fn variable(&self, iterator: &SmolStr) -> (SmolStr, Value) {
         (iterator.clone(), Value::object([("key", self.key.clone()), ("value", self.value.clone())]))
     }

@@ -1,8 +1,8 @@
-//! From compiled modules to values: everything declared is evaluated once, when first asked for, concurrently.
+//! Evaluates compiled modules concurrently. Every declaration is evaluated once, on first use.
 //!
-//! Each module instance keeps a cell for every thing it declares. Whoever asks first starts a task for it, all others
-//! wait for the same task, so depth of references never reaches the stack. Circles were refused before anything runs,
-//! from static references; evaluation itself waits for nothing else.
+//! Each module instance has a cell for every declaration. The first reader starts a task for it, and all others wait
+//! for the same task, so deep references do not use the stack. Cycles are refused before evaluation, by static
+//! references, so tasks cannot wait for each other.
 
 mod assertion;
 mod calls;
@@ -55,33 +55,33 @@ pub(crate) use provisioners::provisioner_schema;
 pub use scope::Environment;
 pub use session::{Answer, Said, Session};
 
-/// One evaluation of a configuration.
+/// An evaluation of a configuration.
 pub(crate) struct Evaluation {
     pub(crate) glue: Arc<dyn Glue>,
-    /// What is to be done.
+    /// The instructions.
     pub(crate) brief: Brief,
     pub(crate) environment: Environment,
     pub(crate) given: GivenVariables,
     pub(crate) dependencies: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
-    /// Resources that something depends on which is replaced by creating first.
+    /// Resources that must be replaced create-first because a dependent requires it.
     pub(crate) create_first: BTreeSet<SmolStr>,
-    /// Resources as configured that import blocks are about.
+    /// Configured resources with import blocks.
     pub(crate) imported: BTreeSet<SmolStr>,
-    /// Outputs of called modules that nothing needs.
+    /// Outputs of called modules without users.
     pub(crate) unused_outputs: BTreeSet<(Module, SmolStr)>,
-    /// Deprecated outputs of modules that come from elsewhere.
+    /// Deprecated outputs of modules from other sources.
     pub(crate) remote_deprecations: Mutex<BTreeSet<SmolStr>>,
-    /// Warnings about what is deprecated, and where they were given.
+    /// Deprecation warnings that were reported, with their places.
     pub(crate) told_deprecations: Mutex<BTreeSet<(SourceRange, SmolStr, Deprecation)>>,
-    /// The part that is evaluated; none for all.
+    /// The selected parts; `None` for everything.
     pub(crate) selected: Option<Selected>,
-    /// References that are wrong: who has one is not evaluated.
+    /// Invalid references. Their blocks are not evaluated.
     pub(crate) unsound: OnceLock<BTreeSet<SourceRange>>,
-    /// What is wrong with references that are looked at only when a `dynamic` block has elements.
+    /// Invalid references in `dynamic` blocks, reported only if the block has elements.
     pub(crate) in_elements: OnceLock<BTreeMap<SourceRange, Diagnostic>>,
-    /// The next number for an impure call.
+    /// The next number of an impure call.
     pub(crate) occurrences: AtomicU32,
-    /// The next number for a symbolic parameter.
+    /// The next number of a symbolic parameter.
     pub(crate) parameters: AtomicU32,
 }
 
@@ -95,7 +95,7 @@ impl Evaluation {
     }
 }
 
-/// Evaluates everything that a configuration declares. All problems go to `glue`; `Failed` when one was an error.
+/// Evaluates a whole configuration. Problems go to `glue`. Returns `Failed` if one of them was an error.
 ///
 /// The configuration must have been loaded without errors.
 pub async fn evaluate_configuration(
@@ -107,16 +107,16 @@ pub async fn evaluate_configuration(
     begin_evaluation(root, glue, environment, given).await?.finish().await.0
 }
 
-/// An evaluation that has begun: nothing refused the configuration as a whole.
+/// A started evaluation. The configuration is valid as a whole.
 pub struct Begun {
     session: Session,
     unsound: Vec<unsound::Unsound>,
 }
 
-/// Begins to evaluate a configuration that was loaded without errors. Problems go to `glue`.
+/// Starts to evaluate a configuration that was loaded without errors. Problems go to `glue`.
 ///
 /// # Errors
-/// When the configuration as a whole is refused: nothing of it is evaluated then.
+/// The configuration is invalid as a whole, so nothing is evaluated.
 pub async fn begin_evaluation(
     root: Arc<CompiledModule>,
     glue: Arc<dyn Glue>,
@@ -125,7 +125,7 @@ pub async fn begin_evaluation(
 ) -> Result<Begun, Failed> {
     let session = Session::begin(root.clone(), glue, environment, given)?;
     let node = &session.root;
-    // Planning comes after validating, which has said all this.
+    // Validation comes before planning and has already reported these.
     let unsound = match node.evaluation.is_validation() {
         true => references::check_references(&node.evaluation, &root).await,
         false => Vec::new(),
@@ -133,7 +133,7 @@ pub async fn begin_evaluation(
     node.evaluation.unsound.get_or_init(|| unsound::places(&unsound));
     let in_elements = in_elements::check(&node.evaluation, &root).await;
     node.evaluation.in_elements.get_or_init(|| in_elements);
-    // With an import that leads to nothing, nothing at all is planned.
+    // An import without a target prevents the whole plan.
     let brief = &node.evaluation.brief;
     if brief.purpose == Purpose::Plan && brief.imports {
         node.aimless_imports()?;
@@ -142,7 +142,7 @@ pub async fn begin_evaluation(
 }
 
 impl Begun {
-    /// Evaluates everything, and stays open for questions about it.
+    /// Evaluates everything and returns the session for questions.
     pub async fn finish(self) -> (Result<(), Failed>, Session) {
         let outcome = self.session.root.everything().await;
         let referred = unsound::report(&self.session.root, self.unsound).await;
@@ -150,7 +150,7 @@ impl Begun {
     }
 }
 
-/// The root module's instance, with nothing evaluated yet. What can be said of the configuration as a whole is said.
+/// Creates the root module's instance without evaluating it. Reports the problems of the configuration as a whole.
 fn begin(
     root: Arc<CompiledModule>,
     glue: Arc<dyn Glue>,
@@ -205,8 +205,8 @@ fn begin(
     Ok(Arc::new(ModuleNode::root(evaluation, root)))
 }
 
-/// What is to be created before it is destroyed since one of these resources depends on it and asks for that: resources
-/// as configured, or instances of them where only these are named.
+/// The objects that must be created before they are destroyed because one of these resources depends on them and
+/// requires it. The result has configured resources, or single instances if only those are referred to.
 pub fn create_first(root: &Arc<CompiledModule>, of: &BTreeSet<ConfigResource>) -> BTreeSet<SmolStr> {
     let graph = StaticGraph::new(root);
     let dependencies = graph.dependencies();
@@ -225,7 +225,7 @@ pub fn create_first(root: &Arc<CompiledModule>, of: &BTreeSet<ConfigResource>) -
     found
 }
 
-/// The resources that are to be created before they are destroyed.
+/// The resources that must be created before they are destroyed.
 fn asking(root: &Arc<CompiledModule>) -> impl Iterator<Item = ConfigResource> {
     root.all().into_iter().flat_map(|module| {
         let first = module.resources.values().filter(|block| block.lifecycle.create_before_destroy == Some(true));
@@ -235,8 +235,8 @@ fn asking(root: &Arc<CompiledModule>) -> impl Iterator<Item = ConfigResource> {
     })
 }
 
-/// `create_before_destroy` spreads to everything that a resource depends on, data sources aside. `asks` says which
-/// resources count.
+/// Spreads `create_before_destroy` to all dependencies of a resource, except data sources. `asks` selects the resources
+/// that count.
 fn spread_create_first(
     root: &Arc<CompiledModule>,
     dependencies: &BTreeMap<ConfigResource, Arc<[SmolStr]>>,
@@ -246,9 +246,9 @@ fn spread_create_first(
     asking.filter_map(|config| dependencies.get(&config)).flat_map(|names| names.iter().cloned()).collect()
 }
 
-/// Where configurations run: directories and the workspace.
+/// The paths and the workspace of a configuration.
 impl Environment {
-    /// An environment for the configuration in `root_dir`, in the workspace `default`.
+    /// Creates an environment for the configuration in `root_dir`, with the workspace `default`.
     pub fn new(root_dir: PathBuf) -> Environment {
         let cwd = std::env::current_dir().unwrap_or_else(|_| root_dir.clone());
         let (workspace, decoded) = (SmolStr::new_static("default"), Arc::default());

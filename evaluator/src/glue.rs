@@ -1,6 +1,6 @@
-//! What evaluation asks of whoever uses it: schemas, the fate of each desired instance, results of providers.
+//! The interface that evaluation calls: schemas, plans of desired instances, results of providers.
 //!
-//! `planner` fills this when planning; validating fills it with values that are unknown.
+//! `planner` implements it for plans, and with unknown values for validation.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,45 +24,45 @@ use weft_graph_format::value::Value;
 use crate::config::ResourceBlock;
 use crate::selection::Selection;
 
-/// Something went wrong and was reported; whatever needs it is left out without another word.
+/// Something failed and was reported. Dependents are skipped without another diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed;
 
-/// What an evaluation is for.
+/// The purpose of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Checks whether the configuration is sound, whatever the variables: repetition is not carried out.
+    /// Validates the configuration independently of its variables. Repetitions are not expanded.
     Validate,
     /// Plans.
     Plan,
-    /// Answers questions about what there is: objects are what state has of them, variables without a value are
-    /// unknown, and impure functions are run.
+    /// Answers questions about the current state: objects come from state, variables without a value are unknown, and
+    /// impure functions run.
     Inspect,
 }
 
-/// What an evaluation is to do: handed over once, when it begins.
+/// The instructions for an evaluation, given once at its start.
 #[derive(Clone, Debug)]
 pub struct Brief {
-    /// What it is for.
+    /// The purpose.
     pub purpose: Purpose,
-    /// Which part of the configuration is evaluated.
+    /// The selected part of the configuration.
     pub selection: Selection,
-    /// Objects are taken over as `import` blocks say.
+    /// Whether objects are imported by `import` blocks.
     pub imports: bool,
-    /// Conditions of resources and outputs that do not hold are warnings: nothing is planned that they could prevent.
+    /// Failed conditions of resources and outputs are warnings, because the plan makes no changes that they could
+    /// prevent.
     pub lenient: bool,
-    /// Arguments of managed resources are evaluated. They are not where nothing happens to managed resources.
+    /// Whether arguments of managed resources are evaluated. They are not if managed resources do not change.
     pub arguments: bool,
-    /// State has all that there is, where this is for inspecting: a resource without objects has none, and is not one
-    /// that was never applied.
+    /// For inspections: state is complete. A resource without stored objects has none, instead of not being applied
+    /// yet.
     pub settled: bool,
-    /// Provider configurations that are needed although nothing in the configuration may use them: state has objects
-    /// of theirs.
+    /// Provider configurations that stored objects need, even if nothing in the configuration uses them.
     pub wanted_providers: Vec<ProviderConfig>,
 }
 
 impl Brief {
-    /// All of a configuration, for a purpose.
+    /// Evaluates the whole configuration for a purpose.
     pub fn new(purpose: Purpose) -> Brief {
         Brief {
             purpose,
@@ -76,28 +76,28 @@ impl Brief {
     }
 }
 
-/// What a resource block says beside its arguments.
+/// The settings of a resource block beside its arguments.
 #[derive(Clone, Debug)]
 pub struct BlockRules {
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
-    /// The check block that it stands in.
+    /// The check block around it.
     pub check: Option<SmolStr>,
-    /// What `ignore_changes` names.
+    /// `ignore_changes`.
     pub ignored: Ignored,
-    /// `create_before_destroy` is true in the block itself.
+    /// Whether the block itself sets `create_before_destroy`.
     pub create_first: bool,
     /// `lifecycle { destroy }`
     pub destroy: Option<bool>,
-    /// It has preconditions or postconditions.
+    /// Whether it has preconditions or postconditions.
     pub has_conditions: bool,
-    /// Provisioners run after a create.
+    /// Whether provisioners run after a create.
     pub is_provisioned: bool,
-    /// Where its arguments stand.
+    /// The source ranges of its arguments.
     pub places: Places,
 }
 
-/// What `ignore_changes` names.
+/// The value of `ignore_changes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ignored {
     /// Nothing.
@@ -108,27 +108,27 @@ pub enum Ignored {
     All,
 }
 
-/// Where the arguments of a block stand in the text.
+/// The source ranges of a block's arguments.
 #[derive(Clone)]
 pub struct Places {
     header: SourceRange,
-    /// `None` where the text is not known.
+    /// `None` if the source is not known.
     block: Option<Arc<ResourceBlock>>,
 }
 
 impl Places {
-    /// The places of a block of which only the header is known.
+    /// A block of which only the header is known.
     pub fn at(header: SourceRange) -> Places {
         Places { header, block: None }
     }
 
-    /// Header of the block.
+    /// The header of the block.
     pub fn block(&self) -> &SourceRange {
         &self.header
     }
 
-    /// The text that a path into the decoded arguments comes from: the value of an attribute, or the header of what
-    /// holds it.
+    /// The source range of a path in the decoded arguments: the value of an attribute, or the header of the block
+    /// around it.
     pub fn locate(&self, path: &Path) -> SourceRange {
         match &self.block {
             Some(block) => block.body.locate(path),
@@ -144,7 +144,7 @@ impl fmt::Debug for Places {
 }
 
 impl BlockRules {
-    /// What a block says.
+    /// The content of a block.
     pub(crate) fn of(block: &Arc<ResourceBlock>) -> BlockRules {
         let lifecycle = &block.lifecycle;
         let ignored = match (lifecycle.ignore_all, lifecycle.ignore_changes.is_empty()) {
@@ -165,91 +165,91 @@ impl BlockRules {
     }
 }
 
-/// An instance that the configuration wants to be there.
+/// A desired instance.
 #[derive(Clone, Debug)]
 pub struct DesiredInstance {
     /// Its address.
     pub address: ResourceInstance,
-    /// The provider that it belongs to.
+    /// Its provider.
     pub provider: ProviderInstance,
-    /// Its arguments, decoded by the schema: every attribute and block is there, null or empty where not given.
+    /// Its decoded arguments. Every attribute and block of the schema is present, null or empty if it is not given.
     pub config: Value,
-    /// The schema that `config` follows.
+    /// The schema of `config`.
     pub schema: Arc<Schema>,
-    /// What its block says beside the arguments.
+    /// The settings of its block beside the arguments.
     pub block: Arc<BlockRules>,
-    /// What must have happened before anything is done, beside what the arguments carry: repetition, `depends_on`,
-    /// conditions, the key of the provider.
+    /// What the instance waits for beside the origins of its arguments: repetition, `depends_on`, conditions, the key
+    /// of the provider.
     pub waits: Option<Origin>,
-    /// Addresses of resource configurations that state is to name as dependencies, sorted.
+    /// Its dependencies for state: addresses of configured resources, sorted.
     pub dependencies: Arc<[SmolStr]>,
-    /// Something that depends on it is replaced by creating first, so it must be as well.
+    /// Whether a dependent that is replaced create-first requires the same here.
     pub create_first: bool,
-    /// Managed resources of the same module that the block names directly, and everything that `depends_on` means.
+    /// Managed resources of the same module that the block refers to directly, and all targets of `depends_on`.
     pub direct: Vec<AbsResource>,
-    /// The object that an `import` block wants to be taken over as this instance.
+    /// The object that is imported as this instance.
     pub import: Option<ImportWish>,
-    /// Values that force a replacement when they change: what `replace_triggered_by` names.
+    /// The targets of `replace_triggered_by`.
     pub triggers: Vec<Trigger>,
 }
 
 /// A reference of `replace_triggered_by`.
 #[derive(Clone, Debug)]
 pub struct Trigger {
-    /// The resource, and the instance where one is named.
+    /// The resource.
     pub resource: AbsResource,
-    /// Key of the instance, where one is named.
+    /// The key of the instance, if one is named.
     pub key: Option<InstanceKey>,
-    /// The part of it, empty for the whole.
+    /// The path in the value; empty for the whole.
     pub path: Path,
 }
 
-/// The instances of something that is repeated.
+/// The instances of a repeated block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expansion {
-    /// Whether it is `count`, `for_each`, `enabled` or nothing.
+    /// The kind of repetition.
     pub kind: ExpansionKind,
     /// The keys, ascending.
     pub keys: Vec<InstanceKey>,
 }
 
 impl Expansion {
-    /// Whether there is an instance of this key. Keys are in order, so many questions cost little.
+    /// Whether an instance has this key. A binary search, since keys are sorted.
     pub fn has(&self, key: &InstanceKey) -> bool {
         self.keys.binary_search(key).is_ok()
     }
 }
 
-/// A provisioner that runs after an object was created or before it is destroyed.
+/// A provisioner that runs after a create or before a destroy.
 #[derive(Clone, Debug)]
 pub struct Provision {
-    /// Which: `local-exec`.
+    /// The type, such as `local-exec`.
     pub kind: SmolStr,
-    /// What comes after it goes on when it fails.
+    /// Whether a failure is ignored.
     pub continues: bool,
-    /// Its arguments, decoded. What is wrong with them fails when it runs, by its formula.
+    /// Its decoded arguments. Their problems are in the formula, and appear when it runs.
     pub config: Value,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
-/// What `prevent_destroy` of a resource came to. It counts for objects too whose instance nobody wants any more.
+/// The `prevent_destroy` value of a resource. It also applies to objects whose instance is no longer desired.
 #[derive(Clone, Debug)]
 pub struct Protection {
-    /// Its value, as it was evaluated; null where it names what only instances have.
+    /// The evaluated value; null if it uses names that only exist in instances.
     pub value: Value,
-    /// Where the value stands.
+    /// The range of the value.
     pub at: SourceRange,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
-    /// A name that only instances have, such as `count.index`, and where it stands.
+    /// A name that only exists in instances, such as `count.index`, with its range.
     pub of_instances: Option<(&'static str, SourceRange)>,
 }
 
-/// What decides how many instances there are.
+/// The kind of repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpansionKind {
-    /// Nothing: there is one.
+    /// No repetition.
     Single,
     /// `count`
     Count,
@@ -259,37 +259,37 @@ pub enum ExpansionKind {
     Enabled,
 }
 
-/// A condition whose truth is not known yet.
+/// A condition that apply evaluates.
 #[derive(Clone, Debug)]
 pub struct OpenCheck {
-    /// Whose, as text.
+    /// The address of its object, as text.
     pub address: SmolStr,
-    /// Which kind.
+    /// The kind.
     pub kind: CheckKind,
-    /// The condition, unknown with a formula.
+    /// The condition: an unknown value with a formula.
     pub condition: Value,
-    /// The message.
+    /// The error message.
     pub message: Value,
-    /// Where the condition stands.
+    /// The range of the condition.
     pub range: SourceRange,
-    /// What it must wait for beside what it reads.
+    /// What it waits for beside its own references.
     pub waits: Option<Origin>,
-    /// It holds now, and is looked at again because ephemeral values may be others then.
+    /// It is true now, and is evaluated again because ephemeral values may change.
     pub again: bool,
 }
 
-/// What a named value is called.
+/// The name of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueName {
-    /// The module that declares it.
+    /// Its module.
     pub module: ModuleInstance,
-    /// What declares it.
+    /// The kind of its declaration.
     pub kind: NameKind,
-    /// Its name there.
+    /// Its name in the module.
     pub name: SmolStr,
 }
 
-/// What declares a named value.
+/// The declaration of a named value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameKind {
     /// A `locals` block.
@@ -321,49 +321,49 @@ pub struct RootOutput {
     pub value: Value,
     /// Declared sensitive.
     pub sensitive: bool,
-    /// Why nobody should use it any more.
+    /// The deprecation notice.
     pub deprecated: Option<String>,
-    /// What must have happened before it is stored, beside what the value carries.
+    /// What must happen before it is stored, beside the origin of its value.
     pub waits: Option<Origin>,
 }
 
-/// What an `import` block says about an instance.
+/// An import of an instance.
 #[derive(Clone, Debug)]
 pub struct ImportWish {
-    /// What names the object.
+    /// The object.
     pub by: ImportBy,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
-/// What names an object that is to be imported. Known, not null, and without marks.
+/// The object of an import. Known, not null, and without marks.
 #[derive(Clone, Debug)]
 pub enum ImportBy {
-    /// The provider's name for it, not empty.
+    /// The provider's ID, not empty.
     Id(SmolStr),
-    /// An object by the identity schema of the type, as written: not converted yet.
+    /// An identity by the schema of the type, as written and not converted yet.
     Identity(Value),
 }
 
-/// What became of a managed instance.
+/// The plan of a managed instance.
 #[derive(Clone, Debug)]
 pub struct Managed {
-    /// The planned value: unknown parts have formulas, everything an origin.
+    /// The planned value. Unknown parts have formulas, and all parts have an origin.
     pub value: Value,
-    /// The object is created, so that its provisioners run: [`Glue::provision`] is called next.
+    /// Whether the object is created. Then its provisioners run, and [`Glue::provision`] is called next.
     pub created: bool,
 }
 
-/// What evaluation asks.
+/// The interface that evaluation calls.
 #[async_trait]
 pub trait Glue: Send + Sync + 'static {
-    /// What is to be done. Asked once.
+    /// The instructions. Called once.
     fn brief(&self) -> Brief;
 
-    /// What a provider says of itself. An error is reported once, where it is first needed.
+    /// The schema of a provider. An error is reported once, on first use.
     async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic>;
 
-    /// Takes note of how a configured provider is configured; it is started when something first needs it.
+    /// Registers the configuration of a provider. The provider starts on first use.
     async fn provider_instance(
         &self,
         instance: &ProviderInstance,
@@ -371,40 +371,39 @@ pub trait Glue: Send + Sync + 'static {
         range: &SourceRange,
     ) -> Result<(), Failed>;
 
-    /// What stands for an instance that the selection leaves out; none when there is no such object.
+    /// The placeholder for an instance outside the selection; `None` if it has no object.
     fn left_out(&self, _: &ResourceInstance, _: &Schema) -> Option<Value> {
         None
     }
 
-    /// Whether nothing stands for an instance, since nothing is made in this plan and state has none.
+    /// Whether a missing instance has no placeholder, because the plan creates nothing and state has no object.
     fn is_absent(&self, _: &ResourceInstance) -> bool {
         false
     }
 
-    /// What stands in the place of an instance that is not there where others of its resource are.
+    /// The placeholder for a missing instance.
     fn gap(&self, schema: &Schema, _: ExpansionKind) -> Value {
         Value::unknown(schema.block.implied_type())
     }
 
-    /// Decides what happens to a managed resource instance.
+    /// Plans a managed resource instance.
     async fn managed(&self, desired: DesiredInstance) -> Result<Managed, Failed>;
 
-    /// Takes the provisioners that run after an instance is created, in order. Gives what must have happened before the
-    /// instance may be used.
+    /// Plans the provisioners after a create, in order. Returns the origin that readers of the instance wait for.
     fn provision(&self, _: &ResourceInstance, _: Vec<Provision>) -> Option<Origin> {
         None
     }
 
     /// Reads a data source, or plans to read it at apply.
     ///
-    /// That of a check block (`desired.block.check`) must not stop anything: what goes wrong is reported as warnings and
-    /// noted as a failure of the check ([`Glue::is_failed_check`]). `Failed` is returned only when apply does not read it
-    /// either.
+    /// The data source of a check block (`desired.block.check`) must not stop the plan: problems are reported as
+    /// warnings and recorded as a failure of the check ([`Glue::is_failed_check`]). `Failed` is returned only if apply
+    /// does not read it either.
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
-    /// The objects that state has of a resource, where this is for inspecting.
+    /// The stored objects of a resource, for inspections.
     ///
-    /// An object that cannot be read is reported, and unknown.
+    /// An unreadable object is reported and unknown.
     async fn stored(&self, _: &AbsResource, _: &ProviderSource, _: &Schema) -> Vec<(InstanceKey, Value)> {
         Vec::new()
     }
@@ -412,27 +411,27 @@ pub trait Glue: Send + Sync + 'static {
     /// Opens an ephemeral resource, or plans to open it at apply.
     async fn ephemeral(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
-    /// How often a resource is there, and how it is protected where it says so.
+    /// Records the expansion of a resource, and its protection if it has any.
     fn expanded(&self, resource: &AbsResource, expansion: &Expansion, protection: Option<Protection>);
 
-    /// All instances of a resource that the configuration wants were planned. When an error comes, what reads of the
-    /// resource is not evaluated.
+    /// Called when all desired instances of a resource are planned. After an error the readers of the resource are not
+    /// evaluated.
     async fn planned_all(&self, resource: &AbsResource) -> Result<(), Failed> {
         let _ = resource;
         Ok(())
     }
 
-    /// How often a module is there; `module` without the key of its last step.
+    /// Records the expansion of a module. `module` has no key at its last step.
     fn module_expanded(&self, parent: &ModuleInstance, call: &str, expansion: &Expansion);
 
-    /// A named value (a local, a variable, an output of a module): whatever in it can still fail becomes an operation
-    /// of its own, so that its error is reported once.
+    /// Called for each named value (a local, a variable, an output of a module). Each part that can still fail becomes
+    /// an operation, so that its error is reported once.
     fn named(&self, name: &ValueName, value: Value) -> Value;
 
-    /// A condition to be checked at apply. The origin is what must wait for it.
+    /// Plans a condition that apply evaluates. Returns the origin that dependents wait for.
     fn open_check(&self, check: OpenCheck) -> Option<Origin>;
 
-    /// What came of all conditions of an object, as far as planning can tell; once for each object that has any.
+    /// Records the combined result of an object's conditions. Called once for each object with conditions.
     fn checked(&self, _: CheckResult) {}
 
     /// Whether the data source of a check block could not be read.
@@ -443,11 +442,10 @@ pub trait Glue: Send + Sync + 'static {
     /// An output of the root module.
     fn root_output(&self, output: RootOutput);
 
-    /// An output of a called module has a value that is not null.
+    /// Records that an output of a called module is not null.
     fn module_output(&self, _module: &ModuleInstance, _name: &SmolStr) {}
 
-    /// Calls a function of a provider with known arguments: of this instance, or else in a process that is not
-    /// configured.
+    /// Calls a provider function with known arguments, on this instance or on an unconfigured provider.
     async fn provider_function(
         &self,
         source: &ProviderSource,
@@ -456,20 +454,20 @@ pub trait Glue: Send + Sync + 'static {
         arguments: Vec<Value>,
     ) -> Result<Value, FunctionError>;
 
-    /// Takes a diagnostic.
+    /// Adds a diagnostic.
     fn report(&self, diagnostic: Diagnostic);
 }
 
-/// Values of root variables as they were given, before conversion.
+/// A given value of a root variable, before conversion.
 #[derive(Clone, Debug)]
 pub struct GivenVariable {
     /// The value.
     pub value: Value,
-    /// Where it was given: a file and place, or words such as `-var`.
+    /// Its origin: a file and place, or an option such as `-var`.
     pub range: Option<SourceRange>,
-    /// Where it was given, in words for messages.
+    /// Its origin, in words for messages.
     pub source: String,
 }
 
-/// Root variables by name.
+/// Given root variables by name.
 pub type GivenVariables = BTreeMap<SmolStr, GivenVariable>;

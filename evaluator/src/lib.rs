@@ -1,9 +1,9 @@
-//! The language: configuration files become compiled modules, and those become values, evaluated on demand.
+//! The language: compiles configuration files into modules, and evaluates them on demand.
 //!
-//! Reading order: [`config`] is what a module declares; [`reference`] is what expressions name; [`glue`] is what
-//! evaluation asks of whoever uses it, [`selection`] which part of it all; [`evaluate_configuration`] evaluates
-//! everything, a [`Session`] stays open for questions; [`decode`] reads bodies by the schemas of providers; a
-//! [`drawing`] shows people what waits for what, a [`document`] tells tools what is declared.
+//! [`config`] has the declarations of a module, [`reference`] the targets of references, [`glue`] the interface to the
+//! caller, [`selection`] partial configurations. [`evaluate_configuration`] evaluates everything, and a [`Session`]
+//! stays open for questions. [`decode`] reads bodies by the schemas of providers. A [`drawing`] shows dependencies to
+//! people, a [`document`] describes the configuration for tools.
 
 mod attribute_blocks;
 pub mod config;

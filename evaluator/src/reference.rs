@@ -1,4 +1,4 @@
-//! What a traversal refers to.
+//! The targets of traversals.
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
@@ -7,7 +7,7 @@ use weft_graph_format::path::Step;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Key, StepKind, Traversal, Tree};
 
-/// Something that an expression names.
+/// The target of a reference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// `var.name`
@@ -16,7 +16,7 @@ pub enum Subject {
     Local(SmolStr),
     /// `aws_vpc.main`, `data.aws_ami.x`
     Resource(Resource),
-    /// `module.name`, and the output when one is named right behind it or behind a literal key.
+    /// `module.name`, with the output if one is named directly or after a literal key.
     Module(SmolStr, Option<SmolStr>),
     /// `each.key`
     EachKey,
@@ -26,36 +26,36 @@ pub enum Subject {
     CountIndex,
     /// `self`
     SelfObject,
-    /// `path.module` and its like.
+    /// `path.module` and the like.
     Path(SmolStr),
-    /// `terraform.workspace` and its like: the first name, `terraform` or `tofu`, and the second.
+    /// `terraform.workspace` and the like: the first name, `terraform` or `tofu`, and the second.
     Terraform(SmolStr, SmolStr),
-    /// A call of a provider's function: the local name of the provider, and the alias where one is named.
+    /// A call of a provider function: the local name of the provider, and the alias if there is one.
     ProviderFunction(SmolStr, Option<SmolStr>),
 }
 
-/// A [`Subject`] and where it is named.
+/// A [`Subject`] with its location.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {
-    /// What is named.
+    /// The target.
     pub subject: Subject,
-    /// How many steps of the traversal name it; the rest leads into its value.
+    /// The number of steps that name the target. The rest leads into its value.
     pub steps: usize,
-    /// The text of the whole traversal.
+    /// The range of the whole traversal.
     pub range: SourceRange,
-    /// The literal key behind the subject. A number that no instance has is the greatest.
+    /// The literal key after the subject. A number that is not a valid key becomes the maximum.
     pub key: Option<InstanceKey>,
-    /// Whether anything follows the subject and its key.
+    /// Whether there are steps after the subject and its key.
     pub leads_on: bool,
-    /// The first attribute behind the subject, when the next step (or the one behind a key) is one.
+    /// The first attribute after the subject or its key, if the next step is one.
     pub attribute: Option<SmolStr>,
-    /// Where that attribute stands, the dot before it included.
+    /// The range of that attribute, with its dot.
     pub attribute_range: Option<SourceRange>,
-    /// Of a resource: the steps behind that attribute, and where they stand.
+    /// For a resource: the steps after that attribute, with their ranges.
     pub rest: Vec<(Step, SourceRange)>,
 }
 
-/// The steps from an index on; as far as their keys are of a size that anything has.
+/// The steps from an index on, as far as their keys are valid.
 fn steps_from(tree: &Tree, traversal: &Traversal, from: usize) -> Vec<(Step, SourceRange)> {
     let mut found = Vec::new();
     for step in traversal.steps.iter().skip(from) {
@@ -79,7 +79,7 @@ fn attribute(traversal: &Traversal, index: usize) -> Option<&SmolStr> {
     }
 }
 
-/// The literal key that a step is.
+/// The literal key of a step.
 fn key(traversal: &Traversal, index: usize) -> Option<InstanceKey> {
     match &traversal.steps.get(index)?.kind {
         StepKind::Index(Key::String(key)) => Some(InstanceKey::String(key.clone())),
@@ -90,7 +90,7 @@ fn key(traversal: &Traversal, index: usize) -> Option<InstanceKey> {
     }
 }
 
-/// The subject of a traversal, or why it has none.
+/// The subject of a traversal, or the problem.
 pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnostic> {
     let read = Reading { tree, traversal };
     let root = traversal.root.text.as_str();
@@ -124,14 +124,14 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
     }
 }
 
-/// A traversal being read.
+/// A traversal during parsing.
 struct Reading<'a> {
     tree: &'a Tree,
     traversal: &'a Traversal,
 }
 
 impl Reading<'_> {
-    /// The text of the whole traversal.
+    /// The range of the whole traversal.
     fn range(&self) -> SourceRange {
         let root = self.traversal.root.span;
         self.tree.range(self.traversal.steps.last().map_or(root, |step| root.through(step.span)))
@@ -162,7 +162,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The name behind the root, which `example` shows.
+    /// The name after the root. Messages show `example`.
     fn name(&self, example: &str) -> Result<SmolStr, Diagnostic> {
         let root = &self.traversal.root.text;
         attribute(self.traversal, 0).cloned().ok_or_else(|| {
@@ -198,7 +198,7 @@ impl Reading<'_> {
         Ok(self.reference(subject, 1))
     }
 
-    /// A resource with its mode in front: `data.TYPE.NAME`.
+    /// A resource with a mode prefix: `data.TYPE.NAME`.
     fn resource(&self, mode: ResourceMode) -> Result<Reference, Diagnostic> {
         let (Some(type_name), Some(name)) = (attribute(self.traversal, 0), attribute(self.traversal, 1)) else {
             let root = &self.traversal.root.text;

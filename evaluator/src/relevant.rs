@@ -1,7 +1,7 @@
-//! Which attributes of resources a plan rests on, by what the configuration says.
+//! The attributes of resources that a plan depends on, by the configuration.
 //!
-//! Nothing is evaluated: from what changes, references are followed backwards through variables, locals, outputs and the
-//! arguments of resources. OpenTofu lists the same attributes as `relevant_attributes`.
+//! Nothing is evaluated. The walk starts at the changes and follows references backwards through variables, locals,
+//! outputs and the arguments of resources. OpenTofu lists the same attributes as `relevant_attributes`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use weft_syntax::Role;
 use crate::config::{BodySource, CompiledModule, Repetition, ResourceBlock, references_of, references_of_blocks};
 use crate::reference::{Reference, Subject};
 
-/// What a plan changes.
+/// The changes of a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Changed {
-    /// Resources of which at least one instance changes.
+    /// Resources with at least one changed instance.
     pub resources: BTreeSet<AbsResource>,
     /// Outputs, each with the module instance that declares it.
     pub outputs: BTreeSet<(ModuleInstance, SmolStr)>,
 }
 
-/// The attributes that contribute to what changes. An empty path is the whole object; an instance without a key stands for
-/// all instances where the resource is repeated. Arguments of a type without a schema are not looked at.
+/// The attributes that contribute to changes. An empty path is the whole object. An instance without a key stands for
+/// all instances of a repeated resource. Arguments of types without a schema are skipped.
 pub fn relevant_attributes(
     root: &Arc<CompiledModule>,
     schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
@@ -35,10 +35,10 @@ pub fn relevant_attributes(
 ) -> BTreeSet<(ResourceInstance, Path)> {
     let mut search = Search { root, schemas, found: BTreeSet::new(), pending: Vec::new(), visited: BTreeSet::new() };
     for resource in &changed.resources {
-        search.visit(Place::Resource(resource.clone(), Path::ROOT));
+        search.visit(Part::Resource(resource.clone(), Path::ROOT));
     }
     for (module, output) in &changed.outputs {
-        search.visit(Place::Output(module.clone(), output.clone()));
+        search.visit(Part::Output(module.clone(), output.clone()));
     }
     while let Some(place) = search.pending.pop() {
         search.look(&place);
@@ -46,9 +46,9 @@ pub fn relevant_attributes(
     search.found
 }
 
-/// A part of the configuration that refers to others.
+/// A part of the configuration with references.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum Part {
     Variable(ModuleInstance, SmolStr),
     Local(ModuleInstance, SmolStr),
     Output(ModuleInstance, SmolStr),
@@ -56,7 +56,7 @@ enum Place {
     Outputs(ModuleInstance),
     /// `count` or `for_each`.
     Repetition(AbsResource),
-    /// The arguments that a path leads to.
+    /// The arguments at a path.
     Resource(AbsResource, Path),
 }
 
@@ -64,12 +64,12 @@ struct Search<'a> {
     root: &'a Arc<CompiledModule>,
     schemas: &'a BTreeMap<ProviderSource, Arc<ProviderSchema>>,
     found: BTreeSet<(ResourceInstance, Path)>,
-    pending: Vec<Place>,
-    visited: BTreeSet<Place>,
+    pending: Vec<Part>,
+    visited: BTreeSet<Part>,
 }
 
 impl<'a> Search<'a> {
-    fn visit(&mut self, place: Place) {
+    fn visit(&mut self, place: Part) {
         if self.visited.insert(place.clone()) {
             self.pending.push(place);
         }
@@ -83,34 +83,34 @@ impl<'a> Search<'a> {
         Some(module.clone())
     }
 
-    fn look(&mut self, place: &Place) -> Option<()> {
+    fn look(&mut self, place: &Part) -> Option<()> {
         match place {
-            Place::Variable(instance, name) => {
+            Part::Variable(instance, name) => {
                 let (last, caller) = (instance.0.last()?, instance.parent()?);
                 let module = self.module(&caller)?;
                 let (argument, _) = module.calls.get(&last.name)?.arguments.get(name)?;
                 self.refer(&caller, None, &references_of(argument, &mut Vec::new()));
             }
-            Place::Local(instance, name) => {
+            Part::Local(instance, name) => {
                 let local = self.module(instance)?.locals.get(name)?.clone();
                 self.refer(instance, None, &local.references);
             }
-            Place::Output(instance, name) => {
+            Part::Output(instance, name) => {
                 let output = self.module(instance)?.outputs.get(name)?.clone();
                 self.refer(instance, None, &references_of(&output.value, &mut Vec::new()));
             }
-            Place::Outputs(instance) => {
+            Part::Outputs(instance) => {
                 for name in self.module(instance)?.outputs.keys() {
-                    self.visit(Place::Output(instance.clone(), name.clone()));
+                    self.visit(Part::Output(instance.clone(), name.clone()));
                 }
             }
-            Place::Repetition(resource) => {
+            Part::Repetition(resource) => {
                 let block = self.module(&resource.module)?.resources.get(&resource.resource)?.clone();
                 if let Repetition::Count(repetition) | Repetition::ForEach(repetition) = &block.repetition {
                     self.refer(&resource.module, None, &references_of(repetition, &mut Vec::new()));
                 }
             }
-            Place::Resource(resource, path) => {
+            Part::Resource(resource, path) => {
                 let module = self.module(&resource.module)?;
                 let block = module.resources.get(&resource.resource)?;
                 let schema = self.schema(&module, block)?;
@@ -130,21 +130,21 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Notes what is referred to in a module instance, and in the arguments of a resource where one is given.
+    /// Visits a reference in a module instance, and in the arguments of a resource if one is given.
     fn refer(&mut self, module: &ModuleInstance, within: Option<&AbsResource>, references: &[Reference]) {
         for reference in references {
             let place = match &reference.subject {
-                Subject::Variable(name) => Place::Variable(module.clone(), name.clone()),
-                Subject::Local(name) => Place::Local(module.clone(), name.clone()),
+                Subject::Variable(name) => Part::Variable(module.clone(), name.clone()),
+                Subject::Local(name) => Part::Local(module.clone(), name.clone()),
                 Subject::Module(name, output) => {
                     let callee = module.child(name, reference.key.clone().unwrap_or_default());
                     match output {
-                        Some(output) => Place::Output(callee, output.clone()),
-                        None => Place::Outputs(callee),
+                        Some(output) => Part::Output(callee, output.clone()),
+                        None => Part::Outputs(callee),
                     }
                 }
                 Subject::EachKey | Subject::EachValue | Subject::CountIndex => match within {
-                    Some(resource) => Place::Repetition(resource.clone()),
+                    Some(resource) => Part::Repetition(resource.clone()),
                     None => continue,
                 },
                 Subject::Resource(resource) => {
@@ -153,7 +153,7 @@ impl<'a> Search<'a> {
                     let path = Path(first.chain(reference.rest.iter().map(|(step, _)| step.clone())).collect());
                     let key = reference.key.clone().unwrap_or(InstanceKey::None);
                     self.found.insert((resource.instance(key), path.clone()));
-                    Place::Resource(resource, path)
+                    Part::Resource(resource, path)
                 }
                 Subject::SelfObject | Subject::Path(_) | Subject::Terraform(..) | Subject::ProviderFunction(..) => {
                     continue;
@@ -164,8 +164,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What the arguments that a path leads to refer to. A path ends at the first argument, since its expression is one whole.
-/// Into blocks that may be repeated no path leads; without a step behind them they stand for the whole body.
+/// Visits the references of the arguments at a path. A path ends at the first argument, because its expression is one
+/// unit. Paths do not lead into repeated blocks; without a further step the whole body is visited.
 fn references_at(body: &BodySource, schema: &Block, path: &Path) -> Vec<Reference> {
     let mut bodies = vec![body.clone()];
     let (mut found, mut schema) = (Vec::new(), schema);

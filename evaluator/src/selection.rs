@@ -1,34 +1,33 @@
-//! What of a configuration is planned when only a part of it is wanted, or a part is not.
+//! Selections: the part of a configuration that is planned.
 
 use std::collections::BTreeSet;
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ModuleInstance, Resource, ResourceInstance};
 
-/// Which part of a configuration is wanted.
+/// A selection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
-    /// All of it.
+    /// Everything.
     #[default]
     All,
-    /// These, and everything that they depend on.
+    /// These targets with everything that they depend on.
     Only(Vec<SelectedAddress>),
-    /// All but these, and but everything that depends on them.
+    /// Everything but these targets and their dependents.
     AllBut(Vec<SelectedAddress>),
 }
 
-/// What a selection names: a module, a resource, or an instance of one. Where no key is written, all instances are
-/// meant.
+/// A target: a module, a resource, or an instance of a resource. Without a key all instances match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectedAddress {
     /// The module.
     pub module: ModuleInstance,
-    /// The resource in it; none for everything in the module and below.
+    /// The resource in it; `None` for the module and its descendants.
     pub resource: Option<(Resource, InstanceKey)>,
 }
 
 impl SelectedAddress {
-    /// The address that a text names, as an option of a command has it.
+    /// Parses an address from an option.
     pub fn parse(text: &str) -> Option<SelectedAddress> {
         if let Ok(found) = text.parse::<ResourceInstance>() {
             return Some(SelectedAddress { module: found.module, resource: Some((found.resource, found.key)) });
@@ -37,7 +36,7 @@ impl SelectedAddress {
         Some(SelectedAddress { module, resource: None })
     }
 
-    /// Whether an instance is meant.
+    /// Whether the target matches an instance.
     pub fn covers(&self, address: &ResourceInstance) -> bool {
         let (own, steps) = (&self.module.0, &address.module.0);
         let fits = |(a, b): (&weft_graph_format::address::ModuleStep, &weft_graph_format::address::ModuleStep)| {
@@ -56,7 +55,7 @@ impl SelectedAddress {
         }
     }
 
-    /// Whether any instance of a resource could be meant.
+    /// Whether the target may match an instance of a resource.
     pub fn touches(&self, config: &ConfigResource) -> bool {
         let own = self.module.config();
         match &self.resource {
@@ -65,7 +64,7 @@ impl SelectedAddress {
         }
     }
 
-    /// Whether all instances are meant.
+    /// Whether the target matches all instances.
     pub fn is_whole(&self) -> bool {
         let keyed = self.resource.as_ref().is_some_and(|(_, key)| *key != InstanceKey::None);
         !keyed && self.module.0.iter().all(|step| step.key == InstanceKey::None)
@@ -73,7 +72,7 @@ impl SelectedAddress {
 }
 
 impl Selection {
-    /// Whether an instance that nothing else wants is planned.
+    /// Whether the selection covers an instance that is not otherwise desired.
     pub fn covers(&self, address: &ResourceInstance) -> bool {
         match self {
             Selection::All => true,
@@ -82,7 +81,8 @@ impl Selection {
         }
     }
 
-    /// Whether an instance of a resource that is planned is left out: others of it are named, or it is.
+    /// Whether an instance of a planned resource is not selected: a target names other instances, or an exclusion names
+    /// it.
     pub fn leaves_out(&self, address: &ResourceInstance) -> bool {
         match self {
             Selection::All => false,
@@ -94,19 +94,19 @@ impl Selection {
     }
 }
 
-/// What a selection comes to in a configuration.
+/// The selected parts of a configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selected {
-    /// Resources that are planned.
+    /// Selected resources.
     pub(crate) resources: BTreeSet<ConfigResource>,
-    /// Outputs of the root module that are.
+    /// Selected outputs of the root module.
     pub(crate) outputs: BTreeSet<SmolStr>,
-    /// Variables that are looked at.
+    /// Variables that are evaluated.
     pub(crate) variables: BTreeSet<(Module, SmolStr)>,
 }
 
 impl Selected {
-    /// Whether anything in a module or below is planned.
+    /// Whether anything in a module or its descendants is planned.
     pub(crate) fn enters(&self, module: &Module) -> bool {
         let within = |path: &Module| path.0.starts_with(&module.0);
         self.resources.iter().any(|config| within(&config.module))

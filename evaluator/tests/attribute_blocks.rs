@@ -8,7 +8,7 @@ use weft_graph_format::schema::{Attribute, Block};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-/// A rule with a port, addresses and, deeper, notes: as the `ingress` of a security group.
+/// A rule with a port, addresses and nested notes, like the `ingress` of a security group.
 fn schema(required: bool) -> Block {
     let note = Type::object([("text", Type::String)]);
     let rule = Type::object([("port", Type::Number), ("from", Type::list(Type::String)), ("notes", Type::set(note))]);

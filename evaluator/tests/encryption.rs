@@ -1,4 +1,4 @@
-//! Encryption as the configuration and the environment say together.
+//! Encryption settings from the configuration and the environment.
 
 use std::fmt::Write as _;
 
@@ -62,7 +62,7 @@ fn load(main: &str, environment: Option<&str>) -> (CompiledModule, Vec<Diagnosti
     ((*root).clone(), problems)
 }
 
-/// Everything that is settled, a line for each thing; values as they are only here.
+/// All settings, one per line. Only tests show the values.
 fn printed(encryption: &Encryption) -> String {
     let mut text = String::new();
     let target = |text: &mut String, name: &str, target: &EncryptionTarget| {
@@ -158,13 +158,13 @@ fn the_environment_is_laid_over_it() {
         assert!(encryption.problems.is_empty(), "{:?}", encryption.problems);
         assert_eq!(printed(&encryption), expected);
     }
-    // What one of them enforces, the other does not take back.
+    // A setting that one source enforces cannot be revoked by the other.
     let (root, _) = load(&MAIN.replace("enforced = false", "enforced = true"), Some("state {\n  enforced = false\n}"));
     assert!(
         printed(&root.settings.encryption.unwrap())
             .contains("state: aes_gcm.main, unencrypted.open, aes_gcm.main enforced")
     );
-    // Alone, it is all there is.
+    // One source alone is complete.
     let (root, _) = load("", Some("method \"unencrypted\" \"x\" {}\nplan {\n  method = method.unencrypted.x\n}\n"));
     assert_eq!(printed(&root.settings.encryption.unwrap()), "plan: unencrypted.x\nmethod unencrypted.x: \n");
     assert!(load("", None).0.settings.encryption.is_none());

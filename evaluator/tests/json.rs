@@ -1,4 +1,4 @@
-//! The JSON syntax declares what the native syntax declares: each row is one configuration in both.
+//! The JSON syntax declares the same as the native syntax. Each row is one configuration in both.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -166,13 +166,13 @@ fn both_syntaxes_declare_the_same() {
     ] {
         let (from_native, native_problems) = loaded("main.tf", native);
         let (from_json, json_problems) = loaded("main.tf.json", json);
-        // References without anything to refer to: that is said of both.
+        // Invalid references are reported in both.
         let summaries = |problems: &[String]| -> Vec<String> {
             problems.iter().filter_map(|problem| problem.split_once(' ')).map(|(_, rest)| rest.to_owned()).collect()
         };
         assert_eq!(summaries(&json_problems), summaries(&native_problems), "{json}");
         let (mut from_native, mut from_json) = (facts(&from_native), facts(&from_json));
-        // References stand in another order where blocks are read as arguments.
+        // The order of references differs where blocks are read as arguments.
         for facts in [&mut from_native, &mut from_json] {
             for fact in facts.iter_mut().filter(|fact| fact.starts_with("refers")) {
                 let mut parts: Vec<&str> = fact.split("\", \"").collect();

@@ -1,4 +1,4 @@
-//! What is wrong with files alone: one row, one rule. Summaries and lines are OpenTofu's, as recorded.
+//! Problems of files: one row for each rule. Summaries and lines are OpenTofu's, as recorded.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use weft_graph_format::value::Value;
 /// Files by name, `main.tf` first.
 fn loaded(files: &[(&str, &str)], given: &[(&str, &str)]) -> (Arc<CompiledModule>, Vec<String>) {
     let (root, problems) = problems_of(files, given);
-    let mut found: Vec<String> = problems.iter().map(told).collect();
+    let mut found: Vec<String> = problems.iter().map(line_and_summary).collect();
     found.sort();
     found.dedup();
     (root, found)
@@ -41,8 +41,8 @@ fn problems_of(files: &[(&str, &str)], given: &[(&str, &str)]) -> (Arc<CompiledM
     (root, problems)
 }
 
-/// A problem as its line and summary.
-fn told(problem: &Diagnostic) -> String {
+/// The line and summary of a problem.
+fn line_and_summary(problem: &Diagnostic) -> String {
     let line = problem.subject.as_ref().map_or(0, |range| range.start.line);
     format!("{line} {}", problem.summary)
 }
@@ -51,8 +51,8 @@ fn said(text: &str) -> Vec<String> {
     loaded(&[("main.tf", text)], &[]).1
 }
 
-/// A configuration is passed under a name that the module does not declare. That is let pass where the name can only
-/// mean a default provider.
+/// A configuration is passed under a name that the module does not declare. This is accepted if the name can only refer
+/// to a default provider.
 #[test]
 fn passed_names_that_are_not_declared() {
     for (source, is_error) in [("hashicorp/test", false), ("weft.test/some/test", true)] {
@@ -61,7 +61,7 @@ fn passed_names_that_are_not_declared() {
             "{required}provider \"test\" {{}}\nmodule \"m\" {{\n source = \"./m\"\n providers = {{ test.dns = test }}\n}}"
         );
         let (_, problems) = problems_of(&[("main.tf", &root), ("m/main.tf", &required)], &[]);
-        let found: Vec<_> = problems.iter().map(|problem| (told(problem), problem.is_error())).collect();
+        let found: Vec<_> = problems.iter().map(|problem| (line_and_summary(problem), problem.is_error())).collect();
         assert_eq!(found, [("9 Reference to undefined provider".to_owned(), is_error)], "{source}");
     }
 }
@@ -154,7 +154,7 @@ fn settings_of_provider_meta_follow_the_schema() {
         let (root, problems) = loaded(&[("main.tf", &text)], &[]);
         assert_eq!(problems, Vec::<String>::new(), "{body}");
         let said = root.settings.provider_metas["a"].settings(&schema).err().unwrap_or_default();
-        let mut found: Vec<String> = said.iter().map(told).collect();
+        let mut found: Vec<String> = said.iter().map(line_and_summary).collect();
         found.sort();
         assert_eq!(found, expected, "{body}");
     }

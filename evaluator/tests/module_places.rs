@@ -1,11 +1,11 @@
-//! What is asked of who knows where modules are, and what is said of sources and versions that are none.
+//! The lookup of modules: requests, and problems of sources and versions.
 
 use std::path::Path;
 
 use weft_evaluator::config::{CompiledModule, ModulePlaces, ModuleRequest, StaticInputs, load_tree_from};
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// Keeps what it is asked for; modules named `gone` are nowhere, all others in `m`.
+/// Records the requests. A module named `gone` does not exist, all others are in `m`.
 #[derive(Default)]
 struct Asked(Vec<(String, String, Option<String>)>);
 

@@ -33,7 +33,7 @@ pub fn call_failed(error: &CallError, places: Option<&Places>, address: &str) ->
     let (summary, hint) = match error {
         CallError::UnknownType { .. } => ("Invalid resource type", ""),
         CallError::Crashed { .. } | CallError::NotRunning { .. } => {
-            ("Plugin did not respond", " The plugin ended; its last words are in the log.")
+            ("Plugin did not respond", " The plugin process ended. Its last output is in the log.")
         }
         _ => ("Plugin error", ""),
     };

@@ -42,7 +42,7 @@ impl Planner {
         if matches!(result.status, CheckStatus::Fail | CheckStatus::Error) {
             self.ask.providers.hush(&result.address);
         }
-        self.told().checks.insert((result.kind, result.address.clone()), result);
+        self.evaluated().checks.insert((result.kind, result.address.clone()), result);
     }
 }
 
@@ -75,7 +75,7 @@ impl Glue for Planner {
 
     fn left_out(&self, address: &ResourceInstance, schema: &Schema) -> Option<Value> {
         if self.facts.kind.keeps_left_out(&self.facts, address) {
-            self.told().desired.insert(address.clone());
+            self.evaluated().desired.insert(address.clone());
         }
         self.facts.stored_value(address, schema).unwrap_or_else(|problem| {
             self.report.add(vec![problem]);
@@ -92,7 +92,7 @@ impl Glue for Planner {
             Gap::Unknown(value) => value,
             Gap::Nothing => {
                 let gap = nothing(schema);
-                self.told().gaps.extend(gap.formula().cloned());
+                self.evaluated().gaps.extend(gap.formula().cloned());
                 gap
             }
         }
@@ -107,13 +107,13 @@ impl Glue for Planner {
     }
 
     async fn managed(&self, mut desired: DesiredInstance) -> Result<Managed, Failed> {
-        self.told().desired.insert(desired.address.clone());
+        self.evaluated().desired.insert(desired.address.clone());
         desired.config = self.impure_apart(&desired.address, desired.config);
         self.reported(self.facts.kind.plan_managed(self, desired).await)
     }
 
     async fn data(&self, mut desired: DesiredInstance) -> Result<Value, Failed> {
-        self.told().desired.insert(desired.address.clone());
+        self.evaluated().desired.insert(desired.address.clone());
         desired.config = self.impure_apart(&desired.address, desired.config);
         match desired.block.check.clone() {
             Some(check) => self.plan_check_data(&desired, &check).await,
@@ -139,22 +139,22 @@ impl Glue for Planner {
         for warning in replacements_without_instance(&facts.options.replace, resource, expansion) {
             self.report.remark(warning);
         }
-        let mut told = self.told();
+        let mut evaluated = self.evaluated();
         if let Some(protection) = protection {
-            told.protect(resource, protection);
+            evaluated.protect(resource, protection);
         }
-        told.resources.insert(resource.clone(), expansion.clone());
+        evaluated.resources.insert(resource.clone(), expansion.clone());
     }
 
     async fn planned_all(&self, resource: &AbsResource) -> Result<(), Failed> {
         if !self.facts.rules.makes_objects {
             return Ok(());
         }
-        let surplus = protected_surplus(&self.facts, &self.told(), resource);
+        let surplus = protected_surplus(&self.facts, &self.evaluated(), resource);
         let mut outcome = Ok(());
         for orphan in surplus {
             let address = orphan.address.clone();
-            self.told().surplus.insert(address.clone());
+            self.evaluated().surplus.insert(address.clone());
             let planned = self.reported(self.plan_orphan(orphan).await);
             if planned.is_err() || self.report.refuses(&address) {
                 outcome = Err(Failed);
@@ -164,13 +164,13 @@ impl Glue for Planner {
     }
 
     fn module_expanded(&self, parent: &ModuleInstance, call: &str, expansion: &Expansion) {
-        self.told().modules.insert((parent.clone(), SmolStr::new(call)), expansion.clone());
+        self.evaluated().modules.insert((parent.clone(), SmolStr::new(call)), expansion.clone());
     }
 
     /// Each part whose computation can fail becomes an `evaluate` operation. Readers use its result.
     fn named(&self, name: &ValueName, value: Value) -> Value {
         if name.kind == NameKind::Variable && name.module.is_root() {
-            self.told().variables.insert(name.name.clone(), value.clone());
+            self.evaluated().variables.insert(name.name.clone(), value.clone());
         }
         if !value.deep().formula || !self.facts.rules.makes_objects {
             return value;
@@ -204,16 +204,16 @@ impl Glue for Planner {
     }
 
     fn is_failed_check(&self, address: &str) -> bool {
-        self.told().checks.contains_key(&(CheckedKind::Check, address.to_owned()))
+        self.evaluated().checks.contains_key(&(CheckedKind::Check, address.to_owned()))
     }
 
     fn root_output(&self, mut output: RootOutput) {
         output.value = self.calls_apart(&format_args!("output.{}", output.name), output.value);
-        self.told().outputs.insert(output.name.clone(), output);
+        self.evaluated().outputs.insert(output.name.clone(), output);
     }
 
     fn module_output(&self, module: &ModuleInstance, name: &SmolStr) {
-        self.told().module_outputs.insert((module.clone(), name.clone()));
+        self.evaluated().module_outputs.insert((module.clone(), name.clone()));
     }
 
     async fn provider_function(

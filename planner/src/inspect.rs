@@ -24,6 +24,7 @@ use weft_graph_format::value::Value;
 use weft_state::{InstanceObject, Snapshot};
 
 use crate::instance::prior::{Reading, marks_of, read_prior, with_schema_marks};
+use crate::instance::problems::stored_object_unreadable;
 use crate::prior_state::PriorState;
 use crate::providers::ProviderSet;
 use crate::report::Report;
@@ -86,13 +87,7 @@ impl Inspection {
             }
         }
         if address.resource.mode != ResourceMode::Managed {
-            return Err(vec![
-                Diagnostic::error(
-                    "Failed to decode resource from state",
-                    format!("What is stored of {address} does not fit the present schema of its type."),
-                )
-                .about(address.to_string()),
-            ]);
+            return Err(vec![stored_object_unreadable(address)]);
         }
         let in_use = self.providers.unconfigured(source).await?;
         let reading = Reading { provider: &in_use.provider, refresh: false, meta: None, watch: &Watch::none() };

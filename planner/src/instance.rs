@@ -16,6 +16,7 @@ pub(crate) mod managed;
 pub(crate) mod orphan;
 pub(crate) mod planned;
 pub mod prior;
+pub(crate) mod problems;
 pub(crate) mod provisioning;
 pub(crate) mod retyping;
 

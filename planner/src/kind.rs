@@ -6,16 +6,16 @@ mod refresh;
 use async_trait::async_trait;
 use weft_evaluator::glue::{Brief, DesiredInstance, ExpansionKind, Managed, OpenCheck, Purpose};
 use weft_graph_format::address::ResourceInstance;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::value::Value;
 
+use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::inputs::PlanKind;
 use crate::instance::Problems;
 use crate::instance::leaving::Unwanted;
 use crate::planner::Planner;
-use crate::told::Told;
+use crate::problems::forgotten;
 use crate::whole::orphans;
 
 /// The placeholder for missing instances of a resource.
@@ -117,8 +117,8 @@ pub(crate) trait Kind: Send + Sync {
     }
 
     /// Whether the plan covers an unwanted object.
-    fn takes_orphan(&self, facts: &Facts, told: &Told, address: &ResourceInstance) -> bool {
-        orphans::is_selected(facts, told, address)
+    fn takes_orphan(&self, facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance) -> bool {
+        orphans::is_selected(facts, evaluated, address)
     }
 
     /// Plans an unwanted object after it was read.
@@ -126,10 +126,7 @@ pub(crate) trait Kind: Send + Sync {
         let current = of.deposed.is_none() && !of.prior.value.is_null();
         if current && planner.left_alone(of.address, Some(of.prior)).is_some() {
             let address = of.address;
-            planner.report.remark(Diagnostic::warning(
-                "Resource will be removed from the state",
-                format!("{address} is removed from the state and not destroyed. Weft no longer manages it."),
-            ));
+            planner.report.remark(forgotten(address));
         }
         planner.plan_leaving(of).await.map(drop)
     }

@@ -8,6 +8,7 @@
 
 pub mod diagnostics;
 mod draft;
+mod evaluated;
 mod face;
 mod facts;
 mod inputs;
@@ -17,10 +18,10 @@ mod kind;
 mod planner;
 pub mod planning;
 mod prior_state;
+mod problems;
 mod provider_meta;
 pub mod providers;
 mod report;
-mod told;
 pub mod validate;
 pub mod watch;
 mod whole;

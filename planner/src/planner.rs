@@ -8,13 +8,13 @@ use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::graph::{Action, PriorObject};
 
+use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::instance::agenda::{Agenda, Found};
 use crate::instance::ask::Ask;
 use crate::instance::planned::Record;
 use crate::instance::prior::Prior;
 use crate::report::Report;
-use crate::told::Told;
 use crate::whole::protection::{Verdict, protection, verdict};
 
 /// Plans instances during evaluation. Evaluation is concurrent, so results are behind locks. Each lock is held for a
@@ -23,7 +23,7 @@ pub(crate) struct Planner {
     pub(crate) facts: Facts,
     pub(crate) ask: Ask,
     pub(crate) report: Arc<Report>,
-    told: Mutex<Told>,
+    evaluated: Mutex<Evaluated>,
     found: Mutex<Found>,
     agenda: Mutex<Agenda>,
 }
@@ -31,13 +31,13 @@ pub(crate) struct Planner {
 impl Planner {
     /// One that has not begun.
     pub(crate) fn new(facts: Facts, ask: Ask, report: Arc<Report>) -> Planner {
-        let (told, found, agenda) = Default::default();
-        Planner { facts, ask, report, told, found, agenda }
+        let (evaluated, found, agenda) = Default::default();
+        Planner { facts, ask, report, evaluated, found, agenda }
     }
 
     /// The results of evaluation so far.
-    pub(crate) fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock()
+    pub(crate) fn evaluated(&self) -> MutexGuard<'_, Evaluated> {
+        self.evaluated.lock()
     }
 
     /// The objects that were read so far.
@@ -52,13 +52,13 @@ impl Planner {
 
     /// Why an unwanted object is forgotten; `None` if it is deleted.
     pub(crate) fn left_alone(&self, address: &ResourceInstance, prior: Option<&Prior>) -> Option<Reason> {
-        let wanted = self.told().desired.contains(address);
+        let wanted = self.evaluated().desired.contains(address);
         self.facts.left_alone(address, prior.map(|prior| &prior.record), wanted)
     }
 
     /// Refuses a change that removes a protected object.
     pub(crate) fn heed_protection(&self, address: &ResourceInstance, what: &str) {
-        let found = protection(&self.told(), &self.facts.declared, address);
+        let found = protection(&self.evaluated(), &self.facts.declared, address);
         match verdict(found.as_ref(), address, what) {
             Verdict::Allowed => {}
             Verdict::Unfit(problem) => self.report.add(vec![problem]),

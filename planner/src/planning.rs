@@ -16,6 +16,7 @@ use weft_graph_format::schema::ProviderSchema;
 use weft_state::Snapshot;
 
 use crate::draft::{Drafted, Drafting, output};
+use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::instance::agenda::{Agenda, Found};
 use crate::instance::ask::Ask;
@@ -23,16 +24,15 @@ use crate::instance::planned::{Step, Work};
 use crate::kind;
 use crate::planner::Planner;
 use crate::prior_state::PriorState;
+use crate::problems;
 use crate::provider_meta::ProviderMetas;
 use crate::report::{Report, sort};
-use crate::told::Told;
 use crate::whole::outputs::{Outputs, output_changes};
 use crate::whole::{checking, moved, orphans, protection, selecting};
 
 pub use crate::inputs::{PlanInputs, PlanKind, PlanOptions, PlanOutcome, Planned};
 
-/// The code of the warning about a value for a deprecated variable of the root module.
-pub const DEPRECATED_VARIABLE: &str = "deprecated-variable";
+pub use crate::problems::DEPRECATED_VARIABLE;
 
 /// Makes a plan. An invalid configuration is not planned, and neither is a state whose providers are missing.
 pub async fn plan(inputs: PlanInputs) -> PlanOutcome {
@@ -81,7 +81,7 @@ async fn conclude(planner: &Arc<Planner>, failed: bool) -> PlanOutcome {
     if rules.needs_success && planner.report.has_errors() {
         return nothing(planner);
     }
-    let still_there = moved::still_declared(&planner.facts.root, &planner.facts.declared, &planner.told());
+    let still_there = moved::still_declared(&planner.facts.root, &planner.facts.declared, &planner.evaluated());
     if !still_there.is_empty() {
         // Other problems may be consequences of these.
         planner.report.replace(still_there);
@@ -102,9 +102,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
         false => Vec::new(),
     };
     if !has_errors(&said) && !options.replace.is_empty() && !rules.replaces {
-        let detail =
-            "-replace=ADDRESS works in the normal planning mode only. Leave it out, or -destroy or -refresh-only.";
-        said.push(Diagnostic::error("Unsupported plan mode", detail));
+        said.push(problems::replace_unsupported());
     }
     if has_errors(&said) {
         return Err(refused(said));
@@ -171,36 +169,19 @@ fn unfit(facts: &Facts) -> Vec<Diagnostic> {
 fn deprecated_variables(facts: &Facts, given: &GivenVariables) -> Vec<Diagnostic> {
     let variables = facts.root.variables.values().filter(|variable| given.contains_key(&variable.name));
     let warning = |variable: &Arc<weft_evaluator::config::Variable>| {
-        let notice = variable.deprecated.as_ref()?;
-        let detail = format!(
-            "The variable {:?} is given a value although it is deprecated. Its author says: {notice}",
-            variable.name.as_str()
-        );
-        let warning = Diagnostic::warning("Deprecated variable used from the root module", detail);
-        Some(warning.code(DEPRECATED_VARIABLE).at(variable.range.clone()))
+        variable.deprecated.as_ref().map(|notice| problems::deprecated_variable(variable, notice))
     };
     variables.filter_map(warning).collect()
 }
 
 /// Errors for instances in doubt. They cannot be planned.
 fn doubts(snapshot: &Snapshot) -> Vec<Diagnostic> {
-    let problem = |doubt: &weft_state::Doubt| {
-        Diagnostic::error(
-            "Resource instance in doubt",
-            format!(
-                "Run {} began to {} {}, and it is not known whether that took place. Look at the real object, then say what \
-                 happened: weft runs resolve {} '{}' -adopt ID | -absent | -retry | -forget.",
-                doubt.run, doubt.action, doubt.key, doubt.run, doubt.key.address
-            ),
-        )
-        .about(doubt.key.address.as_str())
-    };
-    snapshot.doubts.values().map(problem).collect()
+    snapshot.doubts.values().map(problems::in_doubt).collect()
 }
 
 /// Plans the objects that state has and the configuration does not.
 async fn plan_orphans(planner: &Arc<Planner>, failed: bool) {
-    let (found, problems) = orphans::orphans(&planner.facts, &planner.told(), failed);
+    let (found, problems) = orphans::orphans(&planner.facts, &planner.evaluated(), failed);
     planner.report.add(problems);
     let spawn = |orphan| {
         let planner = planner.clone();
@@ -211,10 +192,7 @@ async fn plan_orphans(planner: &Arc<Planner>, failed: bool) {
         match task.await {
             Ok(Ok(())) => {}
             Ok(Err(problems)) => planner.report.add(problems),
-            Err(_) => planner.report.add(vec![Diagnostic::error(
-                "Planning failed",
-                "A task of planning ended early. This is a defect of Weft; please report it.",
-            )]),
+            Err(_) => planner.report.add(vec![problems::task_ended()]),
         }
     }
 }
@@ -223,15 +201,15 @@ async fn plan_orphans(planner: &Arc<Planner>, failed: bool) {
 struct Ruled {
     changes: Changes,
     outputs: Outputs,
-    told: Told,
+    evaluated: Evaluated,
     schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>>,
 }
 
 /// The second pass: applies the rules over all instances.
 fn rule(planner: &Planner, changes: Vec<ResourceChange>, found: &mut Found) -> Ruled {
     let facts = &planner.facts;
-    let mut told = std::mem::take(&mut *planner.told());
-    let outputs = Outputs::of(facts, std::mem::take(&mut told.outputs));
+    let mut evaluated = std::mem::take(&mut *planner.evaluated());
+    let outputs = Outputs::of(facts, std::mem::take(&mut evaluated.outputs));
     let mut changes = Changes {
         resources: changes,
         drift: std::mem::take(&mut found.drift),
@@ -247,14 +225,14 @@ fn rule(planner: &Planner, changes: Vec<ResourceChange>, found: &mut Found) -> R
         list.sort_by(|a, b| (a.address.in_lists(), &a.deposed).cmp(&(b.address.in_lists(), &b.deposed)));
     }
     let schemas = planner.ask.providers.schemas();
-    changes.relevant = relevant(facts, &told, &changes, &schemas);
-    Ruled { changes, outputs, told, schemas }
+    changes.relevant = relevant(facts, &evaluated, &changes, &schemas);
+    Ruled { changes, outputs, evaluated, schemas }
 }
 
 /// The attributes that a plan depends on, by the configuration.
 fn relevant(
     facts: &Facts,
-    told: &Told,
+    evaluated: &Evaluated,
     changes: &Changes,
     schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
 ) -> Vec<RelevantAttribute> {
@@ -265,7 +243,7 @@ fn relevant(
     let root = changes.outputs.iter().filter(|(_, change)| change.action != Action::NoOp);
     let mut outputs = match facts.rules.empties_state {
         true => BTreeSet::new(),
-        false => told.module_outputs.clone(),
+        false => evaluated.module_outputs.clone(),
     };
     outputs.extend(root.map(|(name, _)| (ModuleInstance::root(), name.clone())));
     let changed = Changed { resources: resources.map(|change| change.address.all()).collect(), outputs };
@@ -284,25 +262,22 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let facts = &planner.facts;
     let mut agenda: Agenda = std::mem::take(&mut *planner.agenda());
     let mut found: Found = std::mem::take(&mut *planner.found());
-    let Ruled { changes, outputs, told, schemas } = rule(planner, std::mem::take(&mut agenda.changes), &mut found);
-    let checks = checking::check_results(facts, &told, &changes.resources);
-    let destroys_first = checking::stored_as_destroy_first(facts, &told, forced(&agenda.work), &changes.resources);
+    let Ruled { changes, outputs, evaluated, schemas } = rule(planner, std::mem::take(&mut agenda.changes), &mut found);
+    let checks = checking::check_results(facts, &evaluated, &changes.resources);
+    let destroys_first = checking::stored_as_destroy_first(facts, &evaluated, forced(&agenda.work), &changes.resources);
     let configured = |instance: &_| planner.ask.providers.registered(instance);
     let Drafted { builder, claims, records } = Drafting::of(facts, &configured, agenda, destroys_first);
-    output::outputs(&builder, &*facts.kind, &outputs.wanted, &changes.outputs, &told.gaps);
+    output::outputs(&builder, &*facts.kind, &outputs.wanted, &changes.outputs, &evaluated.gaps);
     let (mut diagnostics, remarks) = planner.report.take();
     let mut warnings: Vec<Diagnostic> =
         diagnostics.iter().filter(|d| !d.is_error() && is_kept(facts, d)).cloned().collect();
-    checking::drop_unreached(facts, &told, &mut warnings, &changes);
+    checking::drop_unreached(facts, &evaluated, &mut warnings, &changes);
     sort(&mut warnings);
     diagnostics.extend(remarks);
     let finished = finished_graph(builder, &mut diagnostics);
     sort(&mut diagnostics);
     if failed && !has_errors(&diagnostics) {
-        diagnostics.push(Diagnostic::error(
-            "Planning failed",
-            "Planning ended early without saying why. This is a defect of Weft; please report it.",
-        ));
+        diagnostics.push(problems::failed_without_error());
     }
     let Some(graph) = finished else { return PlanOutcome { planned: None, diagnostics } };
     let planned = Planned {
@@ -312,7 +287,7 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
         graph,
         schemas,
         provider_metas: planner.ask.metas.values().clone(),
-        variables: told.variables,
+        variables: evaluated.variables,
         refreshed: found.refreshed,
         snapshot: facts.state.snapshot().clone(),
         read: found.read,
@@ -332,11 +307,8 @@ fn finished_graph(builder: Builder, diagnostics: &mut Vec<Diagnostic>) -> Option
         Err(error) => error,
     };
     diagnostics.push(match &error {
-        FinishError::Cycle(members) => Diagnostic::error(
-            format!("Cycle: {}", members.join(", ")),
-            "These changes wait for each other, so none of them can be the first.",
-        ),
-        other => Diagnostic::error("Plan cannot be written", format!("{other}.")),
+        FinishError::Cycle(members) => problems::cycle(members),
+        other => problems::plan_unwritable(other),
     });
     match error {
         FinishError::Cycle(_) => Builder::new().finish().ok(),

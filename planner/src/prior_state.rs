@@ -9,6 +9,8 @@ use weft_graph_format::address::{AbsResource, ConfigResource, InstanceKey, Provi
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{InstanceObject, ResourceMode, Snapshot, StoredInstance};
 
+use crate::problems;
+
 /// The objects of a state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PriorState {
@@ -41,10 +43,7 @@ impl PriorState {
         let mut providers: FxHashMap<&str, Result<ProviderInstance, Arc<str>>> = FxHashMap::default();
         for (text, stored) in &snapshot.instances {
             let Ok(address) = text.parse::<ResourceInstance>() else {
-                found.problems.push(Diagnostic::error(
-                    "Invalid resource address in state",
-                    format!("State has an object under {text:?}, which is no address of a resource instance."),
-                ));
+                found.problems.push(problems::invalid_address(text));
                 continue;
             };
             let provider = providers.entry(stored.record.provider.as_str()).or_insert_with_key(|text| {
@@ -117,13 +116,10 @@ impl Stored<'_> {
     /// # Errors
     /// An address that cannot be parsed.
     pub(crate) fn provider(&self) -> Result<&ProviderInstance, Diagnostic> {
-        self.entry.provider.as_ref().map_err(|error| {
-            let (text, provider) = (&self.entry.text, &self.instance.record.provider);
-            Diagnostic::error(
-                "Invalid provider address in state",
-                format!("State says that {text} belongs to {provider:?}: {error}."),
-            )
-        })
+        self.entry
+            .provider
+            .as_ref()
+            .map_err(|error| problems::invalid_provider(&self.entry.text, &self.instance.record.provider, error))
     }
 }
 

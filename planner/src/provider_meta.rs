@@ -9,6 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::Manifest;
 use weft_graph_format::value::Value;
 
+use crate::problems::meta_unsupported;
 use crate::providers::ProviderSet;
 
 /// The values of the blocks of all modules, by [`Manifest::meta_key`].
@@ -35,10 +36,7 @@ impl ProviderMetas {
                 let key = Manifest::meta_key(&module.path, &source);
                 let block_schema = &schema.provider_meta.block;
                 if block_schema.attributes.is_empty() && block_schema.blocks.is_empty() {
-                    let summary = format!("Provider {} doesn't support provider_meta", source.for_display());
-                    let detail = "This block has values for a provider that does not take any. Remove the block.";
-                    let problem = Diagnostic::error(summary, detail).at(block.range.clone());
-                    found.problems.insert(key, vec![problem]);
+                    found.problems.insert(key, vec![meta_unsupported(&source, &block.range)]);
                     continue;
                 }
                 match block.settings(block_schema) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use weft_expressions::functions::FunctionError;
-use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource};
+use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::schema::ProviderSchema;
@@ -17,6 +17,8 @@ use weft_graph_format::value::Value;
 use weft_providers::{Builtin, OpenError, Plugin, Provider, ProviderPool, Wanted};
 
 use ephemerals::OpenObjects;
+
+use crate::problems;
 
 pub use ephemerals::OpenedHere;
 
@@ -83,10 +85,7 @@ impl ProviderSet {
                 self.schemas.lock().insert(source.clone(), schema.clone());
                 Ok(schema)
             }
-            Err(error) => Err(Diagnostic::error(
-                "Failed to obtain provider schema",
-                format!("The provider {} does not say what it has: {error}.", source.for_display()),
-            )),
+            Err(error) => Err(problems::schema_missing(source, &error)),
         }
     }
 
@@ -110,10 +109,7 @@ impl ProviderSet {
         if source.type_name == "terraform" {
             return Ok(self.pool.builtin());
         }
-        Err(Diagnostic::error(
-            "Invalid provider source",
-            format!("There is no built-in provider {}; the only one is terraform.io/builtin/terraform.", source),
-        ))
+        Err(problems::no_such_builtin(source))
     }
 
     /// An unconfigured provider, for validation.
@@ -168,7 +164,7 @@ impl ProviderSet {
             return Ok(InUse { provider, warnings: Vec::new(), _room: None });
         }
         let Some(registered) = self.registered(instance) else {
-            return Err(vec![missing_instance(instance)]);
+            return Err(vec![problems::missing_instance(instance)]);
         };
         let plugin = (self.plugins)(&instance.source).map_err(|p| vec![p])?;
         let room = self.calls.acquire().await.ok();
@@ -202,22 +198,4 @@ impl ProviderSet {
     pub async fn stop(&self) {
         self.pool.stop_all().await;
     }
-}
-
-/// The error for a provider instance that state names and the configuration no longer has.
-pub fn missing_instance(instance: &ProviderInstance) -> Diagnostic {
-    let keyed = instance.key != InstanceKey::None;
-    // The key of a module instance or of the provider was removed together with its objects.
-    let repeated = keyed || instance.module.0.iter().any(|step| step.key != InstanceKey::None);
-    let how = match repeated {
-        true => " Bring the key back and destroy what was made under it first: weft apply -destroy -target=ADDRESS.",
-        false => "",
-    };
-    Diagnostic::error(
-        if keyed { "Provider instance not present" } else { "Provider configuration not present" },
-        format!(
-            "State has objects of {instance}, which the configuration does not have any more. Keep the provider \
-             configuration until these objects are destroyed, then take it out.{how}"
-        ),
-    )
 }

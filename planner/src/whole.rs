@@ -11,6 +11,7 @@ pub(crate) mod moves;
 pub(crate) mod order;
 pub(crate) mod orphans;
 pub(crate) mod outputs;
+mod problems;
 pub(crate) mod protection;
 pub(crate) mod selecting;
 pub(crate) mod triggers;

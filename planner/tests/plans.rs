@@ -1,4 +1,4 @@
-//! Configurations over the built-in provider, and the graphs that come of them, printed.
+//! Configurations for the built-in provider, and the disassembled graphs of their plans.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

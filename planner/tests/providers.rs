@@ -1,5 +1,5 @@
-//! Which provider instance each object belongs to: configurations that are repeated, handed on as a whole, and referred
-//! to as values. All over the built-in provider, which takes no configuration.
+//! The provider instance of each object: configurations that are repeated, passed as a whole, and referred to as
+//! values. All tests use the built-in provider, which has no configuration.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ provider "terraform" {
 }
 "#;
 
-/// The plan of files by their paths, or what is wrong with them.
+/// The plan of the given files, by path, or their problems.
 async fn planned(files: &[(&str, String)]) -> Result<PlanOutcome, Vec<Diagnostic>> {
     let dir = tempfile::tempdir().expect("a directory");
     for (path, text) in files {
@@ -95,7 +95,7 @@ async fn owners(files: &[(&str, String)]) -> Vec<String> {
         .collect()
 }
 
-/// Summary and text pointed at of each error.
+/// Line, summary and detail of each error.
 async fn errors(files: &[(&str, String)]) -> Vec<String> {
     let found = match planned(files).await {
         Ok(outcome) => outcome.diagnostics,
@@ -135,7 +135,7 @@ async fn a_whole_configuration_goes_down_two_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wholes_and_single_instances_are_told_apart() {
+async fn wholes_and_single_instances_are_distinguished() {
     let call = |passed: &str| {
         format!(
             "{REQUIRED}{BY_KEY}provider \"terraform\" {{\n  alias = \"one\"\n}}\n\
@@ -178,7 +178,7 @@ async fn instances_of_a_module_have_providers_of_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_from_whatever_the_plan_knows() {
+async fn keys_from_values_that_are_known_at_plan() {
     let text = |keys: &str| {
         let rest = format!(
             "resource \"terraform_data\" \"from\" {{\n  input = {{ a = 1 }}\n}}\n\
@@ -189,7 +189,7 @@ async fn keys_from_whatever_the_plan_knows() {
     };
     let found = owners(&text("terraform_data.from.input")).await;
     assert_eq!(found, ["terraform_data.from: provider", "terraform_data.r: provider.x[\"a\"]"]);
-    // Values may wait until apply, keys may not.
+    // Values may be unknown until apply, keys may not.
     let found = owners(&text("{ a = terraform_data.from.id }")).await;
     assert_eq!(found.len(), 2);
     for unknown in ["{ (terraform_data.from.id) = 1 }", "toset([terraform_data.from.id])"] {
@@ -277,7 +277,7 @@ async fn references_are_stored_nowhere_and_chosen_by_what_is_known() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_modules_that_ask_have_them() {
+async fn only_modules_with_the_experiment_have_them() {
     let text = "resource \"terraform_data\" \"r\" {\n  input = provider.terraform.x\n}\n";
     let found = errors(&[("main.tf", format!("{REQUIRED}{text}"))]).await;
     assert!(found.len() == 1 && found[0].contains("Reference to undeclared resource"), "{found:?}");

@@ -1,6 +1,6 @@
-//! The rules that formulas and origins follow, as far as a plan shows them; each test breaks when its rule does.
+//! The rules for formulas and origins, as far as a plan shows them. Each test fails when its rule is broken.
 //!
-//! In `expressions/tests/rules.rs` (E) are those that need no plan.
+//! The rules that need no plan are in `expressions/tests/rules.rs` (E).
 //!
 //! 1. Origins say when to wait, static references the rest: `rule_1_origins_wait_references_are_stored`;
 //!    E `leaves_wait_for_what_they_need`.
@@ -63,7 +63,7 @@ async fn outcome(text: &str, snapshot: Snapshot) -> PlanOutcome {
     .await
 }
 
-/// The disassembly of a plan: one operation a line.
+/// The disassembly of a plan, with one operation per line.
 struct Listing(String);
 
 impl Listing {
@@ -75,7 +75,7 @@ impl Listing {
         Listing(disassemble(&planned.graph))
     }
 
-    /// The one line that has these words.
+    /// The only line with these words.
     fn line(&self, words: &str) -> &str {
         let found: Vec<&str> = self.0.lines().filter(|line| line.contains(words)).collect();
         assert_eq!(found.len(), 1, "{words:?} in\n{}", self.0);
@@ -86,12 +86,12 @@ impl Listing {
         self.0.contains(words)
     }
 
-    /// The number of the one operation whose line has these words.
+    /// The number of the only operation with these words.
     fn number(&self, words: &str) -> u32 {
         self.line(words).split(' ').next().and_then(|number| number.parse().ok()).expect("a number")
     }
 
-    /// The operations that the one whose line has these words waits for.
+    /// The operations that the only operation with these words waits for.
     fn waits(&self, words: &str) -> Vec<u32> {
         let line = self.line(words);
         let after = line.split(" after ").nth(1).unwrap_or_default();
@@ -136,9 +136,9 @@ async fn rule_1_origins_wait_references_are_stored() {
     // No leaf of `a` is touched, so nothing waits for it.
     assert_eq!(listing.waits("= desired terraform_data.b "), Vec::<u32>::new());
     assert_eq!(listing.waits("= desired terraform_data.c "), Vec::<u32>::new());
-    // One leaf of one instance is.
+    // One leaf of one instance is used.
     assert_eq!(listing.waits("= desired terraform_data.d "), [listing.number("= apply terraform_data.a[0] ")]);
-    // State must say all the same that they depend on `a`.
+    // State must still record that they depend on `a`.
     let mut found = Vec::new();
     for fragment in &graph.fragments {
         for row in &fragment.rows {
@@ -178,7 +178,7 @@ async fn rule_2_named_values_are_strict() {
     .await;
     let local = listing.number("= evaluate local.port ");
     assert_eq!(listing.waits("= evaluate local.port "), [listing.number("= apply terraform_data.a ")]);
-    // The `try` is around the result and not around the formula that can fail, and so is every other reader.
+    // The `try` and all other readers use the result, not the formula that can fail.
     assert!(listing.line("= output port ").contains(&format!("try(%{local}, 80)")), "{}", listing.0);
     assert!(listing.line("= desired terraform_data.b ").contains(&format!("input = %{local}")), "{}", listing.0);
     assert_eq!(listing.0.matches("tonumber(").count(), 1, "{}", listing.0);
@@ -202,7 +202,7 @@ async fn rule_2_what_cannot_fail_is_inlined() {
     .await;
     let apply = listing.number("= apply terraform_data.a ");
     assert!(listing.line("= output x ").contains(&format!("%{apply}.id")), "{}", listing.0);
-    // One operation for the leaf that can fail, none for the other: a deviation that was chosen.
+    // There is one operation for the leaf that can fail, and none for the other. This is a deliberate deviation.
     assert!(listing.has("= evaluate local.m.y ") && !listing.has("local.m.x "), "{}", listing.0);
 }
 
@@ -234,7 +234,7 @@ async fn rule_4_ephemeral_values_are_inputs() {
         Snapshot::default(),
     )
     .await;
-    // Known at plan, and yet nothing is folded: it may be another one at apply.
+    // Known at plan, but not folded: the value may differ at apply.
     assert!(listing.line("= check ").contains("input token"), "{}", listing.0);
     assert!(!listing.has("only once"), "{}", listing.0);
     assert!(listing.has("\"stored\""), "{}", listing.0);
@@ -261,10 +261,10 @@ async fn rule_5_readers_wait_for_the_settled_operation() {
     .await;
     let (apply, check) = (listing.number("= apply terraform_data.a "), listing.number("= check terraform_data.a "));
     let reader = listing.line("= desired terraform_data.b ");
-    // The value is the result of the apply; the wait is for the postcondition after it.
+    // The value is the result of the apply operation. The wait is for the postcondition after it.
     assert!(reader.contains(&format!("input = %{apply}.id")), "{}", listing.0);
     assert!(listing.waits("= desired terraform_data.b ").contains(&check), "{}", listing.0);
-    // The instance's own condition takes the unsettled result, else it would wait for itself.
+    // The instance's own condition uses the apply operation, or it would wait for itself.
     assert!(listing.line("= check terraform_data.a ").contains(&format!("%{apply}.id")), "{}", listing.0);
     assert_eq!(listing.waits("= check terraform_data.a "), [apply]);
 }
@@ -319,7 +319,7 @@ async fn rule_6_no_path_through_a_set() {
     )
     .await;
     let (a, b) = (listing.number("= apply terraform_data.a "), listing.number("= apply terraform_data.b "));
-    // Two elements may turn out equal: the loop and the length are left for apply.
+    // Two elements may turn out equal, so the loop and the length are left to apply.
     assert!(listing.line("= output set ").contains("for $"), "{}", listing.0);
     assert!(listing.line("= output count ").contains("length("), "{}", listing.0);
     assert_eq!(listing.waits("= output count "), [b]);
@@ -349,13 +349,14 @@ async fn rule_7_provisioners_run_at_apply() {
     let listing = Listing::of(text, Snapshot::default()).await;
     let base = listing.number("= apply terraform_data.base ");
     let created = listing.number("= apply terraform_data.a ");
-    // What a provisioner names is there before anything is done with the object; what only then goes wrong is said then.
+    // The references of a provisioner are available before the object changes. Errors in its arguments are reported
+    // when it runs.
     assert!(listing.waits("= desired terraform_data.a ").contains(&base), "{}", listing.0);
     let first = listing.number("= provision terraform_data.a local-exec Created ");
     assert_eq!(listing.waits("= provision terraform_data.a local-exec Created "), [created]);
     let last = listing.number("= provision terraform_data.a local-exec Completed continues ");
     assert!(listing.waits("local-exec Completed continues ").contains(&first), "{}", listing.0);
-    // Whoever uses the object waits for the last of them.
+    // Readers of the object wait for the last provisioner.
     assert_eq!(listing.waits("= output id "), [created, last]);
     assert!(listing.line("local-exec Created ").contains("@home"), "{}", listing.0);
 }
@@ -378,7 +379,7 @@ async fn rule_7_provisioners_run_before_the_delete() {
         |id: &str| format!("{{\"id\": \"{id}\", \"input\": null, \"output\": null, \"triggers_replace\": null}}");
     let instances = vec![stored("a", &object("i-a"), &[]), stored("b", &object("i-b"), &["terraform_data.a"])];
     let listing = Listing::of(text, snapshot(instances)).await;
-    // Who depends on the object is gone before its provisioners run.
+    // Dependents of the object are deleted before its provisioners run.
     let dependent = listing.number("= apply terraform_data.b ");
     let farewell = listing.number("= provision terraform_data.a local-exec Deleting ");
     assert_eq!(listing.waits("= provision terraform_data.a "), [dependent]);
@@ -444,7 +445,7 @@ async fn rule_9_impure_calls_are_operations_of_their_own() {
         Snapshot::default(),
     )
     .await;
-    // One for each occurrence and instance, the local's shared by its readers.
+    // One operation for each occurrence and instance. Readers of the local share one.
     assert_eq!(listing.0.matches("uuid()").count(), 4, "{}", listing.0);
     for name in ["local.id", "terraform_data.a[0].input", "terraform_data.a[1].input", "terraform_data.c.input"] {
         assert!(listing.line(&format!("= evaluate {name} ")).contains("uuid()"), "{}", listing.0);
@@ -454,7 +455,7 @@ async fn rule_9_impure_calls_are_operations_of_their_own() {
     let reader = listing.line("= desired terraform_data.b ");
     assert_eq!(reader.matches(&format!("%{local}")).count(), 2, "{}", listing.0);
     assert!(listing.line("= desired terraform_data.a[0] ").contains(&format!("input = %{first}")), "{}", listing.0);
-    // The outermost expression around the call is what becomes the operation.
+    // The outermost expression around the call becomes the operation.
     assert!(listing.line("= evaluate terraform_data.c.input ").contains("for $"), "{}", listing.0);
 }
 
@@ -472,10 +473,10 @@ async fn rule_10_ignored_paths_are_prior_constants() {
              triggers_replace = \"t\"\n  lifecycle {{\n    ignore_changes = [input]\n  }}\n}}\n"
         )
     };
-    // The ignored argument is as it was, whatever the configuration says: nothing happens to `a`.
+    // The ignored argument keeps its value, so `a` does not change.
     let listing = Listing::of(&text("terraform_data.b.id"), state.clone()).await;
     assert!(!listing.has("= apply terraform_data.a "), "{}", listing.0);
-    // Nor is it ignored when there is no prior object.
+    // Without a prior object nothing is ignored.
     let listing = Listing::of(&text("terraform_data.b.id"), Snapshot::default()).await;
     let apply = listing.number("= apply terraform_data.b ");
     assert!(listing.line("= desired terraform_data.a ").contains(&format!("input = %{apply}.id")), "{}", listing.0);
@@ -494,7 +495,7 @@ async fn rule_11_deletes_follow_stored_dependencies() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_11_deletes_precede_updates_of_readers() {
-    // `b` read `a`, which goes; as in OpenTofu `b` is changed once `a` is gone.
+    // `b` read `a`, which is deleted. As in OpenTofu, `b` is changed after that.
     let state = snapshot(vec![
         stored("a", r#"{"id":"1","input":null,"output":null,"triggers_replace":null}"#, &[]),
         stored(
@@ -539,6 +540,6 @@ async fn rule_12_ephemeral_constants_are_not_in_the_plan() {
     let text = disassemble(&graph);
     assert!(text.contains("input token"), "{text}");
     assert!(!text.contains("only once") && !text.contains("Bearer only"), "{text}");
-    // What is computed from it is not journalled either, so it is no operation that a coordinator knows.
+    // Values computed from it are not journalled either, so they are not operations of the coordinator.
     assert!(text.contains("= evaluate_live local.") && !text.contains("= evaluate local."), "{text}");
 }

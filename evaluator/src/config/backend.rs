@@ -1,5 +1,5 @@
-//! `backend` and `provider_meta` blocks: where state is, and what a module tells its providers of itself. Their settings
-//! are static values.
+//! `backend` and `provider_meta` blocks: the location of the state, and values that a module sends to its providers.
+//! Their settings are static values.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,24 +22,23 @@ use crate::decode::missing_argument;
 /// A `backend` or `provider_meta` block.
 #[derive(Clone, Debug)]
 pub struct BackendBlock {
-    /// Which kind: `local`, `s3`; of a `provider_meta` block the provider's local name.
+    /// The type of the backend, such as `local` or `s3`. For `provider_meta`, the local name of the provider.
     pub kind: SmolStr,
-    /// Its settings as written.
+    /// The settings, as written.
     pub body: BodySource,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
-    /// What those of its arguments came to that could be computed.
+    /// The values of the arguments that could be evaluated.
     values: BTreeMap<SmolStr, Value>,
-    /// Why the others could not be.
+    /// The problems of the others.
     problems: Vec<Diagnostic>,
 }
 
 impl BackendBlock {
-    /// The settings by a schema of arguments without nested blocks: an object with all of its attributes.
+    /// The settings as an object with all attributes of a schema without nested blocks.
     ///
     /// # Errors
-    /// Arguments that the schema does not have, lacks or wants otherwise, and those that nobody can know before
-    /// planning.
+    /// Missing, unsupported and invalid arguments, and arguments that are not known before planning.
     pub fn settings(&self, schema: &Block) -> Result<Value, Vec<Diagnostic>> {
         let mut problems = self.problems.clone();
         let tree = &self.body.tree;
@@ -85,7 +84,7 @@ impl BackendBlock {
         if problems.is_empty() { Ok(Value::object(fields)) } else { Err(problems) }
     }
 
-    /// The same with its settings computed; `what` is the word for the block.
+    /// Evaluates the settings; `what` names the block in messages.
     pub(super) fn computed(&self, what: &str, module: &Module, statics: &mut StaticValues) -> BackendBlock {
         let mut found = self.clone();
         let tree = &self.body.tree;
@@ -147,7 +146,7 @@ pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     refuse_both(compiling);
 }
 
-/// State has one place.
+/// A module has one backend.
 fn refuse_both(compiling: &mut Compiling<'_>) {
     let Settings { backend, cloud, .. } = &compiling.module.settings;
     if let (Some(backend), Some(cloud)) = (backend, cloud) {

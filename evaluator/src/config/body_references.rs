@@ -1,4 +1,4 @@
-//! What bodies refer to, before any schema is known.
+//! The references of bodies whose schema is not known yet.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use super::BodySource;
 use super::meta::provider_calls;
 use crate::reference::{Reference, resolve};
 
-/// A body, or a `dynamic` block, that is still to be looked at, and the names that blocks around it bind.
+/// A body or a `dynamic` block to visit, with the names that the blocks around it bind.
 enum Pending {
     Body(Arc<Tree>, BodyId, Vec<SmolStr>),
     Block(Arc<Tree>, Block, Vec<SmolStr>),
 }
 
-/// What names stand for where only `dynamic` blocks matter.
+/// The meaning of names if only `dynamic` blocks matter.
 fn with_dynamic(name: &str) -> Role<'static> {
     if name == "dynamic" { Role::Block(&["type"]) } else { Role::Unknown }
 }
 
-/// What names stand for in a `dynamic` block.
+/// The meaning of names in a `dynamic` block.
 fn in_dynamic(name: &str) -> Role<'static> {
     match name {
         "for_each" | "iterator" | "labels" => Role::Argument,
@@ -30,7 +30,7 @@ fn in_dynamic(name: &str) -> Role<'static> {
     }
 }
 
-/// All references of a body and the blocks in it, names that `dynamic` blocks bind left out.
+/// All references of a body and its blocks, without the names that `dynamic` blocks bind.
 pub(crate) fn references_of_body(source: &BodySource, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
     let mut search = Search { found: Vec::new(), diagnostics, pending: Vec::new() };
     let content = source.content(&with_dynamic);
@@ -42,7 +42,7 @@ pub(crate) fn references_of_body(source: &BodySource, diagnostics: &mut Vec<Diag
     search.found
 }
 
-/// All references of blocks, `dynamic` ones or others; what is none is left out.
+/// All references of blocks. Invalid references are skipped.
 pub(crate) fn references_of_blocks(blocks: impl IntoIterator<Item = (Arc<Tree>, Block)>) -> Vec<Reference> {
     let pending = blocks.into_iter().map(|(tree, block)| Pending::Block(tree, block, Vec::new())).collect();
     let mut search = Search { found: Vec::new(), diagnostics: &mut Vec::new(), pending };
@@ -87,13 +87,13 @@ impl Search<'_> {
         inner_bound.extend(iterator.clone().or(label));
         for attribute in &inside.attributes {
             match attribute.name.text.as_str() {
-                // It belongs to the outer scope.
+                // The expression belongs to the outer scope.
                 "for_each" => self.note(&tree.expression(attribute.expression), &bound),
                 "labels" => self.note(&tree.expression(attribute.expression), &inner_bound),
                 _ => {}
             }
         }
-        // Without a name for the elements nobody can tell what the content refers to.
+        // Without an iterator name, the references of the content cannot be determined.
         if named.is_some() && iterator.is_none() {
             return;
         }
@@ -101,7 +101,7 @@ impl Search<'_> {
         self.pending.extend(contents.map(|inner| Pending::Body(tree.clone(), inner.body, inner_bound.clone())));
     }
 
-    /// What is behind a name. In the JSON syntax that may be blocks, with `dynamic` blocks in them.
+    /// The content of an argument. In the JSON syntax it may be blocks, with `dynamic` blocks in them.
     fn argument(&mut self, expression: &Expression, bound: &[SmolStr]) {
         let mut values = vec![expression.id];
         while let Some(id) = values.pop() {
@@ -118,7 +118,7 @@ impl Search<'_> {
                         values.push(item.value);
                     }
                 }
-                // A list of the native syntax cannot hold blocks: its elements are looked at as one expression.
+                // A list in the native syntax cannot contain blocks, so it is visited as one expression.
                 ExprKind::Tuple { items } if holds_json(&value, items) => values.extend(items),
                 _ => self.note(&value, bound),
             }
@@ -139,7 +139,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether an object is one of the JSON syntax.
+/// Whether an expression is an object of the JSON syntax.
 fn is_json(items: &[weft_syntax::ObjectItem]) -> bool {
     items.iter().any(|item| matches!(item.form, KeyForm::Property(_)))
 }

@@ -1,4 +1,4 @@
-//! Bodies that are read later, by a schema: what override files say of them laid over what is written.
+//! Bodies that are decoded later, by a schema, with their overrides.
 
 use std::sync::Arc;
 
@@ -7,68 +7,67 @@ use weft_graph_format::path::{Path, Step};
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Attribute, Block, Body, BodyId, Content, Expression, Role, Tree};
 
-use super::content::{Layer, missing_place};
+use super::content::{OverrideBody, missing_place};
 
-/// A body to be decoded later, without the names that were taken out of it already.
+/// A body that is decoded later, without the names that are already read.
 #[derive(Clone, Debug)]
 pub struct BodySource {
     /// The file.
     pub tree: Arc<Tree>,
     /// The body.
     pub body: BodyId,
-    /// What override files say of it, in their order.
-    pub layers: Vec<Layer>,
-    /// Bodies of escaping blocks (`_`): what stands there is always part of it, whatever its name.
-    pub escaped: Vec<Layer>,
-    /// Arguments that are not part of it any more.
+    /// The bodies of override files, in order.
+    pub layers: Vec<OverrideBody>,
+    /// The bodies of escaping blocks (`_`). All their content belongs to the body, whatever its name.
+    pub escaped: Vec<OverrideBody>,
+    /// Arguments that were already read.
     pub taken_attributes: &'static [&'static str],
-    /// Block types that are not part of it any more.
+    /// Block types that were already read.
     pub taken_blocks: &'static [&'static str],
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
-/// What is in a body.
+/// The content of a body.
 #[derive(Debug, Default)]
 pub struct BodyContent {
-    /// The arguments that count, those of override files in place of what they override.
+    /// Arguments. Those of override files replace the others.
     pub attributes: Vec<(Arc<Tree>, Attribute)>,
-    /// The blocks that count. Blocks of a type in an override file take the place of all blocks of this type.
+    /// Blocks. Those of an override file replace all blocks of the same type.
     pub blocks: Vec<(Arc<Tree>, Block)>,
-    /// What is wrong with the shape of the body.
+    /// Syntax problems of the body.
     pub problems: Vec<Diagnostic>,
 }
 
 impl BodySource {
-    /// A body within another one. Override files never reach so deep.
+    /// A nested body. Override files do not apply to it.
     pub fn inner(tree: &Arc<Tree>, body: BodyId, range: SourceRange) -> BodySource {
         let (layers, tree) = (Vec::new(), tree.clone());
         BodySource { tree, body, layers, escaped: Vec::new(), taken_attributes: &[], taken_blocks: &[], range }
     }
 
-    /// What diagnostics about something missing point at.
+    /// The place for diagnostics about something missing.
     pub fn missing(&self) -> SourceRange {
         missing_place(&self.tree, self.body, &self.range)
     }
 
-    /// Where the body is, from one brace to the other.
+    /// The range of the body, with its braces.
     pub fn whole(&self) -> SourceRange {
         self.tree.range(self.tree.body(self.body).span)
     }
 
-    /// What is in the body, where `role` says what names stand for.
+    /// The content of the body; `role` gives the meaning of names.
     pub fn content(&self, role: &dyn Fn(&str) -> Role<'static>) -> BodyContent {
         let left = |name: &str| if self.is_taken(name) { Role::Hidden } else { role(name) };
         self.merged(&|tree, body, escaped| if escaped { tree.content(body, role) } else { tree.content(body, &left) })
     }
 
-    /// What is in the body, where every name is an argument.
+    /// The content of the body, with every name as an argument.
     pub fn arguments(&self) -> BodyContent {
         self.merged(&|tree, body, escaped| tree.arguments(body, &|name| !escaped && self.is_taken(name)))
     }
 
-    /// The text that a path into the decoded body comes from: the value of an attribute, or the header of what holds
-    /// it.
+    /// The source range of a path in the decoded body: the value of an attribute, or the header of the block around it.
     pub fn locate(&self, path: &Path) -> SourceRange {
         let tree = &self.tree;
         if let Some(value) = tree.body_value(self.body) {
@@ -95,7 +94,7 @@ impl BodySource {
             if matches!(steps.peek(), Some(Step::Index(_) | Step::Key(_))) {
                 steps.next();
             }
-            // What is said of a block as a whole stands at the header of the body that it is in, as in OpenTofu.
+            // A problem of a whole block has the header of the body around it as its place, as in OpenTofu.
             if steps.peek().is_none() {
                 break;
             }
@@ -117,7 +116,7 @@ impl BodySource {
             self.add_attributes(&mut found, tree, &body);
             self.add_blocks(&mut found, tree, &body);
         }
-        for Layer { tree, body } in &self.escaped {
+        for OverrideBody { tree, body } in &self.escaped {
             let Content { body, problems } = read(tree, *body, true);
             found.problems.extend(problems);
             add_escaped(&mut found, tree, &body);
@@ -160,7 +159,7 @@ impl BodySource {
     }
 }
 
-/// Adds what an escaping block has; what is written beside it already cannot be said again.
+/// Adds the content of an escaping block. Arguments that are already present are duplicates.
 fn add_escaped(found: &mut BodyContent, tree: &Arc<Tree>, body: &Body) {
     for attribute in &body.attributes {
         match found.attributes.iter().find(|(_, first)| first.name.text == attribute.name.text) {
@@ -183,7 +182,7 @@ fn add_escaped(found: &mut BodyContent, tree: &Arc<Tree>, body: &Body) {
     found.blocks.extend(body.blocks.iter().map(|block| (tree.clone(), block.clone())));
 }
 
-/// The value of a body of the JSON syntax that a path leads to, as far as it is written out.
+/// The value at a path in a body of the JSON syntax, as far as it is literal.
 fn locate_value(body: Expression, path: &Path, whole: &SourceRange) -> SourceRange {
     let mut here = body;
     let mut range = whole.clone();
@@ -195,7 +194,7 @@ fn locate_value(body: Expression, path: &Path, whole: &SourceRange) -> SourceRan
                 .map(|(_, value)| value),
             Step::Index(index) => match here.as_list() {
                 Some(items) => usize::try_from(*index).ok().and_then(|index| items.into_iter().nth(index)),
-                // One block need not stand in an array.
+                // A single block needs no array.
                 None => Some(here.clone()),
             },
         };

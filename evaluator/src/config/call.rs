@@ -110,7 +110,7 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
 }
 
-/// What the key of a provider instance refers to. A literal key is part of the provider's own name.
+/// The references of the key of a provider instance. A literal key is part of the provider's name.
 pub(super) fn provider_key_references(
     compiling: &mut Compiling<'_>,
     key: &ProviderKey,
@@ -121,7 +121,7 @@ pub(super) fn provider_key_references(
     }
 }
 
-/// The entries of `providers`, and where the left side of an entry has a key, which none may have.
+/// The entries of `providers`, and the ranges of invalid keys on their left sides.
 pub(super) fn passed_providers(
     compiling: &mut Compiling<'_>,
     expression: &Expression,
@@ -188,7 +188,7 @@ pub(super) fn passed_providers(
 }
 
 impl ModuleCall {
-    /// The source as text, where it is written out.
+    /// The source, if it is a literal.
     pub fn literal_source(&self) -> Option<SmolStr> {
         literal_string(&self.source)
     }

@@ -1,4 +1,4 @@
-//! Arguments of module calls, held against the variables of the module: what is missing, what does not belong.
+//! Checks the arguments of module calls against the variables of the module.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::call::MODULE_ARGUMENTS;
 use super::content::did_you_mean;
 use super::{CompiledModule, ModuleCall};
 
-/// What is wrong with the arguments of all calls of a tree of modules.
+/// The problems of the arguments of all calls in a tree of modules.
 pub(crate) fn argument_problems(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for module in root.all() {
@@ -24,7 +24,7 @@ pub(crate) fn argument_problems(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     found
 }
 
-/// Attributes of an object that is written out for a variable, and that the type of the variable does not have.
+/// Attributes of a literal object that the type of the variable does not have.
 pub(super) fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnostics: &mut Vec<Diagnostic>) {
     let mut pending = vec![(value.without_parentheses(), ty.clone())];
     while let Some((value, ty)) = pending.pop() {
@@ -61,7 +61,7 @@ pub(super) fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnosti
     }
 }
 
-/// Arguments of a call that the module has no variable for, and variables that need one.
+/// Arguments without a variable, and required variables without an argument.
 fn check_arguments(call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     for (name, (value, range)) in &call.arguments {
         if let Some(variable) = child.variables.get(name) {

@@ -1,4 +1,4 @@
-//! `check` blocks: assertions about the whole, whose failures are warnings.
+//! `check` blocks: assertions about the configuration. Failures are warnings.
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ const CHECK: ContentRules = ContentRules {
 pub struct CheckBlock {
     /// Its name.
     pub name: SmolStr,
-    /// The data source in it. The module has it among its resources too, marked as belonging to this check.
+    /// Its data source. The module also lists it among its resources, marked with this check.
     pub data: Option<Resource>,
     /// `assert` blocks.
     pub asserts: Vec<Condition>,
-    /// What the assertions refer to.
+    /// The references of the assertions.
     pub references: Vec<Reference>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 

@@ -1,4 +1,4 @@
-//! From the files of one module to what it declares.
+//! Compiles the files of one module.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Body, BodyId, Expression, Tree};
 
-use super::content::{BlockRule, Content, ContentRules, FoundBlock, Layer, read_block, read_body, read_content};
+use super::content::{BlockRule, Content, ContentRules, FoundBlock, OverrideBody, read_block, read_body, read_content};
 use super::meta::references_of;
 use super::{BodySource, CompiledModule, Local};
 use super::{call, check, import, moved, output, provider, removed, resource, terraform, variable};
@@ -40,21 +40,20 @@ const TOP_LEVEL: ContentRules = ContentRules {
     open: false,
 };
 
-/// What is filled while the blocks of a module are read.
+/// The module while its blocks are read.
 pub(super) struct Compiling<'a> {
     pub(super) module: CompiledModule,
-    /// What can be said of each block for itself, and of variables and local values together.
+    /// Problems of single blocks, and of variables and local values together.
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
-    /// What can be said only of all blocks together. Commands that want no more of a configuration than where its state
-    /// is leave this out.
+    /// Problems of all blocks together. They do not matter to commands that only need the location of the state.
     pub(super) together: Vec<Diagnostic>,
-    /// A block of an override file is read that overrides nothing: it need not be whole.
+    /// Set while an override block is read on its own. Such a block may be incomplete.
     pub(super) overriding: bool,
     /// The first `required_providers` block.
     pub(super) requirements: Option<SourceRange>,
 }
 
-/// The type of blocks whose content is never read as meta-arguments.
+/// The block types whose content has no meta-arguments.
 pub(super) const ESCAPE: &str = "_";
 
 impl Compiling<'_> {
@@ -62,12 +61,12 @@ impl Compiling<'_> {
         self.diagnostics.push(Diagnostic::error(summary, detail.into()).at(at.clone()));
     }
 
-    /// A problem that shows only when the blocks of all files are put together.
+    /// Adds a problem that only appears when the blocks of all files are combined.
     pub(super) fn clash(&mut self, summary: &str, detail: impl Into<String>, at: &SourceRange) {
         self.together.push(Diagnostic::error(summary, detail.into()).at(at.clone()));
     }
 
-    /// How many errors there are so far.
+    /// The number of errors so far.
     pub(super) fn errors(&self) -> usize {
         self.diagnostics.iter().filter(|problem| problem.is_error()).count()
     }
@@ -96,8 +95,8 @@ impl Compiling<'_> {
         }
     }
 
-    /// The body of the escaping block among these blocks; there may be one.
-    pub(super) fn escaped(&mut self, blocks: &[FoundBlock]) -> Vec<Layer> {
+    /// The body of the escaping block among these blocks. At most one is allowed.
+    pub(super) fn escaped(&mut self, blocks: &[FoundBlock]) -> Vec<OverrideBody> {
         let mut escaping = blocks.iter().filter(|block| block.block_type == ESCAPE);
         let Some(first) = escaping.next() else { return Vec::new() };
         for second in escaping {
@@ -111,10 +110,10 @@ impl Compiling<'_> {
                 &second.range,
             );
         }
-        vec![Layer { tree: first.tree.clone(), body: first.body }]
+        vec![OverrideBody { tree: first.tree.clone(), body: first.body }]
     }
 
-    /// A name that must be an identifier.
+    /// Checks that a name is an identifier.
     pub(super) fn identifier(&mut self, label: &(SmolStr, SourceRange), what: &str) -> bool {
         let valid = weft_syntax::is_identifier(&label.0);
         if !valid {
@@ -127,17 +126,17 @@ impl Compiling<'_> {
         valid
     }
 
-    /// A second declaration of the same variable or local value.
+    /// Reports a second declaration of a variable or local value.
     pub(super) fn duplicate_value(&mut self, what: &str, name: &str, first: &SourceRange, second: &SourceRange) {
         self.diagnostics.push(duplicate(what, name, first).at(second.clone()));
     }
 
-    /// A second declaration of the same name.
+    /// Reports a second declaration of a name.
     pub(super) fn duplicate(&mut self, what: &str, name: &str, first: &SourceRange, second: &SourceRange) {
         self.together.push(duplicate(what, name, first).at(second.clone()));
     }
 
-    /// What an expression refers to. What is no reference is noted for when references are checked.
+    /// The references of an expression. Invalid ones are recorded for the check of references.
     pub(super) fn references(&mut self, expression: &Expression) -> Vec<crate::reference::Reference> {
         references_of(expression, &mut self.module.invalid_references)
     }
@@ -151,8 +150,8 @@ fn duplicate(what: &str, name: &str, first: &SourceRange) -> Diagnostic {
     )
 }
 
-/// Reads all files of a module. Children are filled in by the loader. What comes back beside it can be said only of all
-/// blocks together.
+/// Compiles all files of a module. The loader adds the children. The second value has the problems of all blocks
+/// together.
 pub(super) fn compile_module(
     path: Module,
     dir: &str,
@@ -172,7 +171,7 @@ pub(super) fn compile_module(
     let rest = compiling.lay_over(&mut base, above);
     compiling.note_experiments(&base);
     if compiling.module.settings.experiments.provider_values {
-        // Types name providers.
+        // Types can refer to providers.
         base.sort_by_key(|block| block.block_type != "terraform");
     }
     for block in &base {
@@ -226,7 +225,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// A body in which every name is an argument.
+    /// A body with every name as an argument.
     pub(super) fn arguments<'tree>(&mut self, tree: &'tree Tree, body: BodyId) -> Cow<'tree, Body> {
         let weft_syntax::Content { body, problems } = tree.arguments(body, &|_| false);
         self.diagnostics.extend(problems);

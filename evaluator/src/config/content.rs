@@ -1,4 +1,4 @@
-//! Reading a body whose arguments are fixed by the language: what is there, what is missing, what does not belong.
+//! Reads bodies whose arguments are fixed by the language, and reports missing and unsupported ones.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,37 +8,37 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Attribute, Block, BodyId, Expression, Role, Syntax, Tree};
 
-/// An argument that a body may have.
+/// An argument of a body.
 #[derive(Clone, Copy, Debug)]
 pub struct AttributeRule {
     /// Its name.
     pub name: &'static str,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub required: bool,
 }
 
-/// A block type that a body may have.
+/// A block type of a body.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockRule {
     /// Its type.
     pub name: &'static str,
-    /// What its labels are called.
+    /// The names of its labels.
     pub labels: &'static [&'static str],
 }
 
-/// What a body may have.
+/// The arguments and blocks of a body.
 #[derive(Clone, Copy, Debug)]
 pub struct ContentRules {
     /// Arguments.
     pub attributes: &'static [AttributeRule],
     /// Block types.
     pub blocks: &'static [BlockRule],
-    /// Whether anything else is left for somebody else to read.
+    /// Whether other content is left for another reader.
     pub open: bool,
 }
 
 impl ContentRules {
-    /// What a name stands for in a body by these rules.
+    /// The meaning of a name in the body.
     pub fn role(&self, name: &str) -> Role<'static> {
         if self.attributes.iter().any(|rule| rule.name == name) {
             return Role::Argument;
@@ -51,46 +51,46 @@ impl ContentRules {
     }
 }
 
-/// A body of an override file: what it says replaces what is said below it.
+/// A body of an override file. Its content replaces that of the body below it.
 #[derive(Clone, Debug)]
-pub struct Layer {
+pub struct OverrideBody {
     /// The override file.
     pub tree: Arc<Tree>,
     /// The body in it.
     pub body: BodyId,
 }
 
-/// A block that fits its rule.
+/// A block that matches its schema.
 #[derive(Clone, Debug)]
 pub struct FoundBlock {
-    /// The file that it stands in.
+    /// The file of the block.
     pub tree: Arc<Tree>,
-    /// What override files say of it, in their order.
-    pub layers: Vec<Layer>,
+    /// The bodies of override files, in order.
+    pub layers: Vec<OverrideBody>,
     /// Its type.
     pub block_type: &'static str,
-    /// Its labels, as many as the rule has.
+    /// Its labels.
     pub labels: Vec<(SmolStr, SourceRange)>,
     /// Its body.
     pub body: BodyId,
-    /// Type and labels.
+    /// The range of the type and the labels.
     pub range: SourceRange,
 }
 
 impl FoundBlock {
-    /// What a diagnostic about a missing argument points at.
+    /// The place for diagnostics about a missing argument.
     pub fn missing(&self) -> SourceRange {
         missing_place(&self.tree, self.body, &self.range)
     }
 }
 
-/// What a diagnostic about a missing argument of a body points at: the header of its block where the syntax has no
+/// The place for diagnostics about a missing argument of a body: the header of its block, unless the syntax has a
 /// better place.
 pub(crate) fn missing_place(tree: &Tree, body: BodyId, header: &SourceRange) -> SourceRange {
     tree.missing_span(body).map_or_else(|| header.clone(), |span| tree.range(span))
 }
 
-/// What was found in a body.
+/// The content of a body.
 #[derive(Clone, Debug)]
 pub struct Content {
     /// Arguments by name.
@@ -104,9 +104,9 @@ pub struct Content {
 pub struct FoundAttribute {
     /// Its value.
     pub value: Expression,
-    /// Its name in the text.
+    /// The range of the name.
     pub name_range: SourceRange,
-    /// The whole definition.
+    /// The range of the definition.
     pub range: SourceRange,
 }
 
@@ -124,8 +124,7 @@ impl Content {
 
 pub use weft_graph_format::nearest::did_you_mean;
 
-/// Reads a block by rules, what override files say of it included. `missing` is what a diagnostic about a missing
-/// argument points at.
+/// Reads a block by its schema, with its overrides. `missing` is the place for diagnostics about missing arguments.
 pub fn read_block(
     block: &FoundBlock,
     rules: &ContentRules,
@@ -145,11 +144,11 @@ pub fn read_block(
                 diagnostics.push(condition_overridden(inner.block_type, inner.range));
                 continue;
             }
-            // Of lifecycle blocks each argument is overridden for itself, of all others the whole.
+            // Arguments of a `lifecycle` block are overridden one by one. Other blocks are replaced as a whole.
             let base =
                 found.blocks.iter_mut().find(|base| base.block_type == "lifecycle" && inner.block_type == "lifecycle");
             match base {
-                Some(base) => base.layers.push(Layer { tree: inner.tree, body: inner.body }),
+                Some(base) => base.layers.push(OverrideBody { tree: inner.tree, body: inner.body }),
                 None => {
                     found
                         .blocks
@@ -163,7 +162,7 @@ pub fn read_block(
     found
 }
 
-/// Blocks that cannot stand in override files.
+/// Reports blocks that override files cannot have.
 const CONDITIONS: [&str; 3] = ["validation", "precondition", "postcondition"];
 
 fn condition_overridden(block_type: &str, at: SourceRange) -> Diagnostic {
@@ -174,7 +173,7 @@ fn condition_overridden(block_type: &str, at: SourceRange) -> Diagnostic {
     .at(at)
 }
 
-/// Reports conditions in a lifecycle block of an override file that lies over none.
+/// Reports conditions in a `lifecycle` block of an override file that overrides nothing.
 fn refuse_conditions(lifecycle: &FoundBlock, diagnostics: &mut Vec<Diagnostic>) {
     let tree = &lifecycle.tree;
     let role = |name: &str| if CONDITIONS.contains(&name) { Role::Block(&[]) } else { Role::Hidden };
@@ -186,8 +185,8 @@ fn refuse_conditions(lifecycle: &FoundBlock, diagnostics: &mut Vec<Diagnostic>) 
     }
 }
 
-/// Whether an argument of an override file counts. As in OpenTofu, some can only be given anew and not emptied, and some
-/// stay as they are.
+/// Whether an argument of an override file applies. As in OpenTofu, some arguments can be replaced but not emptied, and
+/// some cannot be overridden.
 fn overrides(name: &str, above: &Expression) -> bool {
     match name {
         "depends_on" | "ignore_changes" => above.as_list().is_none_or(|items| !items.is_empty()),
@@ -197,7 +196,7 @@ fn overrides(name: &str, above: &Expression) -> bool {
     }
 }
 
-/// Reads a body by rules. `missing` is what a diagnostic about a missing argument points at.
+/// Reads a body by its schema. `missing` is the place for diagnostics about missing arguments.
 pub fn read_content(
     tree: &Arc<Tree>,
     body: BodyId,
@@ -210,7 +209,7 @@ pub fn read_content(
     found
 }
 
-/// Reports arguments that must be there and are not.
+/// Reports missing required arguments.
 fn require(found: &Content, rules: &ContentRules, missing: &SourceRange, diagnostics: &mut Vec<Diagnostic>) {
     for rule in rules.attributes.iter().filter(|rule| rule.required) {
         if !found.attributes.contains_key(rule.name) {
@@ -225,7 +224,7 @@ fn require(found: &Content, rules: &ContentRules, missing: &SourceRange, diagnos
     }
 }
 
-/// An argument that a body cannot have. In the JSON syntax it may as well have been meant for blocks.
+/// Reports an unsupported argument. In the JSON syntax it may have been meant as a block.
 pub(crate) fn unsupported_argument<'n>(
     tree: &Tree,
     attribute: &Attribute,
@@ -249,7 +248,7 @@ pub(crate) fn unsupported_argument<'n>(
         .at(place)
 }
 
-/// Reads a body in which everything may be missing.
+/// Reads a body in which everything is optional.
 pub(super) fn read_body(
     tree: &Arc<Tree>,
     body: BodyId,

@@ -1,7 +1,7 @@
-//! `encryption` blocks: with what states and plans are sealed.
+//! `encryption` blocks: how state and plan files are encrypted.
 //!
-//! What the environment says is laid over what is written, each argument for itself. Settings are static values; only
-//! those that some target needs are computed, so whatever nobody uses may be incomplete.
+//! Settings from the environment override those of the configuration, argument by argument. Settings are static values.
+//! Only those that a target uses are evaluated, so unused parts may be incomplete.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::content::{BlockRule, Content, ContentRules, FoundBlock, did_you_mean,
 use super::literal::optional;
 use super::static_values::{Needing, StaticValues};
 
-/// The name that messages give to what the environment says; its text is shown nowhere, for it holds secrets.
+/// The name for settings from the environment in messages. Their text is never shown, since it contains secrets.
 const ENVIRONMENT: &str = "TF_ENCRYPTION";
 
 const RULES: ContentRules = ContentRules {
@@ -43,7 +43,7 @@ const TARGET: ContentRules = ContentRules {
     open: false,
 };
 
-/// A target that only opens may be enforced by nobody.
+/// `enforced` does not apply to fallback targets.
 const FALLBACK: ContentRules = ContentRules { attributes: &[optional("method")], ..TARGET };
 
 const REMOTE: ContentRules = ContentRules {
@@ -58,59 +58,59 @@ const REMOTE: ContentRules = ContentRules {
 /// The type and the name of a `key_provider` or `method` block.
 pub type PartName = (SmolStr, SmolStr);
 
-/// What is sealed, and with what.
+/// The compiled encryption settings.
 #[derive(Clone, Debug, Default)]
 pub struct Encryption {
-    /// Header of the block; empty where only the environment has one.
+    /// The header of the block; empty if only the environment has settings.
     pub range: SourceRange,
-    /// How states are sealed.
+    /// Encryption of state files.
     pub state: Option<EncryptionTarget>,
-    /// How plans are sealed.
+    /// Encryption of plan files.
     pub plan: Option<EncryptionTarget>,
-    /// How states that are read by data sources are sealed, when nothing is said of one by name.
+    /// Encryption of state files that `terraform_remote_state` reads, unless one is configured by name.
     pub remote_default: Option<EncryptionTarget>,
-    /// The same by the name of the data source.
+    /// Encryption of remote state, by the name of the data source.
     pub remotes: BTreeMap<SmolStr, EncryptionTarget>,
-    /// The methods that the targets name.
+    /// The methods that targets use.
     pub methods: BTreeMap<PartName, EncryptionPart>,
-    /// The key providers that those name.
+    /// The key providers that the methods use.
     pub key_providers: BTreeMap<PartName, EncryptionPart>,
-    /// What is wrong with all that.
+    /// The problems of the settings.
     pub problems: Vec<Diagnostic>,
 }
 
-/// What is sealed in one way.
+/// An encrypted target.
 #[derive(Clone, Debug)]
 pub struct EncryptionTarget {
-    /// Nothing may be left open.
+    /// Whether unencrypted content is refused.
     pub enforced: bool,
-    /// The method, and those that only open, in the order in which they are tried.
+    /// The method, and the fallback methods in order.
     pub methods: Vec<PartName>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
 /// A `key_provider` or `method` block.
 #[derive(Clone, Debug)]
 pub struct EncryptionPart {
-    /// Its arguments, with where their values stand.
+    /// Its arguments, with the ranges of their values.
     pub settings: BTreeMap<SmolStr, (EncryptionSetting, SourceRange)>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
-/// What an argument of a [`EncryptionPart`] says.
+/// The value of an argument of an [`EncryptionPart`].
 #[derive(Clone, Debug)]
 pub enum EncryptionSetting {
-    /// A value, marked sensitive whatever it came from.
+    /// A value. It is always marked sensitive.
     Value(Value),
-    /// The keys of a provider.
+    /// The keys of a key provider.
     Keys(PartName),
 }
 
-/// What one text says, before anything is computed.
+/// The settings of one source, before evaluation.
 #[derive(Default)]
-struct Layer {
+struct WrittenEncryption {
     range: SourceRange,
     key_providers: BTreeMap<PartName, WrittenPart>,
     methods: BTreeMap<PartName, WrittenPart>,
@@ -126,10 +126,10 @@ struct WrittenPart {
 }
 
 struct WrittenTarget {
-    /// Each that says so; one of them is enough.
+    /// The sources that enforce encryption. One is enough.
     enforced: Vec<Expression>,
     method: Option<Expression>,
-    /// Of the blocks within each other the header and the method.
+    /// The header and the method of each target, from the outermost to the innermost fallback.
     fallbacks: Vec<(SourceRange, Option<Expression>)>,
     range: SourceRange,
 }
@@ -148,13 +148,13 @@ pub(super) fn encryption(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         );
         return;
     }
-    // What does not belong there is said with everything else that is wrong with the module.
+    // Unsupported content is reported with the other problems of the module.
     layer(&block.tree, block.body, &block.range, compiling.diagnostics);
     compiling.module.settings.encryption_block = Some(Arc::new(block.clone()));
 }
 
 impl Encryption {
-    /// What a block and the environment say together; none when neither says anything.
+    /// Combines the block with the settings of the environment; `None` if neither exists.
     pub(super) fn computed(
         block: Option<&FoundBlock>,
         environment: Option<&str>,
@@ -164,8 +164,9 @@ impl Encryption {
             return None;
         }
         let mut problems = Vec::new();
-        // What is wrong with the block was said when the module was read.
-        let mut all = block.map_or_else(Layer::default, |b| layer(&b.tree, b.body, &b.range, &mut Vec::new()));
+        // The problems of the block were reported when the module was read.
+        let mut all =
+            block.map_or_else(WrittenEncryption::default, |b| layer(&b.tree, b.body, &b.range, &mut Vec::new()));
         if let Some(text) = environment {
             all = all.under(in_environment(text, &mut problems));
         }
@@ -179,8 +180,8 @@ impl Encryption {
     }
 }
 
-/// What the environment says, in either syntax.
-fn in_environment(text: &str, problems: &mut Vec<Diagnostic>) -> Layer {
+/// The settings of the environment, in either syntax.
+fn in_environment(text: &str, problems: &mut Vec<Diagnostic>) -> WrittenEncryption {
     let (tree, mut found) = match text.trim_start().starts_with('{') {
         true => parse_json_file(ENVIRONMENT, Arc::from(text)),
         false => parse_file(ENVIRONMENT, Arc::from(text)),
@@ -191,9 +192,9 @@ fn in_environment(text: &str, problems: &mut Vec<Diagnostic>) -> Layer {
 }
 
 /// Reads the body of an `encryption` block.
-fn layer(tree: &Arc<Tree>, body: BodyId, range: &SourceRange, problems: &mut Vec<Diagnostic>) -> Layer {
+fn layer(tree: &Arc<Tree>, body: BodyId, range: &SourceRange, problems: &mut Vec<Diagnostic>) -> WrittenEncryption {
     let content = read_content(tree, body, &RULES, range, problems);
-    let mut found = Layer { range: range.clone(), ..Layer::default() };
+    let mut found = WrittenEncryption { range: range.clone(), ..WrittenEncryption::default() };
     for block in &content.blocks {
         match block.block_type {
             "state" => once(&mut found.state, block, &TARGET, problems),
@@ -239,7 +240,7 @@ fn once(place: &mut Option<WrittenTarget>, block: &FoundBlock, rules: &ContentRu
     *place = Some(target(block, rules, problems));
 }
 
-fn remote(found: &mut Layer, block: &FoundBlock, problems: &mut Vec<Diagnostic>) {
+fn remote(found: &mut WrittenEncryption, block: &FoundBlock, problems: &mut Vec<Diagnostic>) {
     let content = read_content(&block.tree, block.body, &REMOTE, &block.range, problems);
     for inner in &content.blocks {
         match inner.labels.first() {
@@ -274,9 +275,9 @@ fn only_fallback(content: Content, problems: &mut Vec<Diagnostic>) -> Option<Fou
     first
 }
 
-impl Layer {
-    /// With another one laid over it.
-    fn under(mut self, over: Layer) -> Layer {
+impl WrittenEncryption {
+    /// Overrides these settings with others.
+    fn under(mut self, over: WrittenEncryption) -> WrittenEncryption {
         for (own, over) in [(&mut self.key_providers, over.key_providers), (&mut self.methods, over.methods)] {
             for (name, part) in over {
                 match own.get_mut(&name) {
@@ -315,8 +316,8 @@ fn lay(own: &mut Option<WrittenTarget>, over: Option<WrittenTarget>) {
 struct Computing<'a> {
     statics: &'a mut StaticValues,
     found: Encryption,
-    all: Layer,
-    /// Key providers that something names and that were not looked at yet.
+    all: WrittenEncryption,
+    /// Key providers that are referred to and not evaluated yet.
     pending: Vec<PartName>,
 }
 
@@ -334,7 +335,7 @@ impl Computing<'_> {
         }
     }
 
-    /// A target with the methods that it names; why there is none is reported.
+    /// Evaluates a target and collects its methods. Reports why it cannot be evaluated.
     fn target(&mut self, text: &str, written: &WrittenTarget) -> Option<EncryptionTarget> {
         let mut target = EncryptionTarget { enforced: false, methods: Vec::new(), range: written.range.clone() };
         for expression in &written.enforced {
@@ -374,7 +375,7 @@ impl Computing<'_> {
         Some(target)
     }
 
-    /// The methods that the targets name and the key providers behind them.
+    /// Evaluates the methods of the targets and their key providers.
     fn parts(&mut self) {
         let (state, plan, rest) = (&self.found.state, &self.found.plan, &self.found.remote_default);
         let targets = [state, plan, rest].into_iter().flatten().chain(self.found.remotes.values());
@@ -422,7 +423,7 @@ impl Computing<'_> {
         Some(EncryptionSetting::Keys(name))
     }
 
-    /// The value of an argument; why there is none is reported.
+    /// The value of an argument. Reports why it cannot be evaluated.
     fn value(&mut self, text: &str, expression: &Expression) -> Option<Value> {
         let needing = Needing { text: format!("encryption.{text}"), range: self.all.range.clone() };
         let found = self.statics.evaluate(&Module::root(), expression, &needing, &mut self.found.problems);
@@ -444,7 +445,7 @@ impl Computing<'_> {
     }
 }
 
-/// That a block is not there, with the one that was perhaps meant.
+/// Reports a block that does not exist, with the most similar name.
 fn undeclared(kind: &str, name: &PartName, there: &BTreeMap<PartName, WrittenPart>) -> String {
     let whole = |name: &PartName| format!("{kind}.{}.{}", name.0, name.1);
     let all: Vec<String> = there.keys().map(whole).collect();
@@ -452,9 +453,9 @@ fn undeclared(kind: &str, name: &PartName, there: &BTreeMap<PartName, WrittenPar
     format!("The encryption settings have no block {kind} {:?} {:?}.{hint}", name.0.as_str(), name.1.as_str())
 }
 
-/// The block that an expression names: `method.aes_gcm.main`.
+/// The block in a reference such as `method.aes_gcm.main`.
 fn part_name(expression: &Expression, root: &str) -> Option<PartName> {
-    // In the JSON syntax it is a template of nothing else.
+    // In the JSON syntax the reference is a template with a single interpolation.
     let expression = match expression.kind() {
         ExprKind::TemplateWrap { inner } => expression.child(*inner),
         _ => expression.clone(),
@@ -462,7 +463,7 @@ fn part_name(expression: &Expression, root: &str) -> Option<PartName> {
     named_part(&expression.as_traversal()?, root)
 }
 
-/// A reference that stands alone. In the JSON syntax it is a text without template markers.
+/// A bare reference. In the JSON syntax it is a text without template markers.
 fn reference(expression: &Expression) -> Option<Traversal> {
     if expression.tree.syntax() == Syntax::Native {
         return expression.as_traversal();
@@ -474,7 +475,7 @@ fn reference(expression: &Expression) -> Option<Traversal> {
     parsed.as_traversal().filter(|_| !has_errors(&problems))
 }
 
-/// Type and name behind the word `root`.
+/// The type and the name after the word `root`.
 fn named_part(traversal: &Traversal, root: &str) -> Option<PartName> {
     if traversal.root.text != root {
         return None;

@@ -1,4 +1,4 @@
-//! Experiments: constructs that OpenTofu does not have, in the modules that ask for them.
+//! Experiments: constructs that OpenTofu does not have, enabled for each module.
 
 use smol_str::SmolStr;
 use weft_syntax::Expression;
@@ -6,12 +6,12 @@ use weft_syntax::Expression;
 use super::compile::Compiling;
 use super::content::{FoundBlock, did_you_mean};
 
-/// What a module asks for by `language { experiments = [...] }`. Each module asks for itself.
+/// The experiments in `language { experiments = [...] }`. Each module enables its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Experiments {
-    /// `provider_iteration`: `for_each` of providers from any value that is known when planning, provider blocks in
-    /// modules that are called with `count`, `for_each`, `enabled` or `depends_on`, and configurations with `for_each`
-    /// that are passed as a whole.
+    /// `provider_iteration`: `for_each` of providers with any value that is known at plan, provider blocks in modules
+    /// that are called with `count`, `for_each`, `enabled` or `depends_on`, and configurations with `for_each` that are
+    /// passed as a whole.
     pub provider_iteration: bool,
     /// `provider_values`: references to providers as values.
     pub provider_values: bool,
@@ -21,8 +21,8 @@ const PROVIDER_ITERATION: &str = "provider_iteration";
 const PROVIDER_VALUES: &str = "provider_values";
 
 impl Compiling<'_> {
-    /// Takes note of the experiments that `language` blocks name. Other blocks mean something else with them, so this
-    /// comes before all else.
+    /// Records the experiments in `language` blocks. This must happen first, because experiments change the meaning of
+    /// other blocks.
     pub(super) fn note_experiments(&mut self, blocks: &[FoundBlock]) {
         for block in blocks.iter().filter(|block| block.block_type == "language") {
             let Some(found) = block.tree.argument(block.body, "experiments") else { continue };
@@ -36,7 +36,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// Reports entries of an `experiments` argument that are the name of none.
+    /// Reports unknown experiments.
     pub(super) fn check_experiments(&mut self, expression: &Expression) {
         let Some(items) = expression.as_list() else {
             self.error(
@@ -65,7 +65,7 @@ impl Compiling<'_> {
     }
 }
 
-/// The names in a list; what is none is left out.
+/// The names in a list. Other elements are skipped.
 fn names(expression: &Expression) -> Vec<SmolStr> {
     let items = expression.as_list().unwrap_or_default();
     items.iter().filter_map(|item| item.as_keyword().map(SmolStr::new)).collect()

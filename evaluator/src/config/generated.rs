@@ -1,4 +1,4 @@
-//! Resource blocks that a command writes for objects that it takes over.
+//! Resource blocks that a command generates for imported objects.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use weft_syntax::Tree;
 use super::compile::compile_module;
 use super::{CompiledModule, ImportBlock, ImportKey};
 
-/// The `import` blocks whose resources have no block yet, in their order: those that configuration can be written for.
+/// The `import` blocks, in order, for which configuration can be generated: those without a resource block.
 ///
 /// # Errors
-/// A resource in a module, or one that must be repeated: nobody can say how its block would look.
+/// A resource in a module, or a repeated one: its block cannot be generated.
 pub fn imports_without_block(root: &CompiledModule) -> Result<Vec<&ImportBlock>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut problems = Vec::new();
@@ -42,7 +42,7 @@ pub fn imports_without_block(root: &CompiledModule) -> Result<Vec<&ImportBlock>,
     if problems.is_empty() { Ok(found) } else { Err(problems) }
 }
 
-/// Whether the configuration has the block that an import leads to.
+/// Whether the configuration has the resource block of an import.
 fn has_block(root: &CompiledModule, block: &ImportBlock) -> bool {
     let mut module = root;
     for (step, _) in &block.to.module {
@@ -52,7 +52,7 @@ fn has_block(root: &CompiledModule, block: &ImportBlock) -> bool {
     module.resources.contains_key(&block.to.resource)
 }
 
-/// The root module with the resources of one more file, and what is wrong with that file.
+/// The root module with the resources of one more file, and the problems of that file.
 pub fn with_resources(root: &Arc<CompiledModule>, file: &Arc<Tree>) -> (Arc<CompiledModule>, Vec<Diagnostic>) {
     let mut problems = Vec::new();
     let (added, together) = compile_module(Module::root(), &root.dir, std::slice::from_ref(file), &[], &mut problems);

@@ -1,4 +1,4 @@
-//! `import` blocks: objects that exist and are to be taken over.
+//! `import` blocks: existing objects to import.
 
 use weft_graph_format::address::{Module, ModuleInstance, ModuleStep, Resource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -21,64 +21,64 @@ const IMPORT: ContentRules = ContentRules {
 /// An `import` block.
 #[derive(Clone, Debug)]
 pub struct ImportBlock {
-    /// The resource that takes the object over, keys left out.
+    /// The resource that the object is imported to, without keys.
     pub to: ImportTarget,
-    /// What the provider calls the object.
+    /// The provider's ID of the object.
     pub id: Option<Expression>,
-    /// The same as an object by the provider's identity schema.
+    /// The identity of the object, by the provider's identity schema.
     pub identity: Option<Expression>,
     /// `provider`
     pub provider: Option<ProviderReference>,
     /// `for_each`
     pub for_each: Option<Expression>,
-    /// What all of it refers to.
+    /// The references of the block.
     pub references: Vec<Reference>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
 /// The address in `to`.
 #[derive(Clone, Debug)]
 pub struct ImportTarget {
-    /// The calls on the way, each with the expression of its key where one is written and not constant.
+    /// The module calls, each with the expression of its key unless it is constant.
     pub module: Vec<(ModuleStep, Option<Expression>)>,
     /// The resource.
     pub resource: Resource,
-    /// Its key where one is written.
+    /// Its key, if there is one.
     pub key: ImportKey,
-    /// Where it stands.
+    /// The range of the address.
     pub range: SourceRange,
 }
 
-/// The key in an import's address.
+/// A key in an import's address.
 #[derive(Clone, Debug)]
 pub enum ImportKey {
-    /// Written out, or none.
+    /// A literal key, or none.
     Constant(weft_graph_format::address::InstanceKey),
-    /// To be evaluated, `each` included.
+    /// An expression, which may use `each`.
     Computed(Expression),
 }
 
 impl ImportBlock {
-    /// Whether it is about this instance, as far as its address is written out.
+    /// Whether this may be the address of an instance. Expressions match every key.
     fn means(&self, address: &ResourceInstance) -> bool {
         self.for_each.is_none() && self.to.static_address().as_ref() == Some(address)
     }
 }
 
 impl ImportTarget {
-    /// The address, where no key has to be evaluated.
+    /// The address, if it has no expressions.
     fn static_address(&self) -> Option<ResourceInstance> {
         let ImportKey::Constant(key) = &self.key else { return None };
         Some(ResourceInstance { module: self.static_module()?, resource: self.resource.clone(), key: key.clone() })
     }
 
-    /// The module as configured.
+    /// The configured module.
     pub fn module_config(&self) -> Module {
         Module(self.module.iter().map(|(step, _)| step.name.clone()).collect())
     }
 
-    /// The module instance, where no key has to be evaluated.
+    /// The module instance, if its keys have no expressions.
     pub fn static_module(&self) -> Option<ModuleInstance> {
         let all = self.module.iter().all(|(_, key)| key.is_none());
         all.then(|| ModuleInstance(self.module.iter().map(|(step, _)| step.clone()).collect()))
@@ -149,7 +149,7 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     compiling.module.statements.imports.push(ImportBlock { to, id, identity, provider, for_each, references, range });
 }
 
-/// Reads an address whose keys may have to be evaluated. Only the last key and those of modules can be.
+/// Reads an address. The keys of modules and the last key may be expressions.
 fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
     let range = expression.range();
     // `a.b[each.key]` is an index on a traversal, `module.a[each.key].b.c` attributes on an index on a traversal.
@@ -183,7 +183,7 @@ fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
     for part in texts.into_iter().rev() {
         match part {
             RelativePart::Steps(steps) => whole.steps.extend(steps),
-            // Which name the computed key belongs to.
+            // The position of the name that the computed key belongs to.
             RelativePart::Key => holes.push(whole.steps.len()),
         }
     }
@@ -212,7 +212,7 @@ enum RelativePart {
     Key,
 }
 
-/// Which module call a key behind the first `steps` steps belongs to; none when they name a resource.
+/// The module call that a key behind the first `steps` steps belongs to; `None` if they name a resource.
 fn behind_module(traversal: &weft_syntax::Traversal, steps: usize) -> Option<usize> {
     use weft_syntax::StepKind;
     let names =

@@ -34,7 +34,7 @@ impl Compiling<'_> {
         self.content(block, &MODULE_LIFECYCLE).get("enabled").cloned()
     }
 
-    /// A `lifecycle` block. The second part is `enabled`.
+    /// A `lifecycle` block, and its `enabled` argument.
     pub(super) fn lifecycle(&mut self, block: &FoundBlock, resource: &Resource) -> (Lifecycle, Option<Expression>) {
         let mode = resource.mode;
         let content = self.content(block, &LIFECYCLE);
@@ -54,7 +54,7 @@ impl Compiling<'_> {
         if let Some(destroy) = content.get("destroy") {
             let (value, problems) = evaluate_constant(destroy);
             lifecycle.destroy = value.as_bool().filter(|_| !has_errors(&problems));
-            // It matters when something is planned, not before.
+            // This only matters when the resource is planned.
             lifecycle.unclear_destroy = lifecycle.destroy.is_none().then(|| destroy.clone());
         }
         lifecycle.prevent_destroy = content.get("prevent_destroy").cloned();
@@ -92,7 +92,7 @@ impl Compiling<'_> {
         (lifecycle, content.get("enabled").cloned())
     }
 
-    /// A condition in a resource names that resource as `self`, not by its address.
+    /// A condition refers to its own resource as `self`, not by address.
     fn not_of_itself(&mut self, block: &FoundBlock, condition: &Condition, resource: &Resource) {
         for part in [&condition.condition, &condition.error_message] {
             let itself = references(part).into_iter().any(|traversal| {
@@ -111,7 +111,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// An entry of `replace_triggered_by`: it names one resource, and beside that only the key of an instance.
+    /// An entry of `replace_triggered_by`. It refers to one resource, and otherwise only to the key of an instance.
     fn trigger(&mut self, item: Expression, lifecycle: &mut Lifecycle) {
         const SUMMARY: &str = "Invalid replace_triggered_by expression";
         let at = item.range();

@@ -1,4 +1,4 @@
-//! Arguments that are read before anything is evaluated: written out, without references.
+//! Arguments that are read before evaluation, and must be literals.
 
 use smol_str::SmolStr;
 use weft_expressions::constant::evaluate_constant;
@@ -12,12 +12,12 @@ use weft_syntax::{ExprKind, Expression, Syntax};
 use super::compile::Compiling;
 use super::content::AttributeRule;
 
-/// An argument that need not be there.
+/// An optional argument.
 pub(super) const fn optional(name: &'static str) -> AttributeRule {
     AttributeRule { name, required: false }
 }
 
-/// An argument that must be there.
+/// A required argument.
 pub(super) const fn required(name: &'static str) -> AttributeRule {
     AttributeRule { name, required: true }
 }
@@ -28,7 +28,7 @@ pub(super) fn literal_string(expression: &Expression) -> Option<SmolStr> {
 }
 
 impl Compiling<'_> {
-    /// The value of an expression that may refer to nothing, converted; what is wrong with it is reported.
+    /// The converted value of an expression without references. Problems are reported.
     fn literal(&mut self, expression: &Expression, ty: &Type, wanted: &str) -> Option<Value> {
         let (value, problems) = evaluate_constant(expression);
         if has_errors(&problems) {
@@ -37,7 +37,7 @@ impl Compiling<'_> {
         }
         match convert(&value, ty) {
             Ok(value) if !value.is_null() && value.is_wholly_known() => Some(value),
-            // What could not be read was reported.
+            // The problem is already reported.
             _ if matches!(expression.kind(), ExprKind::Error) => None,
             _ => {
                 self.error(
@@ -50,22 +50,22 @@ impl Compiling<'_> {
         }
     }
 
-    /// A truth value that is written out, where the argument is there and sound.
+    /// A literal truth value, if the argument exists and is valid.
     pub(super) fn literal_bool(&mut self, expression: Option<&Expression>) -> Option<bool> {
         self.literal(expression?, &Type::Bool, "a bool")?.as_bool()
     }
 
-    /// A truth value that is written out, or what holds where none is.
+    /// A literal truth value, with a default.
     pub(super) fn flag(&mut self, expression: Option<&Expression>, default: bool) -> bool {
         self.literal_bool(expression).unwrap_or(default)
     }
 
-    /// A text that is written out.
+    /// A literal string.
     pub(super) fn text(&mut self, expression: Option<&Expression>) -> Option<String> {
         self.literal(expression?, &Type::String, "a string")?.as_str().map(str::to_owned)
     }
 
-    /// The message of a `deprecated` argument, which says something. That it does not is reported at `at`, or at the
+    /// The message of a `deprecated` argument, which must not be empty. Problems are reported at `at`, or at the
     /// argument.
     pub(super) fn deprecation(
         &mut self,
@@ -82,14 +82,14 @@ impl Compiling<'_> {
         Some(text)
     }
 
-    /// A keyword out of a few, bare or (deprecated) in quotes.
+    /// One of several keywords, bare or (deprecated) in quotes.
     pub(super) fn keyword(
         &mut self,
         name: &str,
         expression: &Expression,
         words: [&'static str; 2],
     ) -> Option<&'static str> {
-        // In the JSON syntax every keyword stands in quotes.
+        // In the JSON syntax keywords are always quoted.
         let quoted = expression.as_string_literal().filter(|_| expression.tree.syntax() == Syntax::Native);
         let found = words
             .into_iter()

@@ -1,4 +1,4 @@
-//! Reading a tree of modules from directories.
+//! Loads a tree of modules from directories.
 
 mod files;
 
@@ -27,38 +27,38 @@ use super::required_version::unmet;
 use super::static_values::{Needing, StaticGiven, StaticInputs, StaticValues, static_text};
 use super::{CallSource, CompiledModule, ModuleCall};
 
-/// Deepest nesting of module calls. A module that calls itself would otherwise never end.
+/// The maximum nesting of module calls. It stops a module that calls itself.
 const DEEPEST_MODULES: usize = 100;
 
-/// All files that were read, by the name that diagnostics use.
+/// All files that were read, by the name in diagnostics.
 pub type Sources = BTreeMap<SmolStr, Arc<Tree>>;
 
 /// A directory that cannot be read.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("cannot read {path}: {cause}")]
     Unreadable {
-        /// What.
+        /// The directory.
         path: String,
-        /// Why.
+        /// The reason.
         cause: std::io::Error,
     },
 }
 
-/// Reads the root module in `root` and everything that it calls, where static values come from defaults alone.
+/// Loads the root module in `root` and all called modules. Static values come from defaults alone.
 ///
-/// File names in diagnostics are relative to `root`. The module is whole as far as the files allow; whatever is
-/// wrong comes back beside it. What is wrong between modules is said by [`link_problems`].
+/// File names in diagnostics are relative to `root`. The module is as complete as the files allow; problems are
+/// returned with it. Problems between modules are found by [`link_problems`].
 pub fn load_tree(root: &Path, installed: &Installed) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
     let workspace = SmolStr::new_static("default");
     let inputs = StaticInputs { given: &|_| StaticGiven::default(), workspace, encryption: None };
     load_tree_with(root, installed, &inputs)
 }
 
-/// The same with values for the variables that sources of modules and `for_each` of providers may come from.
+/// Like [`load_tree`], with values for the variables that static values use.
 ///
-/// When the root module itself has errors, nothing that it calls is read.
+/// If the root module has errors, called modules are not loaded.
 pub fn load_tree_with(
     root: &Path,
     installed: &Installed,
@@ -67,7 +67,7 @@ pub fn load_tree_with(
     load_tree_from(root, &mut AsWritten { root, installed }, inputs)
 }
 
-/// The same where somebody else knows where modules are, and may fetch them when they are asked for.
+/// Like [`load_tree`], with another lookup of modules, which may fetch them.
 pub fn load_tree_from(
     root: &Path,
     places: &mut dyn ModulePlaces,
@@ -76,8 +76,8 @@ pub fn load_tree_from(
     Loader::new(root, places, inputs).loaded()
 }
 
-/// The same, going on when the root module has errors: what its calls lead to is read as far as it is known where that
-/// is. What is wrong between modules is said with the rest, unless called modules have errors.
+/// Like [`load_tree_from`], but continues if the root module has errors: called modules are loaded if their location is known.
+/// Problems between modules are included, unless called modules have errors.
 pub fn load_tree_beyond(
     root: &Path,
     places: &mut dyn ModulePlaces,
@@ -86,8 +86,8 @@ pub fn load_tree_beyond(
     Loader { beyond: true, ..Loader::new(root, places, inputs) }.loaded()
 }
 
-/// Reads a module below `root` as a root module of its own: what a test runs in place of the configuration. `path` is what
-/// its calls are looked for under.
+/// Loads a module below `root` as a root module, for a test that runs it instead of the configuration. `path` is the
+/// prefix for the lookup of its calls.
 pub fn load_tree_under(
     root: &Path,
     dir: &str,
@@ -104,17 +104,17 @@ pub fn load_tree_under(
     (module, loader.sources, loader.diagnostics)
 }
 
-/// Reads of the root module what says where its state is and how it is sealed.
+/// Loads only the parts of the root module that configure the state and its encryption.
 ///
-/// Of its problems those come back that are about one block each, about variables and local values, and about what was
-/// asked for. A name that is declared twice, a module that is not there or a provider that cannot be are none of them.
+/// Returns the problems of single blocks, of variables and local values, and of the requested parts. Duplicate names,
+/// missing modules and invalid providers are not reported.
 pub fn load_early(root: &Path, inputs: &StaticInputs<'_>) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
     let installed = Installed::new();
     let mut places = AsWritten { root, installed: &installed };
     Loader { early: true, ..Loader::new(root, &mut places, inputs) }.loaded()
 }
 
-/// What is wrong with how providers are handed from module to module. To be asked when all modules were read without
+/// Problems of provider configurations that are passed between modules. Requires that all modules were loaded without
 /// errors.
 pub fn link_problems(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -132,11 +132,11 @@ struct Loader<'a> {
     root: &'a Path,
     places: &'a mut dyn ModulePlaces,
     inputs: &'a StaticInputs<'a>,
-    /// Only for [`load_early`].
+    /// Set for [`load_early`] only.
     early: bool,
-    /// Errors of the root module do not end it.
+    /// Whether to continue after errors in the root module.
     beyond: bool,
-    /// Called modules have errors.
+    /// Whether called modules have errors.
     children_failed: bool,
     statics: StaticValues,
     sources: Sources,
@@ -160,7 +160,7 @@ impl<'a> Loader<'a> {
 
     fn loaded(mut self) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
         let module = Arc::new(self.module(".", Module::root(), None));
-        // Otherwise who reads a tree without errors asks for the links.
+        // Otherwise the caller asks for the links of a tree without errors.
         if self.beyond && has_errors(&self.diagnostics) && !self.children_failed {
             check_providers(&module, &mut self.diagnostics);
         }
@@ -217,8 +217,8 @@ impl<'a> Loader<'a> {
         module
     }
 
-    /// What of a module is computed before planning, beside its variables. Its calls come back, as far as they lead
-    /// anywhere.
+    /// The parts of a module that are evaluated before planning, except its variables. Returns the calls whose sources
+    /// are known.
     fn static_parts(&mut self, module: &mut CompiledModule) -> Vec<Called> {
         for written in module.settings.provider_metas.values_mut() {
             *written = Arc::new(written.computed("provider_meta", &module.path, &mut self.statics));
@@ -229,7 +229,7 @@ impl<'a> Loader<'a> {
         calls
     }
 
-    /// A module that is made for another version is not looked at any closer: nothing else is said of it.
+    /// A module for another version is not checked any further.
     fn only_versions(&mut self, module: &CompiledModule, before: usize) {
         let unmet: Vec<Diagnostic> = module.settings.required_versions.iter().filter_map(unmet).collect();
         if !unmet.is_empty() {
@@ -238,7 +238,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Reads what a module calls.
+    /// Loads the modules that a module calls.
     fn children(&mut self, module: &mut CompiledModule, calls: Vec<Called>) {
         let known: BTreeSet<SmolStr> = calls.iter().map(|called| called.call.name.clone()).collect();
         let unsourced = module.calls.values().filter(|call| !self.early && !known.contains(&call.name));
@@ -278,12 +278,12 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Where a call leads and with which version; why it cannot be known is reported.
+    /// The source and version of a call. Reports why they are unknown.
     fn called(&mut self, module: &CompiledModule, call: Arc<ModuleCall>) -> Option<Called> {
         let version = match &call.version {
             Some(written) => match self.version_of(module, &call, written) {
                 Ok(text) => text.map(|text| (text, written.range())),
-                // The source is looked at all the same.
+                // The source is still checked.
                 Err(NoVersion) => {
                     self.source_text(module, &call)?;
                     return None;
@@ -303,11 +303,11 @@ impl<'a> Loader<'a> {
                 return None;
             }
         };
-        // Such a name was reported where the call was read; it is no name of a folder.
+        // The invalid name was already reported. It cannot be the name of a directory.
         is_identifier(&call.name).then_some(Called { call, text, source, version })
     }
 
-    /// Where a call leads, as text; why it cannot be known is reported.
+    /// The source of a call as text. Reports why it is unknown.
     fn source_text(&mut self, module: &CompiledModule, call: &ModuleCall) -> Option<SmolStr> {
         if let Some(text) = call.literal_source() {
             return Some(text);
@@ -315,14 +315,14 @@ impl<'a> Loader<'a> {
         let address = module.path.child(&call.name);
         let needing = Needing { text: format!("{address}.source"), range: call.source.range() };
         let value = self.statics.evaluate(&module.path, &call.source, &needing, &mut self.diagnostics)?;
-        // What could not be read was reported.
+        // The problem is already reported.
         if matches!(call.source.kind(), ExprKind::Error) {
             return None;
         }
         static_text(&value, &needing.text, &call.source.range(), &mut self.diagnostics)
     }
 
-    /// The version of a call as text; null is none.
+    /// The version of a call as text; null means no version.
     fn version_of(
         &mut self,
         module: &CompiledModule,
@@ -346,7 +346,7 @@ impl<'a> Loader<'a> {
         Err(NoVersion)
     }
 
-    /// The `for_each` of the provider blocks of a module.
+    /// Evaluates the `for_each` of the provider blocks of a module.
     fn check_iteration(&mut self, module: &CompiledModule) {
         for block in module.providers.values() {
             let Some(expression) = &block.for_each else { continue };
@@ -355,7 +355,7 @@ impl<'a> Loader<'a> {
                 None => format!("provider.{}.for_each", block.local_name),
             };
             let needing = Needing { text, range: expression.range() };
-            // Where the module asks for it, any value that planning knows will do, which evaluation sees to.
+            // With the experiment, evaluation handles any value that is known at plan.
             let value = match module.settings.experiments.provider_iteration {
                 true => None,
                 false => self.statics.evaluate(&module.path, expression, &needing, &mut self.diagnostics),
@@ -367,7 +367,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Variables that have to be known before planning.
+    /// Variables that must be known before planning.
     fn check_constants(&mut self, module: &CompiledModule, caller: Option<&ModuleCall>) {
         for variable in module.variables.values().filter(|variable| variable.constant == Some(true)) {
             if caller.is_some_and(|call| !call.arguments.contains_key(&variable.name)) {
@@ -382,16 +382,16 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// A call that leads somewhere.
+/// A call with a known source.
 struct Called {
     call: Arc<ModuleCall>,
     text: SmolStr,
     source: ModuleSource,
-    /// As text, and where it stands.
+    /// The source as text, with its range.
     version: Option<(SmolStr, SourceRange)>,
 }
 
-/// A version that cannot be told; why was reported.
+/// An unknown version. The problem is already reported.
 struct NoVersion;
 
 fn no_source(error: &ModuleSourceError, versioned: bool) -> Diagnostic {

@@ -1,4 +1,4 @@
-//! Meta-arguments: what the language itself reads in a block before a provider sees the rest.
+//! Meta-arguments: arguments that the language defines for a block, independently of the provider.
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -33,10 +33,10 @@ pub(super) fn provider_name(expression: &Expression) -> Option<(SmolStr, Option<
     Some((traversal.root.text, alias, computed.or(literal)))
 }
 
-/// All references of an expression; what is none is reported.
+/// All references of an expression. Invalid ones are reported.
 pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
     let traversals = references(expression);
-    // A large configuration keeps a list for each of its expressions, mostly of one or two: none has room to spare.
+    // Every expression of a configuration has such a list, mostly with one or two entries, so it must not waste memory.
     let mut found = Vec::with_capacity(traversals.len());
     for traversal in traversals {
         match resolve(&expression.tree, traversal) {
@@ -48,7 +48,7 @@ pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagn
     found
 }
 
-/// Calls of providers' functions in an expression.
+/// Calls of provider functions in an expression.
 pub(crate) fn provider_calls(expression: &Expression, found: &mut Vec<Reference>) {
     // Most files have none.
     if !expression.text().contains("provider::") {
@@ -88,19 +88,19 @@ const CONDITION: ContentRules = ContentRules {
     open: false,
 };
 
-/// An expression that may be a reference in quotes, as the language had it before version 0.12.
+/// An expression that may be a quoted reference, as before version 0.12.
 pub(super) enum Unquoted {
-    /// It is no string in quotes.
+    /// Not a quoted string.
     AsWritten,
-    /// The reference that the string holds.
+    /// The quoted reference.
     Reference(Expression),
-    /// The string holds something else, and that is reported.
+    /// A string with other content. The problem is already reported.
     Broken,
 }
 
 impl Compiling<'_> {
-    /// Reads a reference in quotes, with a warning that it is in quotes. In the JSON syntax all of them are, and no
-    /// word is lost about it.
+    /// Reads a quoted reference, with a warning. In the JSON syntax references are always quoted, so there is no
+    /// warning.
     pub(super) fn unquoted(&mut self, item: &Expression) -> Unquoted {
         let Some(text) = item.as_string_literal().filter(|_| item.tree.syntax() == Syntax::Native) else {
             return Unquoted::AsWritten;
@@ -117,7 +117,7 @@ impl Compiling<'_> {
         if broken { Unquoted::Broken } else { Unquoted::Reference(parsed) }
     }
 
-    /// `count`, `for_each` and `enabled`: at most one of them.
+    /// `count`, `for_each` and `enabled`. At most one is allowed.
     pub(super) fn repetition(&mut self, content: &Content, enabled: Option<Expression>) -> Repetition {
         let argument = |name: &'static str, make: fn(Expression) -> Repetition| {
             content.attributes.get(name).map(|found| (name, make(found.value.clone()), found.name_range.clone()))
@@ -158,7 +158,7 @@ impl Compiling<'_> {
                 return None;
             }
         };
-        // A key that is computed stands behind the rest, one that is written out belongs to it.
+        // A computed key is an index expression; a literal key is part of the traversal.
         let (named, computed) = match expression.kind() {
             ExprKind::Index { collection, key, .. } => {
                 (expression.child(*collection), Some(ProviderKey::Computed(expression.child(*key))))
@@ -216,7 +216,7 @@ impl Compiling<'_> {
         );
     }
 
-    /// `depends_on`: whole objects only.
+    /// `depends_on`: references to whole objects.
     pub(super) fn depends_on(&mut self, expression: &Expression) -> Vec<Reference> {
         let Some(items) = expression.as_list() else {
             self.error("Invalid expression", "A static list of references is needed here.", &expression.range());
@@ -231,7 +231,7 @@ impl Compiling<'_> {
         found
     }
 
-    /// One entry of `depends_on`. What follows the name of an object is looked at when the reference is checked.
+    /// One entry of `depends_on`. The rest of the traversal is checked with the references.
     fn depended_on(&mut self, item: &Expression) -> Option<Reference> {
         let resolved = match self.unquoted(item) {
             Unquoted::Broken => return None,
@@ -252,7 +252,7 @@ impl Compiling<'_> {
                 }
             },
         };
-        // What is no reference is reported when references are checked.
+        // Invalid references are reported when references are checked.
         resolved.map_err(|problem| self.module.invalid_references.push(problem)).ok()
     }
 
@@ -261,7 +261,7 @@ impl Compiling<'_> {
         self.condition_parts(block).1
     }
 
-    /// The same, and its condition where there is one, whatever is wrong with the rest.
+    /// The same, with the condition if there is one, even if the rest is invalid.
     pub(super) fn condition_parts(&mut self, block: &FoundBlock) -> (Option<Expression>, Option<Condition>) {
         let content = self.content(block, &CONDITION);
         let condition = content.get("condition").cloned();
@@ -285,7 +285,7 @@ impl Compiling<'_> {
     }
 }
 
-/// Whether a string in quotes begins as a reference does.
+/// Whether a quoted string starts like a reference.
 fn begins_with_name(quoted: &Expression) -> bool {
     quoted.as_string_literal().is_some_and(|text| text.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }

@@ -1,4 +1,4 @@
-//! Where called modules are: who reads a tree of modules asks for each call.
+//! The locations of called modules. The loader asks for each call.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::module_source::{ModuleSource, join};
 use weft_graph_format::source::SourceRange;
 
-/// Where the modules of calls that are not local directories were installed: directory by the path of the call.
+/// The directories of installed modules, by the path of the call.
 pub type Installed = BTreeMap<Module, PathBuf>;
 
-/// A call whose module is looked for.
+/// A call whose module is looked up.
 #[derive(Debug)]
 pub struct ModuleRequest<'a> {
     /// The called module.
@@ -20,16 +20,17 @@ pub struct ModuleRequest<'a> {
     pub caller_dir: &'a str,
     /// `source`
     pub source: &'a ModuleSource,
-    /// `version` and where it stands; not read yet.
+    /// `version` with its range; not parsed yet.
     pub version: Option<(&'a str, SourceRange)>,
-    /// Header of the block.
+    /// The header of the block.
     pub call_range: &'a SourceRange,
-    /// Where `source` stands.
+    /// The range of `source`.
     pub source_range: SourceRange,
 }
 
 impl ModuleRequest<'_> {
-    /// The names of the calls on the way to the module, with dots: what it is called in the list of installed modules.
+    /// The names of the calls that lead to the module, joined with dots. This is the key in the list of installed
+    /// modules.
     pub fn key(&self) -> String {
         self.path.0.join(".")
     }
@@ -39,26 +40,26 @@ impl ModuleRequest<'_> {
         self.path.0.last().map_or("", |name| name.as_str())
     }
 
-    /// The file and line of the call, for texts.
+    /// The file and line of the call, for messages.
     pub fn place(&self) -> String {
         format!("{}:{}", self.call_range.file, self.call_range.start.line)
     }
 }
 
-/// Who knows where modules are.
+/// A lookup of module locations.
 pub trait ModulePlaces {
-    /// The directory of a called module, relative to that of the root module, or absolute. None where there is nothing
-    /// to be read; then why is among the problems.
+    /// The directory of a called module, relative to that of the root module, or absolute. `None` if there is none; the
+    /// problems say why.
     fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String>;
 
-    /// The same for a call whose source could not be computed, which was reported: where it led before, if that is
-    /// remembered.
+    /// The previous directory of a call whose source could not be evaluated, if it is known. The problem is already
+    /// reported.
     fn unsourced(&mut self, _: &Module, _: &SourceRange, _: &mut Vec<Diagnostic>) -> Option<String> {
         None
     }
 }
 
-/// Local modules where they are, others where they were installed.
+/// Local modules by their path, others by the list of installed modules.
 pub(super) struct AsWritten<'a> {
     pub(super) root: &'a Path,
     pub(super) installed: &'a Installed,
@@ -85,7 +86,7 @@ impl ModulePlaces for AsWritten<'_> {
     }
 }
 
-/// Modules that are called from one which is known under a path itself.
+/// Local modules of a caller that has a known directory.
 pub(super) struct Below<'a> {
     pub(super) path: &'a Module,
     pub(super) places: &'a mut dyn ModulePlaces,

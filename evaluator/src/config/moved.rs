@@ -1,4 +1,4 @@
-//! `moved` blocks: objects that go by another address now.
+//! `moved` blocks: renamed objects.
 
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::source::SourceRange;
@@ -14,11 +14,11 @@ const MOVED: ContentRules = ContentRules { attributes: &[required("from"), requi
 /// A `moved` block.
 #[derive(Clone, Debug)]
 pub struct MovedBlock {
-    /// What it was called.
+    /// The old address.
     pub from: RelativeAddress,
-    /// What it is called.
+    /// The new address.
     pub to: RelativeAddress,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 

@@ -1,4 +1,4 @@
-//! Which instances of a resource others name: an apply goes by instances, where a plan goes by resources.
+//! References to single instances. Apply orders instances, while a plan orders resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use super::meta::references_of;
 use super::static_graph::{Node, StaticGraph, targets};
 use crate::reference::Reference;
 
-/// Keys of the instances that are named; none where the resource is named as a whole.
+/// Keys of the named instances; empty if the whole resource is named.
 pub(crate) type Keys = Option<BTreeSet<InstanceKey>>;
 
-/// For the edges of a graph that come from references to resources, by both ends, the keys that these name.
+/// The keys of the edges that come from references to resources, by both ends of the edge.
 pub(crate) struct NamedInstances<'a> {
     graph: &'a StaticGraph,
     edges: FxHashMap<(usize, usize), Keys>,
 }
 
 impl<'a> NamedInstances<'a> {
-    /// The keys in all references of a tree of modules.
+    /// The keys of all references in a tree of modules.
     pub(crate) fn new(graph: &'a StaticGraph, root: &Arc<CompiledModule>) -> NamedInstances<'a> {
         let mut found = NamedInstances { graph, edges: FxHashMap::default() };
         for module in root.all() {
@@ -85,7 +85,7 @@ impl<'a> NamedInstances<'a> {
         }
     }
 
-    /// What instances of each resource these resources come to, over whatever lies between.
+    /// The instances of each resource that are reachable from these resources.
     pub(crate) fn reached(&self, from: &ConfigResource) -> BTreeMap<ConfigResource, Keys> {
         let (nodes, next) = self.graph.parts();
         let start = Node::Resource(from.module.clone(), from.resource.clone());

@@ -1,4 +1,4 @@
-//! Sets of names that nodes of a graph gather from what they lead to. Nodes that lead to the same share the set.
+//! Sets of names that nodes of a graph collect from their successors. Equal sets are shared.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
-/// A set of names, shared.
+/// A shared set of names.
 pub(super) type Names = Arc<BTreeSet<SmolStr>>;
 
-/// The names of one node while they are gathered: the set of the first thing that it leads to, until another adds to it.
+/// The names of one node during the walk: the set of the first successor, until another one adds to it.
 #[derive(Default)]
 pub(super) struct Gathering {
     found: Option<Names>,
-    /// Sets that were taken. Many blocks of a module need the same, which is taken once.
+    /// Sets that were added. Many blocks of a module need the same set, which is added once.
     taken: FxHashSet<*const BTreeSet<SmolStr>>,
-    /// How many names were copied.
+    /// The number of copied names.
     #[cfg(test)]
     copied: usize,
 }
 
 impl Gathering {
-    /// Takes what something below needs, and its own name where it has one.
+    /// Adds the names of a successor, and its own name if it has one.
     pub(super) fn take(&mut self, below: &Names, own: Option<SmolStr>) {
         let is_new = self.taken.insert(Arc::as_ptr(below));
         if own.is_none() && !is_new {
@@ -36,7 +36,7 @@ impl Gathering {
             let shared = self.found.as_ref().filter(|found| Arc::strong_count(found) > 1);
             self.copied += shared.map_or(0, |found| found.len()) + if is_new { below.len() } else { 0 } + 1;
         }
-        // The set is copied once at most, when it stops being that of another node.
+        // The set is copied at most once, when it first differs from that of another node.
         let all = Arc::make_mut(self.found.get_or_insert_default());
         if is_new {
             all.extend(below.iter().cloned());
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(below, set(&["a.x"]));
     }
 
-    /// The end of a called module leads to all of its blocks, each with a name of its own, all needing the same.
+    /// The end of a called module leads to all its blocks, which all need the same names.
     #[test]
     fn copies_grow_with_the_number_of_blocks() {
         let copied = |blocks: usize| {

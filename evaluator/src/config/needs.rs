@@ -1,4 +1,4 @@
-//! Which resources a part of a configuration refers to, directly or not.
+//! The resources that parts of a configuration refer to, directly or indirectly.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use weft_graph_format::address::ConfigResource;
 use super::static_graph::{Node, targets};
 use super::{CompiledModule, StaticGraph};
 
-/// The parts that are asked about.
+/// The parts in question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beginnings {
     /// Resources.
@@ -22,8 +22,8 @@ pub struct Beginnings {
     pub providers: bool,
 }
 
-/// The resources that these parts refer to, through whatever stands between: locals, variables, outputs of modules,
-/// configurations of providers. A part that nothing refers to is not among them. Linear in the configuration.
+/// The resources that these parts refer to, also through locals, variables, outputs and provider configurations. A part
+/// is included only if another part refers to it. Linear in the size of the configuration.
 pub fn needed_resources(root: &Arc<CompiledModule>, of: &Beginnings) -> BTreeSet<ConfigResource> {
     let graph = StaticGraph::new(root);
     let (nodes, next) = graph.parts();

@@ -1,4 +1,4 @@
-//! Override files: what they say replaces what the other files of the module say.
+//! Override files. Their content replaces that of the other files of the module.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use smol_str::SmolStr;
 
 use super::CompiledModule;
 use super::compile::Compiling;
-use super::content::{FoundBlock, Layer};
+use super::content::{FoundBlock, OverrideBody};
 use super::literal::literal_string;
 use super::terraform;
 
-/// What an override must find below it, and how the lack of it is called.
+/// The kind of block that an override needs, and the summary if it is missing.
 fn missing_base(block_type: &str) -> Option<&'static str> {
     Some(match block_type {
         "variable" => "Missing base variable declaration to override",
@@ -31,7 +31,7 @@ fn alias_of(block: &FoundBlock) -> Option<SmolStr> {
 }
 
 impl Compiling<'_> {
-    /// Lays blocks of override files over those that they are about. What comes back is about no block as a whole.
+    /// Applies override blocks to their targets. Returns the blocks that do not override a whole block.
     pub(super) fn lay_over(&mut self, base: &mut Vec<FoundBlock>, above: Vec<FoundBlock>) -> Vec<FoundBlock> {
         let mut rest = Vec::new();
         let name = |block: &FoundBlock| {
@@ -55,9 +55,9 @@ impl Compiling<'_> {
                         let at = first.range();
                         self.clash("Unsupported override", "The depends_on argument may not be overridden.", &at);
                     }
-                    below.layers.push(Layer { tree: block.tree.clone(), body: block.body });
+                    below.layers.push(OverrideBody { tree: block.tree.clone(), body: block.body });
                 }
-                // The default configuration of a provider need not be written anywhere else.
+                // The default configuration of a provider needs no other block.
                 None if block.block_type == "provider" && key.2.is_none() => base.push(block),
                 None => {
                     self.overriding_nothing(&block);
@@ -76,14 +76,14 @@ impl Compiling<'_> {
         rest
     }
 
-    /// Reads a block that overrides nothing for what is wrong with it alone; what it lacks may stand below it.
+    /// Reads an override block on its own, to report its problems. It may be incomplete.
     fn overriding_nothing(&mut self, block: &FoundBlock) {
         self.overriding = true;
         self.aside(block);
         self.overriding = false;
     }
 
-    /// Reads a block for what is wrong with it alone.
+    /// Reads a block on its own, to report its problems.
     fn aside(&mut self, block: &FoundBlock) {
         let (path, dir) = (self.module.path.clone(), self.module.dir.clone());
         let kept = std::mem::replace(&mut self.module, CompiledModule { path, dir, ..CompiledModule::default() });
@@ -92,7 +92,7 @@ impl Compiling<'_> {
         (self.module, self.together) = (kept, together);
     }
 
-    /// Blocks of override files that are about parts of others.
+    /// Override blocks that replace parts of other blocks.
     pub(super) fn override_rest(&mut self, rest: &[FoundBlock]) {
         for block in rest {
             match block.block_type {
@@ -107,17 +107,17 @@ impl Compiling<'_> {
                         self.module.settings.backend = None;
                         self.module.settings.cloud = None;
                     }
-                    // Each entry is replaced for itself.
+                    // Each entry is replaced on its own.
                     self.requirements = None;
                     self.block(block);
                 }
                 other => {
-                    // What is wrong with the others is said where they count.
+                    // Problems of the other blocks are reported where they apply.
                     if matches!(other, "moved" | "removed" | "import") {
                         self.aside(block);
                     }
                     self.clash(
-                        // OpenTofu's summaries are not all alike.
+                        // OpenTofu's summaries differ.
                         &match other {
                             "check" => "Can't override check blocks".to_owned(),
                             "removed" => "Cannot override 'Removed' blocks".to_owned(),

@@ -57,7 +57,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
     let mut body = compiling.body_source(block, ARGUMENTS, BLOCKS);
     body.escaped = compiling.escaped(&content.blocks);
-    // Without a schema any name may be an argument.
+    // Without a schema every name may be an argument.
     let left = body.content(&|_| Role::Unknown);
     let is_empty = left.blocks.is_empty() && left.attributes.is_empty();
     let mut references = compiling.body_references(&body);
@@ -78,7 +78,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     compiling.module.providers.insert(key, Arc::new(found));
 }
 
-/// Reports arguments and blocks whose names the language keeps for itself.
+/// Reports reserved names of arguments and blocks.
 fn reserved_names(compiling: &mut Compiling<'_>, content: &Content) {
     for reserved in ["count", "depends_on", "source"] {
         if let Some(found) = content.attributes.get(reserved) {
@@ -99,7 +99,7 @@ fn reserved_names(compiling: &mut Compiling<'_>, content: &Content) {
     }
 }
 
-/// The alias, which has to be a plain name.
+/// The alias, which must be an identifier.
 fn alias(compiling: &mut Compiling<'_>, block: &FoundBlock, expression: &Expression) -> Option<SmolStr> {
     let text = compiling.text(Some(expression)).map(SmolStr::from);
     if !text.as_ref().is_some_and(|t| weft_syntax::is_identifier(t)) {
@@ -114,7 +114,7 @@ fn alias(compiling: &mut Compiling<'_>, block: &FoundBlock, expression: &Express
     text.filter(|text| !text.is_empty())
 }
 
-/// Reports a second block for one configuration.
+/// Reports a second block for a configuration.
 fn duplicate(compiling: &mut Compiling<'_>, first: &ProviderBlock, block: &FoundBlock) {
     let place = format!("{}:{}", first.range.file, first.range.start.line);
     let ProviderBlock { local_name, alias, .. } = first;
@@ -131,7 +131,7 @@ fn duplicate(compiling: &mut Compiling<'_>, first: &ProviderBlock, block: &Found
     compiling.clash("Duplicate provider configuration", detail, &block.range);
 }
 
-/// The version constraint, which works but belongs elsewhere.
+/// The version constraint, which is deprecated here.
 fn version(compiling: &mut Compiling<'_>, content: &Content) -> Option<SmolStr> {
     let found = content.attributes.get("version")?;
     let version = compiling.version_text(&found.value);
@@ -146,7 +146,7 @@ fn version(compiling: &mut Compiling<'_>, content: &Content) -> Option<SmolStr> 
 }
 
 impl Compiling<'_> {
-    /// What expressions of a body refer to. What is no reference is noted for when references are checked.
+    /// The references of a body. Invalid ones are recorded for the check of references.
     pub(super) fn body_references(&mut self, body: &super::BodySource) -> Vec<crate::reference::Reference> {
         references_of_body(body, &mut self.module.invalid_references)
     }

@@ -1,6 +1,6 @@
-//! How provider configurations pass from module to module: what a call passes, and what the child needs.
+//! Checks how provider configurations are passed between modules.
 //!
-//! The checks run once the whole tree is read, callers first. They evaluate nothing.
+//! The checks run after the whole tree is loaded, callers first. They evaluate nothing.
 
 mod passed;
 mod repeated;
@@ -31,15 +31,15 @@ fn place(module: &CompiledModule) -> String {
 }
 
 impl ProviderBlock {
-    /// Whether the block says anything of its own. One that does not stands for what a caller passes, if it does.
+    /// Whether the block has content. An empty block stands for a configuration from the caller, if there is one.
     pub fn is_configured(&self) -> bool {
         !self.is_empty || self.version.is_some() || self.for_each.is_some()
     }
 }
 
-/// Reports what is wrong with the providers of a tree of modules.
+/// Reports the problems of the providers of a tree of modules.
 pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<Diagnostic>) {
-    // Modules with the text in their call that forbids configurations in them and below.
+    // Modules in which provider configurations are forbidden, with the argument of the call that forbids them.
     let mut pending: Vec<(Arc<CompiledModule>, Option<SourceRange>)> = vec![(root.clone(), None)];
     check_passed_on(root, None, diagnostics);
     while let Some((module, forbidden)) = pending.pop() {
@@ -76,7 +76,7 @@ pub(super) fn check_providers(root: &Arc<CompiledModule>, diagnostics: &mut Vec<
     }
 }
 
-/// Names of providers that mean the same provider, and names of types that no provider can have.
+/// Reports local names with the same provider, and types without a valid provider.
 fn check_names(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     const SUMMARY: &str = "Duplicate required provider";
     let mut first_names: BTreeMap<&ProviderSource, &SmolStr> = BTreeMap::new();
@@ -124,8 +124,8 @@ fn check_names(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Default configurations that a module passes on to what it calls: somebody has to say what they are. `caller` is the
-/// module that calls it, and the call.
+/// Reports default configurations that a module passes on without having them. `caller` is the calling module with its
+/// call.
 fn check_passed_on(
     module: &CompiledModule,
     caller: Option<(&CompiledModule, &ModuleCall)>,
@@ -170,13 +170,13 @@ fn forbidding(call: &ModuleCall) -> Option<SourceRange> {
     }
 }
 
-/// Names that lead to no configuration at all: nothing can be evaluated then.
+/// Reports names without a configuration. They prevent evaluation.
 ///
-/// `alone` is for looking at a module by itself, which may stand for one that is called: its callers may pass what it
-/// says it needs.
+/// `alone` means that the module is checked on its own. It may be a called module, whose callers pass the
+/// configurations that it declares.
 pub(crate) fn missing_providers(root: &Arc<CompiledModule>, alone: bool) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    // Each module with the names that stand for something in it, beside its own blocks.
+    // Each module, with the provider names that it receives from its callers.
     let mut pending: Vec<(&CompiledModule, BTreeSet<Name>)> = Vec::new();
     let promised = root.settings.required_providers.values().flat_map(|r| r.configuration_aliases.iter().cloned());
     pending.push((root, promised.filter(|_| alone).collect()));
@@ -225,13 +225,13 @@ fn absent_configuration(what: &str, module: &CompiledModule, name: &Name) -> Dia
     )
 }
 
-/// Keys are given for configurations with `for_each`, and for these only. Which those are is known only for blocks of
-/// the same module.
+/// A key requires a configuration with `for_each`, and the other way round. This is only known for blocks of the same
+/// module.
 fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     let mut check = |reference: &ProviderReference, summary: &str, passed: bool| {
         let name = (reference.local_name.clone(), reference.alias.clone());
         let detail = match (&reference.key, module.has_provider_keys(&name.0, name.1.as_ref())) {
-            // What a module takes as a whole is seen where the module is known.
+            // Configurations that are passed as a whole are checked elsewhere.
             (None, true) if passed => return,
             (None, true) => String::from(
                 "This provider configuration uses for_each, so one of its instances has to be named by its key.",
@@ -258,7 +258,7 @@ fn check_references(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) 
     }
 }
 
-/// Configurations with `for_each` are handed over as a whole to modules that ask for that, and only to these.
+/// Configurations with `for_each` are passed as a whole, to modules that declare that, and only to these.
 fn check_wholes(module: &CompiledModule, call: &ModuleCall, child: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     for passed in call.providers.iter().filter(|passed| passed.value.is_none()) {
         let ours = (passed.parent.local_name.clone(), passed.parent.alias.clone());

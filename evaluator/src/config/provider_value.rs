@@ -1,5 +1,5 @@
-//! References to providers as values, in modules that ask for them: `provider.aws.by_region` in expressions, and
-//! `provider = var.regions[each.key]` in resources.
+//! References to providers as values, an experiment: `provider.aws.by_region` in expressions, and `provider =
+//! var.regions[each.key]` in resources.
 
 use smol_str::SmolStr;
 use weft_graph_format::address::ResourceMode;
@@ -9,20 +9,21 @@ use super::CompiledModule;
 use super::compile::Compiling;
 use crate::reference::{Reference, Subject};
 
-/// What references to provider configurations begin with.
+/// The first name of references to provider configurations.
 const ROOT: &str = "provider";
 
-/// What a `provider` argument begins with when it is a value. Any other name there is the local name of a provider.
+/// The first names of a `provider` argument that is an expression. Any other first name is the local name of a
+/// provider.
 const VALUES: [&str; 9] = ["var", "local", "module", "each", "data", "count", "path", "terraform", ROOT];
 
 impl Compiling<'_> {
-    /// The `provider` argument of a resource where it is an expression, and not the name of a configuration. That is
-    /// seen from its form alone: a plain reference with a known root, or no plain reference at all.
+    /// The `provider` argument of a resource, if it is an expression. This depends on its form alone: a reference with
+    /// a known first name, or not a reference at all.
     pub(super) fn provider_value(&self, expression: &Expression) -> Option<Expression> {
         if !self.module.settings.experiments.provider_values {
             return None;
         }
-        // Names in quotes are an old form of the native syntax.
+        // Quoted names are an old form in the native syntax.
         if expression.tree.syntax() == Syntax::Native && expression.as_string_literal().is_some() {
             return None;
         }
@@ -34,7 +35,7 @@ impl Compiling<'_> {
     }
 }
 
-/// The first name of a reference, perhaps with computed keys behind it.
+/// The first name of a reference, which may have computed keys.
 fn root_of(expression: &Expression) -> Option<SmolStr> {
     let mut here = expression.clone();
     loop {
@@ -51,8 +52,8 @@ fn root_of(expression: &Expression) -> Option<SmolStr> {
 }
 
 impl CompiledModule {
-    /// The provider configuration that a reference names here: local name and alias. A resource type of the name
-    /// `provider` is `resource.provider` in modules that ask for provider values.
+    /// The local name and alias of a reference to a provider configuration. With the experiment a resource type
+    /// `provider` is written `resource.provider`.
     pub(crate) fn provider_named(&self, reference: &Reference) -> Option<(SmolStr, Option<SmolStr>)> {
         let Subject::Resource(resource) = &reference.subject else { return None };
         let named = self.settings.experiments.provider_values

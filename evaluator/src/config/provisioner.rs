@@ -23,29 +23,29 @@ const PROVISIONER: ContentRules = ContentRules {
 const ARGUMENTS: &[&str] = &["when", "on_failure"];
 const BLOCKS: &[&str] = &["connection", "lifecycle", "_"];
 
-/// Provisioners that OpenTofu had once.
+/// Provisioners that OpenTofu has removed.
 const GONE: &[&str] = &["chef", "habitat", "puppet", "salt-masterless"];
 
 /// A `provisioner` block.
 #[derive(Clone, Debug)]
 pub struct Provisioner {
-    /// `local-exec` and its like.
+    /// The type, such as `local-exec`.
     pub kind: SmolStr,
-    /// Before the object is destroyed, not after it was created.
+    /// Whether it runs before the object is destroyed instead of after its creation.
     pub on_destroy: bool,
-    /// Whether the run goes on when it fails.
+    /// Whether a failure is ignored.
     pub continues: bool,
     /// Its arguments.
     pub body: BodySource,
     /// Its `connection` block.
     pub connection: Option<BodySource>,
-    /// What both refer to.
+    /// The references of both.
     pub references: Vec<Reference>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
-/// Reads a `provisioner` block; none for one that is no more.
+/// Reads a `provisioner` block; `None` for a removed type.
 pub(super) fn provisioner(compiling: &mut Compiling<'_>, block: &FoundBlock) -> Option<Provisioner> {
     let kind = block.labels[0].0.clone();
     if GONE.contains(&kind.as_str()) {
@@ -96,7 +96,7 @@ pub(super) fn provisioner(compiling: &mut Compiling<'_>, block: &FoundBlock) -> 
     })
 }
 
-/// When an object is destroyed, nothing else need be there any more.
+/// Other objects may already be destroyed at that time.
 pub(super) fn only_own(compiling: &mut Compiling<'_>, references: &[Reference]) {
     for reference in references {
         let own = matches!(

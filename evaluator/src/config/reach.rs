@@ -1,7 +1,7 @@
-//! Which of the parts that may have conditions a plan looks at, and which of them its apply looks at again.
+//! The checkable parts of a configuration that a plan evaluates, and those that its apply evaluates again.
 //!
-//! An apply leaves out what it needs no value of: a resource that nothing happens to and that has no conditions, the
-//! values that only such resources need, and what a selection keeps away.
+//! Apply skips what it does not need: unchanged resources without conditions, the values that only those resources use,
+//! and everything outside the selection.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,15 +26,15 @@ pub struct Reach {
     pub outputs: BTreeSet<(Module, SmolStr)>,
     /// Variables.
     pub variables: BTreeSet<(Module, SmolStr)>,
-    /// Check blocks whose assertions are looked at.
+    /// Check blocks whose assertions are evaluated.
     pub checks: BTreeSet<(Module, SmolStr)>,
-    /// Check blocks that count as there, looked at or not.
-    pub told_checks: BTreeSet<(Module, SmolStr)>,
+    /// Check blocks that appear in results, evaluated or not.
+    pub listed_checks: BTreeSet<(Module, SmolStr)>,
 }
 
 impl Reach {
-    /// Whether the expression at a place is among what is looked at. Outputs of the root module are unless their values
-    /// are known (`settled`).
+    /// Whether the expression at a place is evaluated. Outputs of the root module count unless their values are known
+    /// (`settled`).
     pub fn comes_to(&self, root: &Arc<CompiledModule>, place: &SourceRange, settled: &BTreeSet<SmolStr>) -> bool {
         let found = root.all().into_iter().find_map(|module| {
             let key = |name: &SmolStr| (module.path.clone(), name.clone());
@@ -64,23 +64,22 @@ impl Reach {
     }
 }
 
-/// What a plan of a selection looks at.
+/// The parts that a plan with a selection evaluates.
 pub fn planned(root: &Arc<CompiledModule>, selection: &Selection) -> Reach {
     let graph = StaticGraph::new(root);
     let all = vec![true; graph.parts().0.len()];
     graph.reach(root, selection, &all)
 }
 
-/// What the apply of a plan of a selection looks at. `active` are the resources that something happens to, or that have
-/// conditions.
+/// The parts that the apply of such a plan evaluates. `active` are the resources that change or have conditions.
 pub fn applied(root: &Arc<CompiledModule>, selection: &Selection, active: &BTreeSet<ConfigResource>) -> Reach {
     let graph = StaticGraph::new(root);
     let kept = graph.kept(root, active);
     graph.reach(root, selection, &kept)
 }
 
-/// What a plan to destroy looks at, and its apply: variables that configure the providers which destroy something, and
-/// where everything goes, outputs of the root module.
+/// The parts that a destroy plan and its apply evaluate: variables that configure the needed providers, and the outputs
+/// of the root module if everything is destroyed.
 pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig>, everything: bool) -> Reach {
     let graph = StaticGraph::new(root);
     let (nodes, next) = graph.parts();
@@ -109,9 +108,9 @@ pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig
     reach
 }
 
-/// For everything that has conditions, by its address as configured, what must have gone well before apply comes to
-/// them: resources, and outputs and variables with conditions. A resource with postconditions is among its own. Where a
-/// check block names one instance only, that has its key.
+/// The prerequisites of everything with conditions, by its configured address: resources, and outputs and variables
+/// with conditions, that must succeed first. A resource with postconditions is its own prerequisite. A reference from a
+/// check block to a single instance has its key.
 pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
     let graph = StaticGraph::new(root);
     let (nodes, next) = graph.parts();
@@ -149,7 +148,7 @@ pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
                     .filter_map(|node| graph.position(node))
                     .collect();
                 match (&reference.subject, &reference.key, &found[..]) {
-                    // Where one instance is named, the others may fail.
+                    // If a single instance is named, others may fail.
                     (Subject::Resource(_), Some(key), [resource]) => {
                         let instance = format!("{}{key}", nodes[*resource].name());
                         instances.entry(address.clone()).or_default().push(instance);
@@ -178,7 +177,7 @@ pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
     checked.iter().map(of).collect()
 }
 
-/// The nodes that these lead to over nodes that are kept, themselves included.
+/// The nodes that are reachable from these through kept nodes, themselves included.
 fn below(starts: Vec<usize>, next: &[Vec<usize>], kept: &[bool]) -> Vec<bool> {
     let mut found = vec![false; next.len()];
     let mut pending = starts;
@@ -198,10 +197,10 @@ fn config_of(node: &Node) -> Option<ConfigResource> {
 }
 
 impl StaticGraph {
-    /// What an apply keeps of the graph.
+    /// The part of the graph that an apply keeps.
     ///
-    /// Values stay where something that stays names them. Resources and repetitions of modules stay where something
-    /// happens to them, or something other than an output of the root module names them.
+    /// Values are kept if something that is kept refers to them. Resources and repetitions of modules are kept if they
+    /// change, or if anything but an output of the root module refers to them.
     fn kept(&self, root: &Arc<CompiledModule>, active: &BTreeSet<ConfigResource>) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let modules = root.all();
@@ -225,7 +224,7 @@ impl StaticGraph {
                 continue;
             }
             let weak = matches!(&nodes[index], Node::Output(module, _) if module.is_root());
-            // Who names a module as a whole names all its outputs.
+            // A reference to a whole module refers to all its outputs.
             let whole = matches!(nodes[index], Node::Close(_));
             pending.extend(next[index].iter().copied().filter(|to| match &nodes[*to] {
                 Node::Resource(..) | Node::Expand(_) => !weak && !whole,
@@ -236,7 +235,7 @@ impl StaticGraph {
         kept
     }
 
-    /// What a selection comes to in the part of the graph that is kept.
+    /// The selected nodes in the kept part of the graph.
     fn reach(&self, root: &Arc<CompiledModule>, selection: &Selection, kept: &[bool]) -> Reach {
         let nodes = self.parts().0;
         let everything = *selection == Selection::All;
@@ -265,7 +264,7 @@ impl StaticGraph {
                 let data = block.data.as_ref().map(|resource| Node::Resource(module.path.clone(), resource.clone()));
                 let read = data.and_then(|node| self.position(&node)).is_some_and(|index| reached[index]);
                 if everything || read {
-                    reach.told_checks.insert((module.path.clone(), block.name.clone()));
+                    reach.listed_checks.insert((module.path.clone(), block.name.clone()));
                 }
                 if everything {
                     reach.checks.insert((module.path.clone(), block.name.clone()));
@@ -275,8 +274,8 @@ impl StaticGraph {
         reach
     }
 
-    /// What is selected and all that it depends on, and the outputs of the root module and variables with rules that
-    /// depend on selected resources only, with what they depend on.
+    /// The selected nodes with their dependencies, and the outputs of the root module and variables with validations
+    /// that only depend on selected resources, with their dependencies.
     pub(super) fn chosen(&self, selection: &Selection, kept: &[bool]) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {

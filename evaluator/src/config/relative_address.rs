@@ -1,4 +1,4 @@
-//! Addresses as `moved`, `removed` and `import` blocks write them: relative to the module that the block stands in.
+//! Addresses in `moved`, `removed` and `import` blocks. They are relative to the module of the block.
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{InstanceKey, Module, ModuleInstance, ModuleStep, Resource, ResourceMode};
@@ -6,36 +6,36 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Expression, Key, StepKind, Traversal};
 
-/// A module call or a resource, with keys as far as they are written.
+/// A module call or a resource, with its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelativeAddress {
-    /// The calls that lead there from the module of the block. A call without a key may mean all its instances.
+    /// The module calls from the module of the block. A call without a key may match all its instances.
     pub module: ModuleInstance,
-    /// The resource in it and the key of the instance; none when a module is meant.
+    /// The resource with the key of the instance; `None` for a module.
     pub resource: Option<(Resource, InstanceKey)>,
-    /// Where it stands.
+    /// The range of the address.
     pub range: SourceRange,
 }
 
 impl RelativeAddress {
-    /// The module as configured, seen from `base`.
+    /// The configured module, relative to `base`.
     pub fn module_from(&self, base: &Module) -> Module {
         Module(base.0.iter().cloned().chain(self.module.0.iter().map(|step| step.name.clone())).collect())
     }
 
-    /// Whether any key is written on the way to the module.
+    /// Whether a module call has a key.
     pub fn has_module_keys(&self) -> bool {
         self.module.0.iter().any(|step| step.key != InstanceKey::None)
     }
 }
 
-/// Reads an address from a static traversal; `None` for an expression that is none.
+/// Parses an address from a static traversal; `None` for other expressions.
 pub(super) fn read_address(expression: &Expression) -> Option<Result<RelativeAddress, Diagnostic>> {
     let traversal = expression.as_traversal()?;
     Some(address_of(&traversal, expression.range()))
 }
 
-/// What is wrong with an expression that is no address.
+/// The problem of an expression that is not an address.
 pub(super) fn not_static(range: SourceRange) -> Diagnostic {
     Diagnostic::error(
         "Invalid expression",
@@ -44,7 +44,7 @@ pub(super) fn not_static(range: SourceRange) -> Diagnostic {
     .at(range)
 }
 
-/// Reads an address from a traversal that stands at `range`.
+/// Parses an address from a traversal at `range`.
 pub(super) fn address_of(traversal: &Traversal, range: SourceRange) -> Result<RelativeAddress, Diagnostic> {
     let names = Names { traversal, next: 0 };
     names
@@ -53,7 +53,7 @@ pub(super) fn address_of(traversal: &Traversal, range: SourceRange) -> Result<Re
         .map(|(module, resource)| RelativeAddress { module: ModuleInstance(module.into()), resource, range })
 }
 
-/// A walk over the names and keys of a traversal, the root being the first.
+/// A cursor over the names and keys of a traversal, starting with the root.
 struct Names<'a> {
     traversal: &'a Traversal,
     next: usize,

@@ -1,4 +1,4 @@
-//! `removed` blocks: what becomes of objects whose blocks are gone.
+//! `removed` blocks: what happens to objects without a resource block.
 
 use weft_graph_format::address::{ConfigResource, InstanceKey, Module, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -22,22 +22,22 @@ const LIFECYCLE: ContentRules = ContentRules { attributes: &[optional("destroy")
 /// A `removed` block.
 #[derive(Clone, Debug)]
 pub struct RemovedBlock {
-    /// The module whose objects are meant, seen from the root module: all its instances.
+    /// The module of the objects, from the root module. All its instances match.
     pub module: Module,
-    /// The resource in it; none when the whole module is meant.
+    /// The resource in it; `None` for the whole module.
     pub resource: Option<Resource>,
-    /// Whether objects are destroyed; none when nothing is said, which means that they are forgotten.
+    /// Whether objects are destroyed; `None` if the block does not say. Then they are forgotten.
     pub destroy: Option<bool>,
-    /// Directory of the module that the block stands in.
+    /// The directory of the module with the block.
     pub dir: String,
-    /// What runs before an object is destroyed.
+    /// Destroy-time provisioners.
     pub provisioners: Vec<Provisioner>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
 impl RemovedBlock {
-    /// Whether the objects of a resource are meant.
+    /// Whether the block applies to a resource.
     pub fn covers(&self, config: &ConfigResource) -> bool {
         match &self.resource {
             Some(resource) => *resource == config.resource && self.module == config.module,
@@ -108,7 +108,7 @@ pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     compiling.module.statements.removed.push(found);
 }
 
-/// Whether something follows what is the address of a resource.
+/// Whether the address of a resource has further steps.
 fn leads_into_resource(expression: &Expression) -> bool {
     let Some(mut traversal) = expression.as_traversal() else { return false };
     while traversal.steps.pop().is_some() {
@@ -127,7 +127,7 @@ fn with_keys(range: SourceRange) -> Diagnostic {
     .at(range)
 }
 
-/// Addresses of configurations only, of what can be destroyed.
+/// Reports addresses with keys, and addresses of objects that cannot be destroyed.
 fn unsuitable(address: &RelativeAddress) -> Option<Diagnostic> {
     let (summary, detail) = if address.has_module_keys() {
         (
@@ -151,7 +151,7 @@ fn unsuitable(address: &RelativeAddress) -> Option<Diagnostic> {
     Some(Diagnostic::error(summary, detail).at(address.range.clone()))
 }
 
-/// A warning about a block that does not say what becomes of the objects.
+/// Warns about a block without `destroy`.
 fn without_lifecycle(block: &RemovedBlock) -> Diagnostic {
     Diagnostic::warning(
         "Missing lifecycle from the removed block",

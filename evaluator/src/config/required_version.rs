@@ -1,6 +1,6 @@
-//! `required_version`: which versions a module works with.
+//! `required_version`: the versions that a module supports.
 //!
-//! What counts is the version of OpenTofu whose language Weft reads.
+//! Constraints are compared with the version of OpenTofu whose language Weft implements.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::version::{Version, VersionConstraints};
@@ -8,10 +8,10 @@ use weft_graph_format::version::{Version, VersionConstraints};
 use super::RequiredVersion;
 use super::literal::literal_string;
 
-/// The version of OpenTofu whose language this is.
+/// The version of OpenTofu whose language Weft implements.
 pub const LANGUAGE_VERSION: [u64; 3] = [1, 12, 6];
 
-/// What is wrong with a constraint, if anything.
+/// The problem of a constraint.
 pub(super) fn unmet(required: &RequiredVersion) -> Option<Diagnostic> {
     let Some(text) = literal_string(&required.constraint) else {
         return Some(
@@ -39,7 +39,7 @@ pub(super) fn unmet(required: &RequiredVersion) -> Option<Diagnostic> {
     }
 }
 
-/// Whether constraints, separated by commas, allow a version; none for text that is none.
+/// Whether comma-separated constraints allow a version; `None` for an invalid constraint.
 pub(super) fn allows(text: &str, version: [u64; 3]) -> Option<bool> {
     let [major, minor, patch] = version;
     let constraints: VersionConstraints = text.parse().ok()?;

@@ -16,7 +16,7 @@ use super::compile::Compiling;
 use super::content::FoundBlock;
 use super::relative_address::not_static;
 
-/// What a name of a provider may be made of, for messages.
+/// The characters of a provider name, for messages.
 const PART: &str = "letters, digits and dashes, with no dash at either end and no two in a row";
 
 impl Compiling<'_> {
@@ -53,7 +53,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// Whether a local name of a provider is written as such names are; what is wrong is reported.
+    /// Whether a local name of a provider is valid. Reports the problem.
     pub(super) fn normalised_provider(&mut self, name: &str, at: &SourceRange) -> bool {
         let detail = if !is_part(name) {
             format!("{name:?} cannot be the local name of a provider: such names are made of {PART}.")
@@ -79,7 +79,7 @@ impl Compiling<'_> {
         };
         let (constant, problems) = evaluate_constant(value);
         if !has_errors(&problems) && matches!(constant.ty(), Type::String | Type::Number | Type::Bool) {
-            // The old form: a version alone.
+            // The legacy form: only a version.
             required.version = self.version_text(value);
             return Some(required);
         }
@@ -141,7 +141,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// A version constraint that is written out.
+    /// A literal version constraint.
     pub(super) fn version_text(&mut self, entry: &Expression) -> Option<SmolStr> {
         let text = constant_text(entry, true);
         const SUMMARY: &str = "Invalid version constraint";
@@ -160,7 +160,7 @@ impl Compiling<'_> {
         Some(text)
     }
 
-    /// A version constraint as a string: in an object other values are not made texts.
+    /// A version constraint as a string. In an object other values are not converted.
     fn quoted_version(&mut self, entry: &Expression) -> Option<SmolStr> {
         if constant_text(entry, false).is_none() {
             self.error(
@@ -230,7 +230,7 @@ struct Promised {
     whole: bool,
 }
 
-/// What stands before the `[*]` of `aws.by_region[*]`; none for anything else.
+/// The part before `[*]` in `aws.by_region[*]`; `None` for other expressions.
 fn whole_configuration(item: &Expression) -> Option<Expression> {
     let item = item.unquoted().ok().filter(|_| item.tree.syntax() == Syntax::Json).unwrap_or_else(|| item.clone());
     match item.kind() {
@@ -239,7 +239,7 @@ fn whole_configuration(item: &Expression) -> Option<Expression> {
     }
 }
 
-/// The text of an expression that refers to nothing; of other primitive values too where `converted`.
+/// The string of an expression without references. With `converted` other primitive values are converted.
 fn constant_text(expression: &Expression, converted: bool) -> Option<SmolStr> {
     let (value, problems) = evaluate_constant(expression);
     if has_errors(&problems) || (!converted && value.ty() != Type::String) {
@@ -250,7 +250,7 @@ fn constant_text(expression: &Expression, converted: bool) -> Option<SmolStr> {
 
 /// Whether a text is a list of version constraints, separated by commas.
 fn is_constraint(text: &str) -> bool {
-    /// Longer ones before those that they begin with.
+    /// Longer operators come before their prefixes.
     const OPERATORS: [&str; 7] = ["!=", ">=", "<=", "~>", "=", ">", "<"];
     text.split(',').all(|part| {
         let part = part.trim();
@@ -263,7 +263,7 @@ fn is_constraint(text: &str) -> bool {
     })
 }
 
-/// Whether a text can be a part of a provider's address.
+/// Whether a text is a valid part of a provider's address.
 pub(super) fn is_part(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')
@@ -272,8 +272,8 @@ pub(super) fn is_part(text: &str) -> bool {
         && text.chars().all(|c| c == '-' || c.is_alphanumeric())
 }
 
-/// Whether a text can be the name of a host as it is shown to people, with or without a port. Hyphens stand within a label,
-/// and not third and fourth in it together: such labels are in the form for machines.
+/// Whether a text is a valid host name for display, with or without a port. A label has no hyphen at its ends, and not
+/// at its third and fourth position: such labels are encoded names.
 fn is_host(text: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()
@@ -286,10 +286,10 @@ fn is_host(text: &str) -> bool {
     port.parse::<u16>().is_ok() && name.split('.').all(label)
 }
 
-/// A source address, or summary and detail of what is wrong with it.
+/// Parses a source address. The error is the summary and detail of the problem.
 ///
 /// # Errors
-/// What a person reads about it.
+/// The hint for the user.
 pub fn read_source(text: &str) -> Result<ProviderSource, (&'static str, String)> {
     const WHOLE: &str = "Invalid provider source string";
     let parts: Vec<&str> = text.split('/').collect();

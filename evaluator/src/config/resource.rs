@@ -25,7 +25,7 @@ const RESOURCE: ContentRules = ContentRules {
     open: true,
 };
 
-/// Blocks of these kinds have no provisioners.
+/// Resources of these modes have no provisioners.
 const WITHOUT_PROVISIONERS: ContentRules = ContentRules {
     blocks: &[
         BlockRule { name: "lifecycle", labels: &[] },
@@ -39,24 +39,24 @@ const ARGUMENTS: &[&str] = &["count", "for_each", "provider", "depends_on"];
 const BLOCKS: &[&str] = &["lifecycle", "connection", "provisioner", "locals", "_"];
 const BLOCKS_WITHOUT_PROVISIONERS: &[&str] = &["lifecycle", "locals", "_"];
 
-/// Where a resource block stands.
+/// The location of a resource block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Nested {
-    /// At the top of a file.
+    /// At the top level of a file.
     No,
     /// In the check block of this name.
     Check(SmolStr),
 }
 
-/// What messages call a block of some mode.
+/// The words for blocks of a mode in messages.
 struct Words {
-    /// Its type, when that is no name.
+    /// Its invalid type.
     type_name: &'static str,
-    /// Its name, when that is none.
+    /// Its invalid name.
     name: &'static str,
-    /// When it is there twice.
+    /// Its duplicate declaration.
     duplicate: &'static str,
-    /// Where a nested block cannot be.
+    /// The place of an unsupported nested block.
     block: &'static str,
 }
 
@@ -82,12 +82,12 @@ fn kind(block: &FoundBlock) -> (ResourceMode, Words) {
     }
 }
 
-/// A `resource`, `data` or `ephemeral` block at the top of a file.
+/// A `resource`, `data` or `ephemeral` block at the top level of a file.
 pub(super) fn resource(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     resource_block(compiling, block, Nested::No);
 }
 
-/// Reads a block; what it is called where it could be read.
+/// Reads a block. Returns its type and name if they are valid.
 pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, nested: Nested) -> Option<Resource> {
     let (mode, words) = kind(block);
     let resource = Resource { mode, type_name: block.labels[0].0.clone(), name: block.labels[1].0.clone() };
@@ -145,7 +145,7 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
     Some(resource)
 }
 
-/// Reports `count` and `for_each` in a data block of a check.
+/// Reports `count` and `for_each` in the data block of a check.
 fn refuse_repetition(compiling: &mut Compiling<'_>, content: &Content) {
     for name in ["count", "for_each"] {
         if let Some(found) = content.attributes.get(name) {
@@ -159,7 +159,7 @@ fn refuse_repetition(compiling: &mut Compiling<'_>, content: &Content) {
     }
 }
 
-/// What the expressions of a block refer to, except for `replace_triggered_by`.
+/// The references of a block, without those of `replace_triggered_by`.
 fn references(compiling: &mut Compiling<'_>, block: &ResourceBlock) -> Vec<Reference> {
     let mut references = compiling.body_references(&block.body);
     if let Some(expression) = block.repetition.expression() {
@@ -176,7 +176,7 @@ fn references(compiling: &mut Compiling<'_>, block: &ResourceBlock) -> Vec<Refer
         references.extend(compiling.references(&condition.error_message));
     }
     if let Some(expression) = &block.lifecycle.prevent_destroy {
-        // Planning refuses what only instances have.
+        // Planning refuses names that only exist in instances.
         let of_instance = |reference: &Reference| {
             matches!(reference.subject, Subject::CountIndex | Subject::EachKey | Subject::EachValue)
         };
@@ -185,7 +185,7 @@ fn references(compiling: &mut Compiling<'_>, block: &ResourceBlock) -> Vec<Refer
     references
 }
 
-/// The blocks of a resource that the language reads.
+/// The nested blocks that the language reads.
 #[derive(Default)]
 struct InnerBlocks {
     lifecycle: Lifecycle,
@@ -199,7 +199,7 @@ struct InnerBlocks {
 pub struct Connection {
     /// Its arguments.
     pub body: BodySource,
-    /// What it refers to.
+    /// Its references.
     pub references: Vec<Reference>,
 }
 
@@ -268,7 +268,7 @@ fn inner_blocks(
 }
 
 impl Repetition {
-    /// Whether instances carry numbers.
+    /// Whether instances have integer keys.
     pub fn is_count(&self) -> bool {
         matches!(self, Repetition::Count(_))
     }

@@ -1,5 +1,5 @@
-//! The graph of a configuration as OpenTofu draws it: modules begin and end, providers close when all that use them are
-//! done.
+//! The graph of a configuration as OpenTofu draws it: with vertices for the start and end of modules, and for closing
+//! providers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{CompiledModule, StaticGraph};
 use crate::drawing::{Drawing, Shape};
 use crate::reference::{Reference, Subject};
 
-/// Draws a configuration. Circles are left in it.
+/// Draws a configuration. Cycles are kept.
 pub fn draw(root: &Arc<CompiledModule>) -> Drawing {
     let graph = StaticGraph::new(root);
     let modules: BTreeMap<Module, Arc<CompiledModule>> =
@@ -32,7 +32,7 @@ struct Pen<'a> {
     graph: &'a StaticGraph,
     modules: &'a BTreeMap<Module, Arc<CompiledModule>>,
     drawing: Drawing,
-    /// The vertex of each node of the graph; none for what is not drawn.
+    /// The vertex of each node of the graph; `None` for nodes that are not drawn.
     places: Vec<Option<usize>>,
 }
 
@@ -51,7 +51,7 @@ impl Pen<'_> {
         }
         for (index, node) in nodes.iter().enumerate() {
             let place = match node {
-                // A provider that nothing uses is not started.
+                // An unused provider is not started.
                 Node::Provider(..) if !used[index] => None,
                 node => Some(self.vertex(node)),
             };
@@ -59,7 +59,7 @@ impl Pen<'_> {
         }
     }
 
-    /// The provider configuration that a name in a module stands for: a caller's, when it is handed down.
+    /// The provider configuration of a name in a module, after inheritance from callers.
     fn owner(&self, index: usize) -> usize {
         let (nodes, next) = self.graph.parts();
         let mut here = index;
@@ -127,7 +127,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Everything in a module comes after its beginning and before its end; checks come last.
+    /// Everything in a module comes between its start and its end. Checks come last.
     fn module(&mut self, module: &Arc<CompiledModule>) {
         for check in module.checks.values() {
             let name = within(&module.path, &format!("check.{}", check.name));
@@ -165,7 +165,7 @@ impl Pen<'_> {
         }
     }
 
-    /// The vertices that references lead to.
+    /// The vertices of references.
     fn named(&mut self, module: &Arc<CompiledModule>, references: &[Reference]) -> Vec<usize> {
         let path = &module.path;
         let nodes = references.iter().filter_map(|reference| match &reference.subject {
@@ -184,7 +184,7 @@ impl Pen<'_> {
         nodes.filter_map(|node| self.place(&node)).collect()
     }
 
-    /// The vertex of a node, where the configuration has it.
+    /// The vertex of a node, if the configuration has it.
     fn place(&self, node: &Node) -> Option<usize> {
         self.places.get(self.graph.position(node)?).copied().flatten()
     }

@@ -1,5 +1,5 @@
-//! What refers to what over the whole tree of modules, without values: circles, and the resources that state names as
-//! dependencies.
+//! The static references of a whole tree of modules, without values. Used for cycles, and for the dependencies of
+//! resources in state.
 
 mod cycles;
 
@@ -16,7 +16,7 @@ use super::{CompiledModule, ProviderReference};
 use crate::reference::{Reference, Subject};
 use crate::selection::{Selected, SelectedAddress, Selection};
 
-/// Something whose value or object comes from others.
+/// A node: something whose value or object depends on others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Node {
     Variable(Module, SmolStr),
@@ -24,14 +24,14 @@ pub(super) enum Node {
     Output(Module, SmolStr),
     Resource(Module, Resource),
     Provider(Module, SmolStr, Option<SmolStr>),
-    /// How often a call is there, and what it waits for as a whole.
+    /// The repetition of a call, and the dependencies of the call as a whole.
     Expand(Module),
-    /// Everything in a module.
+    /// All content of a module.
     Close(Module),
 }
 
 impl Node {
-    /// The address as configured; providers have their local names in it.
+    /// The configured address. Providers have their local names.
     pub(super) fn name(&self) -> String {
         let within = |module: &Module, rest: String| {
             if module.is_root() { rest } else { format!("{module}.{rest}") }
@@ -52,7 +52,7 @@ impl Node {
 
 /// The graph of static references.
 pub(crate) struct StaticGraph {
-    /// What import blocks about a resource need.
+    /// The references of the import blocks of a resource.
     imports: BTreeMap<ConfigResource, Vec<Node>>,
     nodes: Vec<Node>,
     index: FxHashMap<Node, usize>,
@@ -62,7 +62,7 @@ pub(crate) struct StaticGraph {
 }
 
 impl StaticGraph {
-    /// The graph of a whole tree of modules.
+    /// Builds the graph of a whole tree of modules.
     pub(crate) fn new(root: &Arc<CompiledModule>) -> StaticGraph {
         let mut imports: BTreeMap<ConfigResource, Vec<Node>> = BTreeMap::new();
         for block in &root.statements.imports {
@@ -82,12 +82,13 @@ impl StaticGraph {
         graph
     }
 
-    /// All nodes, and by the same indices what each leads to.
+    /// All nodes, and the successors of each by index.
     pub(super) fn parts(&self) -> (&[Node], &[Vec<usize>]) {
         (&self.nodes, &self.next)
     }
 
-    /// Whether a node is looked at for its own sake: outputs of the root module, and variables with rules.
+    /// Whether a node is evaluated even if nothing refers to it: outputs of the root module, and variables with
+    /// validations.
     pub(super) fn counts(&self, node: &Node) -> bool {
         matches!(node, Node::Output(module, _) if module.is_root()) || self.validated.contains(node)
     }
@@ -138,7 +139,7 @@ impl StaticGraph {
             to.extend(resource.connection.iter().flat_map(|inner| targets(module, &inner.references)));
             let own_address = ConfigResource { module: here.clone(), resource: resource.resource.clone() };
             to.extend(self.imports.get(&own_address).into_iter().flatten().cloned());
-            // What refers to itself is found when it is evaluated, where the place is known.
+            // Self-references are reported by evaluation, which knows their place.
             let own = Node::Resource(here.clone(), resource.resource.clone());
             to.retain(|node| *node != own);
             to.extend(common.clone());
@@ -187,10 +188,11 @@ impl StaticGraph {
         }
     }
 
-    /// A provider name in a child is what the call passes for it, or the caller's configuration of the same name.
+    /// A provider name in a child is the configuration that the call passes, or the caller's configuration with the
+    /// same name.
     fn passed_providers(&mut self, module: &CompiledModule, child: &CompiledModule, call: &super::ModuleCall) {
         let mut names = provider_names(child);
-        // Functions and references to providers may name whatever there is.
+        // Functions and references to providers may use any configuration.
         names.extend(call.providers.iter().map(|passed| (passed.child_name.clone(), passed.child_alias.clone())));
         if child.settings.experiments.provider_values {
             names.extend(child.settings.required_providers.keys().map(|name| (name.clone(), None)));
@@ -224,11 +226,11 @@ impl StaticGraph {
         }
     }
 
-    /// What a selection comes to; none when it is everything.
+    /// The selected parts; `None` for everything.
     ///
-    /// Whatever is wanted brings along all that it depends on. What is not wanted keeps away all that depends on it;
-    /// where only some instances of it are not wanted, other resources that depend on it stay away, outputs do not. An
-    /// output of the root module is planned when it depends on resources, all of which are.
+    /// Everything that is targeted includes its dependencies. Everything that is excluded excludes its dependents. If
+    /// only some instances are excluded, other resources that depend on them are excluded, but outputs are not. An
+    /// output of the root module is planned if it depends on resources and all of them are planned.
     pub(crate) fn selected(&self, selection: &Selection) -> Option<Selected> {
         let config = |node: &Node| match node {
             Node::Resource(module, resource) => {
@@ -291,7 +293,7 @@ impl StaticGraph {
         })
     }
 
-    /// Outputs of called modules that neither a resource, a provider, a check nor an output of the root module needs.
+    /// Outputs of called modules that no resource, provider, check or output of the root module needs.
     pub(crate) fn unused_outputs(&self, root: &Arc<CompiledModule>) -> BTreeSet<(Module, SmolStr)> {
         let is_needed = |node: &Node| match node {
             Node::Resource(..) | Node::Provider(..) | Node::Expand(_) => true,
@@ -316,9 +318,9 @@ impl StaticGraph {
         outputs.collect()
     }
 
-    /// For each resource, the configurations of all resources that it needs, directly or not, sorted by text.
+    /// For each resource, all resources that it depends on, directly or indirectly, sorted by text.
     ///
-    /// The graph must be without circles. What several need is shared.
+    /// Requires a graph without cycles. Equal sets are shared.
     pub(crate) fn dependencies(&self) -> BTreeMap<ConfigResource, Arc<[SmolStr]>> {
         let mut sets: Vec<Option<Names>> = vec![None; self.nodes.len()];
         for start in 0..self.nodes.len() {
@@ -364,7 +366,7 @@ impl StaticGraph {
     }
 }
 
-/// The names of providers that a module, or a module below that is handed them by itself, may use.
+/// The provider names that a module, or a descendant that inherits them, may use.
 fn provider_names(module: &CompiledModule) -> BTreeSet<(SmolStr, Option<SmolStr>)> {
     let mut names: BTreeSet<(SmolStr, Option<SmolStr>)> = BTreeSet::new();
     let mut pending = vec![module];
@@ -374,7 +376,7 @@ fn provider_names(module: &CompiledModule) -> BTreeSet<(SmolStr, Option<SmolStr>
             .resources
             .values()
             .map(|resource| (resource.provider_local_name(), resource.provider.as_ref().and_then(|p| p.alias.clone())));
-        // Only default configurations are handed down without a word.
+        // Only default configurations are inherited implicitly.
         names.extend(used.filter(|(_, alias)| outermost || alias.is_none()));
         let passed = here.calls.values().flat_map(|nested| &nested.providers).filter(|p| p.value.is_none());
         let passed = passed.map(|p| (p.parent.local_name.clone(), p.parent.alias.clone()));
@@ -384,7 +386,7 @@ fn provider_names(module: &CompiledModule) -> BTreeSet<(SmolStr, Option<SmolStr>
     names
 }
 
-/// What references of a module lead to.
+/// The nodes that the references of a module lead to.
 pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<Node> {
     let here = &module.path;
     references
@@ -401,7 +403,7 @@ pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<
             Subject::Resource(resource) if module.resources.contains_key(resource) => {
                 Some(Node::Resource(here.clone(), resource.clone()))
             }
-            // Functions of a provider without an alias are called in a process that is not configured.
+            // Provider functions without an alias use an unconfigured provider.
             Subject::ProviderFunction(name, alias @ Some(_))
                 if !module.has_provider_keys(name, alias.as_ref())
                     && (module.providers.contains_key(&(name.clone(), alias.clone()))
@@ -423,7 +425,7 @@ pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<
         .collect()
 }
 
-/// Strongly connected components, without recursion; those first that lead to no other.
+/// Strongly connected components, without recursion, in reverse topological order.
 pub(crate) fn components(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let count = next.len();

@@ -1,7 +1,7 @@
-//! Values that are needed before anything is planned: sources of modules, `for_each` of providers, settings of the
-//! backend, `const` variables. They come from variables, locals, functions and the place alone.
+//! Static values, which are needed before planning: module sources, `for_each` of providers, backend settings, `const`
+//! variables. They can use variables, locals, functions and paths only.
 //!
-//! Evaluated on demand while the tree of modules is read, callers first, each named value once.
+//! They are evaluated on demand while the tree is loaded, callers first. Each named value is evaluated once.
 
 mod scope;
 
@@ -27,22 +27,22 @@ use super::{CompiledModule, Local, ModuleCall, Variable, references_of};
 use crate::glue::GivenVariables;
 use crate::reference::{Reference, Subject};
 
-/// What static values may come from beside the configuration.
+/// The inputs of static values, beside the configuration.
 pub struct StaticInputs<'a> {
-    /// Values of the root module's variables; asked for once, when its blocks are read.
+    /// Returns the values of the root module's variables. Called once, after its blocks are read.
     pub given: &'a dyn Fn(&CompiledModule) -> StaticGiven,
     /// The workspace.
     pub workspace: SmolStr,
-    /// What the environment says of encryption, beside the block in the root module.
+    /// The encryption settings from the environment.
     pub encryption: Option<String>,
 }
 
-/// What is given for the root module's variables.
+/// Given values of the root module's variables.
 #[derive(Debug, Default)]
 pub struct StaticGiven {
     /// The values.
     pub values: GivenVariables,
-    /// What is wrong with values that cannot be read, by variable.
+    /// Problems of values that cannot be read, by variable.
     pub broken: BTreeMap<SmolStr, Vec<Diagnostic>>,
 }
 
@@ -55,13 +55,13 @@ impl From<GivenVariables> for StaticGiven {
 /// A named value of a module.
 type Name = (Module, Subject);
 
-/// Who needs a static value, for messages, and where it says so.
+/// The user of a static value, with its range, for messages.
 pub(super) struct Needing {
     pub(super) text: String,
     pub(super) range: SourceRange,
 }
 
-/// What a module declares that static values may come from.
+/// The declarations of a module that static values can use.
 struct Frame {
     variables: BTreeMap<SmolStr, Arc<Variable>>,
     locals: BTreeMap<SmolStr, Arc<Local>>,
@@ -77,18 +77,18 @@ pub(super) struct StaticValues {
     root_dir: PathBuf,
     cwd: PathBuf,
     values: BTreeMap<Name, Result<Value, NoValue>>,
-    /// What leads to itself.
+    /// Values that depend on themselves.
     circular: BTreeSet<Name>,
     occurrences: AtomicU32,
     parameters: AtomicU32,
 }
 
-/// Why a name has no value; what is wrong was reported.
+/// Why a name has no value. The cause is already reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NoValue {
-    /// What it is computed from has none. Whoever needs the name is told too.
+    /// A value that it depends on is missing. Each user is reported too.
     NotComputed,
-    /// Its value does not fit its declaration, which says all there is to say.
+    /// Its value does not fit its declaration. Nothing else is reported.
     Unsuitable,
 }
 
@@ -97,9 +97,9 @@ enum Visit {
     Leave(Name),
 }
 
-/// What a named value is computed from.
+/// The definition of a named value.
 struct Definition {
-    /// The module that the expression belongs to.
+    /// The module of the expression.
     home: Module,
     expression: Expression,
     needing: Needing,
@@ -120,19 +120,19 @@ impl StaticValues {
         }
     }
 
-    /// Takes the values of the root module's variables.
+    /// Sets the values of the root module's variables.
     pub(super) fn give(&mut self, given: StaticGiven) {
         self.given = given;
     }
 
-    /// Makes a module known; its callers must be.
+    /// Adds a module. Its callers must be added first.
     pub(super) fn enter(&mut self, module: &CompiledModule, call: Option<Arc<ModuleCall>>) {
         let frame =
             Frame { variables: module.variables.clone(), locals: module.locals.clone(), dir: module.dir.clone(), call };
         self.frames.insert(module.path.clone(), frame);
     }
 
-    /// Evaluates an expression of a module. None when it cannot be; why is reported.
+    /// Evaluates an expression of a module. Returns `None` and reports the problem if it cannot be evaluated.
     pub(super) fn evaluate(
         &mut self,
         module: &Module,
@@ -144,7 +144,7 @@ impl StaticValues {
         self.finish(module, expression, needing, diagnostics)
     }
 
-    /// Reports why a variable of a module cannot be computed now, if it cannot.
+    /// Reports why a variable of a module cannot be evaluated yet.
     pub(super) fn variable(
         &mut self,
         module: &Module,
@@ -158,7 +158,7 @@ impl StaticValues {
         self.needed(&name, &what, needing, diagnostics);
     }
 
-    /// The value of a name that has been looked at, for somebody who needs it.
+    /// The value of a visited name, for a user.
     fn needed(&self, name: &Name, what: &str, needing: &Needing, diagnostics: &mut Vec<Diagnostic>) -> Option<Value> {
         match self.value(name, diagnostics) {
             Err(NoValue::NotComputed) if self.circular.contains(name) && !self.values.contains_key(name) => {
@@ -178,7 +178,7 @@ impl StaticValues {
         }
     }
 
-    /// Computes all named values that an expression leads to.
+    /// Evaluates all named values that an expression uses.
     fn prepare(&mut self, module: &Module, expression: &Expression, diagnostics: &mut Vec<Diagnostic>) {
         let start = names_in(module, expression).map(Visit::Enter).collect();
         self.walk(start, diagnostics);
@@ -213,7 +213,7 @@ impl StaticValues {
         }
     }
 
-    /// The expression behind a name; none for what is not declared, or has a value without one.
+    /// The expression of a name; `None` for undeclared names and for values without an expression.
     fn definition(&self, (path, subject): &Name) -> Option<Definition> {
         let frame = self.frames.get(path)?;
         let text = |rest: String| if path.is_root() { rest } else { format!("{path}:{rest}") };
@@ -246,7 +246,7 @@ impl StaticValues {
         }
     }
 
-    /// The value of a variable as its declaration wants it; that of anything else as it is.
+    /// The value of a name, converted if it is a variable.
     fn converted(
         &self,
         (path, subject): &Name,
@@ -259,7 +259,7 @@ impl StaticValues {
         self.suitable(variable, &value, diagnostics)
     }
 
-    /// A value as a variable's declaration wants it. That of a variable that cannot be null is its default then.
+    /// Converts a value to the declaration of a variable. A non-nullable variable takes its default instead of null.
     fn suitable(
         &self,
         variable: &Variable,
@@ -285,7 +285,7 @@ impl StaticValues {
         Err(NoValue::NotComputed)
     }
 
-    /// The value of a name that has been looked at.
+    /// The value of a visited name.
     fn value(&self, name: &Name, diagnostics: &mut Vec<Diagnostic>) -> Result<Value, NoValue> {
         if let Some(found) = self.values.get(name) {
             return found.clone();
@@ -317,7 +317,7 @@ impl StaticValues {
         self.suitable(variable, &given.value, diagnostics)
     }
 
-    /// Evaluates an expression whose names have been looked at.
+    /// Evaluates an expression whose names are all visited.
     fn finish(
         &self,
         module: &Module,
@@ -439,7 +439,7 @@ fn described(subject: &Subject) -> String {
     }
 }
 
-/// The variables and locals that an expression names.
+/// The variables and locals in an expression.
 fn names_in(module: &Module, expression: &Expression) -> impl Iterator<Item = Name> {
     let references = references_of(expression, &mut Vec::new());
     let module = module.clone();
@@ -449,7 +449,7 @@ fn names_in(module: &Module, expression: &Expression) -> impl Iterator<Item = Na
         .map(move |reference| (module.clone(), reference.subject))
 }
 
-/// A value as a variable's declaration wants it.
+/// Converts a value to the declaration of a variable.
 fn convert_variable(variable: &Variable, value: &Value) -> Result<Value, Diagnostic> {
     let mut marks = Marks::NONE;
     if variable.sensitive {
@@ -467,7 +467,7 @@ fn convert_variable(variable: &Variable, value: &Value) -> Result<Value, Diagnos
     }
 }
 
-/// The text that an argument such as `source` comes to; why it is none is reported.
+/// The string value of an argument such as `source`. Reports why it is not a string.
 pub(super) fn static_text(
     value: &Value,
     what: &str,

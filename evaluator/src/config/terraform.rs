@@ -1,4 +1,4 @@
-//! `terraform` and `language` blocks: what a module demands of whoever reads it.
+//! `terraform` and `language` blocks: the requirements of a module.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
@@ -11,7 +11,7 @@ use super::encryption::encryption;
 use super::literal::{literal_string, optional};
 use super::required_version::allows;
 
-/// What a `terraform` block may have.
+/// The schema of a `terraform` block.
 pub(super) const RULES: ContentRules = ContentRules {
     attributes: &[optional("required_version"), optional("experiments"), optional("language")],
     blocks: &[
@@ -35,7 +35,7 @@ const LANGUAGE: ContentRules = ContentRules {
 pub struct RequiredVersion {
     /// The constraint.
     pub constraint: Expression,
-    /// The whole definition.
+    /// The range of the definition.
     pub range: SourceRange,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             ),
         }
     }
-    // In .tf files it speaks of another product.
+    // In .tf files this argument refers to another product.
     let own = block.range.file.ends_with(".tofu") || block.range.file.ends_with(".tofu.json");
     if let Some(found) = content.attributes.get("required_version").filter(|_| own) {
         let constraint = found.value.clone();
@@ -72,12 +72,12 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
 }
 
-/// The last version of OpenTofu that does not read `compatible_with`.
+/// The last version of OpenTofu without `compatible_with`.
 const BEFORE_COMPATIBLE_WITH: [u64; 3] = [1, 11, 0];
 
 /// A `language` block.
 pub(super) fn language(compiling: &mut Compiling<'_>, block: &FoundBlock) {
-    /// The only edition of the language that there is.
+    /// The only edition of the language.
     const EDITION: &str = "tofu2024";
     let content = compiling.content(block, &LANGUAGE);
     if let Some(edition) = content.get("edition")

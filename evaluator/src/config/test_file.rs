@@ -1,8 +1,7 @@
-//! Test files: what `*.tftest.hcl` and `*.tofutest.hcl` (or their JSON forms) declare, read once.
+//! Test files: the declarations of `*.tftest.hcl` and `*.tofutest.hcl` files, or their JSON forms.
 //!
-//! Reading order: a [`TestFile`] is a list of [`TestRun`]s with what counts for all of them; [`overrides`] are the values
-//! that stand in for single resources and modules, [`mocks`] those for whole providers; [`finding`] lists the files of a
-//! directory and reads them.
+//! A [`TestFile`] is a list of [`TestRun`]s with shared settings. [`overrides`] replace single resources and modules,
+//! [`mocks`] whole providers. [`finding`] lists and reads the files of a directory.
 
 mod finding;
 mod mocks;
@@ -38,7 +37,7 @@ pub type ProviderName = (SmolStr, Option<SmolStr>);
 /// A test file.
 #[derive(Clone, Debug, Default)]
 pub struct TestFile {
-    /// Its path, as everything names it.
+    /// Its path.
     pub name: SmolStr,
     /// Values of variables for all runs.
     pub variables: BTreeMap<SmolStr, Expression>,
@@ -46,16 +45,16 @@ pub struct TestFile {
     pub providers: BTreeMap<ProviderName, Arc<ProviderBlock>>,
     /// `mock_provider` blocks.
     pub mocks: BTreeMap<ProviderName, Arc<MockBlock>>,
-    /// What stands in for resources and modules in all runs.
+    /// Overrides for all runs.
     pub overrides: Overrides,
     /// `run` blocks in order.
     pub runs: Vec<Arc<TestRun>>,
 }
 
-/// What a run does.
+/// The command of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestCommand {
-    /// Plans and carries the plan out.
+    /// Plans and applies.
     #[default]
     Apply,
     /// Plans only.
@@ -71,24 +70,24 @@ pub struct TestRun {
     pub command: TestCommand,
     /// `plan_options`
     pub options: TestOptions,
-    /// Values of variables for this run alone.
+    /// Values of variables for this run.
     pub variables: BTreeMap<SmolStr, Expression>,
-    /// `providers`, where it says which there are.
+    /// `providers`, if it lists them.
     pub providers: Vec<PassedProvider>,
-    /// `module`: what is tested in place of the configuration.
+    /// `module`: a module that is tested instead of the configuration.
     pub module: Option<TestModule>,
     /// `assert` blocks in order.
     pub asserts: Vec<Condition>,
     /// `expect_failures`
     pub expected: Vec<ExpectedFailure>,
-    /// What stands in for resources and modules in this run.
+    /// Overrides for this run.
     pub overrides: Overrides,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
 }
 
 impl TestRun {
-    /// What is wrong with it beside what was said when it was read.
+    /// Problems that are reported when the run starts.
     pub fn problems(&self) -> Vec<Diagnostic> {
         let mut found: Vec<Diagnostic> = self.expected.iter().filter_map(|one| one.problem.clone()).collect();
         found.extend(self.overrides.duplicates());
@@ -103,7 +102,7 @@ pub struct TestOptions {
     pub refresh_only: bool,
     /// `refresh`
     pub refresh: bool,
-    /// `replace`: addresses as text, and where they stand.
+    /// `replace`: addresses as text, with their ranges.
     pub replace: Vec<(SmolStr, SourceRange)>,
     /// `target`
     pub target: Vec<(SmolStr, SourceRange)>,
@@ -118,28 +117,28 @@ impl Default for TestOptions {
 /// The `module` block of a run.
 #[derive(Clone, Debug)]
 pub struct TestModule {
-    /// Where it comes from.
+    /// The source.
     pub source: ModuleSource,
-    /// `version` and where it stands.
+    /// `version` with its range.
     pub version: Option<(SmolStr, SourceRange)>,
-    /// Header of the block.
+    /// The header of the block.
     pub range: SourceRange,
-    /// Where `source` stands.
+    /// The range of `source`.
     pub source_range: SourceRange,
 }
 
-/// An entry of `expect_failures`: the object as text and where it stands, or what is wrong with the reference.
+/// An entry of `expect_failures`: the checkable object with its range, or the problem of the reference.
 #[derive(Clone, Debug)]
 pub struct ExpectedFailure {
     /// `var.x`, `output.x`, `check.x`, `aws_vpc.main`, `data.aws_ami.x[0]`.
     pub object: SmolStr,
-    /// Where it stands.
+    /// The range of the reference.
     pub range: SourceRange,
-    /// Why nothing of the kind can fail.
+    /// Why the object cannot fail.
     pub problem: Option<Diagnostic>,
 }
 
-/// What stands in for resources and modules.
+/// Overrides of resources and modules.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     /// `override_resource` and `override_data`.
@@ -151,13 +150,13 @@ pub struct Overrides {
 /// An `override_resource` or `override_data` block.
 #[derive(Clone, Debug)]
 pub struct OverrideResource {
-    /// The resource, as configured.
+    /// The configured resource.
     pub target: ConfigResource,
-    /// Which of the two blocks it is.
+    /// Which of the two blocks this is.
     pub mode: ResourceMode,
-    /// What its computed attributes are.
+    /// The values of its computed attributes.
     pub values: Arc<GivenValues>,
-    /// Where the target stands.
+    /// The range of the target.
     pub range: SourceRange,
 }
 
@@ -171,22 +170,22 @@ impl OverrideResource {
 /// An `override_module` block.
 #[derive(Clone, Debug)]
 pub struct OverrideModule {
-    /// The module, as configured.
+    /// The configured module.
     pub target: Module,
-    /// What its outputs are.
+    /// The values of its outputs.
     pub outputs: GivenValues,
-    /// Where the target stands.
+    /// The range of the target.
     pub range: SourceRange,
 }
 
 /// A `mock_provider` block.
 #[derive(Clone, Debug)]
 pub struct MockBlock {
-    /// The block as one of a provider: name, alias, `for_each`; nothing else.
+    /// The block as a provider block with name, alias and `for_each` only.
     pub block: Arc<ProviderBlock>,
-    /// What all resources of a type get: `mock_resource` and `mock_data`.
+    /// Values for all resources of a type: `mock_resource` and `mock_data`.
     pub types: BTreeMap<(ResourceMode, SmolStr), Arc<GivenValues>>,
-    /// What single resources get in place of that.
+    /// Values for single resources.
     pub resources: Vec<OverrideResource>,
 }
 
@@ -231,11 +230,11 @@ pub fn read_test_file(name: &str, tree: &Arc<Tree>, diagnostics: &mut Vec<Diagno
     file
 }
 
-/// The first `variables` block: where it stands, and what it gives.
+/// The first `variables` block: its range and values.
 type Variables = Option<(SourceRange, BTreeMap<SmolStr, Expression>)>;
 
 impl Compiling<'_> {
-    /// A `variables` block; `place` is what it stands in, which has one at most.
+    /// Reads a `variables` block. `place` names its parent, which can have one.
     fn test_variables(&mut self, block: &FoundBlock, first: &mut Variables, place: &str) {
         if let Some((first, _)) = first {
             let (file, line) = (&first.file, first.start.line);
@@ -260,7 +259,7 @@ impl Compiling<'_> {
         *first = Some((block.range.clone(), body.attributes.iter().map(named).collect()));
     }
 
-    /// What the first sound block of its kind says; that others follow is reported.
+    /// The first valid block of its kind. Later ones are reported.
     fn only_block<T>(
         &mut self,
         blocks: &[FoundBlock],
@@ -285,7 +284,7 @@ impl Compiling<'_> {
     }
 }
 
-/// The name of an object that conditions belong to, as expectations name it.
+/// The address of a checkable object, as expectations name it.
 fn object_of(reference: &Reference) -> Option<String> {
     use crate::reference::Subject;
     let key = reference.key.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -33,11 +33,11 @@ const VARIABLE: ContentRules = ContentRules {
     open: false,
 };
 
-/// Names that a variable cannot have, since module calls use them.
+/// Reserved names of variables: the meta-arguments of module calls.
 const RESERVED: &[&str] = &["source", "version", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"];
 
 impl Variable {
-    /// The marks that a reference to it bears, whatever its value is.
+    /// The marks of every reference to the variable.
     pub(crate) fn marks(&self) -> Marks {
         let sensitive = if self.sensitive { Marks::SENSITIVE } else { Marks::NONE };
         let ephemeral = if self.ephemeral { Marks::EPHEMERAL } else { Marks::NONE };
@@ -117,7 +117,7 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     }
 }
 
-/// The condition of a validation looks at the value of its variable.
+/// The condition of a validation may refer to its own variable.
 fn names_itself(compiling: &mut Compiling<'_>, name: &str, condition: &Expression) {
     let itself = weft_syntax::references(condition).into_iter().any(|traversal| {
         resolve(&condition.tree, traversal)
@@ -132,15 +132,15 @@ fn names_itself(compiling: &mut Compiling<'_>, name: &str, condition: &Expressio
     }
 }
 
-/// A type constraint; in the JSON syntax it stands in a string.
+/// A type constraint. In the JSON syntax it is quoted.
 fn constraint(expression: &Expression, module: &CompiledModule) -> Result<TypeConstraint, Vec<Diagnostic>> {
-    // What is no expression is no type either, and that is said of the whole string.
+    // An invalid expression is reported as an invalid type, with the range of the string.
     let expression = expression.unquoted().unwrap_or_else(|_| expression.clone());
     let source_of = |name: &str| module.provider_source(name);
     variable_type_with(&expression, if module.settings.experiments.provider_values { Some(&source_of) } else { None })
 }
 
-/// A default is written out and fits its type.
+/// A default must be a literal that fits the type.
 fn check_default(
     compiling: &mut Compiling<'_>,
     default: &Expression,

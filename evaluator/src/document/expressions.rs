@@ -1,4 +1,4 @@
-//! Expressions and bodies as data: constant values, and the names of what is referred to.
+//! Expressions and bodies as JSON: constant values, and names of references.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::attribute_blocks::written_as_blocks;
 use crate::config::{BodySource, Sources, provider_calls};
 use crate::reference::{Reference, Subject, resolve};
 
-/// Deepest nesting of blocks that is described; schemas of providers are far from it.
+/// The maximum nesting of blocks. Real schemas are far below it.
 const DEEPEST_BLOCKS: usize = 64;
 
-/// What a body says, by the schema: for each argument its expression, for each block type its blocks.
-/// `dynamic` blocks are not part of it.
+/// Describes a body by its schema: the expression of each argument, and the blocks of each type. `dynamic` blocks are
+/// left out.
 pub(super) fn of_body(source: &BodySource, schema: &Block) -> Map<String, Json> {
     body(source, schema, DEEPEST_BLOCKS)
 }
@@ -65,7 +65,7 @@ fn body(source: &BodySource, schema: &Block, depth: usize) -> Map<String, Json> 
     found
 }
 
-/// Puts a block to others of its type.
+/// Adds a block to the others of its type.
 fn place(found: &mut Map<String, Json>, name: &str, nested: &NestedBlock, label: Option<&str>, inside: Json) {
     match nested.nesting {
         Nesting::Single | Nesting::Group => {
@@ -87,7 +87,7 @@ fn place(found: &mut Map<String, Json>, name: &str, nested: &NestedBlock, label:
 /// An attribute whose elements are written as blocks: one expression for all of them.
 #[derive(Default)]
 struct WrittenAsBlocks {
-    /// The elements, as long as all are constant.
+    /// The elements, if all of them are constant.
     constants: Vec<Json>,
     varies: bool,
     names: Vec<String>,
@@ -116,7 +116,7 @@ impl WrittenAsBlocks {
     }
 }
 
-/// An expression: its value where it is constant, and the names of what it refers to.
+/// An expression: its value if it is constant, and the names of its references.
 pub(super) fn described(found: &Expression) -> Map<String, Json> {
     expression(constant(found), names(found))
 }
@@ -137,7 +137,7 @@ fn constant(expression: &Expression) -> Option<Json> {
     if has_errors(&problems) { None } else { json(&value) }
 }
 
-/// A value as JSON; none when it is not known or has no form there.
+/// A value as JSON; `None` if it is unknown or has no JSON form.
 pub(super) fn json(value: &Value) -> Option<Json> {
     Some(match value.open().1 {
         Kind::Unknown(_) | Kind::Provider(_) => return None,
@@ -155,7 +155,7 @@ pub(super) fn json(value: &Value) -> Option<Json> {
     })
 }
 
-/// The names of everything that an expression refers to, each followed by the names of what holds it.
+/// The names of all references of an expression, each followed by the names of its parents.
 fn names(expression: &Expression) -> Vec<String> {
     let mut found = Vec::new();
     for traversal in references(expression) {
@@ -177,7 +177,7 @@ fn call_name(tree: &Arc<Tree>, call: &Reference) -> String {
     text.get(at..end).unwrap_or_default().to_owned()
 }
 
-/// A subject, and how many steps of the traversal are part of its name.
+/// A subject, and the number of steps in its name.
 fn subject(reference: &Reference, steps: &[Step]) -> (String, usize, Option<String>) {
     let mut taken = reference.steps;
     let mut name = base_name(&reference.subject);
@@ -234,7 +234,7 @@ fn step_text(step: Option<&Step>) -> String {
     }
 }
 
-/// The name of what an entry of `depends_on` means. What has a key is read again where it is written.
+/// The name of an entry of `depends_on`. An entry with a key is parsed again from the source.
 pub(super) fn subject_of(reference: &Reference, sources: &Sources) -> String {
     let plain = || subject(reference, &[]).0;
     if reference.key.is_none() {

@@ -1,7 +1,6 @@
-//! The provider configurations of all modules, and which one a resource uses in the end.
+//! The provider configurations of all modules, and the one that each resource uses.
 //!
-//! A configuration that a module gets from its caller is not listed for itself: what uses it names the one that it
-//! comes from, wherever that stands.
+//! A configuration that a module receives from its caller is not listed separately: its users name the original one.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use super::expressions::of_body;
 use super::{DocumentInputs, add, providers_of};
 use crate::config::CompiledModule;
 
-/// What a configuration is called: `module.a.module.b:aws.west`, in the root module without the first part.
+/// The key of a configuration: `module.a.module.b:aws.west`, without the first part in the root module.
 pub(super) fn key(module: &Module, local_name: &str, alias: Option<&str>) -> String {
     let name = alias.map_or_else(|| local_name.to_owned(), |alias| format!("{local_name}.{alias}"));
     if module.is_root() { name } else { format!("{module}:{name}") }
@@ -23,21 +22,21 @@ pub(super) fn key(module: &Module, local_name: &str, alias: Option<&str>) -> Str
 struct Config {
     /// The provider.
     source: String,
-    /// Where it comes from, when it is the caller's.
+    /// The caller's configuration, if it is passed.
     from: Option<String>,
-    /// What is said of it.
+    /// Its description.
     members: Map<String, Json>,
 }
 
-/// All configurations by their keys.
+/// All configurations by key.
 #[derive(Default)]
 pub(super) struct ProviderConfigs(BTreeMap<String, Config>);
 
 impl ProviderConfigs {
-    /// Those of a module and all below it.
+    /// Collects those of a module and its descendants.
     pub(super) fn of(root: &CompiledModule, inputs: &DocumentInputs<'_>) -> ProviderConfigs {
         let mut found = ProviderConfigs::default();
-        // A caller comes before what it calls: whatever is handed down is known by then.
+        // A caller comes before the modules that it calls, so passed configurations are known.
         let mut pending = vec![(root, None)];
         while let Some((module, caller)) = pending.pop() {
             found.module(module, caller, inputs);
@@ -52,7 +51,7 @@ impl ProviderConfigs {
         found
     }
 
-    /// The key of the configuration that something uses, seen through what modules pass on.
+    /// The key of the configuration that a user refers to, after following passed ones.
     pub(super) fn used(&self, key: &str) -> String {
         let from = self.0.get(key).and_then(|config| config.from.as_ref());
         from.filter(|from| self.0.contains_key(*from)).map_or(key, String::as_str).to_owned()
@@ -64,7 +63,7 @@ impl ProviderConfigs {
         own.map(|(key, config)| (key, Json::Object(config.members))).collect()
     }
 
-    /// The configurations that a module has, or is to be given under names that it promises.
+    /// The configurations that a module has or declares.
     fn module(&mut self, module: &CompiledModule, caller: Option<&Module>, inputs: &DocumentInputs<'_>) {
         let constraints = (inputs.constraints)(module);
         let constraint = |source: &ProviderSource| constraints.get(source).cloned().unwrap_or_default();
@@ -120,7 +119,7 @@ impl ProviderConfigs {
         }
     }
 
-    /// The configuration that one comes from in the end.
+    /// The original of a configuration.
     fn origin(&self, start: &str, source: &str) -> Option<String> {
         let mut found = None;
         let mut next = Some(start);

@@ -1,4 +1,4 @@
-//! Assertions of tests: conditions about the root module as it was planned or as it is now, outputs included.
+//! Assertions of tests: conditions over the root module and its outputs, after a plan or an apply.
 
 use std::collections::BTreeMap;
 
@@ -13,36 +13,36 @@ use weft_syntax::{BinaryOperator, ExprKind, Expression};
 
 use super::conditions::{message_problem, message_text};
 use super::references::check_condition;
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use super::session::Session;
 use crate::config::{Condition, references_of};
 use crate::glue::Failed;
 use crate::reference::{Reference, Subject};
 
-/// What names outputs in an assertion.
+/// The first name of references to outputs.
 const OUTPUT: &str = "output";
 
-/// What came of an assertion.
+/// The result of an assertion.
 #[derive(Clone, Debug)]
 pub struct Asserted {
-    /// Whether it holds.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What there is to say of it.
+    /// The diagnostics.
     pub problems: Vec<Diagnostic>,
 }
 
-/// Whether an assertion holds.
+/// The verdict of an assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It does.
+    /// It passed.
     Holds,
-    /// It does not.
+    /// It failed.
     Fails,
-    /// It cannot be told, since something is wrong with it.
+    /// It could not be evaluated.
     Unsound,
 }
 
-/// The two sides of a comparison for equality, where both can be shown.
+/// The two sides of an equality comparison, if both can be shown.
 fn compared(condition: &Expression, scope: &dyn Scope) -> Option<Box<(PlainValue, PlainValue)>> {
     let ExprKind::Binary { operator: BinaryOperator::Equal, left, right, .. } = condition.kind() else { return None };
     let side = |id| {
@@ -52,7 +52,7 @@ fn compared(condition: &Expression, scope: &dyn Scope) -> Option<Box<(PlainValue
     Some(Box::new((side(*left)?, side(*right)?)))
 }
 
-/// The output that a reference names.
+/// The output of a reference.
 fn output_named(reference: &Reference) -> Option<&SmolStr> {
     match &reference.subject {
         Subject::Resource(resource) if resource.mode == ResourceMode::Managed && resource.type_name == OUTPUT => {
@@ -63,7 +63,7 @@ fn output_named(reference: &Reference) -> Option<&SmolStr> {
 }
 
 impl Session {
-    /// Looks at an assertion. Outputs are those given, where some are; otherwise what they are evaluated to.
+    /// Evaluates an assertion. Outputs come from `outputs` if present, else from evaluation.
     pub async fn assert(&self, assertion: &Condition, outputs: Option<&BTreeMap<SmolStr, Value>>) -> Asserted {
         match self.asserted(assertion, outputs).await {
             Ok(asserted) => asserted,
@@ -93,7 +93,7 @@ impl Session {
         if has_errors(&problems) {
             return Err(problems);
         }
-        let Ok(mut scope) = root.scope_of(&others, &Repeated::default(), true).await else {
+        let Ok(mut scope) = root.scope_of(&others, &RepetitionData::default(), true).await else {
             let missing = "Something that this condition names could not be evaluated: see the problems above.";
             problems.push(Diagnostic::error("No value", missing).at(assertion.condition.range()));
             return Err(problems);
@@ -104,7 +104,7 @@ impl Session {
                 Some(given) => given.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic)),
                 None => match root.output(name).await {
                     Ok(value) => value,
-                    // A plan has none whose precondition fails.
+                    // An output whose precondition failed has no planned value.
                     Err(Failed) => Value::null(Type::Dynamic),
                 },
             };
@@ -127,7 +127,7 @@ impl Session {
     }
 }
 
-/// Whether a condition that was evaluated holds.
+/// The result of an evaluated condition.
 fn judged(
     assertion: &Condition,
     value: &Value,

@@ -1,4 +1,4 @@
-//! Instances of modules, and the cells that each of them keeps.
+//! Module instances, and the cells of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use super::cell::Cells;
 use super::imports::Imports;
 use super::instances::{Instances, expand};
 use super::provider_blocks::ProviderInstances;
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::config::{CompiledModule, ModuleCall};
 use crate::glue::{ExpansionKind, Failed};
 
-/// Where a module instance is called from.
+/// The call of a module instance.
 pub(crate) struct Caller {
     /// The calling module.
     pub(crate) parent: Arc<ModuleNode>,
     /// The block.
     pub(crate) call: Arc<ModuleCall>,
     /// `each` and `count` of this instance.
-    pub(crate) repeated: Repeated,
-    /// What everything inside waits for: the repetition and `depends_on`, of callers too.
+    pub(crate) repeated: RepetitionData,
+    /// What all content waits for: the repetition and `depends_on`, also those of callers.
     pub(crate) waits: Option<Origin>,
 }
 
@@ -44,15 +44,15 @@ pub(crate) struct ModuleNode {
     pub(crate) resources: Cells<Resource, Arc<Instances>>,
     pub(crate) calls: Cells<SmolStr, Arc<CallInstances>>,
     pub(crate) providers: Cells<(SmolStr, Option<SmolStr>), Arc<ProviderInstances>>,
-    /// What import blocks want, by resource; of the root module's instance only.
+    /// The imports by resource. Only the root module's instance has them.
     pub(crate) imports: Cells<SmolStr, Imports>,
 }
 
 /// All instances of a module call.
 pub(crate) struct CallInstances {
-    /// What decides how many there are.
+    /// The origin of their number and keys.
     pub(crate) kind: ExpansionKind,
-    /// Each of them.
+    /// The instances.
     pub(crate) nodes: BTreeMap<InstanceKey, Arc<ModuleNode>>,
 }
 
@@ -82,12 +82,12 @@ impl ModuleNode {
         }
     }
 
-    /// What everything in the module waits for.
+    /// What all content of the module waits for.
     pub(crate) fn waits(&self) -> Option<Origin> {
         self.caller.as_ref().and_then(|c| c.waits.clone())
     }
 
-    /// Lets go of everything in this module and below, once all of it is evaluated.
+    /// Frees the values of this module and its descendants, after evaluation.
     pub(crate) fn release(self: &Arc<Self>) {
         let mut pending = vec![self.clone()];
         while let Some(node) = pending.pop() {
@@ -124,7 +124,7 @@ impl ModuleNode {
                 .instances
                 .into_iter()
                 .map(|(instance_key, repeated)| {
-                    let repeated = if node.evaluation.is_validation() { Repeated::anything() } else { repeated };
+                    let repeated = if node.evaluation.is_validation() { RepetitionData::anything() } else { repeated };
                     let address = node.address.child(&key, instance_key.clone());
                     let caller = Caller { parent: node.clone(), call: call.clone(), repeated, waits: waits.clone() };
                     let child = ModuleNode::new(node.evaluation.clone(), address, child.clone(), Some(caller));
@@ -135,7 +135,7 @@ impl ModuleNode {
         })
     }
 
-    /// The value of `module.NAME`: objects of outputs, of those that are named only, or of all.
+    /// The value of `module.NAME`: objects of all outputs, or of the named ones.
     pub(crate) fn call_value(
         self: &Arc<Self>,
         name: SmolStr,
@@ -146,11 +146,11 @@ impl ModuleNode {
             let instances = node.call(&name).await?;
             let child = node.config.children.get(&name).ok_or(Failed)?;
             let names: Vec<SmolStr> = match &named {
-                // A name that is no output is found missing when the attribute is looked up.
+                // An unknown output is reported when the attribute is looked up.
                 Some(named) => named.iter().filter(|n| child.outputs.contains_key(*n)).cloned().collect(),
                 None => child.outputs.keys().cloned().collect(),
             };
-            // An unknown name must be found missing in the full object, so that the message can list what there is.
+            // With an unknown name the object must be complete, so that the message can list all outputs.
             let names = match &named {
                 Some(named) if names.len() < named.len() => child.outputs.keys().cloned().collect(),
                 _ => names,
@@ -165,7 +165,7 @@ impl ModuleNode {
                 objects.push((key.clone(), Value::object(fields)));
             }
             if node.evaluation.is_validation() {
-                // Names that are no outputs are found missing when references are checked.
+                // Unknown outputs are reported when references are checked.
                 let named = named.into_iter().flatten().chain(names);
                 let alone = matches!(instances.kind, ExpansionKind::Single | ExpansionKind::Enabled);
                 if let Some(instance) = instances.nodes.values().next().filter(|_| alone) {
@@ -183,7 +183,7 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// What validation knows of the outputs of a module that is there once: only what is deprecated.
+    /// The outputs of a single module instance during validation: only deprecation is known.
     fn anything_of(&self, names: impl Iterator<Item = SmolStr>) -> Value {
         let anything = Value::unknown(Type::Dynamic);
         let deprecation = |name: &SmolStr| self.config.outputs.get(name).and_then(|output| self.deprecation(output));
@@ -197,7 +197,7 @@ impl ModuleNode {
         }))
     }
 
-    /// Evaluates everything in this module and below.
+    /// Evaluates this module and its descendants.
     pub(crate) fn everything(self: &Arc<Self>) -> BoxFuture<'static, Result<(), Failed>> {
         let node = self.clone();
         async move {
@@ -213,7 +213,7 @@ impl ModuleNode {
             pending.extend(node.config.variables.keys().map(|name| ignore(node.variable(name))));
             pending.extend(node.config.locals.keys().map(|name| ignore(node.local(name))));
             for (resource, block) in &node.config.resources {
-                // What goes wrong with the data source of a check is the check's to say.
+                // Problems of the data source of a check are reported by the check.
                 let nested = block.check.is_some();
                 let planned = node.resource(resource);
                 pending.push(planned.map(move |r| if nested { Ok(()) } else { r.map(|_| ()) }).boxed());
@@ -241,8 +241,8 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// Evaluates what is selected of this module and below: resources, outputs of the root module, and its variables,
-    /// which a plan names whether anything needs them or not.
+    /// Evaluates the selected parts of this module and its descendants: resources, outputs of the root module, and its
+    /// variables, which a plan lists even if nothing uses them.
     async fn selected_part(self: &Arc<Self>) -> Result<(), Failed> {
         let node = self.clone();
         let Some(selected) = &node.evaluation.selected else { return Ok(()) };
@@ -281,8 +281,8 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(()) }
     }
 
-    /// Blocks of this module that state needs, by local name and alias; in the root module also the default
-    /// configuration that no block is written for.
+    /// Blocks of this module that state needs, by local name and alias. In the root module also default configurations
+    /// without a block.
     fn wanted_providers(&self) -> Vec<(SmolStr, Option<SmolStr>)> {
         let wanted = &self.evaluation.brief.wanted_providers;
         let here = wanted.iter().filter(|w| w.module == self.config.path);
@@ -298,8 +298,8 @@ impl ModuleNode {
         .collect()
     }
 
-    /// What everything that `depends_on` names must have come to; `own` is the resource that says so, which need not
-    /// wait for itself. What is not there is let pass.
+    /// What `depends_on` waits for. `own` is the resource with the argument, which need not wait for itself. Missing
+    /// objects are accepted.
     pub(crate) async fn depends_on_origin(
         self: &Arc<Self>,
         references: &[crate::reference::Reference],
@@ -328,7 +328,7 @@ impl ModuleNode {
         Ok(Origin::union(origins))
     }
 
-    /// What everything in the module must have come to.
+    /// The origins of everything in the module.
     fn whole_origin(self: &Arc<Self>) -> BoxFuture<'static, Result<Option<Origin>, Failed>> {
         let node = self.clone();
         async move {
@@ -349,7 +349,7 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// Managed resources that `depends_on` means, in this module and below what it names.
+    /// Managed resources that `depends_on` names, in this module and in called ones.
     pub(crate) fn depends_on_resources(
         self: &Arc<Self>,
         references: Vec<crate::reference::Reference>,

@@ -1,4 +1,4 @@
-//! Cells: values that are computed once by a task of their own and handed to all who ask.
+//! Cells: values that a task computes once for all readers.
 
 use std::future::Future;
 use std::hash::Hash;
@@ -12,7 +12,7 @@ use crate::glue::Failed;
 
 type Outcome<V> = Result<V, Failed>;
 
-/// Values by key, each computed once.
+/// Values by key. Each is computed once.
 pub(crate) struct Cells<K, V: Clone> {
     started: Mutex<FxHashMap<K, Shared<BoxFuture<'static, Outcome<V>>>>>,
 }
@@ -24,9 +24,10 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Default for Cells<K, V> {
 }
 
 impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Cells<K, V> {
-    /// The value under `key`; the first to ask starts `compute` as a task.
+    /// The value of `key`. The first caller starts `compute` as a task.
     ///
-    /// The future that comes back waits only; dropping it stops nothing. A task that panicked counts as failed.
+    /// The returned future only waits, so it can be dropped without stopping the task. A panicked task counts as
+    /// failed.
     pub(crate) fn get<F>(
         &self,
         key: K,
@@ -39,21 +40,20 @@ impl<K: Hash + Eq, V: Clone + Send + Sync + 'static> Cells<K, V> {
         if let Some(found) = started.get(&key) {
             return found.clone();
         }
-        // What computing needs is put on the heap when it begins: thousands of cells are asked for before the first of
-        // them is looked at, and many are filled in one go.
+        // The future is boxed when it starts: thousands of cells may be requested before the first is polled, and many
+        // finish in one poll.
         let task = tokio::spawn(async move { Box::pin(compute()).await });
         let shared = async move { task.await.unwrap_or(Err(Failed)) }.boxed().shared();
         started.insert(key, shared.clone());
         shared
     }
 
-    /// The value under `key` if it was asked for; the inner part is none while it is being computed.
+    /// The value of `key`, if it was requested. The inner `Option` is `None` until it is computed.
     pub(crate) fn peek(&self, key: &K) -> Option<Option<Outcome<V>>> {
         self.started.lock().get(key).map(|shared| shared.peek().cloned())
     }
 
-    /// Forgets all values. Cells of a module hold the modules that it calls, and those hold their caller: only this
-    /// ends the circle.
+    /// Drops all values. Cells of a module own the called modules, which own their caller. Only this breaks the cycle.
     pub(crate) fn clear(&self) {
         let values = std::mem::take(&mut *self.started.lock());
         drop(values);

@@ -1,4 +1,4 @@
-//! Conditions of one object taken together, and `check` blocks.
+//! The combined conditions of one object, and `check` blocks.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
 use super::conditions::{Condition, Outcome};
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::config::CheckBlock;
 use crate::glue::{Failed, OpenCheck};
 use crate::reference::Subject;
 
-/// What is known so far of the conditions of one object.
+/// The results so far of an object's conditions.
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) kind: CheckedKind,
     pub(crate) address: SmolStr,
-    /// How many conditions the object has, and how many were looked at.
+    /// The number of conditions, and of those evaluated.
     count: usize,
     noted: usize,
     worst: Option<CheckStatus>,
@@ -31,20 +31,20 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// For an object whose conditions were not looked at yet.
+    /// Starts without any evaluated condition.
     pub(crate) fn new(kind: CheckedKind, address: SmolStr, count: usize) -> Tally {
         Tally { kind, address, count, noted: 0, worst: None, messages: Vec::new() }
     }
 
-    /// Notes what came of a condition.
+    /// Records the result of a condition.
     pub(crate) fn note(&mut self, status: CheckStatus, message: Option<String>) {
         self.noted += 1;
         self.raise(status);
         self.messages.extend(message);
     }
 
-    /// Notes that nobody comes to the object, since something that it names has failed.
-    pub(crate) fn nobody_came(&mut self) {
+    /// Records that a dependency of the object has failed, so its conditions are not evaluated.
+    pub(crate) fn dependency_failed(&mut self) {
         (self.count, self.worst) = (0, Some(CheckStatus::Unreached));
     }
 
@@ -60,8 +60,8 @@ impl Tally {
         }
     }
 
-    /// The whole, messages in order of their text as OpenTofu has them. What nobody came to is unknown; an output or
-    /// variable none of whose conditions was looked at was not come to at all.
+    /// The combined result, with messages sorted as in OpenTofu. Unevaluated conditions are unknown. An output or
+    /// variable without any evaluated condition is not reached at all.
     pub(crate) fn result(mut self) -> CheckResult {
         self.messages.sort();
         if self.noted < self.count {
@@ -79,8 +79,8 @@ impl Tally {
     }
 }
 
-/// The condition of an assertion, which holds when the data source of the block cannot be read: what is wrong with that
-/// says it all.
+/// The condition of an assertion. It passes if the data source of the block cannot be read, since that is reported
+/// already.
 fn if_read(condition: &Value, data: &Formula) -> Value {
     let nothing = Formula::constant(Value::null(data.ty().clone()));
     let was_read = Formula::new(
@@ -97,7 +97,7 @@ fn if_read(condition: &Value, data: &Formula) -> Value {
 }
 
 impl ModuleNode {
-    /// Evaluates the assertions of a check block. One that does not hold is a warning.
+    /// Evaluates the assertions of a check block. Failures are warnings.
     pub(crate) async fn check(self: &Arc<Self>, block: &CheckBlock) -> Result<(), Failed> {
         let address = SmolStr::from(self.name_of(&format!("check.{}", block.name)));
         let data = match &block.data {
@@ -105,7 +105,7 @@ impl ModuleNode {
             None => Ok(None),
         };
         let read = data.is_ok();
-        // What could not be read says it all, until apply reads it.
+        // The failed read is reported already. Apply reads the data source again.
         let unread = self.evaluation.glue.is_failed_check(&address);
         if unread && !read {
             return Ok(());
@@ -114,7 +114,7 @@ impl ModuleNode {
         for (index, assert) in block.asserts.iter().enumerate() {
             let condition = Condition {
                 block: assert,
-                repeated: &Repeated::default(),
+                repeated: &RepetitionData::default(),
                 own: None,
                 kind: CheckKind::Assertion,
                 of_resource: false,
@@ -153,18 +153,18 @@ struct Assertions<'a> {
     node: &'a Arc<ModuleNode>,
     block: &'a CheckBlock,
     address: SmolStr,
-    /// The formula of the data source of the block, where apply reads it.
+    /// The formula of the block's data source, if apply reads it.
     data: Option<&'a Formula>,
-    /// The plan failed to read the data source, so the assertions are left to apply.
+    /// The data source could not be read at plan, so apply evaluates the assertions.
     unread: bool,
-    /// Apply evaluates each assertion that may fail: its result for the block replaces that of the plan.
+    /// Apply evaluates each assertion that may fail. Its result replaces the one of the plan.
     again: bool,
     tally: Tally,
     failed: bool,
 }
 
 impl Assertions<'_> {
-    /// Notes the outcome of one assertion: reports it, and leaves to apply what only apply can tell.
+    /// Records the result of one assertion. Reports it, or leaves it to apply.
     fn note(&mut self, index: usize, outcome: Result<Outcome, Failed>) {
         let glue = &self.node.evaluation.glue;
         match outcome {
@@ -175,7 +175,7 @@ impl Assertions<'_> {
             }
             Ok(outcome @ Outcome::Holds { .. }) => {
                 self.tally.note(CheckStatus::Pass, None);
-                // Those who use ephemeral values at apply check them there.
+                // Assertions with ephemeral values are evaluated again at apply.
                 if let (true, Some((condition, message))) = (outcome.changes(), outcome.made_from()) {
                     self.at_apply(index, condition, message);
                 }

@@ -14,12 +14,12 @@ use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
 use super::checks::Tally;
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::config::{self, references_of};
 use crate::glue::{Failed, OpenCheck};
 use crate::reference::Subject;
 
-/// The text of a message; one that must not be shown is replaced by words.
+/// The text of a message. A sensitive message is replaced.
 pub(crate) fn message_text(message: &Value) -> String {
     let marks = message.marks();
     if marks.is_sensitive() {
@@ -36,27 +36,27 @@ pub(crate) fn message_text(message: &Value) -> String {
     }
 }
 
-/// The text of a message that can be shown; none for others, which nobody records.
+/// The text of a message that can be shown. Others are not recorded.
 fn shown_text(message: &Value) -> Option<String> {
     let marks = message.marks();
     let text = convert(message, &Type::String).ok().filter(|_| !marks.is_sensitive() && !marks.is_ephemeral())?;
     text.as_str().map(|text| text.trim().to_string())
 }
 
-/// A condition in its place.
+/// The context of a condition.
 pub(crate) struct Condition<'a> {
     pub(crate) block: &'a config::Condition,
-    pub(crate) repeated: &'a Repeated,
-    /// A value that is still being made: what it is called, and what it is.
+    pub(crate) repeated: &'a RepetitionData,
+    /// The value under construction, with its name.
     pub(crate) own: Option<(Subject, &'a Value)>,
-    /// Which kind of condition it is.
+    /// The kind of the condition.
     pub(crate) kind: CheckKind,
-    /// It stands in a resource, so validation does not ask what comes of it.
+    /// Whether it is in a resource. Validation does not evaluate such conditions.
     pub(crate) of_resource: bool,
 }
 
 impl Condition<'_> {
-    /// Whether the condition or its message names something.
+    /// Whether the condition or its message has references.
     pub(crate) fn names(&self, subject: &Subject) -> bool {
         let mut ignored = Vec::new();
         [&self.block.condition, &self.block.error_message]
@@ -65,41 +65,41 @@ impl Condition<'_> {
     }
 }
 
-/// What came of a condition.
+/// The result of a condition.
 pub(crate) enum Outcome {
     /// It is true.
     Holds {
-        /// What must have happened for that.
+        /// The operations that it depends on.
         origin: Option<Origin>,
-        /// Apply has to look again: values may be others then.
+        /// Apply must evaluate it again, since values may differ then.
         again: bool,
         /// The condition and the message.
         made_from: (Value, Value),
     },
     /// It is false.
     Fails {
-        /// What its author says then.
+        /// The error message.
         message: String,
-        /// The same, where it is a text that can be shown.
+        /// The same, if it can be shown.
         recorded: Option<String>,
-        /// What it read.
+        /// The origin of its values.
         values: Vec<InvolvedValue>,
         /// The condition and the message.
         made_from: (Value, Value),
     },
-    /// Only apply can tell.
+    /// It is unknown until apply.
     Open {
-        /// The condition, with a formula.
+        /// The condition, with its formula.
         condition: Value,
         /// The message.
         message: Value,
     },
-    /// Something that it needs failed; that was reported.
+    /// A dependency failed. This is already reported.
     Missing,
 }
 
 impl Outcome {
-    /// Whether apply may find something else.
+    /// Whether the result may differ at apply.
     pub(crate) fn changes(&self) -> bool {
         match self {
             Outcome::Holds { made_from: (condition, _), .. } | Outcome::Fails { made_from: (condition, _), .. } => {
@@ -120,19 +120,18 @@ impl Outcome {
     }
 }
 
-/// Conditions of one kind of an object.
+/// The conditions of one kind of an object.
 pub(crate) struct Conditions<'a> {
     pub(crate) blocks: &'a [config::Condition],
     pub(crate) kind: CheckKind,
     pub(crate) summary: &'a str,
-    pub(crate) repeated: &'a Repeated,
-    /// What those wait for that apply looks at, beside what they read.
+    pub(crate) repeated: &'a RepetitionData,
+    /// What checks at apply wait for, beside their own references.
     pub(crate) waits: Option<Origin>,
 }
 
 impl ModuleNode {
-    /// Checks conditions. Those that are not known yet become checks at apply, and the origin is what has to wait
-    /// for them.
+    /// Evaluates conditions. Unknown ones become checks at apply. Returns the origin of these checks.
     pub(crate) async fn conditions(
         self: &Arc<Self>,
         conditions: Conditions<'_>,
@@ -184,7 +183,7 @@ impl ModuleNode {
                 let again = at_apply(&tally.address, condition, message, true);
                 Ok(Origin::union(origin.into_iter().chain(again)))
             }
-            // Whether conditions of resources hold is not asked while validating.
+            // Validation does not evaluate the conditions of resources.
             Ok(Outcome::Fails { .. }) if self.evaluation.is_validation() && !tally.address.contains("output.") => {
                 Ok(None)
             }
@@ -192,7 +191,7 @@ impl ModuleNode {
                 tally.note(CheckStatus::Fail, recorded);
                 if self.evaluation.brief.lenient {
                     if tally.kind == CheckedKind::Output {
-                        // Apply takes outputs in earnest.
+                        // Apply reports failures of outputs as errors.
                         at_apply(&tally.address, Value::bool(false), Value::string(&message), false);
                     }
                     let problem = Diagnostic::warning(conditions.summary, message).at(block.condition.range());
@@ -205,7 +204,7 @@ impl ModuleNode {
                 self.fail(Diagnostic { values, ..problem })
             }
             Ok(Outcome::Open { .. }) if self.evaluation.is_validation() => Ok(None),
-            // Apply does not come to an output that nothing needs.
+            // Apply does not evaluate an unused output.
             Ok(Outcome::Open { .. }) if tally.kind == CheckedKind::UnusedOutput => {
                 tally.note(CheckStatus::Unknown, None);
                 Ok(None)
@@ -222,7 +221,7 @@ impl ModuleNode {
         }
     }
 
-    /// Evaluates a condition. Errors in it were reported when `Failed` comes back.
+    /// Evaluates a condition. On `Failed` the errors are already reported.
     pub(crate) async fn evaluate_condition(self: &Arc<Self>, condition: &Condition<'_>) -> Result<Outcome, Failed> {
         let block = condition.block;
         let mut problems = Vec::new();
@@ -241,7 +240,7 @@ impl ModuleNode {
         let (value, mut problems) = weft_expressions::evaluate::evaluate(&block.condition, &scope);
         let (message, message_problems) = weft_expressions::evaluate::evaluate(&block.error_message, &scope);
         let validating = self.evaluation.is_validation();
-        // Of assertions the plan is the first to look at the conditions.
+        // Validation does not report errors in assertions. The plan does.
         if validating && condition.kind == CheckKind::Assertion {
             problems.clear();
         }
@@ -288,7 +287,7 @@ impl ModuleNode {
         })
     }
 
-    /// Whether a message is no text; that, and that it cannot be shown (of this severity), is reported.
+    /// Whether a message is invalid. Reports that, or (with this severity) that it cannot be shown.
     fn unfit_message(&self, message: &Value, block: &config::Condition, scope: &dyn Scope, hidden: Severity) -> bool {
         let (unfit, problem) = message_problem(message, block, scope, hidden);
         problem.into_iter().for_each(|problem| self.evaluation.glue.report(problem));
@@ -296,7 +295,7 @@ impl ModuleNode {
     }
 }
 
-/// Whether a message is no text; and what there is to say of that, or (of this severity) that it cannot be shown.
+/// Whether a message is invalid, with the diagnostic for that, or (with this severity) for one that cannot be shown.
 pub(super) fn message_problem(
     message: &Value,
     block: &config::Condition,

@@ -1,4 +1,4 @@
-//! What modules call deprecated: a warning where a value of theirs is used, once, and where a caller gives one.
+//! Deprecation warnings: for used values of modules, once each, and for given arguments.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use weft_graph_format::value::Value;
 use super::calls::ModuleNode;
 use crate::config::{BodySource, Output, Variable};
 
-/// The code of warnings about what a module with a local source calls deprecated.
+/// The code of warnings about deprecations in modules with a local source.
 pub const LOCAL_MODULE: &str = "deprecated-local";
-/// The code of those about any other module, whose author is somebody else.
+/// The code of warnings about deprecations in other modules, which the user cannot change.
 pub const REMOTE_MODULE: &str = "deprecated-remote";
 
 impl ModuleNode {
-    /// The mark on the values of a deprecated output; none for others, and for the root module's, which nothing uses.
-    /// Validation knows no values, and says nothing of where they come from.
+    /// The mark on the values of a deprecated output; `None` for others and for the root module, whose outputs have no
+    /// users. Validation does not track origins of values.
     pub(super) fn deprecation(&self, output: &Output) -> Option<Marks> {
         if self.caller.is_none() || self.evaluation.is_validation() {
             return None;
@@ -35,7 +35,7 @@ impl ModuleNode {
         Some(Marks::deprecated(Deprecation { source, message: SmolStr::from(message.as_str()) }))
     }
 
-    /// The value of an instance with marks on what its schema calls deprecated.
+    /// The value of an instance, with marks on the deprecated attributes of its schema.
     pub(super) fn with_deprecations(&self, resource: &Resource, schema: &Block, value: &Value) -> Value {
         let found = deprecated_paths(value, schema);
         if found.is_empty() {
@@ -53,18 +53,17 @@ impl ModuleNode {
         value.mark_paths(&marks)
     }
 
-    /// Warns about everything deprecated in a value that is used, and gives it without these marks. `place` is where
-    /// the value is written.
+    /// Warns about the deprecated parts of a used value, and removes their marks. `place` is the range of the value.
     pub(super) fn tell_deprecated(&self, value: Value, place: &dyn Fn() -> SourceRange) -> Value {
-        self.told_deprecated(value, place, "")
+        self.warn_deprecated(value, place, "")
     }
 
-    /// The same of a decoded block: the whole block uses what is in it. `user` is the address of what it is for.
+    /// Like the above for a decoded block, which uses all its content. `user` is the address of its object.
     pub(super) fn tell_deprecated_in_body(&self, value: Value, body: &BodySource, user: &str) -> Value {
-        self.told_deprecated(value, &|| body.missing(), user)
+        self.warn_deprecated(value, &|| body.missing(), user)
     }
 
-    fn told_deprecated(&self, value: Value, place: &dyn Fn() -> SourceRange, user: &str) -> Value {
+    fn warn_deprecated(&self, value: Value, place: &dyn Fn() -> SourceRange, user: &str) -> Value {
         if !value.deep().deprecated {
             return value;
         }
@@ -73,7 +72,7 @@ impl ModuleNode {
         value
     }
 
-    /// The value without marks of what is deprecated, and a warning about each that was not told of this place before.
+    /// Removes the deprecation marks of a value. Warns about each that was not reported for this place before.
     pub(super) fn deprecated_in(
         &self,
         value: &Value,
@@ -106,7 +105,7 @@ impl ModuleNode {
         Some(if user.is_empty() { warning } else { warning.about(user) })
     }
 
-    /// Warns where the caller gives a value to a deprecated variable.
+    /// Warns about arguments for deprecated variables.
     pub(super) fn warn_of_variable(self: &Arc<Self>, variable: &Variable, at: SourceRange) {
         let Some(message) = &variable.deprecated else { return };
         let source = SmolStr::from(self.config.path.to_string() + ".var." + &variable.name);
@@ -127,7 +126,7 @@ impl ModuleNode {
         );
     }
 
-    /// Whether the module comes from elsewhere than the folders around its caller.
+    /// Whether the module's source is not a local directory.
     fn is_remote(&self) -> bool {
         let Some(caller) = &self.caller else { return false };
         let source = caller.parent.config.sources.get(&caller.call.name);

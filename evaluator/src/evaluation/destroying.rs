@@ -1,5 +1,5 @@
-//! Provisioners that run before an object is destroyed. They name nothing but the object, its key, paths and the
-//! workspace, so they are evaluated without a module: the block that wanted the object may be gone.
+//! Destroy-time provisioners. They only refer to the object, its key, paths and the workspace, so they are evaluated
+//! without a module instance: the block may no longer exist.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,15 +13,15 @@ use weft_graph_format::value::Value;
 use weft_syntax::{Traversal, Tree};
 
 use super::provisioners::made_ready;
-use super::scope::{Environment, Repeated, out_of_scope};
+use super::scope::{Environment, RepetitionData, out_of_scope};
 use crate::config::Provisioner;
 use crate::glue::Provision;
 use crate::reference::{Subject, resolve};
 
-/// The first number of impure calls and parameters here: evaluation of modules counts from zero.
+/// The first number for impure calls and parameters here. Evaluation of modules starts at zero.
 const FIRST: u32 = 1 << 31;
 
-/// Numbers of impure calls and parameters that no other formula of a plan has.
+/// Unique numbers for impure calls and parameters.
 #[derive(Debug)]
 pub struct Counters {
     occurrences: AtomicU32,
@@ -37,26 +37,26 @@ impl Default for Counters {
 /// An object that is about to be destroyed.
 #[derive(Debug)]
 pub struct Leaving<'a> {
-    /// Where the configuration stands.
+    /// The environment of the configuration.
     pub environment: &'a Environment,
-    /// Directory of the module whose blocks are evaluated, relative to that of the root module.
+    /// The module directory, relative to that of the root module.
     pub module_dir: &'a str,
     /// The key of the instance.
     pub key: &'a InstanceKey,
     /// The object as it is.
     pub object: Value,
-    /// Where numbers come from.
+    /// The source of numbers.
     pub counters: &'a Counters,
 }
 
 impl Leaving<'_> {
-    /// Those of the provisioners that run before the object is destroyed, in order.
+    /// Evaluates the destroy-time provisioners, in order.
     pub fn provisions(&self, provisioners: &[Provisioner]) -> Vec<Provision> {
         provisioners.iter().filter(|found| found.on_destroy).filter_map(|found| made_ready(found, self)).collect()
     }
 
     fn value(&self, subject: &Subject) -> Option<Value> {
-        let repeated = Repeated::of(self.key, None);
+        let repeated = RepetitionData::of(self.key, None);
         match subject {
             Subject::SelfObject => Some(self.object.clone()),
             Subject::EachKey => repeated.key,

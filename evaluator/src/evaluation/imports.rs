@@ -1,4 +1,4 @@
-//! `import` blocks: which instances they mean, and which objects.
+//! `import` blocks: their target instances and objects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use weft_syntax::Expression;
 
 use super::calls::ModuleNode;
 use super::instances::for_each;
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::config::{ImportBlock, ImportKey, references_of};
 use crate::glue::{Failed, ImportBy, ImportWish};
 use crate::reference::Subject;
 
-/// What all import blocks about one resource come to.
+/// All imports of one resource.
 pub(crate) type Imports = Arc<BTreeMap<ResourceInstance, ImportWish>>;
 
 impl ModuleNode {
-    /// What the import blocks about a resource want, for the root module's node. `address` is of the resource as
-    /// configured, as text.
+    /// The imports of a resource, for the root module's node. `address` is the configured address of the resource, as
+    /// text.
     pub(crate) async fn imports_of(self: &Arc<Self>, config: &str) -> Result<Imports, Failed> {
         let key = SmolStr::new(config);
         let node = self.clone();
@@ -47,15 +47,15 @@ impl ModuleNode {
         found: &mut BTreeMap<ResourceInstance, ImportWish>,
     ) -> Result<(), Failed> {
         let Some(expression) = &block.for_each else {
-            return self.one_import(block, &Repeated::default(), found).await;
+            return self.one_import(block, &RepetitionData::default(), found).await;
         };
         if refers_to_target(block, expression) {
             let detail = "The objects that are imported cannot decide how many there are.";
             return self.fail(Diagnostic::error("Invalid for_each argument", detail).at(expression.range()));
         }
-        let value = self.evaluate(expression, &Repeated::default()).await?;
+        let value = self.evaluate(expression, &RepetitionData::default()).await?;
         if self.evaluation.is_validation() {
-            return self.one_import(block, &Repeated::unknown(false), found).await;
+            return self.one_import(block, &RepetitionData::unknown(false), found).await;
         }
         let elements = match for_each(&value, expression) {
             Ok(elements) => elements,
@@ -63,7 +63,7 @@ impl ModuleNode {
         };
         let mut failed = false;
         for (key, element) in elements {
-            let repeated = Repeated::of(&InstanceKey::String(key), element);
+            let repeated = RepetitionData::of(&InstanceKey::String(key), element);
             failed |= self.one_import(block, &repeated, found).await.is_err();
         }
         if failed { Err(Failed) } else { Ok(()) }
@@ -72,7 +72,7 @@ impl ModuleNode {
     async fn one_import(
         self: &Arc<Self>,
         block: &ImportBlock,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
         found: &mut BTreeMap<ResourceInstance, ImportWish>,
     ) -> Result<(), Failed> {
         let mut module = ModuleInstance::root();
@@ -115,11 +115,11 @@ impl ModuleNode {
         Ok(())
     }
 
-    /// The key that an address ends in; none where validation cannot know it.
+    /// The key of the target; `None` if validation cannot know it.
     async fn import_key(
         self: &Arc<Self>,
         expression: &Expression,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<Option<InstanceKey>, Failed> {
         let value = self.evaluate(expression, repeated).await?;
         if self.evaluation.is_validation() && !value.is_wholly_known() {
@@ -142,13 +142,13 @@ impl ModuleNode {
     async fn import_id(
         self: &Arc<Self>,
         expression: &Expression,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<Option<ImportBy>, Failed> {
         const SUMMARY: &str = "Invalid import id argument";
         let value = self.import_value(expression, repeated, SUMMARY, "import ID").await?;
         let Some(value) = value else { return Ok(None) };
         match convert(&value, &Type::String) {
-            // An empty id counts as no import at all.
+            // An empty ID means no import.
             Ok(text) => Ok(text.as_str().filter(|text| !text.is_empty()).map(|text| ImportBy::Id(SmolStr::new(text)))),
             Err(problem) => {
                 let detail = format!("The import ID value is unsuitable: {}.", problem.with_path());
@@ -161,7 +161,7 @@ impl ModuleNode {
         self: &Arc<Self>,
         block: &ImportBlock,
         expression: &Expression,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<Option<ImportBy>, Failed> {
         const SUMMARY: &str = "Invalid import identity argument";
         self.check_identity(block, expression, repeated).await?;
@@ -169,7 +169,7 @@ impl ModuleNode {
         Ok(value.map(ImportBy::Identity))
     }
 
-    /// An object named by what nobody knows of it before it is imported. Only planning says so.
+    /// An ID that is unknown until apply. Only planning reports this.
     fn import_of_itself(&self, summary: &str, expression: &Expression) -> Result<Option<ImportBy>, Failed> {
         if self.evaluation.is_validation() {
             return Ok(None);
@@ -179,12 +179,12 @@ impl ModuleNode {
         Err(Failed)
     }
 
-    /// Looks whether an identity has the type that the provider wants.
+    /// Checks that an identity has the type of the provider's schema.
     async fn check_identity(
         self: &Arc<Self>,
         block: &ImportBlock,
         expression: &Expression,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<(), Failed> {
         let path = block.to.module_config();
         let modules = self.config.all();
@@ -193,7 +193,7 @@ impl ModuleNode {
             return Ok(());
         };
         let source = module.provider_source(&resource.provider_local_name());
-        // Who needs the provider says why it is not to be had.
+        // The resources that need the provider report why it is missing.
         let Ok(schema) = self.evaluation.glue.provider_schema(&source).await else { return Ok(()) };
         let type_name = &block.to.resource.type_name;
         let Some(identity) = schema.identities.get(type_name) else {
@@ -230,11 +230,11 @@ impl ModuleNode {
         self.fail(Diagnostic::error("Incorrect value type", detail).at(expression.range()))
     }
 
-    /// A value that is known now and may be shown.
+    /// A value that must be known and not sensitive.
     async fn import_value(
         self: &Arc<Self>,
         expression: &Expression,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
         summary: &str,
         what: &str,
     ) -> Result<Option<Value>, Failed> {
@@ -256,7 +256,7 @@ impl ModuleNode {
         self.fail(Diagnostic::error(summary, problem).at(expression.range()))
     }
 
-    /// Reports import blocks that lead to nothing: no such resource.
+    /// Reports import blocks without a resource block.
     pub(crate) fn aimless_imports(self: &Arc<Self>) -> Result<(), Failed> {
         let modules = self.config.all();
         let mut failed = false;
@@ -273,7 +273,7 @@ impl ModuleNode {
     }
 }
 
-/// Whether an expression of a block names the resource that the block is about.
+/// Whether an expression of the block refers to its target resource.
 fn refers_to_target(block: &ImportBlock, expression: &Expression) -> bool {
     let own = Subject::Resource(block.to.resource.clone());
     block.to.module.is_empty() && references_of(expression, &mut Vec::new()).iter().any(|found| found.subject == own)
@@ -287,7 +287,7 @@ fn aimless(address: &str, range: &SourceRange) -> Diagnostic {
     .at(range.clone())
 }
 
-/// The resource as configured that a block imports to.
+/// The configured target of an import block.
 pub(crate) fn block_address(block: &ImportBlock) -> String {
     let (module, resource) = (block.to.module_config(), block.to.resource.clone());
     weft_graph_format::address::ConfigResource { module, resource }.to_string()

@@ -1,4 +1,4 @@
-//! References in the contents of `dynamic` blocks: they are looked at when a block is made of an element.
+//! References in the content of `dynamic` blocks. They are checked when a block is generated.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use super::schema_traversal::with_dynamic;
 use crate::config::{BodySource, CompiledModule, ResourceBlock};
 use crate::reference::Reference;
 
-/// What is wrong with references in the contents of `dynamic` blocks, by the place of the reference. It is told by whoever
-/// makes a block of an element: a collection without elements needs nothing of what its blocks would.
+/// Problems of references in `dynamic` content, by the place of the reference. They are reported when a block is
+/// generated: without elements the content is not used.
 pub(super) async fn check(evaluation: &Evaluation, root: &Arc<CompiledModule>) -> BTreeMap<SourceRange, Diagnostic> {
     let mut found = BTreeMap::new();
     for module in root.all() {
@@ -41,7 +41,7 @@ pub(super) async fn check(evaluation: &Evaluation, root: &Arc<CompiledModule>) -
     found
 }
 
-/// The contents of `dynamic` blocks, those in other blocks included.
+/// The contents of `dynamic` blocks, also nested ones.
 pub(super) fn contents(body: &BodySource) -> Vec<SourceRange> {
     let in_dynamic = |name: &str| if name == "content" { Role::Block(&[]) } else { Role::Argument };
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! How many instances there are, and the value that all of them make together.
+//! Expands repetitions, and combines the values of all instances.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,30 +13,30 @@ use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Expression;
 
 use super::calls::ModuleNode;
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::config::{Repetition, references_of, unsuitable};
 use crate::glue::{Expansion, ExpansionKind, Failed};
 
-/// The summary of everything that can be wrong with the value of a `for_each`.
+/// The summary for all problems with a `for_each` value.
 const FOR_EACH: &str = "Invalid for_each argument";
 
-/// Largest `count`: more instances of one block than any plan could hold.
+/// The maximum `count`. No plan could hold more instances of one block.
 pub(super) const MOST_INSTANCES: u64 = 10_000_000;
 
 /// The planned instances of a resource.
 pub(crate) struct Instances {
-    /// What a reference to the resource yields.
+    /// The value of a reference to the resource.
     pub(crate) whole: Value,
-    /// What it yields in validation, where something is known of it: only what its schema says.
+    /// Its value during validation, if the schema says anything about it.
     pub(crate) in_validation: Option<Value>,
 }
 
-/// What repetition came to.
+/// The expansion of a repetition.
 pub(crate) struct Expanded {
     pub(crate) kind: ExpansionKind,
-    /// Data of each instance.
-    pub(crate) instances: BTreeMap<InstanceKey, Repeated>,
-    /// What the number and keys of instances come from.
+    /// The data of each instance.
+    pub(crate) instances: BTreeMap<InstanceKey, RepetitionData>,
+    /// The origin of their number and keys.
     pub(crate) origin: Option<Origin>,
 }
 
@@ -46,22 +46,22 @@ impl Expanded {
     }
 }
 
-/// Evaluates the `for_each` of a provider, which is carried out whatever the evaluation is for.
+/// Evaluates the `for_each` of a provider, also during validation.
 pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Expression) -> Result<Expanded, Failed> {
-    let value = node.evaluate(expression, &Repeated::default()).await?;
+    let value = node.evaluate(expression, &RepetitionData::default()).await?;
     if let Some(detail) = unsuitable(&value) {
         return node.fail(problem("Invalid for_each argument", detail, expression));
     }
     if node.evaluation.is_validation() && !value.is_wholly_known() {
-        let instances = BTreeMap::from([(InstanceKey::None, Repeated::unknown(false))]);
+        let instances = BTreeMap::from([(InstanceKey::None, RepetitionData::unknown(false))]);
         return Ok(Expanded { kind: ExpansionKind::ForEach, instances, origin: None });
     }
     let elements = match for_each(&value, expression) {
         Ok(elements) => elements,
         Err(problem) if value.is_wholly_known() => return node.fail(problem),
         Err(found) => {
-            // A plan is made through the provider, so it cannot wait until apply to be there.
-            let names = node.unknown_names(&value, expression, &Repeated::default()).await;
+            // A provider is used at plan, so its keys cannot be unknown.
+            let names = node.unknown_names(&value, expression, &RepetitionData::default()).await;
             if names.is_empty() {
                 return node.fail(found);
             }
@@ -76,24 +76,24 @@ pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Express
     };
     let instances = elements.into_iter().map(|(key, element)| {
         let key = InstanceKey::String(key);
-        let repeated = Repeated::of(&key, element);
+        let repeated = RepetitionData::of(&key, element);
         (key, repeated)
     });
     Ok(Expanded { kind: ExpansionKind::ForEach, instances: instances.collect(), origin: value.origin().cloned() })
 }
 
-/// Evaluates a repetition. While validating, nothing is repeated: one instance stands for all.
+/// Evaluates a repetition. Validation does not repeat: one instance stands for all.
 pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> Result<Expanded, Failed> {
     let single =
         |kind, repeated| Expanded { kind, instances: BTreeMap::from([(InstanceKey::None, repeated)]), origin: None };
     let Some(expression) = repetition.expression() else {
-        return Ok(single(ExpansionKind::Single, Repeated::default()));
+        return Ok(single(ExpansionKind::Single, RepetitionData::default()));
     };
     let validating = node.evaluation.is_validation();
-    // Planning warns of what is deprecated here.
+    // Planning reports deprecations here.
     let value = match validating {
-        true => node.evaluated(expression, &Repeated::default()).await?,
-        false => node.evaluate(expression, &Repeated::default()).await?,
+        true => node.evaluated(expression, &RepetitionData::default()).await?,
+        false => node.evaluate(expression, &RepetitionData::default()).await?,
     };
     if validating && !value.is_wholly_known() {
         let problem =
@@ -102,9 +102,9 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
             return node.fail(problem);
         }
         return Ok(match repetition {
-            Repetition::Count(_) => single(ExpansionKind::Count, Repeated::unknown(true)),
-            Repetition::ForEach(_) => single(ExpansionKind::ForEach, Repeated::unknown(false)),
-            _ => single(ExpansionKind::Enabled, Repeated::default()),
+            Repetition::Count(_) => single(ExpansionKind::Count, RepetitionData::unknown(true)),
+            Repetition::ForEach(_) => single(ExpansionKind::ForEach, RepetitionData::unknown(false)),
+            _ => single(ExpansionKind::Enabled, RepetitionData::default()),
         });
     }
     let origin = value.deep_origin();
@@ -112,7 +112,7 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
         Repetition::Count(_) => count(&value, expression).map(|n| {
             let instances = (0..n).map(|i| {
                 let key = InstanceKey::Int(i);
-                let repeated = Repeated::of(&key, None);
+                let repeated = RepetitionData::of(&key, None);
                 (key, repeated)
             });
             (ExpansionKind::Count, instances.collect())
@@ -120,49 +120,49 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
         Repetition::ForEach(_) => for_each(&value, expression).map(|elements| {
             let instances = elements.into_iter().map(|(key, element)| {
                 let key = InstanceKey::String(key);
-                let repeated = Repeated::of(&key, element);
+                let repeated = RepetitionData::of(&key, element);
                 (key, repeated)
             });
             (ExpansionKind::ForEach, instances.collect())
         }),
         _ => enabled(&value, expression).map(|on| {
-            let instances = on.then(|| (InstanceKey::None, Repeated::default()));
+            let instances = on.then(|| (InstanceKey::None, RepetitionData::default()));
             (ExpansionKind::Enabled, instances.into_iter().collect())
         }),
     };
-    let (kind, instances): (ExpansionKind, BTreeMap<InstanceKey, Repeated>) = match outcome {
+    let (kind, instances): (ExpansionKind, BTreeMap<InstanceKey, RepetitionData>) = match outcome {
         Ok(found) => found,
         Err(mut problem) => {
             let references = references_of(expression, &mut Vec::new());
-            let scope = node.scope(&references, &Repeated::default()).await?;
+            let scope = node.scope(&references, &RepetitionData::default()).await?;
             problem.values = weft_expressions::involved::values_with_unknowns(expression, &scope);
             return node.fail(problem);
         }
     };
     if validating {
         return Ok(match kind {
-            ExpansionKind::Count => single(kind, Repeated::unknown(true)),
-            ExpansionKind::ForEach => single(kind, Repeated::unknown(false)),
-            _ => single(kind, Repeated::default()),
+            ExpansionKind::Count => single(kind, RepetitionData::unknown(true)),
+            ExpansionKind::ForEach => single(kind, RepetitionData::unknown(false)),
+            _ => single(kind, RepetitionData::default()),
         });
     }
-    // Only the shape decides how many there are: elements bring their own origins through each.value.
+    // Only the shape determines the number. Elements carry their own origins in `each.value`.
     let origin = if kind == ExpansionKind::ForEach { value.origin().cloned() } else { origin };
     Ok(Expanded { kind, instances, origin })
 }
 
-/// What is wrong with a value that is not known yet, and must not decide what there is whatever it turns out to be.
+/// The problem of an unknown value that is invalid whatever it turns out to be.
 fn confidential(value: &Value, repetition: &Repetition, at: &Expression) -> Option<Diagnostic> {
     let marks = value.marks();
     match repetition {
         Repetition::Count(_) if marks.is_ephemeral() => count(&Value::number(0_u64.into()).mark(marks), at).err(),
         Repetition::ForEach(_) if marks.is_ephemeral() || marks.is_sensitive() => for_each(value, at).err(),
-        // Whether there is an instance at all is asked when planning.
+        // Whether the instance exists is decided at plan.
         _ => None,
     }
 }
 
-/// What is wrong with the type of a value that is not known yet, whatever the value turns out to be.
+/// The problem with the type of an unknown value.
 fn misplaced(value: &Value, repetition: &Repetition, at: &Expression) -> Option<Diagnostic> {
     let ty = value.ty();
     match repetition {
@@ -228,7 +228,7 @@ fn count(value: &Value, at: &Expression) -> Result<u64, Diagnostic> {
 
 pub(crate) type Elements = Vec<(SmolStr, Option<Value>)>;
 
-/// The elements of the value of a `for_each`.
+/// The elements of a `for_each` value.
 pub(crate) fn for_each(value: &Value, at: &Expression) -> Result<Elements, Diagnostic> {
     const SUMMARY: &str = FOR_EACH;
     const UNKNOWN: &str = "The keys of for_each depend on values that are known only after apply, so the instances \
@@ -304,10 +304,10 @@ fn enabled(value: &Value, at: &Expression) -> Result<bool, Diagnostic> {
     }
 }
 
-/// What a reference to all instances yields: one value, a tuple, or an object by key.
+/// The value of a reference to all instances: a single value, a tuple, or an object by key.
 ///
-/// Instances that are not there, nor planned, are left out; `gap` stands for one that others come after, and for one
-/// that is not repeated.
+/// Missing instances are left out. `gap` is the placeholder for one that others follow, and for a missing single
+/// instance.
 pub(crate) fn assemble(
     kind: ExpansionKind,
     mut instances: Vec<(InstanceKey, Value)>,

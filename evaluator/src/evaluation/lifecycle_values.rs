@@ -1,4 +1,4 @@
-//! Lifecycle arguments whose values are looked at when a resource is planned.
+//! Lifecycle arguments that are evaluated when a resource is planned.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::config::{ResourceBlock, references_of};
 use crate::glue::{Failed, Protection};
 use crate::reference::Subject;
 
-/// The summary where `prevent_destroy` is nothing that it can be.
+/// The summary for an invalid `prevent_destroy`.
 const UNFIT_PROTECTION: &str = "Invalid value for prevent_destroy";
 
 impl ModuleNode {
-    /// What `prevent_destroy` of a block comes to. Validation only looks whether a constant is one that it can be.
+    /// Evaluates `prevent_destroy`. Validation only checks constants.
     pub(super) async fn protection(self: &Arc<Self>, block: &ResourceBlock) -> Result<Option<Protection>, Failed> {
         let Some(expression) = &block.lifecycle.prevent_destroy else { return Ok(None) };
         if self.evaluation.is_validation() {
@@ -43,12 +43,12 @@ impl ModuleNode {
         });
         let value = match of_instances {
             Some(_) => Value::null(Type::Bool),
-            None => self.evaluate(expression, &Repeated::default()).await?,
+            None => self.evaluate(expression, &RepetitionData::default()).await?,
         };
         Ok(Some(Protection { value, at: expression.range(), range: block.range.clone(), of_instances }))
     }
 
-    /// Refuses a `destroy` that is not written out. Validation says nothing of it.
+    /// Refuses a `destroy` that is not a literal. Validation accepts it.
     pub(super) fn clear_destroy(&self, block: &ResourceBlock) -> Result<(), Failed> {
         let Some(expression) = &block.lifecycle.unclear_destroy else { return Ok(()) };
         if self.evaluation.is_validation() {

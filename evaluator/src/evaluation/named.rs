@@ -18,30 +18,30 @@ use weft_graph_format::value::Value;
 use super::calls::ModuleNode;
 use super::checks::Tally;
 use super::conditions::{Condition, Conditions, Outcome};
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::config::{Output, Variable, references_of};
 use crate::glue::{Failed, NameKind, RootOutput, ValueName};
 use crate::reference::Subject;
 use crate::selection::Selected;
 
-type Waiting = Shared<BoxFuture<'static, Result<Value, Failed>>>;
+type PendingValue = Shared<BoxFuture<'static, Result<Value, Failed>>>;
 
 impl ModuleNode {
     pub(crate) fn name_of(&self, rest: &str) -> String {
         if self.address.is_root() { rest.to_string() } else { format!("{}.{rest}", self.address) }
     }
 
-    /// What a value that this module declares is called.
+    /// The name of a value that this module declares.
     fn value_name(&self, kind: NameKind, name: &SmolStr) -> ValueName {
         ValueName { module: self.address.clone(), kind, name: name.clone() }
     }
 
     /// A local value.
-    pub(crate) fn local(self: &Arc<Self>, name: &SmolStr) -> Waiting {
+    pub(crate) fn local(self: &Arc<Self>, name: &SmolStr) -> PendingValue {
         let (node, key) = (self.clone(), name.clone());
         self.locals.get(name.clone(), move || async move {
             let local = node.config.locals.get(&key).ok_or(Failed)?.clone();
-            let scope = node.scope(&local.references, &Repeated::default()).await?;
+            let scope = node.scope(&local.references, &RepetitionData::default()).await?;
             let (value, problems) = weft_expressions::evaluate::evaluate(&local.value, &scope);
             if problems.iter().any(Diagnostic::is_error) {
                 return node.report_all(problems);
@@ -53,7 +53,7 @@ impl ModuleNode {
     }
 
     /// An input variable, converted and validated.
-    pub(crate) fn variable(self: &Arc<Self>, name: &SmolStr) -> Waiting {
+    pub(crate) fn variable(self: &Arc<Self>, name: &SmolStr) -> PendingValue {
         let (node, key) = (self.clone(), name.clone());
         self.variables.get(name.clone(), move || async move {
             let variable = node.config.variables.get(&key).ok_or(Failed)?.clone();
@@ -61,7 +61,7 @@ impl ModuleNode {
                 Some(_) => node.argument(&variable).await?,
                 None => node.root_variable(&variable).await?,
             };
-            // Given again at apply, where it may be another one.
+            // Ephemeral values are given again at apply, and may differ then.
             let value = if variable.ephemeral && node.caller.is_none() && !node.evaluation.is_validation() {
                 let input = FormulaOp::Input(variable.name.clone());
                 let formula = Formula::new(input, variable.ty.without_optional(), Some(variable.range.clone()));
@@ -78,22 +78,21 @@ impl ModuleNode {
         })
     }
 
-    /// What a reference to a variable yields during validation: an unknown value of its type, whatever the caller
-    /// gives. A module must be valid for all arguments that it can get, not only for those of this call. Its value is
-    /// still checked where it is given.
+    /// The value of a reference to a variable during validation: an unknown value of its type. A module must be valid
+    /// for all arguments, not only for those of this call. The given value is still checked.
     pub(crate) async fn variable_in_validation(self: &Arc<Self>, name: &SmolStr) -> Result<Value, Failed> {
         self.variable(name).await?;
         let variable = self.config.variables.get(name).ok_or(Failed)?;
         Ok(Value::unknown(variable.ty.without_optional()).mark(&variable.marks()))
     }
 
-    /// The value that a caller gives.
+    /// The value from the caller.
     async fn argument(self: &Arc<Self>, variable: &Variable) -> Result<Value, Failed> {
         let caller = self.caller.as_ref().ok_or(Failed)?;
         let Some((expression, _)) = caller.call.arguments.get(&variable.name) else {
             return match self.default_of(variable).await? {
                 Some(value) => Ok(value),
-                // Reported when the call was checked.
+                // The missing argument was reported with the call.
                 None => Err(Failed),
             };
         };
@@ -141,8 +140,8 @@ impl ModuleNode {
         }
     }
 
-    /// Whether it is said that a value is ephemeral. Validation leaves to the plan what is so in parts of a value that is
-    /// not known, as OpenTofu does.
+    /// Whether an ephemeral value is reported. Validation leaves ephemeral parts of unknown values to the plan, as
+    /// OpenTofu does.
     fn tells_ephemeral(&self, value: &Value) -> bool {
         !self.evaluation.is_validation() || value.is_wholly_known() || value.marks() != &Marks::default()
     }
@@ -206,10 +205,10 @@ impl ModuleNode {
         }
     }
 
-    /// The default, converted; none when there is none.
+    /// The converted default; `None` if there is none.
     async fn default_of(self: &Arc<Self>, variable: &Variable) -> Result<Option<Value>, Failed> {
         let Some(expression) = &variable.default else { return Ok(None) };
-        let value = self.evaluate(expression, &Repeated::default()).await?;
+        let value = self.evaluate(expression, &RepetitionData::default()).await?;
         match convert_with_defaults(&value, &variable.ty, &variable.defaults) {
             Ok(value) if value.is_null() && !variable.nullable => self.fail(
                 Diagnostic::error(
@@ -233,7 +232,7 @@ impl ModuleNode {
     }
 
     /// An output.
-    pub(crate) fn output(self: &Arc<Self>, name: &SmolStr) -> Waiting {
+    pub(crate) fn output(self: &Arc<Self>, name: &SmolStr) -> PendingValue {
         let (node, key) = (self.clone(), name.clone());
         self.outputs.get(name.clone(), move || async move {
             let output = node.config.outputs.get(&key).ok_or(Failed)?.clone();
@@ -253,13 +252,13 @@ impl ModuleNode {
     async fn output_value(self: &Arc<Self>, output: &Output, tally: &mut Tally) -> Result<Value, Failed> {
         let waits = self.depends_on_origin(&output.depends_on, None).await?;
         if !self.evaluation.is_validation() {
-            self.scope(&output.references, &Repeated::default()).await?;
+            self.scope(&output.references, &RepetitionData::default()).await?;
         }
         let conditions = Conditions {
             blocks: &output.preconditions,
             kind: CheckKind::Precondition,
             summary: "Module output value precondition failed",
-            repeated: &Repeated::default(),
+            repeated: &RepetitionData::default(),
             waits: None,
         };
         let checked = self.conditions(conditions, tally).await?;
@@ -268,7 +267,7 @@ impl ModuleNode {
         if !problems.is_empty() {
             return self.report_all(problems);
         }
-        let scope = self.scope(&references, &Repeated::default()).await?;
+        let scope = self.scope(&references, &RepetitionData::default()).await?;
         let (value, problems) = weft_expressions::evaluate::evaluate(&output.value, &scope);
         if problems.iter().any(Diagnostic::is_error) {
             return self.report_all(problems);
@@ -351,9 +350,8 @@ impl ModuleNode {
         })
     }
 
-    /// Checks the `validation` blocks of a variable. They see the variable itself although its cell is still being
-    /// filled.
-    /// Those that apply has to look at become checks; the origin is what waits for them.
+    /// Evaluates the `validation` blocks of a variable, which see the variable while its cell is still being computed.
+    /// Unknown ones become checks at apply. Returns the origin of these checks.
     async fn validate_variable(self: &Arc<Self>, variable: &Variable, value: &Value) -> Result<Option<Origin>, Failed> {
         let validating = self.evaluation.is_validation();
         if variable.validations.is_empty() || (validating && self.caller.is_none()) {
@@ -372,7 +370,7 @@ impl ModuleNode {
             let own = Some((Subject::Variable(variable.name.clone()), value));
             let condition = Condition {
                 block: validation,
-                repeated: &Repeated::default(),
+                repeated: &RepetitionData::default(),
                 own,
                 kind: CheckKind::Validation,
                 of_resource: false,
@@ -424,17 +422,17 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(Origin::union(checks)) }
     }
 
-    /// A value with the marks that a declaration gives it.
+    /// Adds the marks of a declaration to a value.
     ///
-    /// What is ephemeral by declaration alone is written in the configuration or stored elsewhere, so a plan may hold it:
-    /// a formula yields it, in place of a constant that must not be stored.
+    /// A value that is ephemeral only by declaration comes from the configuration or from state, so a plan may contain
+    /// it: as a formula instead of a constant, which must not be stored.
     fn declared(&self, value: &Value, marks: &Marks) -> Value {
         let yielded = marks.is_ephemeral() && !value.deep().ephemeral && !self.evaluation.is_validation();
         let value = if yielded { value.with_formula(Some(value.to_formula())) } else { value.clone() };
         value.mark(marks)
     }
 
-    /// The argument of the call that gives a value to the variable; without one, the variable's own block.
+    /// The range of the argument for a variable; without one, the variable's own block.
     fn given_at(&self, variable: &Variable) -> SourceRange {
         let argument = self.caller.as_ref().and_then(|caller| caller.call.arguments.get(&variable.name));
         argument.map_or_else(|| variable.range.clone(), |(value, _)| value.range())

@@ -1,4 +1,4 @@
-//! Conditions whose references are wrong. OpenTofu evaluates them all the same, in a place where no name has a value.
+//! Conditions with invalid references. OpenTofu still evaluates them, in a scope without values.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +16,7 @@ use crate::config::Condition;
 /// The code of the errors of [`unknown_names`].
 const NAMELESS: &str = "nameless";
 
-/// A place where no name has a value.
+/// A scope without values.
 #[derive(Default)]
 struct Nameless {
     occurrences: AtomicU32,
@@ -48,7 +48,7 @@ impl Scope for Nameless {
     }
 }
 
-/// An error for each name in the condition and its message that is looked for in vain.
+/// An error for each unresolved name in the condition and its message.
 pub(super) fn unknown_names(condition: &Condition) -> Vec<Diagnostic> {
     let scope = Nameless::default();
     let said = [&condition.condition, &condition.error_message].map(|expression| evaluate(expression, &scope).1);

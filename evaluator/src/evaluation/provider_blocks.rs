@@ -1,4 +1,4 @@
-//! Provider blocks: which one a resource means, and the configuration of each of their instances.
+//! Provider blocks: resolves the provider of a resource, and configures the instances.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -19,20 +19,20 @@ use weft_syntax::Key;
 use super::calls::ModuleNode;
 use super::instances::{expand, expand_provider};
 use super::provider_values::provider_problem;
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::config::{PassedProvider, ProviderBlock, ProviderKey, ProviderReference, Repetition};
 use crate::decode::{decode, decode_empty};
 use crate::glue::Failed;
 
 /// The configured instances of a provider block.
 pub(crate) struct ProviderInstances {
-    /// Whether instances have keys.
+    /// Whether the instances have keys.
     pub(crate) keyed: bool,
-    /// Each of them.
+    /// The instances.
     pub(crate) instances: BTreeMap<InstanceKey, ProviderInstance>,
-    /// What decides which there are.
+    /// The origin of their keys.
     pub(crate) origin: Option<Origin>,
-    /// All of them as a value, made when first asked for: expressions of many instances ask.
+    /// All of them as a value. It is cached, since many expressions may need it.
     pub(super) whole: OnceLock<Value>,
 }
 
@@ -46,22 +46,22 @@ impl ProviderInstances {
     }
 }
 
-/// The provider of an instance, and what choosing it must wait for.
+/// The provider of an instance, and the origin of its choice.
 pub(crate) struct Chosen {
     pub(crate) instance: ProviderInstance,
     pub(crate) origin: Option<Origin>,
 }
 
-type Waiting = Shared<BoxFuture<'static, Result<Arc<ProviderInstances>, Failed>>>;
+type PendingProviders = Shared<BoxFuture<'static, Result<Arc<ProviderInstances>, Failed>>>;
 
 impl ModuleNode {
-    /// The provider that `reference` (or the default configuration of `local_name`) means for one instance. `user` is
-    /// who names it, and where.
+    /// The provider instance for `reference`, or the default configuration of `local_name`. `user` is the referring
+    /// object, with its range.
     pub(crate) async fn choose_provider(
         self: &Arc<Self>,
         local_name: &SmolStr,
         reference: Option<&ProviderReference>,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
         user: (&str, &SourceRange),
     ) -> Result<Chosen, Failed> {
         let (_, at) = user;
@@ -87,7 +87,7 @@ impl ModuleNode {
         (user, at): (&str, &SourceRange),
     ) -> Result<Chosen, Failed> {
         let key = match (&found.key, own_key) {
-            // The call chose an instance already.
+            // The call already chose an instance.
             (Some(key), None) => key.clone(),
             (Some(_), Some((_, range))) => {
                 return self.fail(
@@ -141,11 +141,11 @@ impl ModuleNode {
         }
     }
 
-    /// The key that an expression such as `aws.by_region[each.key]` chooses.
+    /// The key in an expression such as `aws.by_region[each.key]`.
     async fn provider_key(
         self: &Arc<Self>,
         key: &ProviderKey,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<(InstanceKey, Option<Origin>), Failed> {
         let expression = match key {
             ProviderKey::Literal(Key::String(text), _) => return Ok((InstanceKey::String(text.clone()), None)),
@@ -179,7 +179,7 @@ impl ModuleNode {
         }
     }
 
-    /// Follows a provider name up the calls to the block that configures it.
+    /// Follows a provider name through the callers to the block that configures it.
     pub(super) fn find_provider(
         self: &Arc<Self>,
         local_name: &SmolStr,
@@ -193,12 +193,12 @@ impl ModuleNode {
             let passed = node.caller.as_ref().and_then(|caller| {
                 let name = (&local_name, &alias);
                 let passed = caller.call.providers.iter().find(|p| (&p.child_name, &p.child_alias) == name)?;
-                // A configuration of another provider is taken for none, as in OpenTofu.
+                // A configuration of another provider is ignored, as in OpenTofu.
                 let theirs = caller.parent.config.provider_source(&passed.parent.local_name);
                 (theirs == source || alias.is_some() || passed.value.is_some()).then(|| passed.clone())
             });
             let own = match block {
-                // An empty block in a child stands for what the caller passes, if it does.
+                // An empty block in a child stands for the configuration from the caller, if there is one.
                 Some(block) => block.is_configured() || passed.is_none(),
                 None => false,
             };
@@ -209,7 +209,7 @@ impl ModuleNode {
             }
             let Some(caller) = &node.caller else {
                 if node.evaluation.is_validation() && node.config.promises(&local_name, alias.as_ref()) {
-                    // A module that is looked at alone may be one that is called.
+                    // A module that is checked on its own may be a called one.
                     let instances = BTreeMap::new();
                     let keyed = node.config.promises_whole(&local_name, alias.as_ref());
                     let blocks = Arc::new(ProviderInstances::new(keyed, instances, None));
@@ -242,7 +242,7 @@ impl ModuleNode {
                     }
                     Ok(found)
                 }
-                // The default configuration of the same provider is handed down by itself.
+                // The default configuration of the same provider is inherited.
                 None if alias.is_none() => {
                     let above = &caller.parent.config;
                     let required =
@@ -250,7 +250,7 @@ impl ModuleNode {
                     let parent_name = match required {
                         Some((name, _)) => name.clone(),
                         None if above.provider_source(&local_name) == source => local_name,
-                        // The caller's name may mean another provider: the address means this one everywhere.
+                        // The caller's name may belong to another provider. The address is unique.
                         None => source.to_string().into(),
                     };
                     caller.parent.find_provider(&parent_name, None, &at).await
@@ -261,8 +261,8 @@ impl ModuleNode {
         .boxed()
     }
 
-    /// The instances of a provider block of this module, or of the empty one that stands for a missing block.
-    pub(crate) fn provider(self: &Arc<Self>, local_name: &SmolStr, alias: Option<&SmolStr>) -> Waiting {
+    /// The instances of a provider block of this module, or of the empty block that stands for a missing one.
+    pub(crate) fn provider(self: &Arc<Self>, local_name: &SmolStr, alias: Option<&SmolStr>) -> PendingProviders {
         let node = self.clone();
         let key = (local_name.clone(), alias.cloned());
         self.providers.get(key.clone(), move || async move {
@@ -309,16 +309,16 @@ impl ModuleNode {
         block: Option<&ProviderBlock>,
         schema: &weft_graph_format::schema::Block,
         instance: &ProviderInstance,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<(), Failed> {
         let (config, problems, range) = match block {
-            // Nobody is configured.
+            // There are no instances to configure.
             Some(block) if block.is_mock => (Value::null(schema.implied_type()), Vec::new(), block.range.clone()),
             Some(block) => {
                 let scope = self.scope(&block.references, repeated).await?;
                 let (config, problems) = decode(&block.body, schema, &scope);
                 let config = self.tell_deprecated_in_body(config, &block.body, "");
-                // What the module as a whole waits for, its providers wait for too.
+                // The providers of a module wait for everything that the module waits for.
                 (config.add_origin(self.waits().as_ref()), problems, block.range.clone())
             }
             None => {
@@ -349,18 +349,18 @@ impl ModuleNode {
     }
 }
 
-/// The block that a name leads to, and the instance where a call chose one.
+/// The block of a name, and the instance if a call chose one.
 pub(super) struct Found {
     pub(super) blocks: Arc<ProviderInstances>,
     pub(super) key: Option<InstanceKey>,
     pub(super) origin: Option<Origin>,
-    /// Where the name leads to.
+    /// The target of the name.
     pub(super) named:
         (weft_graph_format::address::ModuleInstance, weft_graph_format::address::ProviderSource, Option<SmolStr>),
 }
 
 impl Found {
-    /// A key is asked for that no instance has.
+    /// The error for a key without an instance.
     fn absent(&self, key: &InstanceKey, user: &str, at: &SourceRange) -> Diagnostic {
         let (module, source, alias) = &self.named;
         let config = ProviderConfig { module: module.config(), source: source.clone(), alias: alias.clone() };

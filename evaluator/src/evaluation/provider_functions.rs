@@ -1,6 +1,6 @@
-//! Functions of providers: which provider a name means, and the call.
+//! Provider functions: resolves the provider of a name, and calls it.
 //!
-//! Expressions are evaluated without waiting; a call of a provider waits on a thread that may block meanwhile.
+//! Expression evaluation is synchronous. A call of a provider blocks its thread.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
 use super::references::all_references;
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::config::{CompiledModule, ProviderReference};
 use crate::glue::Failed;
 use crate::reference::Subject;
@@ -32,7 +32,7 @@ struct FunctionName<'a> {
 }
 
 impl FunctionName<'_> {
-    /// The provider as an argument of a block would name it.
+    /// The provider, in the form of a `provider` argument.
     fn reference(&self) -> ProviderReference {
         ProviderReference {
             local_name: self.provider.clone(),
@@ -56,7 +56,7 @@ impl FunctionName<'_> {
     }
 }
 
-/// Waits for a future where nothing else may be waited for. None where there is no runtime that allows it.
+/// Blocks on a future in synchronous code. `None` if the runtime does not allow that.
 fn wait<T>(future: impl Future<Output = T>) -> Option<T> {
     let runtime = Handle::try_current().ok()?;
     match runtime.runtime_flavor() {
@@ -65,7 +65,7 @@ fn wait<T>(future: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-/// The signature of a function that nothing is known of.
+/// The signature of an unknown function.
 fn anything() -> FunctionSignature {
     let argument = FunctionParameter {
         name: String::from("argument"),
@@ -84,7 +84,7 @@ fn anything() -> FunctionSignature {
     }
 }
 
-/// Calls of functions of providers that their modules do not require: nothing is evaluated then.
+/// Reports calls of functions of providers that the module does not require. They prevent evaluation.
 pub(super) fn unknown_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for module in root.all() {
@@ -106,7 +106,7 @@ fn unknown_provider(name: &str) -> Diagnostic {
     )
 }
 
-/// The instance that a function was found for: the text of a provider function's `provider`.
+/// The instance that a function was resolved for: the text of a provider function's `provider`.
 fn place(text: &str) -> Option<(ProviderSource, Option<ProviderInstance>)> {
     match text.parse::<ProviderInstance>() {
         Ok(instance) => Some((instance.source.clone(), Some(instance))),
@@ -115,7 +115,7 @@ fn place(text: &str) -> Option<(ProviderSource, Option<ProviderInstance>)> {
 }
 
 impl ModuleNode {
-    /// The function of a name, and the provider that is to be asked.
+    /// The function of a name, with its provider.
     pub(super) fn provider_function(self: &Arc<Self>, name: &str) -> Result<ProviderFunction, Diagnostic> {
         let unknown = |summary: &str, detail: String| Err(Diagnostic::error(summary, detail));
         let Some(wanted) = FunctionName::read(name) else {
@@ -133,7 +133,7 @@ impl ModuleNode {
             schema.functions.get(wanted.function).cloned()
         };
         let instance = wait(self.function_instance(&wanted, &source)).ok_or_else(not_here)??;
-        // What a provider does not have is found missing when planning.
+        // Unknown functions are reported at plan.
         let found = found.or_else(|| self.evaluation.is_validation().then(anything));
         let Some(signature) = found else {
             if source.is_builtin() {
@@ -151,8 +151,7 @@ impl ModuleNode {
         })
     }
 
-    /// The configured instance that an alias means. Without one, functions are called in a process that is not
-    /// configured.
+    /// The configured instance of an alias. Without an alias the function runs in an unconfigured provider.
     async fn function_instance(
         self: &Arc<Self>,
         wanted: &FunctionName<'_>,
@@ -164,7 +163,7 @@ impl ModuleNode {
                 format!("{what} is not a configured provider whose functions could be called."),
             )
         };
-        // The name of a function has no place for the key of an instance.
+        // A function name cannot have the key of an instance.
         let keyed = |(name, alias): &(SmolStr, Option<SmolStr>)| {
             let alias = alias.as_deref().unwrap_or_default();
             Diagnostic::error(
@@ -197,7 +196,7 @@ impl ModuleNode {
                 .choose_provider(
                     &key.0,
                     Some(&wanted.reference()),
-                    &Repeated::default(),
+                    &RepetitionData::default(),
                     (&format!("the call of {}", self.address), &passed.child_range),
                 )
                 .await
@@ -222,7 +221,7 @@ impl ModuleNode {
         }
     }
 
-    /// Calls a function that was found.
+    /// Calls a resolved function.
     pub(super) fn call_provider_function(
         &self,
         function: &ProviderFunction,

@@ -1,5 +1,4 @@
-//! References to providers as values: what an expression that names a configuration yields, and the provider that the
-//! value of a `provider` argument is.
+//! References to providers as values: the values of such expressions, and the provider of a `provider` argument.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,13 +15,12 @@ use weft_syntax::Expression;
 
 use super::calls::ModuleNode;
 use super::provider_blocks::{Chosen, Found, ProviderInstances};
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::config::references_of;
 use crate::glue::Failed;
 
 impl Found {
-    /// A reference to the instance, or a map of references where there are instances with keys. It waits for what
-    /// decides which there are.
+    /// A reference to the instance, or a map of references if instances have keys. Its origin is that of the keys.
     fn value(&self) -> Value {
         let ty = Type::provider(self.named.1.clone());
         let origin = self.origin.as_ref();
@@ -40,7 +38,7 @@ impl Found {
 }
 
 impl ProviderInstances {
-    /// References to all instances by key; unknown where validation does not know the keys.
+    /// References to all instances by key; unknown if validation does not know the keys.
     fn map(&self, ty: Type) -> Value {
         let origin = self.origin.as_ref();
         let mut entries = BTreeMap::new();
@@ -53,7 +51,7 @@ impl ProviderInstances {
 }
 
 impl ModuleNode {
-    /// What `provider.NAME.ALIAS`, or `provider.NAME`, is in this module.
+    /// The value of `provider.NAME.ALIAS` or `provider.NAME` in this module.
     pub(super) async fn provider_value(
         self: &Arc<Self>,
         local_name: &SmolStr,
@@ -64,11 +62,11 @@ impl ModuleNode {
         let declared =
             alias.is_none() || self.config.providers.contains_key(&key) || self.config.promises(&key.0, alias);
         if !declared && self.evaluation.is_validation() {
-            // Reported when references are checked.
+            // Invalid names are reported when references are checked.
             return Err(Failed);
         }
         let found = self.find_provider(local_name, alias, at).await?;
-        // A module that is looked at alone has nobody who passes anything.
+        // A module that is checked on its own has no caller.
         let promised = self.caller.is_none() && self.config.promises(local_name, alias);
         if promised && found.blocks.instances.is_empty() && self.evaluation.is_validation() {
             let ty = Type::provider(found.named.1.clone());
@@ -77,12 +75,11 @@ impl ModuleNode {
         Ok(found.value())
     }
 
-    /// The provider instance that the value of a `provider` argument is. It must be of the provider that the resource
-    /// type belongs to here.
+    /// The provider instance of a `provider` argument's value. It must belong to the provider of the resource type.
     pub(super) async fn provider_of_value(
         self: &Arc<Self>,
         expression: &Expression,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
         local_name: &SmolStr,
     ) -> Result<Chosen, Failed> {
         let value = self.evaluate(expression, repeated).await?;
@@ -94,8 +91,8 @@ impl ModuleNode {
         }
     }
 
-    /// The instance that a value refers to, which is to be one of this source. While validating, any may stand for
-    /// what is not known.
+    /// The instance of a reference, which must have this source. During validation any instance may stand for an
+    /// unknown one.
     fn instance_of(
         &self,
         value: &Value,
@@ -134,12 +131,12 @@ impl ModuleNode {
         Ok(instance)
     }
 
-    /// What in an expression is not known, in words for messages about its value; nothing while all is well.
+    /// A description of the unknown part of an expression, for messages; empty if everything is known.
     pub(super) async fn unknown_names(
         self: &Arc<Self>,
         value: &Value,
         expression: &Expression,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> String {
         if value.is_wholly_known() || self.evaluation.is_validation() {
             return String::new();
@@ -152,8 +149,8 @@ impl ModuleNode {
         if names.is_empty() { String::from("values") } else { names.join(" and ") }
     }
 
-    /// The configurations that the caller passes under a name, where it passes a value: a reference, or a map of them
-    /// to a name that stands for all instances.
+    /// The configurations that the caller passes as a value: a reference, or a map of references for a name that stands
+    /// for all instances.
     pub(super) async fn passed_value(
         self: &Arc<Self>,
         local_name: &SmolStr,
@@ -198,7 +195,7 @@ impl ModuleNode {
         passed.await
     }
 
-    /// What stands for an instance while nothing is known of it.
+    /// The placeholder for an unknown instance.
     fn any_provider(&self, source: &ProviderSource) -> ProviderInstance {
         let module = self.address.clone();
         ProviderParts { module, source: source.clone(), alias: None, key: InstanceKey::None }.into()
@@ -213,7 +210,7 @@ fn wrong_type(ty: &Type) -> String {
     format!("A reference to a provider is needed, not {}{hint}.", ty.friendly_name())
 }
 
-/// References to providers cannot be arguments: nobody could store them, and providers know nothing of each other.
+/// Reports references to providers in arguments: they cannot be stored or sent to providers.
 pub(super) fn provider_problem(config: &Value, locate: impl Fn(&Path) -> SourceRange) -> Option<Diagnostic> {
     if !config.deep().provider {
         return None;

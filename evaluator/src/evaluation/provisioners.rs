@@ -1,4 +1,4 @@
-//! Provisioners: looked at when validating, and made ready for running. They are run at apply only.
+//! Provisioners: validated, and prepared for apply, where they run.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::config::{BodySource, CompiledModule, Provisioner, ResourceBlock};
 use crate::decode::decode;
 use crate::glue::{Failed, Provision};
 use crate::reference::Reference;
 
-/// The provisioners that are built in.
+/// The built-in provisioners.
 const KINDS: [&str; 3] = [LOCAL_EXEC, "remote-exec", "file"];
-/// The one that can be run.
+/// The supported provisioner.
 pub(super) const LOCAL_EXEC: &str = "local-exec";
 
-/// Provisioners that need a plugin, of which there are none.
+/// Provisioners that would need a plugin, which is not supported.
 pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
     let own = module.resources.values().flat_map(|block| &block.provisioners);
     let removed = module.statements.removed.iter().flat_map(|block| &block.provisioners);
@@ -58,7 +58,7 @@ fn schema(required: &[(&str, Type)], optional: &[(&str, Type)]) -> Block {
     block
 }
 
-/// The arguments of a provisioner; none for one that is not built in.
+/// The arguments of a provisioner; `None` if it is not built in.
 pub fn provisioner_schema(kind: &str) -> Option<Block> {
     let texts = Type::list(text());
     match kind {
@@ -112,7 +112,7 @@ pub fn connection_schema() -> Block {
     schema(&[("host", text())], &optional)
 }
 
-/// A provisioner with its arguments. Whatever is wrong with them is said when it runs: nobody evaluates them before.
+/// A provisioner with its arguments. Problems are reported when it runs, since the arguments are not evaluated before.
 pub(super) fn made_ready(provisioner: &Provisioner, scope: &dyn Scope) -> Option<Provision> {
     let schema = provisioner_schema(&provisioner.kind)?;
     let (value, problems) = decode(&provisioner.body, &schema, scope);
@@ -133,11 +133,11 @@ pub(super) fn made_ready(provisioner: &Provisioner, scope: &dyn Scope) -> Option
 }
 
 impl ModuleNode {
-    /// The provisioners that run after an instance is created. `repeated` has what `self` is.
+    /// The provisioners after a create. `repeated` has the value of `self`.
     pub(crate) async fn provisions(
         self: &Arc<Self>,
         block: &ResourceBlock,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<Vec<Provision>, Failed> {
         let mut found = Vec::new();
         for provisioner in block.provisioners.iter().filter(|provisioner| !provisioner.on_destroy) {
@@ -147,11 +147,11 @@ impl ModuleNode {
         Ok(found)
     }
 
-    /// Looks at the provisioners and connections of a resource, whose objects nobody knows yet.
+    /// Validates the provisioners and connections of a resource, with an unknown object.
     pub(crate) async fn validate_provisioners(
         self: &Arc<Self>,
         block: &ResourceBlock,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<(), Failed> {
         let repeated = repeated.with_self(Value::unknown(Type::Dynamic));
         let mut failed = false;
@@ -170,7 +170,7 @@ impl ModuleNode {
     async fn validate_provisioner(
         self: &Arc<Self>,
         provisioner: &Provisioner,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<(), Failed> {
         let Some(schema) = provisioner_schema(&provisioner.kind) else { return Err(Failed) };
         let references = &provisioner.references;
@@ -193,13 +193,13 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(()) }
     }
 
-    /// The value of a body. An error without a value is one of what the body refers to.
+    /// The value of a body. An error without a value is a problem of its references.
     async fn decoded(
         self: &Arc<Self>,
         body: &BodySource,
         schema: &Block,
         references: &[Reference],
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<Value, Option<Value>> {
         let scope = self.scope(references, repeated).await.map_err(|Failed| None)?;
         let (value, problems) = decode(body, schema, &scope);
@@ -209,7 +209,7 @@ impl ModuleNode {
     }
 }
 
-/// What a built-in provisioner says of its own arguments. It does not know where they stand.
+/// The problems that a built-in provisioner finds in its arguments. They have no places.
 fn unsound(kind: &str, arguments: &Value) -> Option<Diagnostic> {
     let fields = arguments.as_fields()?;
     let given = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());

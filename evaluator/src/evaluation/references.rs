@@ -1,8 +1,8 @@
-//! What can be said of references without values, once schemas are at hand: do they lead to something, and do they
-//! name it rightly?
+//! Checks references without values, after schemas are available: whether their targets exist and are referred to
+//! correctly.
 //!
-//! Done for each module of the configuration once, before anything is evaluated. What is wrong here fails without
-//! another word when it is evaluated.
+//! Runs once for each configured module, before evaluation. Blocks with invalid references then fail without another
+//! diagnostic.
 
 mod undeclared;
 
@@ -27,7 +27,7 @@ use super::unsound::Unsound;
 use crate::config::{CompiledModule, Condition, ModuleCall, Repetition, ResourceBlock};
 use crate::reference::{Reference, Subject};
 
-/// Where references stand decides what else may be named there.
+/// The location of references determines which names are valid.
 #[derive(Clone, Copy)]
 pub(super) struct Allowed {
     count: bool,
@@ -38,7 +38,7 @@ pub(super) struct Allowed {
 const NOTHING: Allowed = Allowed { count: false, each: false, self_object: false };
 pub(super) const ANYTHING: Allowed = Allowed { count: true, each: true, self_object: true };
 
-/// References that lead nowhere, in the whole tree of modules.
+/// Invalid references in the whole tree of modules.
 pub(super) async fn check_references(evaluation: &Evaluation, root: &Arc<CompiledModule>) -> Vec<Unsound> {
     let mut unsound = Vec::new();
     for module in root.all() {
@@ -48,7 +48,7 @@ pub(super) async fn check_references(evaluation: &Evaluation, root: &Arc<Compile
     unsound
 }
 
-/// What is wrong with the references of an expression that stands in no block, as those of a module are checked.
+/// The problems of an expression outside of any block, with the checks for a module.
 pub(super) async fn check_loose(
     evaluation: &Evaluation,
     module: &Arc<CompiledModule>,
@@ -61,7 +61,7 @@ pub(super) async fn check_loose(
     checking.take(&[])
 }
 
-/// The same for a condition that stands in no block.
+/// The same for a condition outside of any block.
 pub(super) async fn check_condition(
     evaluation: &Evaluation,
     module: &Arc<CompiledModule>,
@@ -70,7 +70,7 @@ pub(super) async fn check_condition(
 ) -> Vec<Diagnostic> {
     let schemas = Schemas::of_references(evaluation, module, references.iter()).await;
     let mut unsound = Vec::new();
-    // It is about the module alone, and not about what comes from outside.
+    // The problem concerns the module itself, not values from outside.
     let mut alone = module.clone();
     if !module.outside.is_empty() {
         Arc::make_mut(&mut alone).outside.clear();
@@ -81,7 +81,7 @@ pub(super) async fn check_condition(
     checking.take(&[])
 }
 
-/// The schemas of all resources of a module that are referred to with an attribute.
+/// The schemas of all resources of a module whose attributes are referred to.
 pub(super) struct Schemas {
     by_resource: BTreeMap<Resource, Arc<Schema>>,
 }
@@ -115,7 +115,7 @@ impl Schemas {
         for resource in wanted {
             let Some(block) = module.resources.get(resource) else { continue };
             let source = module.provider_source(&block.provider_local_name());
-            // A provider that cannot be asked is reported where its resources are evaluated.
+            // An unavailable provider is reported when its resources are evaluated.
             let Ok(schema) = evaluation.glue.provider_schema(&source).await else { continue };
             if let Some(schema) = schema.types(resource.mode).get(&resource.type_name) {
                 by_resource.insert(resource.clone(), schema.clone());
@@ -125,7 +125,7 @@ impl Schemas {
     }
 }
 
-/// All references of a module, those of validations aside.
+/// Checks all references of a module, without those of validations.
 pub(super) fn all_references(module: &CompiledModule) -> impl Iterator<Item = &Reference> {
     let locals = module.locals.values().flat_map(|l| &l.references);
     let outputs = module.outputs.values().flat_map(|o| &o.references);
@@ -153,9 +153,9 @@ fn provisioner_references(block: &ResourceBlock) -> impl Iterator<Item = &Refere
 pub(super) struct Checking<'a> {
     module: &'a CompiledModule,
     schemas: Schemas,
-    /// What is wrong with the present block.
+    /// The problems of the current block.
     pub(super) found: Vec<Diagnostic>,
-    /// Where it is wrong, and whether that shows only once everything that is referred to is declared.
+    /// The place of the problem, and whether it only counts once all referenced objects are declared.
     late: BTreeMap<SourceRange, bool>,
     unsound: &'a mut Vec<Unsound>,
 }
@@ -176,7 +176,7 @@ impl<'a> Checking<'a> {
         self.block(std::iter::empty());
         for variable in module.variables.values() {
             self.all(&variable.references, NOTHING);
-            // A condition of a variable names the variable itself, and what calls give it is checked there.
+            // A condition of a variable refers to the variable itself, and is checked with the given value.
             let others = |reference: &&Reference| reference.subject != Subject::Variable(variable.name.clone());
             self.block_with(&variable.validations, variable.references.iter().filter(others));
         }
@@ -187,7 +187,7 @@ impl<'a> Checking<'a> {
         for output in module.outputs.values() {
             self.all(&output.references, NOTHING);
             if self.conditions(&output.preconditions) {
-                // The value is not looked at then.
+                // Then the value is not evaluated.
                 let of_value = output.value.range();
                 self.found.retain(|problem| !problem.subject.as_ref().is_some_and(|at| of_value.holds(at)));
             }
@@ -214,12 +214,12 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// What was found belongs to a block with these references.
+    /// Assigns the problems so far to a block with these references.
     fn block<'r>(&mut self, references: impl IntoIterator<Item = &'r Reference>) {
         self.block_with(&[], references);
     }
 
-    /// As [`Checking::block`], for a block that has conditions.
+    /// Like [`Checking::block`], for a block with conditions.
     fn block_with<'r>(&mut self, conditions: &[Condition], references: impl IntoIterator<Item = &'r Reference>) {
         let problems = self.take(&expressions(conditions));
         if !problems.is_empty() {
@@ -259,7 +259,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Adds what else there is to say of conditions whose references are wrong; true when there are such.
+    /// Adds the further problems of conditions with invalid references. Returns whether there are any.
     fn conditions<'c>(&mut self, conditions: impl IntoIterator<Item = &'c Condition>) -> bool {
         let mut any = false;
         for condition in conditions {
@@ -274,8 +274,8 @@ impl<'a> Checking<'a> {
         any
     }
 
-    /// The arguments and blocks of a resource and its provisioners that nothing knows, and those that may be made for no
-    /// element: whoever makes them looks at them.
+    /// Unsupported arguments and blocks of a resource and its provisioners. Content of `dynamic` blocks is checked when
+    /// a block is generated.
     fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
         let mut found = contents(&resource.body);
         if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {
@@ -289,7 +289,7 @@ impl<'a> Checking<'a> {
         found
     }
 
-    /// Each argument of a call is evaluated for itself.
+    /// Each argument of a call is evaluated separately.
     fn call(&mut self, call: &ModuleCall) {
         let ranges: Vec<SourceRange> = call.arguments.values().map(|(value, _)| value.range()).collect();
         let allowed = Allowed { self_object: false, ..ANYTHING };
@@ -316,7 +316,7 @@ impl<'a> Checking<'a> {
         if problem.is_some() {
             return self.note(reference, problem);
         }
-        // Whether a key belongs there and whether there is such an attribute are two questions.
+        // A wrong key and a missing attribute are separate problems.
         for problem in [self.wrongly_keyed(reference), self.no_attribute(reference)] {
             self.note(reference, problem);
         }
@@ -330,8 +330,8 @@ impl<'a> Checking<'a> {
         self.found.push(problem);
     }
 
-    /// What was found. What is wrong with values is not told where objects are wrong that the same expressions refer to.
-    /// `apart` are expressions that are evaluated for themselves.
+    /// Records the problems. Problems of attributes are not reported if the same expressions also refer to invalid
+    /// objects. `apart` are expressions that are evaluated separately.
     fn take(&mut self, apart: &[SourceRange]) -> Vec<Diagnostic> {
         let late = std::mem::take(&mut self.late);
         let mut found = std::mem::take(&mut self.found);
@@ -345,7 +345,7 @@ impl<'a> Checking<'a> {
         found
     }
 
-    /// `depends_on` of modules and locals that are not there is let pass, as OpenTofu does.
+    /// Missing modules and locals in `depends_on` are accepted, as in OpenTofu.
     fn depends_on(&mut self, references: &[Reference], whole: bool) {
         for reference in references {
             if whole && reference.leads_on {
@@ -385,7 +385,7 @@ impl<'a> Checking<'a> {
                         block.resource
                     ),
                 )),
-                // What else is named was looked at when the block was read.
+                // Other references were checked when the block was read.
                 _ => None,
             };
             self.found.extend(problem.map(|p| match p.subject {
@@ -395,7 +395,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Attributes that `ignore_changes` names exist, and are not only computed.
+    /// Attributes in `ignore_changes` must exist, and must not be only computed.
     fn ignored(&mut self, block: &ResourceBlock) {
         let Some(schema) = self.schemas.by_resource.get(&block.resource).cloned() else { return };
         for (path, range) in &block.lifecycle.ignore_changes {
@@ -421,7 +421,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// A resource that is repeated is referred to by instance, and only such a one.
+    /// A repeated resource must be referred to by instance, and only a repeated one can be.
     fn wrongly_keyed(&self, reference: &Reference) -> Option<Diagnostic> {
         let Subject::Resource(resource) = &reference.subject else { return None };
         let block = self.module.resources.get(resource)?;
@@ -453,7 +453,7 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// An attribute of `self`, which the type does not have.
+    /// Reports an attribute of `self` that the type does not have.
     pub(super) fn no_own_attribute(&self, of: &ResourceBlock, reference: &Reference) -> Option<Diagnostic> {
         let (Subject::SelfObject, Some(name)) = (&reference.subject, &reference.attribute) else { return None };
         self.wrong_steps(&of.resource, reference, name)
@@ -473,13 +473,13 @@ impl<'a> Checking<'a> {
     }
 }
 
-/// The expressions of conditions, which are evaluated for themselves.
+/// The expressions of conditions, which are evaluated separately.
 fn expressions<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<SourceRange> {
     let both = |condition: &Condition| [condition.condition.range(), condition.error_message.range()];
     conditions.into_iter().flat_map(both).collect()
 }
 
-/// Something that has no value where it is named.
+/// Reports a name without a value at its location.
 fn out_of_place(reference: &Reference, allowed: Allowed) -> Option<Diagnostic> {
     let (summary, detail) = match &reference.subject {
         Subject::CountIndex if !allowed.count => return Some(out_of_scope(reference)),

@@ -1,4 +1,4 @@
-//! Resources: from a block to planned instances.
+//! Evaluates resource blocks and plans their instances.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -25,17 +25,16 @@ use super::conditions::Conditions;
 use super::instances::{Expanded, Instances, assemble, expand};
 use super::provider_blocks::Chosen;
 use super::provider_values::provider_problem;
-use super::scope::{ReadyScope, Repeated, is_out_of_scope};
+use super::scope::{ReadyScope, RepetitionData, is_out_of_scope};
 use crate::config::{Repetition, ResourceBlock, did_you_mean, references_of};
 use crate::decode::decode;
 use crate::glue::{BlockRules, DesiredInstance, ExpansionKind, Failed, Managed, Trigger};
 use crate::reference::Subject;
 
-type Waiting = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
+type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 
-/// What validation knows of an object that is there once: where its schema calls anything sensitive or deprecated, the
-/// attributes, of which each is unknown for itself: what has the wrong type is found by the schema, before. `None` where
-/// the schema says nothing of the kind.
+/// The value of a single object during validation, if its schema has sensitive or deprecated attributes: an object of
+/// unknown attributes. Wrong types are found by the schema before. `None` for other schemas.
 fn in_validation(schema: &Block) -> Option<Value> {
     let Type::Object(object) = schema.implied_type() else { return None };
     let parts = object.attributes.keys().map(|name| (name.clone(), Value::unknown(Type::Dynamic)));
@@ -49,8 +48,8 @@ fn in_validation(schema: &Block) -> Option<Value> {
 }
 
 impl ModuleNode {
-    /// All instances of a resource, planned.
-    pub(crate) fn resource(self: &Arc<Self>, resource: &Resource) -> Waiting {
+    /// All planned instances of a resource.
+    pub(crate) fn resource(self: &Arc<Self>, resource: &Resource) -> PendingInstances {
         let (node, key) = (self.clone(), resource.clone());
         self.resources.get(resource.clone(), move || async move {
             let block = node.config.resources.get(&key).ok_or(Failed)?.clone();
@@ -58,8 +57,8 @@ impl ModuleNode {
                 return node.stored(&block).await;
             }
             if !node.evaluation.is_validation() {
-                // Without what its block names nothing is known of a resource, not even which instances it has.
-                node.block_scope(&block, &Repeated::default()).await?;
+                // If a dependency failed, even the instances are unknown.
+                node.block_scope(&block, &RepetitionData::default()).await?;
                 node.depends_on_origin(&block.depends_on, Some(&key)).await?;
             }
             let expanded = match node.expanded(&block).await {
@@ -71,7 +70,7 @@ impl ModuleNode {
             let protection = node.protection(&block).await?;
             node.evaluation.glue.expanded(&absolute, &expanded.expansion(), protection);
             if node.evaluation.is_validation() && block.provider_value.is_none() {
-                // Where a provider block is wrong, nothing is said of what it is for.
+                // If its provider block is invalid, nothing is reported for the resource.
                 let (alias, at) = node.provider_named_by(&block);
                 node.find_provider(&block.provider_local_name(), alias, &at).await?;
             }
@@ -98,33 +97,32 @@ impl ModuleNode {
         })
     }
 
-    /// A resource of which nobody knows how many there are: validation looks at the rest of it all the same.
+    /// A resource whose instances are unknown. Validation still checks the rest of it.
     async fn unexpanded(self: &Arc<Self>, block: &Arc<ResourceBlock>) -> Result<Arc<Instances>, Failed> {
         let Some(expression) = block.repetition.expression().filter(|_| self.evaluation.is_validation()) else {
             return Err(Failed);
         };
-        // Where it follows from something else that went wrong, there is nothing to say.
+        // If this follows from another failure, nothing is reported.
         let own = Subject::Resource(block.resource.clone());
         let mut others = references_of(expression, &mut Vec::new());
         others.retain(|reference| reference.subject != own);
-        self.scope(&others, &Repeated::default()).await?;
+        self.scope(&others, &RepetitionData::default()).await?;
         let schema = self.schema_of(block).await?;
         let rules = Arc::new(BlockRules::of(block));
         let (direct, provider) = Default::default();
         let common = Common { block: block.clone(), rules, schema, waits: None, direct, provider };
-        let repeated = Repeated::unknown(block.repetition.is_count());
+        let repeated = RepetitionData::unknown(block.repetition.is_count());
         Box::pin(self.instance(&common, InstanceKey::None, repeated)).await?;
         Err(Failed)
     }
 
-    /// Plans instances, all of them whatever becomes of one.
+    /// Plans all instances, even if one fails.
     ///
-    /// What planning one needs is put on the heap when it begins: many of those that are asked for at once wait for
-    /// nothing and are over before the next begins.
+    /// Each future is boxed when it starts: many of them finish before the next one starts, without waiting.
     async fn all_instances(
         self: Arc<Self>,
         common: Arc<Common>,
-        mut instances: BTreeMap<InstanceKey, Repeated>,
+        mut instances: BTreeMap<InstanceKey, RepetitionData>,
     ) -> Result<Vec<(InstanceKey, Value)>, Failed> {
         if instances.len() == 1
             && let Some((key, repeated)) = instances.pop_first()
@@ -151,7 +149,7 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(values) }
     }
 
-    /// The alias of the provider that a block names, and where that is said.
+    /// The alias of the provider in a block, with its range.
     fn provider_named_by<'b>(&self, block: &'b ResourceBlock) -> (Option<&'b SmolStr>, SourceRange) {
         match &block.provider {
             Some(provider) => (provider.alias.as_ref(), provider.range.clone()),
@@ -212,12 +210,12 @@ impl ModuleNode {
         direct
     }
 
-    /// The value of an instance; none where it is not there and nothing is planned for it.
+    /// The value of an instance; `None` if it does not exist and is not planned.
     async fn instance(
         self: &Arc<Self>,
         common: &Common,
         key: InstanceKey,
-        repeated: Repeated,
+        repeated: RepetitionData,
     ) -> Result<Option<Value>, Failed> {
         let lifecycle = &common.block.lifecycle;
         let address = self.absolute(&common.block.resource).instance(key);
@@ -234,12 +232,12 @@ impl ModuleNode {
         outcome.map(|value| Some(value).filter(|_| !absent))
     }
 
-    /// The arguments of an instance, and in validation what is wrong with its provisioners.
+    /// The arguments of an instance, and in validation the problems of its provisioners.
     async fn arguments(
         self: &Arc<Self>,
         common: &Common,
         address: &ResourceInstance,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<Value, Failed> {
         let block = &common.block;
         let mut failed = false;
@@ -249,7 +247,7 @@ impl ModuleNode {
         let scope = self.block_scope(block, repeated).await?;
         let (config, mut problems) = decode(&block.body, &common.schema.block, &scope);
         if problems.iter().any(is_out_of_scope) {
-            // A body whose references are wrong is not read any further.
+            // A body with invalid references is not decoded.
             problems.retain(is_out_of_scope);
         }
         failed |= problems.iter().any(Diagnostic::is_error);
@@ -272,13 +270,13 @@ impl ModuleNode {
         self: &Arc<Self>,
         common: &Common,
         address: ResourceInstance,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
         tally: &mut Tally,
     ) -> Result<Value, Failed> {
         let block = &common.block;
         let chosen = self.provider_of_instance(block, &address, repeated).await?;
         if !self.evaluation.is_validation() && self.block_scope(block, repeated).await.is_err() {
-            tally.nobody_came();
+            tally.dependency_failed();
             return Err(Failed);
         }
         let conditions = Conditions {
@@ -299,12 +297,12 @@ impl ModuleNode {
         self.after_postconditions(block, value, repeated, tally).await
     }
 
-    /// The provider that an instance belongs to.
+    /// The provider of an instance.
     async fn provider_of_instance(
         self: &Arc<Self>,
         block: &ResourceBlock,
         address: &ResourceInstance,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<Chosen, Failed> {
         let local_name = block.provider_local_name();
         let (_, at) = self.provider_named_by(block);
@@ -317,13 +315,13 @@ impl ModuleNode {
         }
     }
 
-    /// Everything that the configuration says of an instance. `waits` is what its block waits for.
+    /// The desired instance. `waits` is what its block waits for.
     async fn desired(
         self: &Arc<Self>,
         common: &Common,
         address: &ResourceInstance,
         provider: ProviderInstance,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
         waits: Option<Origin>,
     ) -> Result<DesiredInstance, Failed> {
         let block = &common.block;
@@ -340,7 +338,7 @@ impl ModuleNode {
         let config_text = config_address.to_string();
         let mut waits = waits;
         if common.rules.is_provisioned && !idle && !evaluation.is_validation() {
-            // Nothing is done with the object before everything is there that its provisioners name.
+            // The references of its provisioners must be available before the object changes.
             let unknown = Value::unknown(common.schema.block.implied_type());
             let provisions = self.provisions(block, &repeated.with_self(unknown)).await?;
             let named = provisions.iter().filter_map(|provision| provision.config.deep_origin());
@@ -365,12 +363,12 @@ impl ModuleNode {
         })
     }
 
-    /// The value of a managed instance, behind the provisioners that run when it is created.
+    /// The value of a managed instance, after its create-time provisioners.
     async fn managed(
         self: &Arc<Self>,
         block: &ResourceBlock,
         desired: DesiredInstance,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<Value, Failed> {
         let address = desired.address.clone();
         let Managed { value, created } = self.evaluation.glue.managed(desired).await?;
@@ -382,12 +380,12 @@ impl ModuleNode {
         Ok(value.add_origin(ended.as_ref()))
     }
 
-    /// The value of an instance, behind the postconditions of its block.
+    /// The value of an instance, after the postconditions of its block.
     async fn after_postconditions(
         self: &Arc<Self>,
         block: &ResourceBlock,
         value: Value,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
         tally: &mut Tally,
     ) -> Result<Value, Failed> {
         if block.lifecycle.postconditions.is_empty() {
@@ -405,12 +403,12 @@ impl ModuleNode {
         Ok(value.add_origin(settled.as_ref()))
     }
 
-    /// How often a block is there. One that names itself in its own repetition would wait for itself.
+    /// The repetition of a block. A self-reference in it would wait for itself.
     async fn expanded(self: &Arc<Self>, block: &ResourceBlock) -> Result<Expanded, Failed> {
         let references = block.repetition.expression().map(|e| references_of(e, &mut Vec::new())).unwrap_or_default();
         let own = Subject::Resource(block.resource.clone());
         match references.iter().find(|reference| reference.subject == own) {
-            // That it names no instance is told where references are checked.
+            // A reference without a key is reported when references are checked.
             Some(circle)
                 if circle.attribute.is_some()
                     && circle.key.is_none()
@@ -423,8 +421,12 @@ impl ModuleNode {
         }
     }
 
-    /// What the arguments of a block name. A block that names itself has no value that it could take.
-    async fn block_scope(self: &Arc<Self>, block: &ResourceBlock, repeated: &Repeated) -> Result<ReadyScope, Failed> {
+    /// The values of the references in a block's arguments. A self-reference has no value yet.
+    async fn block_scope(
+        self: &Arc<Self>,
+        block: &ResourceBlock,
+        repeated: &RepetitionData,
+    ) -> Result<ReadyScope, Failed> {
         let own = Subject::Resource(block.resource.clone());
         let Some(circle) = block.references.iter().find(|r| r.subject == own) else {
             return self.scope(&block.references, repeated).await;
@@ -438,19 +440,23 @@ impl ModuleNode {
         Ok(scope)
     }
 
-    /// What `replace_triggered_by` names for this instance.
-    async fn triggers(self: &Arc<Self>, block: &ResourceBlock, repeated: &Repeated) -> Result<Vec<Trigger>, Failed> {
+    /// The targets of `replace_triggered_by` for this instance.
+    async fn triggers(
+        self: &Arc<Self>,
+        block: &ResourceBlock,
+        repeated: &RepetitionData,
+    ) -> Result<Vec<Trigger>, Failed> {
         let mut found = Vec::new();
         for expression in &block.lifecycle.replace_triggered_by {
             match self.trigger(expression, repeated).await? {
-                // What happens to the block itself cannot be its own cause.
+                // A block cannot trigger its own replacement.
                 Some(trigger) if trigger.resource.resource == block.resource => {}
                 Some(trigger) => {
-                    // Whoever is named has to be planned first.
+                    // The target must be planned first.
                     self.resource(&trigger.resource.resource).await?;
                     found.push(trigger);
                 }
-                // Names that lead nowhere were reported when references were checked.
+                // Undeclared names are reported when references are checked.
                 None if self.evaluation.is_validation() => {}
                 None => {
                     return self.fail(
@@ -470,7 +476,7 @@ impl ModuleNode {
     async fn trigger(
         self: &Arc<Self>,
         expression: &Expression,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<Option<Trigger>, Failed> {
         // `a.b[each.key].c` is attribute access on an index on a traversal.
         let mut tail = Vec::new();
@@ -536,7 +542,7 @@ impl ModuleNode {
     }
 }
 
-/// What all instances of a block share.
+/// The parts that all instances of a block share.
 struct Common {
     block: Arc<ResourceBlock>,
     rules: Arc<BlockRules>,
@@ -548,14 +554,14 @@ struct Common {
 }
 
 impl Common {
-    /// A provider, which shares its memory with that of other instances where it is the same.
+    /// A provider, shared with other instances that have the same one.
     fn shared(&self, provider: ProviderInstance) -> ProviderInstance {
         let first = self.provider.get_or_init(|| provider.clone());
         if *first == provider { first.clone() } else { provider }
     }
 }
 
-/// Ephemeral values may only go where they are not stored.
+/// Ephemeral values can only be used where they are not stored.
 fn ephemeral_problems(config: &Value, schema: &Schema, block: &ResourceBlock, address: &str) -> Vec<Diagnostic> {
     if !config.deep().ephemeral || block.resource.mode == ResourceMode::Ephemeral {
         return Vec::new();
@@ -579,7 +585,7 @@ fn ephemeral_problems(config: &Value, schema: &Schema, block: &ResourceBlock, ad
         .collect()
 }
 
-/// A block that needs its own value.
+/// The error for a block that needs its own value.
 fn refers_to_itself(block: &ResourceBlock, at: &SourceRange) -> Diagnostic {
     let detail = format!("The configuration of {} cannot refer to itself.", block.resource);
     Diagnostic::error("Self-referential block", detail).at(at.clone())

@@ -1,6 +1,6 @@
-//! Whether the steps behind a resource's name lead somewhere by its schema, whatever its values are.
+//! Checks the steps of a reference to a resource against its schema, independently of values.
 //!
-//! Blocks are looked at by how they are nested; behind an attribute the rest is tried on an unknown value of its type.
+//! Blocks are checked by their nesting. Steps into an attribute are tried on an unknown value of its type.
 
 use smol_str::SmolStr;
 use weft_expressions::access;
@@ -14,10 +14,10 @@ use weft_syntax::Role;
 
 use crate::config::BodySource;
 
-/// A step and where it stands.
+/// A step with its range.
 pub(crate) type Placed = (Step, SourceRange);
 
-/// What is wrong with steps into an object of this schema: the first thing that is.
+/// The first problem of steps into an object of this schema.
 pub(crate) fn wrong_step(schema: &Block, steps: &[Placed]) -> Option<Diagnostic> {
     let ((step, at), rest) = steps.split_first()?;
     let name = match step {
@@ -40,7 +40,7 @@ pub(crate) fn wrong_step(schema: &Block, steps: &[Placed]) -> Option<Diagnostic>
     }
 }
 
-/// An object has no attribute of this name.
+/// The error for a missing attribute.
 pub(crate) fn missing_attribute(schema: &Block, name: &str) -> Diagnostic {
     let names = schema.attributes.keys().chain(schema.blocks.keys()).map(|n| n.as_str());
     let hint = did_you_mean(name, names);
@@ -72,7 +72,7 @@ fn wrong_in_block(name: &str, nested: &NestedBlock, steps: &[Placed]) -> Option<
     }
 }
 
-/// What evaluation would say of the steps from a value.
+/// The problem that evaluation would report for steps into a value.
 fn wrong_access(start: Value, steps: &[Placed]) -> Option<Diagnostic> {
     let mut value = start;
     for (step, at) in steps {
@@ -89,7 +89,7 @@ fn wrong_access(start: Value, steps: &[Placed]) -> Option<Diagnostic> {
     None
 }
 
-/// The arguments and blocks of a body that its schema does not have.
+/// Reports arguments and blocks that the schema does not have.
 pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRange> {
     let known = |name: &SmolStr| schema.attributes.contains_key(name) || schema.blocks.contains_key(name);
     let content = body.content(&with_dynamic);

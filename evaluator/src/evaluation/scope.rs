@@ -1,4 +1,4 @@
-//! What an expression may name, with its values ready.
+//! The scope of expressions, with evaluated values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -27,24 +27,24 @@ use crate::config::references_of;
 use crate::glue::Failed;
 use crate::reference::{Reference, Subject, resolve};
 
-/// Where a configuration is evaluated.
+/// The environment of an evaluation.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// Directory of the root module.
     pub root_dir: PathBuf,
-    /// Where the command was started.
+    /// The directory in which the command was started.
     pub cwd: PathBuf,
     /// The workspace.
     pub workspace: SmolStr,
-    /// Time of the plan, RFC 3339; empty while validating.
+    /// The time of the plan, RFC 3339; empty during validation.
     pub timestamp: String,
-    /// What was decoded of it before.
+    /// Decoded files, by path.
     pub decoded: Arc<Decoded>,
 }
 
-/// What `each`, `count` and `self` are.
+/// The values of `each`, `count` and `self`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Repeated {
+pub(crate) struct RepetitionData {
     /// `count.index`
     pub(crate) index: Option<Value>,
     /// `each.key`
@@ -55,50 +55,56 @@ pub(crate) struct Repeated {
     pub(crate) self_object: Option<Value>,
 }
 
-impl Repeated {
+impl RepetitionData {
     /// The data of one instance.
-    pub(crate) fn of(key: &InstanceKey, value: Option<Value>) -> Repeated {
+    pub(crate) fn of(key: &InstanceKey, value: Option<Value>) -> RepetitionData {
         match key {
-            InstanceKey::None => Repeated::default(),
-            InstanceKey::Int(i) => Repeated { index: Some(Value::number(Number::from_u64(*i))), ..Repeated::default() },
+            InstanceKey::None => RepetitionData::default(),
+            InstanceKey::Int(i) => {
+                RepetitionData { index: Some(Value::number(Number::from_u64(*i))), ..RepetitionData::default() }
+            }
             InstanceKey::String(s) => {
                 let key = Value::string(s);
-                Repeated { value: value.or_else(|| Some(key.clone())), key: Some(key), ..Repeated::default() }
+                RepetitionData {
+                    value: value.or_else(|| Some(key.clone())),
+                    key: Some(key),
+                    ..RepetitionData::default()
+                }
             }
         }
     }
 
-    /// What validation knows of an instance of a module, whatever its call says: that is looked at when planning.
-    pub(crate) fn anything() -> Repeated {
-        Repeated { index: Repeated::unknown(true).index, ..Repeated::unknown(false) }
+    /// The data of a module instance during validation. The repetition of its call is checked at plan.
+    pub(crate) fn anything() -> RepetitionData {
+        RepetitionData { index: RepetitionData::unknown(true).index, ..RepetitionData::unknown(false) }
     }
 
-    /// What validation knows of an instance: nothing.
-    pub(crate) fn unknown(count: bool) -> Repeated {
+    /// The unknown data of an instance during validation.
+    pub(crate) fn unknown(count: bool) -> RepetitionData {
         use weft_graph_format::value::Refinement;
         if count {
             let index = Value::refined(Type::Number, Refinement::not_null());
-            return Repeated { index: Some(index), ..Repeated::default() };
+            return RepetitionData { index: Some(index), ..RepetitionData::default() };
         }
-        Repeated {
+        RepetitionData {
             key: Some(Value::refined(Type::String, Refinement::not_null())),
             value: Some(Value::unknown(Type::Dynamic)),
-            ..Repeated::default()
+            ..RepetitionData::default()
         }
     }
 
-    /// The same with `self`.
-    pub(crate) fn with_self(&self, object: Value) -> Repeated {
-        Repeated { self_object: Some(object), ..self.clone() }
+    /// The same, with `self`.
+    pub(crate) fn with_self(&self, object: Value) -> RepetitionData {
+        RepetitionData { self_object: Some(object), ..self.clone() }
     }
 }
 
-/// Values for everything that some expressions name.
+/// The values of all names that some expressions use.
 pub(crate) struct ReadyScope {
     values: BTreeMap<Subject, Value>,
     /// References to providers, by local name and alias.
     providers: BTreeMap<(SmolStr, Option<SmolStr>), Value>,
-    repeated: Repeated,
+    repeated: RepetitionData,
     module_path: String,
     /// The module whose expressions are evaluated.
     node: Arc<ModuleNode>,
@@ -106,7 +112,7 @@ pub(crate) struct ReadyScope {
 }
 
 impl ReadyScope {
-    /// Adds a value that has no cell of its own yet.
+    /// Adds a value whose cell is still being computed.
     pub(crate) fn insert(&mut self, subject: Subject, value: Value) {
         self.values.insert(subject, value);
     }
@@ -127,14 +133,14 @@ impl ReadyScope {
                 Some(Value::string(&self.evaluation.environment.workspace))
             }
             Subject::Terraform(_, name) if name == "applying" && !self.evaluation.is_validation() => {
-                // False now; a formula is run by apply only.
+                // False at plan. Only apply runs the formula.
                 let applying = Formula::constant(Value::bool(true));
                 Some(Value::bool(false).with_formula(Some(applying)).mark(&Marks::EPHEMERAL))
             }
             Subject::Terraform(_, name) if self.evaluation.is_validation() || self.evaluation.is_inspection() => {
                 Some(match name.as_str() {
                     "applying" => Value::unknown(Type::Bool).mark(&Marks::EPHEMERAL),
-                    // That there is no such thing is said when references are checked.
+                    // A missing object is reported when references are checked.
                     _ => Value::unknown(Type::Dynamic),
                 })
             }
@@ -185,15 +191,15 @@ impl Scope for ReadyScope {
     }
 }
 
-/// The code of what has a value in other places.
+/// The code for a name that has a value only elsewhere.
 const OUT_OF_SCOPE: &str = "out-of-scope";
 
-/// Whether a problem is about a name that has a value in other places.
+/// Whether a problem is about a name that has a value only elsewhere.
 pub(super) fn is_out_of_scope(problem: &Diagnostic) -> bool {
     problem.code == OUT_OF_SCOPE
 }
 
-/// What is named in a place where it has no value.
+/// The error for a name that has no value at its location.
 pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     let (summary, detail) = match &reference.subject {
         Subject::CountIndex => (
@@ -225,12 +231,12 @@ pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     }
 }
 
-/// What references name, each thing once.
+/// The targets of references, each once.
 struct Wanted<'a> {
     subjects: BTreeSet<&'a Subject>,
-    /// Module calls with the outputs that are named; `None` where the whole module is.
+    /// Module calls with the named outputs; `None` for the whole module.
     outputs: BTreeMap<&'a SmolStr, Option<BTreeSet<SmolStr>>>,
-    /// Providers as values, each with the first place that names it.
+    /// Providers as values, each with the range of its first reference.
     providers: BTreeMap<(SmolStr, Option<SmolStr>), &'a SourceRange>,
 }
 
@@ -251,7 +257,7 @@ impl<'a> Wanted<'a> {
                     }
                 }
                 subject if node.declares(subject) => drop(wanted.subjects.insert(subject)),
-                // An undeclared name is wrong only where its value is read.
+                // An undeclared name is only a problem where its value is used.
                 _ => {}
             }
         }
@@ -259,9 +265,9 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// How failures count while values are gathered.
+/// How failures are handled while values are collected.
 struct Results {
-    /// What failed is unknown.
+    /// A failed value is unknown.
     lenient: bool,
     failed: bool,
 }
@@ -280,21 +286,21 @@ impl Results {
 }
 
 impl ModuleNode {
-    /// Waits for everything that the references name and makes a scope of it.
+    /// Waits for all targets of the references, and builds their scope.
     pub(crate) async fn scope(
         self: &Arc<Self>,
         references: &[Reference],
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<ReadyScope, Failed> {
-        // Whoever asks wants to see what there is, whatever failed.
+        // Inspection shows what is available despite failures.
         self.scope_of(references, repeated, self.evaluation.is_inspection()).await
     }
 
-    /// The same; where it is `lenient`, what failed is unknown.
+    /// The same. If `lenient`, failed values are unknown.
     pub(super) async fn scope_of(
         self: &Arc<Self>,
         references: &[Reference],
-        repeated: &Repeated,
+        repeated: &RepetitionData,
         lenient: bool,
     ) -> Result<ReadyScope, Failed> {
         if let Some(unsound) = self.evaluation.unsound.get().filter(|unsound| !unsound.is_empty())
@@ -305,7 +311,7 @@ impl ModuleNode {
         let Wanted { subjects, outputs, providers } = Wanted::by(self, references);
         let mut results = Results { lenient, failed: false };
         let mut values: BTreeMap<Subject, Value> = BTreeMap::new();
-        // All tasks are started before the first is waited for.
+        // All tasks are started before the first is awaited.
         let pending: Vec<_> = subjects.into_iter().map(|subject| (subject, self.start(subject))).collect();
         let modules: Vec<_> =
             outputs.into_iter().map(|(name, named)| (name.clone(), self.call_value(name.clone(), named))).collect();
@@ -333,7 +339,7 @@ impl ModuleNode {
         })
     }
 
-    /// Whether this module declares such a thing.
+    /// Whether this module declares the subject.
     pub(super) fn declares(&self, subject: &Subject) -> bool {
         match subject {
             Subject::Variable(name) => self.config.variables.contains_key(name),
@@ -369,7 +375,7 @@ impl ModuleNode {
                     Ok(match (validating, &instances.in_validation) {
                         (false, _) => instances.whole.clone(),
                         (true, Some(known)) => known.mark(&marks),
-                        // Validation knows nothing else of objects, not even their types.
+                        // Validation knows nothing about objects, not even their types.
                         (true, None) => Value::unknown(Type::Dynamic).mark(&marks),
                     })
                 }
@@ -379,21 +385,21 @@ impl ModuleNode {
         }
     }
 
-    /// Evaluates one expression with everything that it names, and warns of what is deprecated in it.
+    /// Evaluates one expression, and reports the deprecations in it.
     pub(crate) async fn evaluate(
         self: &Arc<Self>,
         expression: &Expression,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<Value, Failed> {
         let value = self.evaluated(expression, repeated).await?;
         Ok(self.tell_deprecated(value, &|| expression.range()))
     }
 
-    /// Evaluates one expression with everything that it names.
+    /// Evaluates one expression.
     pub(crate) async fn evaluated(
         self: &Arc<Self>,
         expression: &Expression,
-        repeated: &Repeated,
+        repeated: &RepetitionData,
     ) -> Result<Value, Failed> {
         let mut problems = Vec::new();
         let references = references_of(expression, &mut problems);
@@ -407,7 +413,7 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(value) }
     }
 
-    /// Reports all and fails.
+    /// Reports all problems and fails.
     pub(crate) fn report_all<T>(&self, problems: Vec<Diagnostic>) -> Result<T, Failed> {
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
         Err(Failed)
@@ -418,7 +424,7 @@ impl ModuleNode {
         self.report_all(vec![problem])
     }
 
-    /// The managed resources of this module that references name.
+    /// The managed resources of this module among the references.
     pub(crate) fn named_resources(&self, references: &[Reference]) -> BTreeSet<Resource> {
         references
             .iter()

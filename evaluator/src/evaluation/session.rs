@@ -1,4 +1,4 @@
-//! An evaluation that stays open: questions about the root module, one after the other, as the console asks them.
+//! An open evaluation that answers questions about the root module, for the console.
 
 use std::sync::Arc;
 
@@ -11,33 +11,33 @@ use weft_graph_format::value::Value;
 use weft_syntax::{ExprKind, Expression};
 
 use super::calls::ModuleNode;
-use super::scope::Repeated;
+use super::scope::RepetitionData;
 use crate::Environment;
 use crate::config::{CompiledModule, Sources, references_of};
 use crate::glue::{Failed, GivenVariables, Glue};
 
-/// The function that only questions may call: it gives the type of its argument, as text that is no value.
+/// A function for questions only: it returns the type of its argument, as text instead of a value.
 const TYPE: &str = "type";
-/// The function that questions may not call: there is no plan whose time it could tell.
+/// A function that questions cannot call, since there is no plan whose time it could return.
 const PLAN_TIME: &str = "plantimestamp";
 
-/// An evaluation that stays open. It ends when it is dropped.
+/// An open evaluation. It ends when it is dropped.
 pub struct Session {
     pub(super) root: Arc<ModuleNode>,
 }
 
-/// What a question came to.
+/// The result of a question.
 #[derive(Debug)]
 pub struct Answer {
-    /// What is answered; none when something is wrong.
+    /// The answer; `None` after an error.
     pub said: Option<Said>,
-    /// What there is to say about the question.
+    /// The diagnostics of the question.
     pub problems: Vec<Diagnostic>,
-    /// The text of the question, for the lines of problems.
+    /// The source text of the question, for diagnostics.
     pub sources: Sources,
 }
 
-/// What is answered.
+/// An answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
     /// A value, with its marks.
@@ -47,10 +47,10 @@ pub enum Said {
 }
 
 impl Session {
-    /// Begins; nothing is evaluated yet. Problems go to `glue`.
+    /// Starts a session without evaluating anything. Problems go to `glue`.
     ///
     /// # Errors
-    /// When the configuration as a whole cannot be evaluated.
+    /// The configuration is invalid as a whole.
     pub fn begin(
         root: Arc<CompiledModule>,
         glue: Arc<dyn Glue>,
@@ -60,15 +60,15 @@ impl Session {
         super::begin(root, glue, environment, given).map(|root| Session { root })
     }
 
-    /// Evaluates everything that the purpose asks for, so that its problems are known before the first question.
+    /// Evaluates everything that the purpose requires, so that problems are known before the first question.
     ///
     /// # Errors
-    /// When anything failed. Questions may be asked all the same.
+    /// Something failed. Questions can still be asked.
     pub async fn everything(&self) -> Result<(), Failed> {
         self.root.everything().await
     }
 
-    /// Evaluates a text in the root module.
+    /// Evaluates an expression in the root module.
     pub async fn ask(&self, text: &str) -> Answer {
         let (expression, problems) = weft_syntax::parse_expression(INPUT_NAME, Arc::from(text), Position::START);
         let sources = Sources::from([(SmolStr::new_static(INPUT_NAME), expression.tree.clone())]);
@@ -95,7 +95,7 @@ impl Session {
         if has_errors(&problems) {
             return Err(problems);
         }
-        let Ok(scope) = self.root.scope(&references, &Repeated::default()).await else {
+        let Ok(scope) = self.root.scope(&references, &RepetitionData::default()).await else {
             let missing = "Something that this expression names could not be evaluated: see the problems above.";
             return Err(vec![Diagnostic::error("No value", missing).at(inner.range())]);
         };
@@ -115,7 +115,7 @@ impl Drop for Session {
     }
 }
 
-/// The argument of `type(...)`, where that is all that is asked: in parentheses or a template around it alone, too.
+/// The argument of a top-level `type(...)` call, also in parentheses or alone in a template.
 fn type_question(expression: &Expression) -> Option<Expression> {
     let mut here = expression.clone();
     loop {
@@ -135,7 +135,7 @@ fn is(name: &str, function: &str) -> bool {
     name.strip_prefix("core::").unwrap_or(name) == function
 }
 
-/// Calls that have no place in a question, or none where they stand.
+/// Reports calls that are not allowed in a question, or not at their position.
 fn misplaced_calls(expression: &Expression) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut pending = vec![expression.id];

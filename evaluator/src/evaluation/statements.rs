@@ -1,5 +1,5 @@
-//! What is said of a configuration as a whole before anything is evaluated: statements about objects that are not
-//! there, and what cannot be carried out.
+//! Checks of the configuration as a whole before evaluation: statements about missing objects, and unsupported
+//! constructs.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::provisioners;
 use crate::config::CompiledModule;
 use crate::glue::{Failed, Glue, Purpose};
 
-/// Reports warnings and errors about statements; `Failed` when one is an error that leaves nothing to evaluate.
+/// Reports warnings and errors about statements. Returns `Failed` if an error prevents evaluation.
 pub(super) fn report(root: &Arc<CompiledModule>, purpose: Purpose, glue: &dyn Glue) -> Result<(), Failed> {
     let modules = root.all();
     let mut found: Vec<Diagnostic> = modules.iter().flat_map(|module| provisioners::unknown_kinds(module)).collect();
@@ -22,7 +22,7 @@ pub(super) fn report(root: &Arc<CompiledModule>, purpose: Purpose, glue: &dyn Gl
     if failed { Err(Failed) } else { Ok(()) }
 }
 
-/// `removed` blocks about what is declared all the same.
+/// Reports `removed` blocks for declared objects.
 fn still_there(modules: &[Arc<CompiledModule>]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for block in modules.iter().flat_map(|module| &module.statements.removed) {
@@ -46,7 +46,7 @@ fn still_there(modules: &[Arc<CompiledModule>]) -> Vec<Diagnostic> {
     found
 }
 
-/// Provisioners that cannot be run yet. Using one is an error, never ignored.
+/// Reports provisioners that are not supported.
 fn unsupported(module: &CompiledModule) -> Vec<Diagnostic> {
     let own = module.resources.values().flat_map(|block| &block.provisioners);
     let removed = module.statements.removed.iter().flat_map(|block| &block.provisioners);

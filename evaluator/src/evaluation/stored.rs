@@ -1,4 +1,4 @@
-//! What an inspection sees: objects as state has them, and named values over these.
+//! Evaluation for inspections: stored objects, and named values over them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::config::{Repetition, ResourceBlock};
 use crate::glue::Failed;
 
 impl ModuleNode {
-    /// The value of a resource as state has it, in the shape that its repetition gives it.
+    /// The value of a resource from state, in the shape of its repetition.
     pub(super) async fn stored(self: &Arc<Self>, block: &ResourceBlock) -> Result<Arc<Instances>, Failed> {
         let schema = self.schema_of(block).await?;
         let whole = match block.resource.mode {
@@ -30,7 +30,7 @@ impl ModuleNode {
         Ok(Arc::new(Instances { whole, in_validation: None }))
     }
 
-    /// Evaluates the variables, locals and outputs of this module and below.
+    /// Evaluates the variables, locals and outputs of this module and its descendants.
     pub(super) async fn named_values(self: &Arc<Self>) -> Result<(), Failed> {
         let mut pending: Vec<BoxFuture<'static, Result<(), Failed>>> = Vec::new();
         pending.extend(self.config.variables.keys().map(|name| self.variable(name).map(|r| r.map(|_| ())).boxed()));
@@ -51,8 +51,8 @@ impl ModuleNode {
     }
 }
 
-/// Objects of a resource as references see them. Of a resource that state knows nothing of, nothing is known, unless
-/// what state has is settled.
+/// The objects of a resource, as references see them. A resource without stored objects is unknown, unless the state is
+/// settled.
 fn in_shape_of(repetition: &Repetition, objects: Vec<(InstanceKey, Value)>, settled: bool) -> Value {
     let unknown = || Value::unknown(Type::Dynamic);
     if objects.is_empty() && !settled {
@@ -99,7 +99,7 @@ mod tests {
         let one = || Value::string("one");
         assert_eq!(in_shape_of(&Repetition::Single, vec![]), unknown);
         assert_eq!(in_shape_of(&Repetition::Single, vec![(InstanceKey::None, one())]), one());
-        // An object of former days, when the resource was repeated.
+        // An object from before, when the resource was repeated.
         assert_eq!(in_shape_of(&Repetition::Single, vec![(InstanceKey::Int(0), one())]), unknown);
         let count = repetition(Repetition::Count);
         let gap = in_shape_of(&count, vec![(InstanceKey::Int(1), one()), (InstanceKey::Int(u64::MAX), one())]);

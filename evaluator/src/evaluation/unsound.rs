@@ -1,5 +1,5 @@
-//! Blocks whose references are wrong. They are not evaluated; what is wrong with them is told only where nothing that they
-//! need has failed too: mended, that may take the rest along.
+//! Blocks with invalid references. They are not evaluated. Their problems are reported only if none of their
+//! dependencies has failed, since the fix of a dependency may resolve them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use super::calls::ModuleNode;
 use crate::glue::Failed;
 use crate::reference::{Reference, Subject};
 
-/// A block, or an argument of a call, and what is wrong with its references.
+/// A block or an argument of a call, with the problems of its references.
 pub(super) struct Unsound {
-    /// The module that it stands in.
+    /// Its module.
     pub(super) module: Module,
-    /// What it refers to.
+    /// Its references.
     pub(super) references: Vec<Reference>,
     /// The configuration of its provider.
     pub(super) provider: Option<(SmolStr, Option<SmolStr>)>,
-    /// What is wrong.
+    /// The problems.
     pub(super) problems: Vec<Diagnostic>,
 }
 
-/// Where references stand that are wrong.
+/// The places of invalid references.
 pub(super) fn places(unsound: &[Unsound]) -> BTreeSet<SourceRange> {
     let wrong = |one: &Unsound| {
         let at: BTreeSet<SourceRange> = one
@@ -44,7 +44,7 @@ pub(super) fn places(unsound: &[Unsound]) -> BTreeSet<SourceRange> {
     unsound.iter().flat_map(wrong).collect()
 }
 
-/// Tells what is wrong, once everything is evaluated.
+/// Reports the problems, after evaluation.
 pub(super) async fn report(root: &Arc<ModuleNode>, unsound: Vec<Unsound>) -> Result<(), Failed> {
     let mut failed = false;
     for one in unsound {
@@ -56,7 +56,7 @@ pub(super) async fn report(root: &Arc<ModuleNode>, unsound: Vec<Unsound>) -> Res
     if failed { Err(Failed) } else { Ok(()) }
 }
 
-/// Whether something that it needs has failed.
+/// Whether one of its dependencies has failed.
 async fn follows(root: &Arc<ModuleNode>, one: &Unsound) -> bool {
     let mut node = root.clone();
     for name in one.module.0.iter() {

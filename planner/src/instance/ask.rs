@@ -17,6 +17,7 @@ use weft_state::InstanceObject;
 
 use super::Problems;
 use super::prior::{Prior, Reading, read_prior, without_provenance};
+use super::problems;
 use crate::diagnostics::{call_failed, placed};
 use crate::provider_meta::ProviderMetas;
 use crate::providers::{InUse, ProviderSet};
@@ -196,14 +197,10 @@ fn checked(
     let text = desired.address.to_string();
     let schema = &desired.schema.block;
     let PlannedChange { planned_state, requires_replace, planned_private, legacy_type_system, .. } = answer;
-    let invalid = |what: &str| {
-        let detail =
-            format!("The provider planned an invalid value for {text}: {what}. This is a defect of the provider.");
-        Diagnostic::error("Provider produced invalid plan", detail).about(text.as_str())
-    };
     let violations = plan_problems(schema, before, config, &planned_state);
     if !violations.is_empty() && !legacy_type_system {
-        let found = violations.iter().map(|violation| invalid(&violation.to_string()).at(desired.block.range.clone()));
+        let found =
+            violations.iter().map(|violation| problems::invalid_plan(&text, violation).at(desired.block.range.clone()));
         return Err(found.collect());
     }
     for violation in violations {
@@ -211,7 +208,7 @@ fn checked(
     }
     let paths = replace_paths(before, &planned_state, &requires_replace);
     if let Some(problem) = paths.problems.first() {
-        return Err(vec![invalid(&problem.to_string())]);
+        return Err(vec![problems::invalid_plan(&text, problem)]);
     }
     let mut replace = paths.paths;
     // A write-only attribute is null on both sides, so only the provider can say whether it requires a replacement.

@@ -17,6 +17,7 @@ use super::ask::{Accepted, Ask};
 use super::decide::planned_result;
 use super::planned::{Read, Record, Step};
 use super::prior::{Prior, sensitive_in, with_schema_marks, without_provenance};
+use super::problems;
 use crate::diagnostics::{call_failed, placed};
 use crate::planner::Planner;
 use crate::watch::Looking;
@@ -199,12 +200,7 @@ impl Ask {
             .map_err(|e| vec![call_failed(&e, places, &text)])?;
         self.report.accept(placed(&reply.diagnostics, places, &text))?;
         let found = reply.value;
-        let invalid = |detail: &str| {
-            let detail =
-                format!("The provider answered the reading of {text} with {detail}. This is a defect of the provider.");
-            let problem = Diagnostic::error("Provider produced invalid object", detail);
-            Err(vec![problem.about(text.as_str()).at(desired.block.range.clone())])
-        };
+        let invalid = |what: &str| Err(vec![problems::read_invalid(desired, what)]);
         if found.is_null() {
             return invalid("null");
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use weft_evaluator::glue::DesiredInstance;
 use weft_expressions::resource_rules::{all_unknown, opened_problem};
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::OperationId;
 use weft_graph_format::origin::Origin;
@@ -19,6 +19,7 @@ use super::Problems;
 use super::ask::{Accepted, Ask};
 use super::planned::Opening;
 use super::prior::sensitive_in;
+use super::problems;
 use crate::diagnostics::{call_failed, placed};
 use crate::planner::Planner;
 use crate::providers::OpenedHere;
@@ -93,10 +94,7 @@ impl Ask {
         self.watch.end(&desired.address, Looking::OpenDone, &nothing, began);
         let found = opened.result.unmark_deep().0;
         if let Some(what) = opened_problem(&desired.schema.block, plain, &found) {
-            let detail =
-                format!("The provider answered the opening of {text} with {what}. This is a defect of the provider.");
-            let problem = Diagnostic::error("Provider produced invalid object", detail);
-            return Err(vec![problem.about(text.as_str()).at(desired.block.range.clone())]);
+            return Err(vec![problems::read_invalid(desired, &what.to_string())]);
         }
         Ok(found)
     }

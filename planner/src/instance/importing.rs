@@ -14,6 +14,7 @@ use weft_state::{InstanceObject, Opaque, RawJson};
 use super::Problems;
 use super::ask::Ask;
 use super::prior::Prior;
+use super::problems;
 use crate::diagnostics::{call_failed, placed};
 
 impl Ask {
@@ -55,30 +56,12 @@ impl Ask {
         // If the provider does not find the object, the problem has no place in the configuration.
         let said = placed(&reply.diagnostics, None, &text).into_iter().map(of_no_address);
         self.report.accept(said.collect())?;
-        let missing = || {
-            vec![Diagnostic::error(
-                "Cannot import non-existent remote object",
-                format!(
-                    "The provider has no object of this name to import as {text}. Check the name, and that the provider \
-                     looks where the object is."
-                ),
-            )]
-        };
         let mut found = reply.value.into_iter().filter(|object| object.type_name == *type_name);
         let Some(imported) = found.next().filter(|imported| !imported.object.state.is_null()) else {
-            return Err(missing());
+            return Err(vec![problems::import_not_found(&text)]);
         };
         let attributes = json::encode(&imported.object.state.unmark_deep().0, &desired.schema.block.implied_type())
-            .map_err(|error| {
-                vec![
-                    Diagnostic::error(
-                        "Provider produced invalid object",
-                        format!("What the provider imported as {text} cannot be used: {error}."),
-                    )
-                    .about(text.as_str())
-                    .at(wish.range.clone()),
-                ]
-            })?;
+            .map_err(|error| vec![problems::import_unusable(&text, &error, &wish.range)])?;
         let object = InstanceObject {
             private: Opaque(imported.object.private),
             ..InstanceObject::new(desired.schema.version, RawJson::new(attributes))
@@ -89,7 +72,7 @@ impl Ask {
             .await
             .map_err(|problems| problems.into_iter().map(of_no_address).collect::<Problems>())?;
         if prior.value.is_null() {
-            return Err(missing());
+            return Err(vec![problems::import_not_found(&text)]);
         }
         // An object that is only now imported has no drift.
         prior.stored = prior.value.clone();
@@ -109,11 +92,10 @@ async fn identity_of(
     type_name: &str,
     wish: &ImportWish,
 ) -> Result<Value, Problems> {
-    let failed =
-        |detail: String| vec![Diagnostic::error("Invalid import identity argument", detail).at(wish.range.clone())];
+    let failed = |detail: String| vec![problems::import_identity(detail, &wish.range)];
     let schemas = provider.schema().await.map_err(|error| failed(format!("{error}.")))?;
     let Some(schema) = schemas.identities.get(type_name) else {
-        return Err(failed(format!("The provider knows no identity of {type_name}: import the object by its id.")));
+        return Err(failed(format!("The provider has no identity for {type_name}. Import the object by its ID.")));
     };
     let attributes: Vec<_> = schema.attributes.iter().map(|(name, a)| (name.clone(), a.ty.clone())).collect();
     let fields = given.as_fields();

@@ -90,14 +90,14 @@ impl Planner {
         for trigger in &desired.triggers {
             let (resource, managed) = (&trigger.resource, trigger.resource.resource.mode == ResourceMode::Managed);
             let there = managed && {
-                let told = self.told();
+                let evaluated = self.evaluated();
                 match &trigger.key {
                     Some(key) => {
                         let address = resource.instance(key.clone());
-                        told.desired.contains(&address) || self.facts.state.get(&address).is_some()
+                        evaluated.desired.contains(&address) || self.facts.state.get(&address).is_some()
                     }
                     None => {
-                        told.resources.get(resource).is_some_and(|expansion| !expansion.keys.is_empty())
+                        evaluated.resources.get(resource).is_some_and(|expansion| !expansion.keys.is_empty())
                             || self.facts.state.of_resource(resource).next().is_some()
                     }
                 }

@@ -2,12 +2,12 @@
 
 use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Reason;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Schema;
 
 use super::Problems;
 use super::leaving::Unwanted;
 use super::prior::Prior;
+use super::problems;
 use crate::planner::Planner;
 use crate::whole::orphans::Orphan;
 
@@ -67,12 +67,10 @@ impl Planner {
     ) -> Result<std::sync::Arc<Schema>, Problems> {
         let text = address.to_string();
         let schemas = self.ask.providers.schema(&instance.source).await.map_err(|p| vec![p.about(text.as_str())])?;
-        schemas.resources.get(&address.resource.type_name).cloned().ok_or_else(|| {
-            let detail = format!(
-                "The provider {} does not know the type of {text} any more. Use a version of it that does.",
-                instance.source.for_display()
-            );
-            vec![Diagnostic::error("Invalid resource type", detail).about(text)]
-        })
+        schemas
+            .resources
+            .get(&address.resource.type_name)
+            .cloned()
+            .ok_or_else(|| vec![problems::type_removed(&text, &instance.source)])
     }
 }

@@ -15,6 +15,7 @@ use weft_providers::Provider;
 use weft_providers::call::{RawState, ReadRequest};
 use weft_state::{InstanceObject, PathStep};
 
+use super::problems;
 use crate::diagnostics::{call_failed, placed};
 use crate::watch::{Looking, Watch};
 
@@ -83,14 +84,7 @@ pub async fn read_prior(
     let provider = reading.provider;
     let text = address.to_string();
     if object.schema_version > schema.version {
-        return Err(vec![Diagnostic::error(
-            "Resource instance managed by newer provider version",
-            format!(
-                "The stored object of {text} follows version {} of its schema, the provider that is installed knows \
-                     version {}. Use a newer version of the provider.",
-                object.schema_version, schema.version
-            ),
-        )]);
+        return Err(vec![problems::stored_by_newer_provider(&text, object.schema_version, schema.version)]);
     }
     let raw = raw_state(object);
     let upgraded = provider
@@ -153,16 +147,7 @@ async fn real_object(
         return Err(said);
     }
     if !reply.value.state.is_wholly_known() {
-        said.push(
-            Diagnostic::error(
-                "Provider produced invalid object",
-                format!(
-                    "The provider answered the reading of {text} with values that are not known. This is a defect of the \
-                     provider."
-                ),
-            )
-            .about(text),
-        );
+        said.push(problems::refreshed_unknown(&text));
         return Err(said);
     }
     if let Some((text, version)) = identity_text(provider, &address.resource.type_name, reply.value.identity).await {
@@ -275,11 +260,7 @@ pub(crate) fn stored_value(
     }
     match json::decode(object.attributes.as_str().as_bytes(), &ty) {
         Ok(value) => Ok(with_schema_marks(&value, schema)),
-        Err(_) => Err(Diagnostic::error(
-            "Failed to decode resource from state",
-            format!("The stored object of {address} does not fit the present schema of its type."),
-        )
-        .about(address.to_string())),
+        Err(_) => Err(problems::stored_object_unreadable(address)),
     }
 }
 

@@ -3,7 +3,6 @@
 use weft_evaluator::glue::DesiredInstance;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::codec::json;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_providers::Provider;
 use weft_providers::call::MoveRequest;
 use weft_state::{InstanceObject, Opaque, RawJson};
@@ -11,6 +10,7 @@ use weft_state::{InstanceObject, Opaque, RawJson};
 use super::Problems;
 use super::ask::Ask;
 use super::prior::raw_state;
+use super::problems;
 use crate::diagnostics::{call_failed, placed};
 
 impl Ask {
@@ -26,19 +26,9 @@ impl Ask {
     ) -> Result<InstanceObject, Problems> {
         let text = desired.address.to_string();
         let places = Some(&desired.block.places);
-        let failed = |detail: String| {
-            vec![
-                Diagnostic::error("Unable to Move Resource State", detail)
-                    .about(text.as_str())
-                    .at(desired.block.range.clone()),
-            ]
-        };
         let schema = provider.schema().await.map_err(|e| vec![call_failed(&e, places, &text)])?;
         if !schema.move_resource_state {
-            return Err(failed(format!(
-                "{previous} cannot become {text}: the provider {} does not move objects between types.",
-                desired.provider.source.for_display()
-            )));
+            return Err(vec![problems::type_change_unsupported(desired, previous)]);
         }
         let request = MoveRequest {
             source_provider: owner.source.to_string(),
@@ -56,10 +46,10 @@ impl Ask {
         self.report.accept(placed(&reply.diagnostics, places, &text))?;
         let moved = reply.value;
         if moved.state.is_null() || !moved.state.is_wholly_known() {
-            return Err(failed(format!("The provider gave no whole object of the new type for {text}.")));
+            return Err(vec![problems::type_change_incomplete(desired)]);
         }
         let encoded = json::encode(&moved.state.unmark_deep().0, &desired.schema.block.implied_type());
-        let attributes = encoded.map_err(|error| failed(format!("What the provider made of {previous}: {error}.")))?;
+        let attributes = encoded.map_err(|error| vec![problems::type_change_unusable(desired, previous, &error)])?;
         Ok(InstanceObject {
             private: Opaque(moved.private),
             dependencies: object.dependencies,

@@ -8,12 +8,12 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 
 use super::{Kind, NORMAL, Rules, open, unseen};
+use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::instance::Problems;
 use crate::instance::leaving::Unwanted;
 use crate::instance::prior::with_schema_marks;
 use crate::planner::Planner;
-use crate::told::Told;
 use crate::whole::selecting::nothing;
 
 /// The destroy kind.
@@ -67,7 +67,7 @@ impl Kind for Destroy {
         planner.agenda().effects.is_any_in_plan(&desired.direct)
     }
 
-    fn takes_orphan(&self, facts: &Facts, _: &Told, address: &ResourceInstance) -> bool {
+    fn takes_orphan(&self, facts: &Facts, _: &Evaluated, address: &ResourceInstance) -> bool {
         facts.is_selected_to_go(address)
     }
 
@@ -85,7 +85,7 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     drop(in_use);
     planner.plan_deposed(&desired, prior.as_ref()).await?;
     if prior.as_ref().is_none_or(|prior| prior.tainted || prior.value.is_null()) {
-        // A missing object would be created by a normal plan, so its readers would wait for it.
+        // Without the destroy, the object would be created or replaced, so its readers wait as for a change.
         planner.agenda().effects.takes_part(desired.address.all());
     }
     let Some(prior) = prior else { return Ok(unknown()) };
@@ -102,8 +102,7 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         })
         .await?;
     if prior.value.is_null() {
-        // The object was deleted outside of Weft. Configurations of providers may still refer to it, so a record
-        // remains.
+        // The object was deleted outside of Weft. Only configurations of providers may still use its value.
         return Ok(unknown());
     }
     let seen = with_schema_marks(&prior.value, &desired.schema);

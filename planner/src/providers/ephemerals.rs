@@ -63,10 +63,10 @@ impl ProviderSet {
                 Ok(Arc::new(in_use.provider))
             })
         });
-        let (set, told) = (self.clone(), here.clone());
+        let (set, kept) = (self.clone(), here.clone());
         let heard: RenewalHeard = Arc::new(move |renewal| {
-            let (set, told) = (set.clone(), told.clone());
-            Box::pin(async move { set.renewed(&told, renewal).await })
+            let (set, kept) = (set.clone(), kept.clone());
+            Box::pin(async move { set.renewed(&kept, renewal).await })
         });
         let object = OpenObject::new(here.address.resource.type_name.clone(), opened, again, heard);
         self.ephemerals.open().kept.push((here, object));
@@ -80,7 +80,7 @@ impl ProviderSet {
         of.watch.tell(&of.address, what, &Value::null(Type::Dynamic), std::time::Duration::ZERO);
         let said = match renewal {
             Renewal::Started => Vec::new(),
-            Renewal::Done(said) | Renewal::Refused(said) => of.told(&said),
+            Renewal::Done(said) | Renewal::Refused(said) => of.converted(&said),
             Renewal::Failed(error) => vec![of.problem("Ephemeral object not renewed", "renewed", &error)],
         };
         self.ephemerals.open().renewals.extend(said);
@@ -116,7 +116,7 @@ impl ProviderSet {
 }
 
 impl OpenedHere {
-    fn told(&self, said: &[ProviderDiagnostic]) -> Vec<Diagnostic> {
+    fn converted(&self, said: &[ProviderDiagnostic]) -> Vec<Diagnostic> {
         said.iter().map(|found| found.to_diagnostic().about(self.address.to_string()).at(self.range.clone())).collect()
     }
 
@@ -130,7 +130,7 @@ async fn close(here: OpenedHere, object: OpenObject) -> Vec<Diagnostic> {
     let nothing = Value::null(Type::Dynamic);
     let began = here.watch.begin(&here.address, Looking::CloseStarted, &nothing);
     let said = match object.close().await {
-        Ok(said) => here.told(&said),
+        Ok(said) => here.converted(&said),
         Err(error) => vec![here.problem("Ephemeral object not closed", "closed", &error)],
     };
     here.watch.end(&here.address, Looking::CloseDone, &nothing, began);

@@ -18,8 +18,8 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 
+use crate::evaluated::Evaluated;
 use crate::facts::Facts;
-use crate::told::Told;
 
 /// A part of the configuration with conditions.
 enum Checked {
@@ -82,29 +82,29 @@ fn is_active(change: &ResourceChange) -> bool {
 }
 
 /// The results of all conditions, ordered by address.
-pub(crate) fn check_results(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> Vec<CheckResult> {
+pub(crate) fn check_results(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Vec<CheckResult> {
     let checked = configured_checks(&facts.root);
     if checked.is_empty() {
         return Vec::new();
     }
-    let looks = looks(facts, told, changes);
-    let modules = module_instances(&facts.root, told);
+    let looks = looks(facts, evaluated, changes);
+    let modules = module_instances(&facts.root, evaluated);
     let mut results = BTreeMap::new();
     for one in checked {
         let (kind, config) = (one.kind(), one.address());
         let unreached = |object: &Object| {
-            let known = told.checks.get(&(kind, object.text.clone()));
+            let known = evaluated.checks.get(&(kind, object.text.clone()));
             known.is_some_and(|result| result.status == CheckStatus::Unreached)
         };
         let none = |status| CheckResult { address: config.clone(), kind, status, messages: Vec::new(), again: true };
-        match objects(&one, told, &looks.at_plan, &modules).filter(|found| !found.iter().any(unreached)) {
+        match objects(&one, evaluated, &looks.at_plan, &modules).filter(|found| !found.iter().any(unreached)) {
             None => drop(results.insert((kind, config.clone()), none(CheckStatus::Unreached))),
             Some(found) if found.is_empty() => {
                 results.insert((kind, config.clone()), none(CheckStatus::Absent));
             }
             Some(found) => {
                 for object in found {
-                    let mut result = match told.checks.get(&(kind, object.text.clone())) {
+                    let mut result = match evaluated.checks.get(&(kind, object.text.clone())) {
                         Some(result) if !facts.rules.empties_state || kind != CheckedKind::Output => result.clone(),
                         _ => CheckResult { address: object.text.clone(), ..none(CheckStatus::Unknown) },
                     };
@@ -118,17 +118,17 @@ pub(crate) fn check_results(facts: &Facts, told: &Told, changes: &[ResourceChang
 }
 
 /// Removes warnings about deprecated values and variables that apply does not evaluate.
-pub(crate) fn drop_unreached(facts: &Facts, told: &Told, warnings: &mut Vec<Diagnostic>, changes: &Changes) {
+pub(crate) fn drop_unreached(facts: &Facts, evaluated: &Evaluated, warnings: &mut Vec<Diagnostic>, changes: &Changes) {
     let of_module = |warning: &Diagnostic| warning.code == LOCAL_MODULE || warning.code == REMOTE_MODULE;
     if !warnings.iter().any(of_module) {
         return;
     }
-    let reach = looks(facts, told, &changes.resources).at_apply;
+    let reach = looks(facts, evaluated, &changes.resources).at_apply;
     let changed = changes.resources.iter().filter(|change| is_active(change));
     let changed: BTreeSet<ConfigResource> = changed.map(|change| change.address.config()).collect();
     // Diagnostics name instances by text.
     let users: FxHashMap<String, ConfigResource> =
-        told.desired.iter().map(|address| (address.to_string(), address.config())).collect();
+        evaluated.desired.iter().map(|address| (address.to_string(), address.config())).collect();
     let settled = changes.outputs.iter().filter(|(_, change)| change.after.is_wholly_known());
     let settled: BTreeSet<SmolStr> = settled.map(|(name, _)| name.clone()).collect();
     let mut bare = Vec::new();
@@ -148,12 +148,12 @@ pub(crate) fn drop_unreached(facts: &Facts, told: &Told, warnings: &mut Vec<Diag
     warnings.dedup();
 }
 
-fn looks(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> Looks {
+fn looks(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Looks {
     let selection = facts.selection();
     let read = changes.iter().filter(|change| change.action == ChangeAction::Only(Action::Read));
     let read = read.map(|change| change.address.clone()).collect();
     if !facts.rules.empties_state {
-        let at_apply = applied(&facts.root, selection, &active(facts, told, changes));
+        let at_apply = applied(&facts.root, selection, &active(facts, evaluated, changes));
         return Looks { at_plan: planned(&facts.root, selection), at_apply, read };
     }
     let going = facts.state.managed().filter(|(address, _)| facts.is_selected_to_go(address));
@@ -165,9 +165,9 @@ fn looks(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> Looks {
 }
 
 /// The resources that apply evaluates: changed ones, and those with conditions.
-fn active(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> BTreeSet<ConfigResource> {
+fn active(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> BTreeSet<ConfigResource> {
     let changed = changes.iter().filter(|change| is_active(change)).map(|change| change.address.config());
-    let kept = told.desired.iter().filter(|address| is_kept_for_conditions(facts, address));
+    let kept = evaluated.desired.iter().filter(|address| is_kept_for_conditions(facts, address));
     changed.chain(kept.map(ResourceInstance::config)).collect()
 }
 
@@ -175,7 +175,7 @@ fn active(facts: &Facts, told: &Told, changes: &[ResourceChange]) -> BTreeSet<Co
 /// create-first only because dependents require it. That counts only if apply evaluates the dependents too.
 pub(crate) fn stored_as_destroy_first(
     facts: &Facts,
-    told: &Told,
+    evaluated: &Evaluated,
     forced: BTreeSet<ResourceInstance>,
     changes: &[ResourceChange],
 ) -> BTreeSet<ResourceInstance> {
@@ -184,7 +184,7 @@ pub(crate) fn stored_as_destroy_first(
         forced.remove(&change.address);
     }
     if !forced.is_empty() {
-        let asked = create_first(&facts.root, &active(facts, told, changes));
+        let asked = create_first(&facts.root, &active(facts, evaluated, changes));
         forced.retain(|address| {
             let config = address.config().to_string();
             !asked.contains(config.as_str()) && !asked.contains(format!("{config}{}", address.key).as_str())
@@ -220,7 +220,7 @@ fn is_looked_at_again(facts: &Facts, one: &Checked, object: &Object, looks: &Loo
 /// The objects; `None` if the plan did not determine them.
 fn objects(
     one: &Checked,
-    told: &Told,
+    evaluated: &Evaluated,
     reach: &Reach,
     modules: &BTreeMap<Module, Vec<ModuleInstance>>,
 ) -> Option<Vec<Object>> {
@@ -232,7 +232,7 @@ fn objects(
             let mut found = Vec::new();
             for module in modules.get(&config.module)? {
                 let all = AbsResource { module: module.clone(), resource: config.resource.clone() };
-                let expansion = told.resources.get(&all)?;
+                let expansion = evaluated.resources.get(&all)?;
                 found.extend(expansion.keys.iter().map(|key| Object::of(all.instance(key.clone()))));
             }
             Some(found)
@@ -241,7 +241,7 @@ fn objects(
             let key = &(module.clone(), name.clone());
             let reached = match kind {
                 CheckedKind::Variable => reach.variables.contains(key),
-                CheckedKind::Check => reach.told_checks.contains(key),
+                CheckedKind::Check => reach.listed_checks.contains(key),
                 _ => reach.outputs.contains(key),
             };
             let instances = modules.get(module).filter(|_| reached)?;
@@ -253,7 +253,7 @@ fn objects(
 }
 
 /// The instances of each module, if all of them are known.
-fn module_instances(root: &Arc<CompiledModule>, told: &Told) -> BTreeMap<Module, Vec<ModuleInstance>> {
+fn module_instances(root: &Arc<CompiledModule>, evaluated: &Evaluated) -> BTreeMap<Module, Vec<ModuleInstance>> {
     let mut found = BTreeMap::from([(Module::root(), vec![ModuleInstance::root()])]);
     // Callers come before the modules that they call.
     for module in root.all() {
@@ -261,7 +261,7 @@ fn module_instances(root: &Arc<CompiledModule>, told: &Told) -> BTreeMap<Module,
         for (name, child) in &module.children {
             let expanded: Option<Vec<_>> = callers
                 .iter()
-                .map(|caller| Some((caller, told.modules.get(&(caller.clone(), name.clone()))?)))
+                .map(|caller| Some((caller, evaluated.modules.get(&(caller.clone(), name.clone()))?)))
                 .collect();
             let Some(expanded) = expanded else { continue };
             let instances = expanded
@@ -320,7 +320,7 @@ mod tests {
 
     /// `a.x` is created first only because its dependent `a.y` requires it.
     #[test]
-    fn create_before_destroy_is_stored_where_apply_comes_to_whoever_asks() {
+    fn create_before_destroy_is_stored_if_apply_evaluates_the_dependent() {
         let text = r#"
             resource "a" "x" {}
             resource "a" "y" {
@@ -339,7 +339,7 @@ mod tests {
         ] {
             let changes = [change("a.x", of_x), change("a.y", of_y)];
             let forced = BTreeSet::from(["a.x".parse().unwrap()]);
-            let found = stored_as_destroy_first(&facts, &Told::default(), forced, &changes);
+            let found = stored_as_destroy_first(&facts, &Evaluated::default(), forced, &changes);
             assert_eq!(!found.is_empty(), stored_as_destroy, "{of_x:?} {of_y:?}");
         }
     }
@@ -357,13 +357,13 @@ mod tests {
             }
         "#;
         let facts = Facts::for_tests(text, &[], PlanOptions::of_kind(PlanKind::Normal));
-        let mut told = Told::default();
+        let mut evaluated = Evaluated::default();
         let resource: AbsResource = "data.a.d".parse().unwrap();
         let keys = vec![weft_graph_format::address::InstanceKey::None];
         let kind = weft_evaluator::glue::ExpansionKind::Single;
-        told.resources.insert(resource, weft_evaluator::glue::Expansion { kind, keys });
+        evaluated.resources.insert(resource, weft_evaluator::glue::Expansion { kind, keys });
         for (changes, again) in [(vec![], false), (vec![change("data.a.d", ChangeAction::Only(Action::Read))], true)] {
-            let results = check_results(&facts, &told, &changes);
+            let results = check_results(&facts, &evaluated, &changes);
             let found: Vec<_> = results.iter().map(|result| (result.address.as_str(), result.again)).collect();
             assert_eq!(found, [("data.a.d", again)]);
         }

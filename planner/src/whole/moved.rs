@@ -12,10 +12,11 @@ use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ModuleInst
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_state::{InstanceRecord, StoredInstance};
 
-use super::moves::{Moves, Repeated, Shape, Statement, carry_out, in_order, statement_problems};
+use super::moves::{KeyKind, Moves, Shape, Statement, carry_out, in_order, statement_problems};
+use super::problems;
+use crate::evaluated::Evaluated;
 use crate::instance::Problems;
 use crate::prior_state::PriorState;
-use crate::told::Told;
 
 /// The state after moves.
 pub(crate) struct MovedState {
@@ -26,20 +27,20 @@ pub(crate) struct MovedState {
 }
 
 impl Shape for Declared {
-    fn resource(&self, config: &ConfigResource) -> Repeated {
-        Declared::resource(self, config).map_or(Repeated::Otherwise, |block| repeated(block.repeats))
+    fn resource(&self, config: &ConfigResource) -> KeyKind {
+        Declared::resource(self, config).map_or(KeyKind::Otherwise, |block| repeated(block.repeats))
     }
 
-    fn module(&self, module: &Module) -> Repeated {
-        Declared::module(self, module).map_or(Repeated::Otherwise, repeated)
+    fn module(&self, module: &Module) -> KeyKind {
+        Declared::module(self, module).map_or(KeyKind::Otherwise, repeated)
     }
 }
 
-fn repeated(kind: ExpansionKind) -> Repeated {
+fn repeated(kind: ExpansionKind) -> KeyKind {
     match kind {
-        ExpansionKind::Single | ExpansionKind::Enabled => Repeated::Once,
-        ExpansionKind::Count => Repeated::Count,
-        ExpansionKind::ForEach => Repeated::Otherwise,
+        ExpansionKind::Single | ExpansionKind::Enabled => KeyKind::Once,
+        ExpansionKind::Count => KeyKind::Count,
+        ExpansionKind::ForEach => KeyKind::Otherwise,
     }
 }
 
@@ -53,20 +54,9 @@ fn declared_still(statements: &[Statement], declared: &Declared) -> Problems {
         let (from, to) = (&statement.from, &statement.to);
         let moves = from.module != to.module || from.resource != to.resource;
         let there = moves && !statement.by_instance() && declared.has(&config);
-        there.then(|| still_exists(&config.to_string(), statement))
+        there.then(|| problems::moved_object_still_exists(&config.to_string(), statement))
     });
     found.collect()
-}
-
-fn still_exists(from: &str, statement: &Statement) -> Diagnostic {
-    Diagnostic::error(
-        "Moved object still exists",
-        format!(
-            "This block says that {from} goes by another address now, and the configuration still declares it. Take \
-             the declaration out, or the block."
-        ),
-    )
-    .at(statement.range.clone())
 }
 
 fn statements(root: &Arc<CompiledModule>) -> Vec<Statement> {
@@ -97,16 +87,7 @@ pub(crate) fn carry_out_moves(
     let addresses = state.managed().map(|(address, _)| address.clone());
     let Moves { moved, blocked } = carry_out(&order, addresses, declared);
     if !blocked.is_empty() {
-        let pairs: Vec<String> = blocked.iter().map(|(from, to)| format!("\n  - {from} to {to}")).collect();
-        problems.push(Diagnostic::warning(
-            "Unresolved resource instance address changes",
-            format!(
-                "These objects could not be moved, since there is another one at the new address already:{}\n\nBoth are \
-                 kept where they are. What is not wanted of them is planned to be destroyed; take it out of state or \
-                 move it elsewhere if that is not what you want.",
-                pairs.concat()
-            ),
-        ));
+        problems.push(problems::moves_blocked(&blocked));
     }
     if moved.is_empty() {
         return Ok(MovedState { state, moved, warnings: problems });
@@ -150,27 +131,22 @@ pub(crate) fn left_out(
     }
     let way_out = match selection {
         Selection::Only(_) => "add -target options for them",
-        _ => "take the -exclude options for them away",
+        _ => "remove the -exclude options for them",
     };
     let names: Vec<&str> = left_out.iter().map(String::as_str).collect();
-    Some(Diagnostic::error(
-        "Moved resource instances excluded by targeting",
-        format!(
-            "The configuration has other addresses for objects of the state, and the options leave these out: {}. \
-             Either {way_out}, or plan everything.",
-            names.join(", ")
-        ),
-    ))
+    Some(problems::moves_left_out(&names, way_out))
 }
 
 /// An error for each statement whose source is still declared, by the expansions of evaluation.
-pub(crate) fn still_declared(root: &Arc<CompiledModule>, declared: &Declared, told: &Told) -> Problems {
+pub(crate) fn still_declared(root: &Arc<CompiledModule>, declared: &Declared, evaluated: &Evaluated) -> Problems {
     let statements = statements(root);
     if statements.is_empty() {
         return Vec::new();
     }
-    let expanded = Expanded::of(told);
-    let wrong = statements.iter().filter_map(|s| Some(still_exists(&still_there(s, declared, &expanded)?, s)));
+    let expanded = Expanded::of(evaluated);
+    let wrong = statements
+        .iter()
+        .filter_map(|s| Some(problems::moved_object_still_exists(&still_there(s, declared, &expanded)?, s)));
     wrong.collect()
 }
 
@@ -181,12 +157,12 @@ struct Expanded<'a> {
 }
 
 impl Expanded<'_> {
-    fn of(told: &Told) -> Expanded<'_> {
+    fn of(evaluated: &Evaluated) -> Expanded<'_> {
         let mut found = Expanded { resources: FxHashMap::default(), modules: FxHashMap::default() };
-        for (resource, expansion) in &told.resources {
+        for (resource, expansion) in &evaluated.resources {
             found.resources.entry(resource.config()).or_default().push((&resource.module, expansion));
         }
-        for ((parent, name), expansion) in &told.modules {
+        for ((parent, name), expansion) in &evaluated.modules {
             found.modules.entry(parent.config().child(name)).or_default().push(expansion);
         }
         found

@@ -20,6 +20,8 @@ use weft_graph_format::source::SourceRange;
 
 use addresses::Addresses;
 
+use super::problems;
+
 pub use order::in_order;
 
 /// A `moved` block with its module.
@@ -37,7 +39,7 @@ pub struct Statement {
 
 /// How a resource or a module call is repeated, as far as implied moves need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeated {
+pub enum KeyKind {
     /// Not repeated.
     Once,
     /// By `count`.
@@ -49,9 +51,9 @@ pub enum Repeated {
 /// Questions about the configuration.
 pub trait Shape {
     /// The repetition of a resource.
-    fn resource(&self, config: &ConfigResource) -> Repeated;
+    fn resource(&self, config: &ConfigResource) -> KeyKind;
     /// The repetition of a module in its caller.
-    fn module(&self, module: &Module) -> Repeated;
+    fn module(&self, module: &Module) -> KeyKind;
 }
 
 /// The results of all moves.
@@ -149,7 +151,7 @@ impl Statement {
     }
 
     /// An end as text, for messages.
-    fn text(&self, end: &RelativeAddress) -> String {
+    pub(super) fn text(&self, end: &RelativeAddress) -> String {
         let own = match &end.resource {
             Some((resource, key)) => {
                 let module = end.module.clone();
@@ -210,34 +212,19 @@ pub fn statement_problems(statements: &[Statement]) -> Vec<Diagnostic> {
     for statement in statements {
         let (from, to) = (statement.text(&statement.from), statement.text(&statement.to));
         if from == to {
-            problems.push(
-                Diagnostic::error(
-                    "Redundant move statement",
-                    format!("This block moves {from} to the address that it has. Take the block out."),
-                )
-                .at(statement.range.clone()),
-            );
+            problems.push(problems::redundant_move(statement, &from));
             continue;
         }
-        let ambiguous =
-            |detail: String| Diagnostic::error("Ambiguous move statements", detail).at(statement.range.clone());
-        let place = |other: &Statement| format!("{}:{}", other.range.file, other.range.start.line);
         match sources.get(&from) {
             Some(other) if other.text(&other.to) != to => {
-                problems.push(ambiguous(format!(
-                    "The block at {} moves {from} to {}, this one to {to}: an object can go to one place only.",
-                    place(other),
-                    other.text(&other.to)
-                )));
+                problems.push(problems::two_targets(statement, other, &from, &to));
             }
             _ => drop(sources.entry(from.clone()).or_insert(statement)),
         }
         match destinations.get(&to) {
-            Some(other) if other.text(&other.from) != from => problems.push(ambiguous(format!(
-                "The block at {} moves {} to {to}, this one {from}: two objects cannot have one address.",
-                place(other),
-                other.text(&other.from)
-            ))),
+            Some(other) if other.text(&other.from) != from => {
+                problems.push(problems::two_sources(statement, other, &from, &to));
+            }
             _ => drop(destinations.entry(to.clone()).or_insert(statement)),
         }
     }
@@ -278,9 +265,9 @@ pub fn carry_out(
 /// The new address of an object whose resource or module gained or lost repetition: the instance with the first key
 /// becomes the one without a key, and the other way round.
 fn implied(address: &ResourceInstance, shape: &dyn Shape) -> ResourceInstance {
-    let follow = |key: &InstanceKey, repeated: Repeated| match (key, repeated) {
-        (InstanceKey::None, Repeated::Count) => InstanceKey::Int(0),
-        (InstanceKey::Int(0), Repeated::Once) => InstanceKey::None,
+    let follow = |key: &InstanceKey, repeated: KeyKind| match (key, repeated) {
+        (InstanceKey::None, KeyKind::Count) => InstanceKey::Int(0),
+        (InstanceKey::Int(0), KeyKind::Once) => InstanceKey::None,
         (key, _) => key.clone(),
     };
     let mut here = Module::root();
@@ -300,14 +287,14 @@ fn implied(address: &ResourceInstance, shape: &dyn Shape) -> ResourceInstance {
 mod tests {
     use super::*;
 
-    struct Always(Repeated);
+    struct Always(KeyKind);
 
     impl Shape for Always {
-        fn resource(&self, _: &ConfigResource) -> Repeated {
+        fn resource(&self, _: &ConfigResource) -> KeyKind {
             self.0
         }
-        fn module(&self, _: &Module) -> Repeated {
-            Repeated::Otherwise
+        fn module(&self, _: &Module) -> KeyKind {
+            KeyKind::Otherwise
         }
     }
 
@@ -324,7 +311,7 @@ mod tests {
         Statement { base, from: end(from), to: end(to), range: SourceRange::default() }
     }
 
-    fn moved(statements: &[Statement], state: &[&str], repeated: Repeated) -> Vec<String> {
+    fn moved(statements: &[Statement], state: &[&str], repeated: KeyKind) -> Vec<String> {
         let order = in_order(statements).unwrap();
         let moves = carry_out(&order, state.iter().map(|a| a.parse().unwrap()), &Always(repeated));
         let moved = moves.moved.iter().map(|(new, old)| format!("{old} -> {new}"));
@@ -370,17 +357,17 @@ mod tests {
             ),
         ] {
             let list: Vec<_> = statements.iter().map(|(base, from, to)| statement(base, from, to)).collect();
-            assert_eq!(moved(&list, &state, Repeated::Otherwise), want, "{statements:?} over {state:?}");
+            assert_eq!(moved(&list, &state, KeyKind::Otherwise), want, "{statements:?} over {state:?}");
         }
     }
 
     #[test]
     fn the_first_and_the_only_instance_follow_each_other() {
-        assert_eq!(moved(&[], &["a.x"], Repeated::Count), ["a.x -> a.x[0]"]);
-        assert_eq!(moved(&[], &["a.x[0]", "a.x[1]"], Repeated::Once), ["a.x[0] -> a.x"]);
-        assert!(moved(&[], &["a.x[0]", "a.x"], Repeated::Once).is_empty());
+        assert_eq!(moved(&[], &["a.x"], KeyKind::Count), ["a.x -> a.x[0]"]);
+        assert_eq!(moved(&[], &["a.x[0]", "a.x[1]"], KeyKind::Once), ["a.x[0] -> a.x"]);
+        assert!(moved(&[], &["a.x[0]", "a.x"], KeyKind::Once).is_empty());
         let own = [statement("", "a.x[1]", "a.x")];
-        assert_eq!(moved(&own, &["a.x[0]", "a.x[1]"], Repeated::Once), ["a.x[1] -> a.x"]);
+        assert_eq!(moved(&own, &["a.x[0]", "a.x[1]"], KeyKind::Once), ["a.x[1] -> a.x"]);
     }
 
     #[test]

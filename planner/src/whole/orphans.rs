@@ -13,10 +13,10 @@ use weft_graph_format::address::{
 use weft_graph_format::changes::Reason;
 use weft_graph_format::diagnostic::Diagnostic;
 
+use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::prior_state::PriorState;
-use crate::providers::missing_instance;
-use crate::told::Told;
+use crate::problems::missing_instance;
 use crate::whole::protection::{Verdict, protection, verdict};
 
 /// An unwanted object.
@@ -30,57 +30,57 @@ pub(crate) struct Orphan {
 
 /// All orphans that the plan covers, ordered by address, and problems with state. If evaluation `failed`, orphans that
 /// it might still have wanted are left out.
-pub(crate) fn orphans(facts: &Facts, told: &Told, failed: bool) -> (Vec<Orphan>, Vec<Diagnostic>) {
+pub(crate) fn orphans(facts: &Facts, evaluated: &Evaluated, failed: bool) -> (Vec<Orphan>, Vec<Diagnostic>) {
     let mut problems = facts.state.problems().to_vec();
     let mut found = Vec::new();
     for (address, stored) in facts.state.iter() {
-        if told.desired.contains(address) || told.surplus.contains(address) {
+        if evaluated.desired.contains(address) || evaluated.surplus.contains(address) {
             continue;
         }
-        if !facts.kind.takes_orphan(facts, told, address) || failed && !is_certain(facts, told, address) {
+        if !facts.kind.takes_orphan(facts, evaluated, address) || failed && !is_certain(facts, evaluated, address) {
             continue;
         }
         match stored.provider() {
-            Ok(provider) => found.push(orphan(facts, told, address, provider)),
+            Ok(provider) => found.push(orphan(facts, evaluated, address, provider)),
             Err(problem) => problems.push(problem),
         }
     }
     (found, problems)
 }
 
-fn orphan(facts: &Facts, told: &Told, address: &ResourceInstance, provider: &ProviderInstance) -> Orphan {
-    Orphan { address: address.clone(), provider: provider.clone(), reason: reason(facts, told, address) }
+fn orphan(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance, provider: &ProviderInstance) -> Orphan {
+    Orphan { address: address.clone(), provider: provider.clone(), reason: reason(facts, evaluated, address) }
 }
 
 /// Protected instances of a resource that are not in its expansion. They are planned together with the resource,
 /// because its readers must not continue if one of them cannot be deleted.
-pub(crate) fn protected_surplus(facts: &Facts, told: &Told, resource: &AbsResource) -> Vec<Orphan> {
-    let Some(expansion) = told.resources.get(resource) else { return Vec::new() };
+pub(crate) fn protected_surplus(facts: &Facts, evaluated: &Evaluated, resource: &AbsResource) -> Vec<Orphan> {
+    let Some(expansion) = evaluated.resources.get(resource) else { return Vec::new() };
     if resource.resource.mode != ResourceMode::Managed {
         return Vec::new();
     }
     let surplus = facts.state.of_resource(resource).filter(|address| !expansion.has(&address.key));
     let protected = surplus.filter(|address| {
-        let protection = protection(told, &facts.declared, address);
-        facts.kind.takes_orphan(facts, told, address)
+        let protection = protection(evaluated, &facts.declared, address);
+        facts.kind.takes_orphan(facts, evaluated, address)
             && verdict(protection.as_ref(), address, "destroyed") != Verdict::Allowed
     });
     let with_provider = protected.filter_map(|address| {
         let stored = facts.state.get(address)?;
-        Some(orphan(facts, told, address, stored.provider().ok()?))
+        Some(orphan(facts, evaluated, address, stored.provider().ok()?))
     });
     with_provider.collect()
 }
 
 /// Whether the selection covers an orphan.
-pub(crate) fn is_selected(facts: &Facts, told: &Told, address: &ResourceInstance) -> bool {
+pub(crate) fn is_selected(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance) -> bool {
     let selection = facts.selection();
     match (selection, facts.is_configured(&address.config())) {
         (Selection::All, _) => true,
         // Evaluation does not expand a resource outside the selection.
         (_, true) => {
-            let is_expanded =
-                told.resources.contains_key(&address.all()) || told.has_module(&address.module) == Some(false);
+            let is_expanded = evaluated.resources.contains_key(&address.all())
+                || evaluated.has_module(&address.module) == Some(false);
             is_expanded && !selection.leaves_out(address)
         }
         (_, false) => selection.covers(address),
@@ -89,20 +89,20 @@ pub(crate) fn is_selected(facts: &Facts, told: &Told, address: &ResourceInstance
 
 /// Whether the orphan is certain despite a failed evaluation: its block is gone, or a known expansion does not contain
 /// it.
-fn is_certain(facts: &Facts, told: &Told, address: &ResourceInstance) -> bool {
-    if !facts.is_configured(&address.config()) || told.has_module(&address.module) == Some(false) {
+fn is_certain(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance) -> bool {
+    if !facts.is_configured(&address.config()) || evaluated.has_module(&address.module) == Some(false) {
         return true;
     }
-    told.resources.get(&address.all()).is_some_and(|expansion| !expansion.has(&address.key))
+    evaluated.resources.get(&address.all()).is_some_and(|expansion| !expansion.has(&address.key))
 }
 
-fn reason(facts: &Facts, told: &Told, address: &ResourceInstance) -> Reason {
+fn reason(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance) -> Reason {
     let configured = facts.is_configured(&address.config());
     if !configured && facts.previous(address).is_some() {
         return Reason::DeleteBecauseNoMoveTarget;
     }
-    let there = told.has_module(&address.module) != Some(false);
-    orphan_reason(&address.key, configured, there, told.resources.get(&address.all()))
+    let there = evaluated.has_module(&address.module) != Some(false);
+    orphan_reason(&address.key, configured, there, evaluated.resources.get(&address.all()))
 }
 
 /// Why a stored instance is no longer wanted. `configured` says whether its resource has a block, `module_is_there`
@@ -182,11 +182,11 @@ mod tests {
         let text = r#"resource "a" "each" { for_each = toset(["k"]) }"#;
         let state: &[(&str, &[&str])] =
             &[("a.each[\"k\"]", &[]), ("a.each[\"l\"]", &[]), ("a.gone", &[]), ("module.m.a.x", &[])];
-        let mut told = Told::default();
+        let mut evaluated = Evaluated::default();
         let each: weft_graph_format::address::AbsResource = "a.each".parse().unwrap();
         let keys = vec![InstanceKey::String("k".into())];
-        told.resources.insert(each.clone(), Expansion { kind: ExpansionKind::ForEach, keys });
-        told.desired.insert(each.instance(InstanceKey::String("k".into())));
+        evaluated.resources.insert(each.clone(), Expansion { kind: ExpansionKind::ForEach, keys });
+        evaluated.desired.insert(each.instance(InstanceKey::String("k".into())));
         let only = |text: &str| {
             let address = weft_evaluator::selection::SelectedAddress::parse(text).unwrap();
             Selection::Only(vec![address])
@@ -202,13 +202,13 @@ mod tests {
         ] {
             let options = PlanOptions { selection, ..PlanOptions::of_kind(PlanKind::Normal) };
             let facts = Facts::for_tests(text, state, options);
-            let (found, problems) = orphans(&facts, &told, failed);
+            let (found, problems) = orphans(&facts, &evaluated, failed);
             let found: Vec<_> = found.iter().map(|orphan| (orphan.address.to_string(), orphan.reason)).collect();
             let want: Vec<_> = want.into_iter().map(|(address, reason)| (address.to_owned(), reason)).collect();
             assert_eq!((found, problems), (want, Vec::new()), "{:?} {failed}", facts.selection());
         }
         let facts = Facts::for_tests(text, state, PlanOptions::of_kind(PlanKind::Normal));
-        let (found, _) = orphans(&facts, &Told::default(), true);
+        let (found, _) = orphans(&facts, &Evaluated::default(), true);
         // The resource was not expanded, so its objects stay.
         assert_eq!(found.len(), 2);
     }

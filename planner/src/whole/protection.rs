@@ -12,11 +12,9 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
+use super::problems;
+use crate::evaluated::Evaluated;
 use crate::prior_state::{Names, PriorState};
-use crate::told::Told;
-
-/// The summary for an invalid value.
-const UNFIT: &str = "Invalid value for prevent_destroy";
 
 /// A refused change, with the reason.
 pub(crate) type Refused = (ResourceInstance, Diagnostic);
@@ -34,11 +32,11 @@ pub(crate) enum Verdict {
 
 /// The protection of an instance. If its module instance no longer exists, the protection from another instance of the
 /// module, or a constant from the block.
-pub(crate) fn protection(told: &Told, declared: &Declared, address: &ResourceInstance) -> Option<Protection> {
-    if let Some(found) = told.protection(address) {
+pub(crate) fn protection(evaluated: &Evaluated, declared: &Declared, address: &ResourceInstance) -> Option<Protection> {
+    if let Some(found) = evaluated.protection(address) {
         return Some(found.clone());
     }
-    if told.resources.contains_key(&address.all()) {
+    if evaluated.resources.contains_key(&address.all()) {
         return None;
     }
     declared.resource(&address.config())?.protection.clone()
@@ -47,13 +45,9 @@ pub(crate) fn protection(told: &Told, declared: &Declared, address: &ResourceIns
 /// Problems of a `prevent_destroy` that do not depend on changes.
 pub(crate) fn problem(protection: &Protection) -> Option<Diagnostic> {
     if let Some((name, at)) = &protection.of_instances {
-        let detail = format!(
-            "prevent_destroy holds for objects too whose instance is gone, so it cannot depend on {name}, which only \
-             instances have."
-        );
-        return Some(Diagnostic::error("Invalid reference in prevent_destroy", detail).at(at.clone()));
+        return Some(problems::prevent_destroy_of_instances(name, at));
     }
-    unfit(&protection.value).map(|detail| Diagnostic::error(UNFIT, detail).at(protection.at.clone()))
+    unfit(&protection.value).map(|detail| problems::invalid_prevent_destroy(detail, &protection.at))
 }
 
 /// Whether an object may be "destroyed" or "replaced" (`what`).
@@ -64,20 +58,8 @@ pub(crate) fn verdict(protection: Option<&Protection>, address: &ResourceInstanc
     }
     match prevents(protection) {
         Ok(false) => Verdict::Allowed,
-        Ok(true) => Verdict::Refused(
-            Diagnostic::error(
-                "Resource instance cannot be destroyed",
-                format!(
-                    "Resource instance {address} has prevent_destroy set, but the plan calls for it to be {what}. Take \
-                     prevent_destroy out of its lifecycle block, or leave the object as it is."
-                ),
-            )
-            .at(protection.range.clone()),
-        ),
-        Err(found) => {
-            let detail = format!("The plan calls for {address} to be {what}, and its prevent_destroy {found}.");
-            Verdict::Refused(Diagnostic::error(UNFIT, detail).at(protection.at.clone()))
-        }
+        Ok(true) => Verdict::Refused(problems::protected(address, what, &protection.range)),
+        Err(found) => Verdict::Refused(problems::unusable_prevent_destroy(address, what, found, &protection.at)),
     }
 }
 
@@ -102,14 +84,14 @@ pub(crate) fn stop_at_protected(state: &PriorState, refused: &mut Vec<Refused>, 
 fn unfit(value: &Value) -> Option<&'static str> {
     let (marks, _) = value.open();
     if !marks.is_empty() {
-        return Some("The value is sensitive or ephemeral, which would show in whether the object stays.");
+        return Some("The value is sensitive or ephemeral, and the plan would reveal it.");
     }
     convert(value, &Type::Bool).err().map(|_| "The value is neither true nor false.")
 }
 
 fn prevents(protection: &Protection) -> Result<bool, &'static str> {
     if !protection.value.is_wholly_known() {
-        return Err("is not known yet. Give it a value that is known when planning");
+        return Err("is not known yet. Use a value that is known at plan");
     }
     let value = convert(&protection.value, &Type::Bool).map_err(|_| "is neither true nor false")?;
     value.as_bool().ok_or("is null, and must be true or false")

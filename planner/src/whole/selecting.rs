@@ -13,6 +13,7 @@ use weft_graph_format::formula::Formula;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::value::{Transform, Value};
 
+use super::problems;
 use crate::prior_state::{Names, PriorState};
 
 /// An object with its stored dependencies.
@@ -119,14 +120,7 @@ fn needs_of(object: &Dependent) -> impl Iterator<Item = Link> {
 
 /// The warning that the plan is partial.
 pub(crate) fn in_effect(selection: &Selection) -> Option<Diagnostic> {
-    let warning = || {
-        Diagnostic::warning(
-            "Resource targeting is in effect",
-            "With -target or -exclude a part of the configuration is planned, so the result may not be what the \
-             configuration as a whole says. This is for getting out of trouble, not for every day.",
-        )
-    };
-    (*selection != Selection::All).then(warning)
+    (*selection != Selection::All).then(problems::targeting_in_effect)
 }
 
 /// Warnings for `-replace` options that name a resource without a key.
@@ -139,22 +133,7 @@ pub(crate) fn replacements_without_instance(
         return Vec::new();
     }
     let wishes = replace.iter().filter(|wish| wish.key == InstanceKey::None && wish.resource == resource.resource);
-    wishes
-        .map(|wish| {
-            let instances: Vec<String> =
-                expansion.keys.iter().map(|key| format!("-replace='{}'", resource.instance(key.clone()))).collect();
-            let way_out = match instances.as_slice() {
-                [] => "It has no instances now.".to_owned(),
-                found => format!("Name the instance: {}.", found.join(", ")),
-            };
-            Diagnostic::warning(
-                "Incompletely-matched force-replace resource instance",
-                format!(
-                    "The option -replace={wish} names no instance of {resource}, so nothing is replaced. {way_out}"
-                ),
-            )
-        })
-        .collect()
+    wishes.map(|wish| problems::replace_without_key(wish, resource, &expansion.keys)).collect()
 }
 
 /// The placeholder for a missing instance: an unknown value with a formula.

@@ -3,10 +3,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use weft_evaluator::glue::Trigger;
-use weft_graph_format::address::{AbsResource, InstanceKey, ResourceInstance};
+use weft_graph_format::address::{AbsResource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
+
+use super::problems;
 
 /// The changed instances of a resource, before and after.
 type Alterations = FxHashMap<ResourceInstance, (Value, Value)>;
@@ -71,7 +73,7 @@ impl Effects {
             return match own {
                 Some(found) => Ok(differs(&trigger.path, found)),
                 None if there() => Ok(false),
-                None => Err(no_change(trigger)),
+                None => Err(problems::no_change_found(&trigger.resource, trigger.key.as_ref())),
             };
         }
         let question = (trigger.resource.clone(), trigger.path.clone());
@@ -84,7 +86,7 @@ impl Effects {
                 answer
             }
         };
-        answer.ok_or_else(|| no_change(trigger))
+        answer.ok_or_else(|| problems::no_change_found(&trigger.resource, trigger.key.as_ref()))
     }
 }
 
@@ -103,24 +105,10 @@ fn differs(path: &Path, (before, after): &(Value, Value)) -> bool {
     }
 }
 
-/// The error has no place in the configuration, as in OpenTofu.
-fn no_change(trigger: &Trigger) -> Diagnostic {
-    let key = match &trigger.key {
-        Some(key) => key.clone(),
-        None => InstanceKey::None,
-    };
-    let module = &trigger.resource.module;
-    let module = if module.is_root() { "the root module".to_string() } else { module.to_string() };
-    Diagnostic::error(
-        format!("no change found for {}{key} in {module}", trigger.resource.resource),
-        "Only managed resources that have instances, and data sources that are read at apply, can be named in \
-         replace_triggered_by.",
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weft_graph_format::address::InstanceKey;
     use weft_graph_format::types::Type;
 
     #[test]

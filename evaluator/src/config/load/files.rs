@@ -7,7 +7,7 @@ use weft_syntax::Tree;
 
 use super::{LoadError, Loader};
 
-/// Largest configuration file in bytes; larger ones are no hand-written text.
+/// The maximum size of a configuration file in bytes. Larger ones are not written by hand.
 pub(in crate::config) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum FileKind {
     Json,
 }
 
-/// What kind of configuration file a name is of; none when it is not one.
+/// The kind of a configuration file, by its name; `None` for other files.
 pub(super) fn kind_of(name: &str) -> Option<FileKind> {
     if name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#')) {
         return None;
@@ -27,19 +27,19 @@ pub(super) fn kind_of(name: &str) -> Option<FileKind> {
     (name.ends_with(".tf.json") || name.ends_with(".tofu.json")).then_some(FileKind::Json)
 }
 
-/// The name without what tells the products apart, to see which file hides which.
+/// The name without the product's extension, to find files that hide others.
 fn stem_of(name: &str) -> &str {
     [".tofu.json", ".tf.json", ".tofu", ".tf"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
-/// Whether a configuration file overrides the others.
+/// Whether a configuration file is an override file.
 pub(super) fn is_override(name: &str) -> bool {
     let stem = stem_of(name);
     stem == "override" || stem.ends_with("_override")
 }
 
 impl Loader<'_> {
-    /// The configuration files of a directory in order. A `.tofu` file hides the `.tf` file of the same name.
+    /// The configuration files of a directory, in order. A `.tofu` file hides the `.tf` file with the same name.
     pub(super) fn files(&self, dir: &str) -> Result<Vec<String>, LoadError> {
         let path = self.root.join(dir);
         let unreadable = |cause| LoadError::Unreadable { path: dir.to_string(), cause };
@@ -67,10 +67,10 @@ impl Loader<'_> {
         Ok(names)
     }
 
-    /// Reads and parses one file, or reports why it cannot be read.
+    /// Reads and parses one file. Reports why it cannot be read.
     pub(super) fn file(&mut self, dir: &str, name: &str) -> Option<Arc<Tree>> {
         let shown = if dir == "." { name.to_string() } else { format!("{dir}/{name}") };
-        // A directory that several calls lead to is read once.
+        // Several calls may use the same directory. It is read once.
         if let Some(found) = self.sources.get(shown.as_str()) {
             return Some(found.clone());
         }

@@ -1,4 +1,4 @@
-//! What one module call passes, held against what the called module takes.
+//! Checks the provider configurations of one module call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use super::{Name, place, shown};
 use crate::config::{CompiledModule, ModuleCall, PassedProvider, ProviderBlock};
 
-/// Reports what is wrong with the provider configurations that a call passes.
+/// Reports the problems of the passed configurations.
 pub(super) fn check(
     module: &CompiledModule,
     call: &ModuleCall,
@@ -33,7 +33,7 @@ pub(super) fn check(
     }
 }
 
-/// The entries of a call by their name in the child, or the entries that repeat a name.
+/// The entries of a call by their name in the child, or the duplicate entries.
 fn entries(call: &ModuleCall) -> Result<BTreeMap<Name, &PassedProvider>, Vec<Diagnostic>> {
     let mut passed: BTreeMap<Name, &PassedProvider> = BTreeMap::new();
     let mut duplicates = Vec::new();
@@ -61,12 +61,12 @@ struct Handover<'a> {
     call: &'a ModuleCall,
     child: &'a CompiledModule,
     passed: BTreeMap<Name, &'a PassedProvider>,
-    /// The names that the child lists in `configuration_aliases`.
+    /// The names in the child's `configuration_aliases`.
     aliases: BTreeSet<Name>,
 }
 
 impl Handover<'_> {
-    /// Entries for configurations that the child makes itself.
+    /// Reports entries for configurations that the child defines itself.
     fn overrides(&self) -> impl Iterator<Item = Diagnostic> {
         let configured = self.child.providers.iter().filter(|(_, block)| block.is_configured());
         configured.filter_map(|(name, block)| {
@@ -82,11 +82,11 @@ impl Handover<'_> {
         })
     }
 
-    /// Configurations that the child lists and gets from no entry and no block.
+    /// Reports declared configurations of the child without an entry or a block.
     fn missing(&self) -> impl Iterator<Item = Diagnostic> {
         let is_missing = |name: &&Name| {
             let configured = self.child.providers.get(*name).is_some_and(|block| block.is_configured());
-            // An entry with a key on its left may be the one that is missing.
+            // An entry with a key on its left side may have been meant.
             !configured && !self.passed.contains_key(*name) && self.call.keyed_providers.is_empty()
         };
         self.aliases.iter().filter(is_missing).map(|name| {
@@ -100,7 +100,7 @@ impl Handover<'_> {
         })
     }
 
-    /// An entry for a name that the child does not declare.
+    /// Reports an entry for a name that the child does not declare.
     fn undeclared(&self, name: &Name, one: &PassedProvider) -> Option<Diagnostic> {
         let declared = self.aliases.contains(name)
             || (name.1.is_none() && self.child.settings.required_providers.contains_key(&name.0))
@@ -114,7 +114,7 @@ impl Handover<'_> {
             self.child.path,
             shown(name)
         );
-        // A name that stands for a default provider without a declaration counts as declared.
+        // The name of a default provider needs no declaration.
         let source = self.child.provider_source(&name.0);
         let problem = match source == ProviderSource::default_for(&source.type_name) {
             true => Diagnostic::warning(summary, detail),
@@ -123,15 +123,15 @@ impl Handover<'_> {
         Some(problem.at(one.child_range.clone()))
     }
 
-    /// An entry whose two sides are different providers.
+    /// Reports an entry with different providers on its two sides.
     fn mismatch(&self, name: &Name, one: &PassedProvider) -> Option<Diagnostic> {
         if one.value.is_some() {
-            // Evaluation finds out what it is.
+            // Evaluation determines its provider.
             return None;
         }
         let ours = self.module.provider_source(&one.parent.local_name);
         let theirs = self.child.provider_source(&name.0);
-        // OpenTofu misses a mismatch where the caller declares the child's name too, and so do we.
+        // OpenTofu does not report a mismatch if the caller also declares the child's name. This does the same.
         let both_declare =
             [self.module, self.child].iter().all(|m| m.settings.required_providers.contains_key(&name.0));
         if ours == theirs || both_declare {
@@ -150,7 +150,7 @@ impl Handover<'_> {
     }
 }
 
-/// Blocks of a called module that configure nothing: one warning for each local name, at the last of its blocks.
+/// Warns about empty provider blocks of a called module: once for each local name, at its last block.
 fn redundant_blocks(child: &CompiledModule) -> impl Iterator<Item = Diagnostic> {
     let mut empty: BTreeMap<&SmolStr, &ProviderBlock> = BTreeMap::new();
     for block in child.providers.values().filter(|block| !block.is_configured()) {

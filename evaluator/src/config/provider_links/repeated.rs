@@ -1,4 +1,4 @@
-//! Provider configurations with `for_each`: which values they take, and resources that repeat over the same expression.
+//! Provider configurations with `for_each`: their values, and resources that repeat over the same expression.
 
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -8,12 +8,12 @@ use weft_syntax::{ExprKind, Expression};
 
 use crate::config::{CompiledModule, ProviderBlock, ProviderReference, Repetition};
 
-/// Whether an element of a set is a text, or may still become one.
+/// Whether an element of a set is a string, or may become one.
 fn may_be_key(item: &Value) -> bool {
     !item.is_null() && matches!(item.ty(), Type::String | Type::Dynamic)
 }
 
-/// Why a value cannot be the `for_each` of a provider.
+/// The problem of a value for the `for_each` of a provider.
 pub(crate) fn unsuitable(value: &Value) -> Option<String> {
     const WANTED: &str = "The for_each of a provider needs a map, or a set of strings";
     let (marks, kind) = value.open();
@@ -27,7 +27,7 @@ pub(crate) fn unsuitable(value: &Value) -> Option<String> {
         Kind::Null(_) => Some(format!("{WANTED}; this is null.")),
         Kind::Map(_) | Kind::Object(_) => None,
         Kind::Set(set) if set.items().is_empty() => None,
-        // Elements that are not known may become keys.
+        // Unknown elements may become keys.
         Kind::Set(set) => match set.items().iter().all(may_be_key) {
             true => None,
             false => Some(format!("{WANTED}; this is a set with elements of another kind.")),
@@ -41,8 +41,8 @@ pub(crate) fn unsuitable(value: &Value) -> Option<String> {
     }
 }
 
-/// When resources are repeated over the very expression that their provider is, taking a key out takes the provider
-/// away together with what it would have to destroy.
+/// If a resource repeats over the same expression as its provider, removing a key also removes the provider that must
+/// destroy the object.
 pub(super) fn warn_of_same(module: &CompiledModule, diagnostics: &mut Vec<Diagnostic>) {
     for block in module.providers.values() {
         if let Some(expression) = &block.for_each {
@@ -57,7 +57,7 @@ fn warn_of_same_as(
     expression: &Expression,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    // Keys that are written out cannot go without the resource being changed too.
+    // Literal keys cannot be removed without changing the resource too.
     if weft_syntax::references(expression).is_empty() {
         return;
     }
@@ -93,7 +93,7 @@ fn warn_of_same_as(
     }
 }
 
-/// The text of an expression without blanks; none for forms that are not compared.
+/// The text of an expression without spaces; `None` for forms that are not compared.
 fn compact(expression: &Expression) -> Option<String> {
     let mut pending = vec![expression.clone()];
     while let Some(here) = pending.pop() {

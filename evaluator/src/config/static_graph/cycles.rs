@@ -1,4 +1,4 @@
-//! Cycles among what the configuration refers to.
+//! Cycles between references of the configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use super::{Node, StaticGraph, components};
 use crate::config::CompiledModule;
 
 impl StaticGraph {
-    /// One diagnostic for each cycle, which names every step.
+    /// One diagnostic for each cycle. It names every step.
     pub(crate) fn cycles(&self, root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
         let mut found: Vec<Vec<usize>> = components(&self.next)
             .into_iter()
             .filter(|members| members.len() > 1 || self.next[members[0]].contains(&members[0]))
             .collect();
-        // Evaluation finds what needs nothing but itself. A larger cycle keeps it from running.
+        // Evaluation reports direct self-references. A larger cycle prevents evaluation.
         if found.iter().any(|members| members.len() > 1) {
             found.retain(|members| members.len() > 1);
         }

@@ -1,4 +1,4 @@
-//! What an expression may name before anything is planned.
+//! The scope of static expressions.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use weft_syntax::{Traversal, Tree};
 use super::StaticValues;
 use crate::reference::{Subject, resolve};
 
-/// The named values that one expression needs.
+/// The named values of one expression.
 pub(super) struct StaticScope<'a> {
     pub(super) values: BTreeMap<Subject, Value>,
     pub(super) statics: &'a StaticValues,

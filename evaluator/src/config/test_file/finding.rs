@@ -1,4 +1,4 @@
-//! The test files of a configuration: those beside it, and those in the directory for tests.
+//! Finds test files: those of the configuration's directory, and those of the test directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use super::{TestFile, read_test_file};
 use crate::config::Sources;
 use crate::config::load::LARGEST_FILE;
 
-/// Ends of names of test files.
+/// Extensions of test files.
 const ENDS: [&str; 4] = [".tftest.hcl", ".tftest.json", ".tofutest.hcl", ".tofutest.json"];
 
-/// Where tests are unless somebody says otherwise.
+/// The default test directory.
 const USUAL_DIRECTORY: &str = "tests";
 
-/// What was found.
+/// The test files of a configuration.
 #[derive(Debug, Default)]
 pub struct FoundTests {
     /// The files, by name.
     pub files: Vec<Arc<TestFile>>,
-    /// Their texts.
+    /// Their source texts.
     pub sources: Sources,
-    /// What is wrong with them.
+    /// Their problems.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads the test files of the configuration in the current directory; `directory` is the one for tests.
+/// Reads the test files of the configuration in the current directory. `directory` is the test directory.
 pub fn find_tests(directory: &str) -> FoundTests {
     let mut found = FoundTests::default();
     let shown = weft_graph_format::module_source::clean(directory);
@@ -45,7 +45,7 @@ pub fn find_tests(directory: &str) -> FoundTests {
             return found;
         }
     };
-    // That the configuration cannot be read is said by whoever reads it.
+    // The loader of the configuration reports an unreadable directory.
     names.extend(names_in(Path::new(".")).unwrap_or_default());
     names.sort();
     names.dedup();
@@ -74,7 +74,7 @@ fn names_in(directory: &Path) -> std::io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Whether a file for this product takes its place.
+/// Whether a file with the product's own extension hides it.
 fn is_hidden(name: &str, all: &[String]) -> bool {
     let twin = |from: &str, to: &str| name.strip_suffix(from).map(|stem| format!("{stem}{to}"));
     let twin = twin(".tftest.hcl", ".tofutest.hcl").or_else(|| twin(".tftest.json", ".tofutest.json"));

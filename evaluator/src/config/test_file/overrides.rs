@@ -31,7 +31,7 @@ pub(super) fn block_type(mode: ResourceMode) -> &'static str {
 }
 
 impl Compiling<'_> {
-    /// One of the three blocks.
+    /// Reads one of the three blocks.
     pub(super) fn overriding_block(&mut self, block: &FoundBlock, overrides: &mut Overrides) {
         match block.block_type {
             "override_module" => overrides.modules.extend(self.override_module(block)),
@@ -39,7 +39,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// An `override_resource` or `override_data` block; none where something is wrong with it.
+    /// An `override_resource` or `override_data` block; `None` if it is invalid.
     pub(super) fn override_resource(&mut self, block: &FoundBlock) -> Option<OverrideResource> {
         let before = self.errors();
         let content = self.content(block, &RESOURCE);
@@ -103,7 +103,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// The values of an object that is written out.
+    /// The values of a literal object.
     pub(super) fn given_values(&mut self, content: &Content, name: &str) -> GivenValues {
         let Some(found) = content.attributes.get(name) else { return GivenValues::new() };
         match self.written_object(&found.value) {
@@ -120,7 +120,7 @@ impl Compiling<'_> {
         }
     }
 
-    /// None for what is no object. What is wrong otherwise was reported.
+    /// `None` if it is not an object. Other problems are already reported.
     fn written_object(&mut self, expression: &Expression) -> Option<GivenValues> {
         let (value, problems) = evaluate_constant(expression);
         if has_errors(&problems) {
@@ -135,7 +135,7 @@ impl Compiling<'_> {
 }
 
 impl Overrides {
-    /// Targets that are named twice in the same place.
+    /// Reports duplicate targets.
     pub fn duplicates(&self) -> Vec<Diagnostic> {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();

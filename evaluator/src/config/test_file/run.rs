@@ -39,7 +39,7 @@ const MODULE: ContentRules =
     ContentRules { attributes: &[optional("source"), optional("version")], blocks: &[], open: false };
 
 impl Compiling<'_> {
-    /// A `run` block; none where something is wrong with it.
+    /// A `run` block; `None` if it is invalid.
     pub(super) fn test_run(&mut self, block: &FoundBlock) -> Option<TestRun> {
         let before = self.errors();
         let content = self.content(block, &RUN);
@@ -82,7 +82,7 @@ impl Compiling<'_> {
         (self.errors() == before).then_some(run)
     }
 
-    /// A keyword that stands without quotes, except in the JSON syntax.
+    /// A bare keyword. In the JSON syntax it is quoted.
     fn keyword_bare(&mut self, name: &str, given: &Expression, words: [&'static str; 2]) -> Option<&'static str> {
         let quoted = given.as_string_literal().filter(|_| given.tree.syntax() == Syntax::Json);
         let word = given.as_keyword().map(SmolStr::new).or(quoted);
@@ -121,7 +121,7 @@ impl Compiling<'_> {
         (self.errors() == before).then_some(options)
     }
 
-    /// The static references of a list, with what was reported of others.
+    /// The static references in a list. Others are reported.
     fn static_references(&mut self, list: &Expression) -> Vec<(Expression, SourceRange)> {
         let Some(items) = list.as_list() else {
             self.error("Invalid expression", "A static list of references is needed here.", &list.range());
@@ -193,7 +193,7 @@ impl Compiling<'_> {
     }
 }
 
-/// What a reference of `expect_failures` means.
+/// The object in a reference of `expect_failures`.
 fn expected_failure(named: &Expression, range: SourceRange) -> Option<ExpectedFailure> {
     let reference = match resolve(&named.tree, &named.as_traversal()?) {
         Ok(reference) => Reference { range: range.clone(), ..reference },

@@ -1,4 +1,4 @@
-//! Test files: what they declare, and what is wrong with them.
+//! Tests of test files: declarations and problems.
 
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ fn what_is_wrong() {
 }
 
 #[test]
-fn what_is_wrong_is_told_when_a_run_begins() {
+fn problems_of_a_run_are_reported_when_it_starts() {
     let (file, problems) = read("run \"a\" {\n  expect_failures = [local.a, module.m, each.key]\n}");
     assert_eq!(problems, []);
     let found = file.runs[0].problems();

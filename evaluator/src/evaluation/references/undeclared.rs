@@ -94,7 +94,7 @@ fn undeclared_resource(
     Some(("Reference to undeclared resource", detail))
 }
 
-/// An output that the called module does not have.
+/// Reports a missing output of the called module.
 fn undeclared_output(
     module: &CompiledModule,
     reference: &Reference,
@@ -102,7 +102,7 @@ fn undeclared_output(
     output: &SmolStr,
 ) -> Option<Diagnostic> {
     let child = module.children.get(name)?;
-    // Without a key in brackets the name may be that of an instance.
+    // Without an index the name may be the key of an instance.
     let of_instance = |call: &Arc<ModuleCall>| matches!(call.repetition, Repetition::ForEach(_));
     let by_name = reference.key.is_none() && module.calls.get(name).is_some_and(of_instance);
     if by_name || child.outputs.contains_key(output) {

@@ -11,6 +11,7 @@ use weft_graph_format::address::{InstanceKey, Resource};
 use weft_graph_format::diagnostic::Diagnostic;
 
 use super::{Pattern, Statement};
+use crate::whole::problems;
 
 /// The statements in the order in which they run.
 ///
@@ -39,24 +40,9 @@ pub fn in_order(statements: &[Statement]) -> Result<Vec<&Statement>, Diagnostic>
     if order.len() == statements.len() {
         return Ok(order);
     }
-    Err(circle(statements.iter().zip(waiting).filter(|(_, waiting)| *waiting > 0).map(|(statement, _)| statement)))
-}
-
-fn circle<'a>(statements: impl Iterator<Item = &'a Statement>) -> Diagnostic {
-    let lines: Vec<String> = statements
-        .map(|statement| {
-            let (range, from, to) = (&statement.range, statement.text(&statement.from), statement.text(&statement.to));
-            format!("\n  - {}:{}: {from} to {to}", range.file, range.start.line)
-        })
-        .collect();
-    Diagnostic::error(
-        "Cyclic dependency in move statements",
-        format!(
-            "These blocks form a cycle, so there is no address at which their objects end:{}\n\nSplit the move over \
-             several plans, through an address that nothing has.",
-            lines.concat()
-        ),
-    )
+    Err(problems::cyclic_moves(
+        statements.iter().zip(waiting).filter(|(_, waiting)| *waiting > 0).map(|(statement, _)| statement),
+    ))
 }
 
 /// Pairs of statements of which the first may have to precede the second: they share an end, or an end of one is inside

@@ -12,7 +12,7 @@ use weft_graph_format::value::Value;
 
 /// The results so far. They are complete once evaluation has ended.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct Evaluated {
     /// The instances of each resource.
     pub(crate) resources: FxHashMap<AbsResource, Expansion>,
     /// The instances of each module call, by the calling instance.
@@ -35,7 +35,7 @@ pub(crate) struct Told {
     protected: BTreeMap<ConfigResource, BTreeMap<ModuleInstance, Protection>>,
 }
 
-impl Told {
+impl Evaluated {
     /// Records the `prevent_destroy` value of a resource.
     pub(crate) fn protect(&mut self, resource: &AbsResource, protection: Protection) {
         self.protected.entry(resource.config()).or_default().insert(resource.module.clone(), protection);

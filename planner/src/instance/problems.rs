@@ -1,0 +1,115 @@
+//! Diagnostics of plans for single instances.
+
+use std::fmt::Display;
+
+use weft_evaluator::glue::DesiredInstance;
+use weft_graph_format::address::{ProviderSource, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+
+const INVALID_OBJECT: &str = "Provider produced invalid object";
+
+/// The provider cannot convert a stored object of another type.
+pub(super) fn type_change_unsupported(desired: &DesiredInstance, previous: &ResourceInstance) -> Diagnostic {
+    type_change_failed(
+        desired,
+        format!(
+            "{previous} cannot become {}: the provider {} does not move objects between types.",
+            desired.address,
+            desired.provider.source.for_display()
+        ),
+    )
+}
+
+/// The provider returned a null or partly unknown object of the new type.
+pub(super) fn type_change_incomplete(desired: &DesiredInstance) -> Diagnostic {
+    let detail = format!("The provider did not return a complete object of the new type for {}.", desired.address);
+    type_change_failed(desired, detail)
+}
+
+/// The object that the provider returned for the new type cannot be stored.
+pub(super) fn type_change_unusable(
+    desired: &DesiredInstance,
+    previous: &ResourceInstance,
+    error: &dyn Display,
+) -> Diagnostic {
+    type_change_failed(desired, format!("The provider converted {previous} to an invalid object: {error}."))
+}
+
+fn type_change_failed(desired: &DesiredInstance, detail: String) -> Diagnostic {
+    Diagnostic::error("Unable to Move Resource State", detail)
+        .about(desired.address.to_string())
+        .at(desired.block.range.clone())
+}
+
+/// A data source was read as `what`: null, or partly unknown.
+pub(super) fn read_invalid(desired: &DesiredInstance, what: &str) -> Diagnostic {
+    let address = &desired.address;
+    let detail = format!("The provider returned {what} for {address}. This is a defect of the provider.");
+    Diagnostic::error(INVALID_OBJECT, detail).about(address.to_string()).at(desired.block.range.clone())
+}
+
+/// A stored object was read as a partly unknown one.
+pub(super) fn refreshed_unknown(address: &str) -> Diagnostic {
+    let detail =
+        format!("The provider returned values that are not known for {address}. This is a defect of the provider.");
+    Diagnostic::error(INVALID_OBJECT, detail).about(address)
+}
+
+/// The provider did not find the object to import.
+pub(super) fn import_not_found(address: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Cannot import non-existent remote object",
+        format!(
+            "The provider did not find the object to import as {address}. Check its ID, and that the provider is \
+             configured for the object's location."
+        ),
+    )
+}
+
+/// The provider returned an imported object that does not fit its schema.
+pub(super) fn import_unusable(address: &str, error: &dyn Display, range: &SourceRange) -> Diagnostic {
+    let detail = format!("The object that the provider imported as {address} is invalid: {error}.");
+    Diagnostic::error(INVALID_OBJECT, detail).about(address).at(range.clone())
+}
+
+/// The identity in an `import` block cannot be used.
+pub(super) fn import_identity(detail: String, range: &SourceRange) -> Diagnostic {
+    Diagnostic::error("Invalid import identity argument", detail).at(range.clone())
+}
+
+/// The provider's plan violates a rule.
+pub(super) fn invalid_plan(address: &str, violation: &dyn Display) -> Diagnostic {
+    let detail =
+        format!("The provider planned an invalid value for {address}: {violation}. This is a defect of the provider.");
+    Diagnostic::error("Provider produced invalid plan", detail).about(address)
+}
+
+/// The provider no longer has the type of a stored object.
+pub(super) fn type_removed(address: &str, provider: &ProviderSource) -> Diagnostic {
+    let detail = format!(
+        "The provider {} does not have the type of {address} any more. Use a version of the provider that has it.",
+        provider.for_display()
+    );
+    Diagnostic::error("Invalid resource type", detail).about(address)
+}
+
+/// A newer version of the provider stored the object.
+pub(super) fn stored_by_newer_provider(address: &str, stored: u64, known: u64) -> Diagnostic {
+    Diagnostic::error(
+        "Resource instance managed by newer provider version",
+        format!(
+            "The stored object of {address} has schema version {stored}, but the installed provider only supports \
+             version {known}. Use a newer version of the provider."
+        ),
+    )
+}
+
+/// A stored object does not fit its schema.
+pub(crate) fn stored_object_unreadable(address: &ResourceInstance) -> Diagnostic {
+    Diagnostic::error(
+        "Failed to decode resource from state",
+        format!("The stored object of {address} does not fit the current schema of its type."),
+    )
+    .about(address.to_string())
+}

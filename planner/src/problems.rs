@@ -1,0 +1,134 @@
+//! Diagnostics of planning as a whole.
+
+use std::fmt::Display;
+
+use weft_evaluator::config::Variable;
+use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+use weft_state::Doubt;
+
+/// The code of the warning about a value for a deprecated variable of the root module.
+pub const DEPRECATED_VARIABLE: &str = "deprecated-variable";
+
+/// `-replace` in a destroy or refresh-only plan.
+pub(crate) fn replace_unsupported() -> Diagnostic {
+    Diagnostic::error(
+        "Unsupported plan mode",
+        "-replace=ADDRESS works in the normal planning mode only. Leave it out, or -destroy or -refresh-only.",
+    )
+}
+
+/// A deprecated variable of the root module has a given value. `notice` is the message of its author.
+pub(crate) fn deprecated_variable(variable: &Variable, notice: &str) -> Diagnostic {
+    let detail = format!(
+        "The variable {:?} is deprecated, but has been given a value. Message of the author: {notice}",
+        variable.name.as_str()
+    );
+    Diagnostic::warning("Deprecated variable used from the root module", detail)
+        .code(DEPRECATED_VARIABLE)
+        .at(variable.range.clone())
+}
+
+/// An operation on an instance has an unknown outcome.
+pub(crate) fn in_doubt(doubt: &Doubt) -> Diagnostic {
+    Diagnostic::error(
+        "Resource instance in doubt",
+        format!(
+            "Run {} started to {} {}, and the outcome is not known. Look at the real object, then report what happened: \
+             weft runs resolve {} '{}' -adopt ID | -absent | -retry | -forget.",
+            doubt.run, doubt.action, doubt.key, doubt.run, doubt.key.address
+        ),
+    )
+    .about(doubt.key.address.as_str())
+}
+
+/// A task of planning panicked.
+pub(crate) fn task_ended() -> Diagnostic {
+    Diagnostic::error("Planning failed", "A task of planning ended early. This is a defect of Weft; please report it.")
+}
+
+/// Planning failed without an error.
+pub(crate) fn failed_without_error() -> Diagnostic {
+    Diagnostic::error(
+        "Planning failed",
+        "Planning ended early without an error. This is a defect of Weft; please report it.",
+    )
+}
+
+/// Operations that wait for each other.
+pub(crate) fn cycle(members: &[String]) -> Diagnostic {
+    Diagnostic::error(
+        format!("Cycle: {}", members.join(", ")),
+        "These changes wait for each other, so none of them can come first.",
+    )
+}
+
+/// The graph is invalid.
+pub(crate) fn plan_unwritable(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Plan cannot be written", format!("{error}."))
+}
+
+/// A deleted block with `destroy = false`.
+pub(crate) fn forgotten(address: &ResourceInstance) -> Diagnostic {
+    Diagnostic::warning(
+        "Resource will be removed from the state",
+        format!("{address} is removed from the state and not destroyed. Weft no longer manages it."),
+    )
+}
+
+/// The provider did not return its schema.
+pub(crate) fn schema_missing(source: &ProviderSource, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Failed to obtain provider schema",
+        format!("The provider {} did not return its schema: {error}.", source.for_display()),
+    )
+}
+
+/// An unknown built-in provider.
+pub(crate) fn no_such_builtin(source: &ProviderSource) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid provider source",
+        format!("There is no built-in provider {source}. The only one is terraform.io/builtin/terraform."),
+    )
+}
+
+/// State names a provider instance that the configuration no longer has.
+pub(crate) fn missing_instance(instance: &ProviderInstance) -> Diagnostic {
+    let keyed = instance.key != InstanceKey::None;
+    // The key of a module instance or of the provider was removed together with its objects.
+    let repeated = keyed || instance.module.0.iter().any(|step| step.key != InstanceKey::None);
+    let how = match repeated {
+        true => " Restore the key and destroy its objects first: weft apply -destroy -target=ADDRESS.",
+        false => "",
+    };
+    Diagnostic::error(
+        if keyed { "Provider instance not present" } else { "Provider configuration not present" },
+        format!(
+            "State has objects of {instance}, which is no longer in the configuration. Keep the provider configuration \
+             until these objects are destroyed, then remove it.{how}"
+        ),
+    )
+}
+
+/// A `provider_meta` block for a provider that does not support it.
+pub(crate) fn meta_unsupported(source: &ProviderSource, range: &SourceRange) -> Diagnostic {
+    let summary = format!("Provider {} doesn't support provider_meta", source.for_display());
+    Diagnostic::error(summary, "The provider does not accept values from modules. Remove the block.").at(range.clone())
+}
+
+/// An object is stored under an invalid address.
+pub(crate) fn invalid_address(text: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid resource address in state",
+        format!("State has an object under {text:?}, which is not an address of a resource instance."),
+    )
+}
+
+/// An object is stored with an invalid provider.
+pub(crate) fn invalid_provider(address: &str, provider: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid provider address in state",
+        format!("State says that {address} belongs to {provider:?}: {error}."),
+    )
+}

@@ -1,0 +1,178 @@
+//! Diagnostics of the rules over all instances.
+
+use weft_graph_format::address::{AbsResource, InstanceKey, ResourceInstance};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+
+use super::moves::Statement;
+
+/// The summary for a `prevent_destroy` value that is not a known truth value.
+const INVALID_PREVENT_DESTROY: &str = "Invalid value for prevent_destroy";
+
+/// A `moved` block whose source is still declared.
+pub(super) fn moved_object_still_exists(from: &str, statement: &Statement) -> Diagnostic {
+    Diagnostic::error(
+        "Moved object still exists",
+        format!(
+            "This block says that {from} has moved, but the configuration still declares it. Remove the declaration or \
+             the block."
+        ),
+    )
+    .at(statement.range.clone())
+}
+
+/// Objects that did not move because their new addresses are taken: pairs of old and new addresses.
+pub(super) fn moves_blocked(blocked: &[(ResourceInstance, ResourceInstance)]) -> Diagnostic {
+    let pairs: Vec<String> = blocked.iter().map(|(from, to)| format!("\n  - {from} to {to}")).collect();
+    Diagnostic::warning(
+        "Unresolved resource instance address changes",
+        format!(
+            "These objects could not be moved, because another object already has the new address:{}\n\nBoth keep their \
+             addresses. Those that the configuration does not declare are planned to be destroyed. To prevent that, \
+             remove them from the state or move them to another address.",
+            pairs.concat()
+        ),
+    )
+}
+
+/// Moved objects outside the selection. `way_out` says how to select them.
+pub(super) fn moves_left_out(addresses: &[&str], way_out: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Moved resource instances excluded by targeting",
+        format!(
+            "The configuration moves objects that the options leave out: {}. Either {way_out}, or plan everything.",
+            addresses.join(", ")
+        ),
+    )
+}
+
+/// A `moved` block with equal ends.
+pub(super) fn redundant_move(statement: &Statement, address: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Redundant move statement",
+        format!("This block moves {address} to the same address. Remove the block."),
+    )
+    .at(statement.range.clone())
+}
+
+/// Two `moved` blocks with the same source. `to` is the target of the second one.
+pub(super) fn two_targets(statement: &Statement, other: &Statement, from: &str, to: &str) -> Diagnostic {
+    ambiguous_move(
+        statement,
+        format!(
+            "The block at {} moves {from} to {}, this one to {to}. An object can only move to one address.",
+            place(other),
+            other.text(&other.to)
+        ),
+    )
+}
+
+/// Two `moved` blocks with the same target. `from` is the source of the second one.
+pub(super) fn two_sources(statement: &Statement, other: &Statement, from: &str, to: &str) -> Diagnostic {
+    ambiguous_move(
+        statement,
+        format!(
+            "The block at {} moves {} to {to}, this one {from}. Two objects cannot have the same address.",
+            place(other),
+            other.text(&other.from)
+        ),
+    )
+}
+
+fn ambiguous_move(statement: &Statement, detail: String) -> Diagnostic {
+    Diagnostic::error("Ambiguous move statements", detail).at(statement.range.clone())
+}
+
+fn place(statement: &Statement) -> String {
+    format!("{}:{}", statement.range.file, statement.range.start.line)
+}
+
+/// `moved` blocks that form a cycle.
+pub(super) fn cyclic_moves<'a>(statements: impl Iterator<Item = &'a Statement>) -> Diagnostic {
+    let lines: Vec<String> = statements
+        .map(|statement| {
+            let (from, to) = (statement.text(&statement.from), statement.text(&statement.to));
+            format!("\n  - {}: {from} to {to}", place(statement))
+        })
+        .collect();
+    Diagnostic::error(
+        "Cyclic dependency in move statements",
+        format!(
+            "These blocks form a cycle, so their objects have no final address:{}\n\nSplit the move into several \
+             plans, with an unused address in between.",
+            lines.concat()
+        ),
+    )
+}
+
+/// `prevent_destroy` uses a name that only exists in instances.
+pub(super) fn prevent_destroy_of_instances(name: &str, at: &SourceRange) -> Diagnostic {
+    let detail = format!(
+        "prevent_destroy also applies to objects whose instance no longer exists, so it cannot depend on {name}, which \
+         only instances have."
+    );
+    Diagnostic::error("Invalid reference in prevent_destroy", detail).at(at.clone())
+}
+
+/// A `prevent_destroy` value that is never valid.
+pub(super) fn invalid_prevent_destroy(detail: &str, at: &SourceRange) -> Diagnostic {
+    Diagnostic::error(INVALID_PREVENT_DESTROY, detail).at(at.clone())
+}
+
+/// A protected object would be `what`: "destroyed" or "replaced".
+pub(super) fn protected(address: &ResourceInstance, what: &str, range: &SourceRange) -> Diagnostic {
+    Diagnostic::error(
+        "Resource instance cannot be destroyed",
+        format!(
+            "Resource instance {address} has prevent_destroy set, but the plan calls for it to be {what}. Remove \
+             prevent_destroy from its lifecycle block, or keep the object."
+        ),
+    )
+    .at(range.clone())
+}
+
+/// An object would be `what`, and its `prevent_destroy` value cannot be used, for the reason `found`.
+pub(super) fn unusable_prevent_destroy(
+    address: &ResourceInstance,
+    what: &str,
+    found: &str,
+    at: &SourceRange,
+) -> Diagnostic {
+    let detail = format!("The plan calls for {address} to be {what}, and its prevent_destroy {found}.");
+    Diagnostic::error(INVALID_PREVENT_DESTROY, detail).at(at.clone())
+}
+
+/// The plan is partial.
+pub(super) fn targeting_in_effect() -> Diagnostic {
+    Diagnostic::warning(
+        "Resource targeting is in effect",
+        "With -target or -exclude only a part of the configuration is planned, so the result may differ from the \
+         configuration as a whole. Use these options to recover from problems, not for routine changes.",
+    )
+}
+
+/// `-replace` names a repeated resource without a key.
+pub(super) fn replace_without_key(wish: &ResourceInstance, resource: &AbsResource, keys: &[InstanceKey]) -> Diagnostic {
+    let instances: Vec<String> =
+        keys.iter().map(|key| format!("-replace='{}'", resource.instance(key.clone()))).collect();
+    let way_out = match instances.as_slice() {
+        [] => "It has no instances now.".to_owned(),
+        found => format!("Name the instance: {}.", found.join(", ")),
+    };
+    Diagnostic::warning(
+        "Incompletely-matched force-replace resource instance",
+        format!("The option -replace={wish} names no instance of {resource}, so nothing is replaced. {way_out}"),
+    )
+}
+
+/// A `replace_triggered_by` target that is not in the plan. The error has no place in the configuration, as in OpenTofu.
+pub(super) fn no_change_found(resource: &AbsResource, key: Option<&InstanceKey>) -> Diagnostic {
+    let key = key.cloned().unwrap_or(InstanceKey::None);
+    let module = &resource.module;
+    let module = if module.is_root() { "the root module".to_string() } else { module.to_string() };
+    Diagnostic::error(
+        format!("no change found for {}{key} in {module}", resource.resource),
+        "Only managed resources that have instances, and data sources that are read at apply, can be named in \
+         replace_triggered_by.",
+    )
+}
