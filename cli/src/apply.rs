@@ -3,7 +3,6 @@
 pub mod checks;
 mod elsewhere;
 mod here;
-mod observed;
 mod problems;
 mod progress;
 

@@ -4,8 +4,7 @@
 //! [`context`] is the place where a command runs, [`view`] its output, [`render`] the form of that output, [`exit`] its
 //! exit code. [`project`] is a configuration with its providers, [`modules`] the manifest of installed modules,
 //! [`variables`] the values of variables; [`plan`] makes a plan file from them. [`store`] is where state and runs are,
-//! as [`backend`] configures it. [`outline`] turns a plan file into the outline that a coordinator carries out.
-//! [`apply`] applies it, here or elsewhere, and shows the progress. [`edits`] changes state outside of runs.
+//! as [`backend`] configures it. [`apply`] applies a plan file, here or elsewhere, and shows the progress. [`edits`] changes state outside of runs.
 //! [`testing`] does all of it in memory, for tests of configurations.
 
 mod addresses;
@@ -22,7 +21,6 @@ mod invocation;
 mod logging;
 mod modules;
 mod options;
-mod outline;
 mod packages;
 mod plan;
 mod problems;

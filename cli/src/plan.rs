@@ -184,7 +184,6 @@ fn tell_look(view: &View, look: Look) {
         return tell_ephemeral(view, &address, step, elapsed);
     }
     let action = if matches!(what, Looking::ReadStarted | Looking::ReadDone) { "read" } else { "refresh" };
-    let id = id.map(|(key, value)| (key.to_owned(), value));
     let hook = Hook { address, action: action.to_owned(), id, elapsed_seconds: elapsed.as_secs() };
     let (event, line) = match what {
         Looking::RefreshStarted => (events::refresh_start(&hook), Some(lines::started_line(&hook))),
@@ -376,8 +375,10 @@ fn add_stored(
         let name = record.resource_type.as_str();
         let part = schemas.entry(provider.source.clone()).or_default();
         let (known, kept) = match record.mode {
-            weft_state::ResourceMode::Managed => (&whole.resources, &mut part.resources),
-            weft_state::ResourceMode::Data => (&whole.data_sources, &mut part.data_sources),
+            ResourceMode::Managed => (&whole.resources, &mut part.resources),
+            ResourceMode::Data => (&whole.data_sources, &mut part.data_sources),
+            // The state holds no ephemeral objects.
+            ResourceMode::Ephemeral => continue,
         };
         if let (Some((name, schema)), false) = (known.get_key_value(name), kept.contains_key(name)) {
             kept.insert(name.clone(), schema.clone());

@@ -50,15 +50,6 @@ pub fn imported_objects_unreadable(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to read the imported objects", format!("{error}. This is a bug in Weft."))
 }
 
-/// A plan with errors cannot be applied.
-pub fn incomplete_plan() -> Diagnostic {
-    Diagnostic::error(
-        "Cannot apply incomplete plan",
-        "Planning met errors, so this plan shows only how far it came and cannot be applied. Make it again once they are \
-         mended.",
-    )
-}
-
 /// The directory has no configuration.
 pub fn no_configuration(doing: &str) -> Diagnostic {
     Diagnostic::error(

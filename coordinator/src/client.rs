@@ -17,41 +17,42 @@ use weft_state::Opaque;
 use crate::event::{Cancel, Decision};
 use crate::listing::{Counts, OperationListing, RunDetails, RunListing, rfc3339};
 use crate::process::is_dead;
-use crate::result::decode_diagnostics;
+use crate::progress::Progress;
 use crate::service::{Resumption, Submission};
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES, KEEP_ALIVE, KEEP_ALIVE_WAIT};
 use crate::transport::{Frame, WorkerEnd, pair};
+use weft_protocol::diagnostics::decode_diagnostics;
 
-/// How long a connection may take, and how long the other side may take to open a worker's stream: it is on this
+/// The time limit for a connection, and for the coordinator to open a worker's stream. The coordinator is on this
 /// machine, or behind a tunnel that begins here.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why a coordinator did not do what was asked.
+/// Why a request to a coordinator failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The address is not one.
+    /// The address is invalid.
     #[error("{0:?} is not the address of a coordinator: give HOST:PORT")]
     Address(String),
-    /// There is no TLS yet, so nothing may travel beyond this machine.
+    /// Weft has no TLS yet, so traffic must not leave this machine.
     #[error(
         "the coordinator {0} is not on this machine, and what travels to it would not be encrypted: TLS is not there \
          yet. Reach it through a tunnel (ssh -L) and name 127.0.0.1 here"
     )]
     NotLoopback(String),
-    /// Nobody answers there.
+    /// Nothing answers at the address.
     #[error("the coordinator at {address} does not answer: {error}")]
     Unreachable {
-        /// Where.
+        /// The address.
         address: String,
-        /// What went wrong.
+        /// The reason.
         error: String,
     },
-    /// It refused.
+    /// The coordinator refused the request.
     #[error("{message}")]
     Refused {
-        /// Its words.
+        /// The message.
         message: String,
-        /// More of them, where a plan was refused.
+        /// Details, where a plan was refused.
         diagnostics: Vec<Diagnostic>,
     },
 }
@@ -63,67 +64,39 @@ pub struct Client {
     address: String,
 }
 
-/// What happens in a run that is watched.
+/// An event of a watched run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchEvent {
-    /// Where the run stands.
+    /// The current state of the run.
     Summary(RunListing),
-    /// Something happened to an operation.
-    Operation(OperationEvent),
-    /// Something to tell.
+    /// An event of an operation.
+    Operation(Progress),
+    /// A notice.
     Notice(String),
     /// The run's term ended.
     End(WatchEnd),
 }
 
-/// Something that happened to an operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OperationEvent {
-    /// Its number in the plan.
-    pub operation: u32,
-    /// What it is about.
-    pub address: String,
-    /// The deposed object that it is about.
-    pub deposed: Option<String>,
-    /// `create`, `update`...
-    pub action: String,
-    /// As text; empty where there is none.
-    pub provider_instance: String,
-    /// Name of the worker.
-    pub worker: String,
-    /// The attempt.
-    pub attempt: u32,
-    /// Milliseconds since a worker got it.
-    pub elapsed_ms: u64,
-    /// `started returned done failed skipped settling in-doubt stray waiting`.
-    pub status: String,
-    /// Why it is in doubt, or the number of the operation that it was skipped for.
-    pub reason: String,
-    /// It is done, and an intent came before: something outside may have been changed.
-    pub intended: bool,
-    /// Errors and warnings.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// How a watched run's term ended.
+/// The end of a watched term.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchEnd {
-    /// Where the run stands.
+    /// The run.
     pub run: Option<RunListing>,
     /// Addresses in doubt.
     pub in_doubt: Vec<String>,
-    /// Addresses of what is not finished.
+    /// Addresses of unfinished operations.
     pub unfinished: Vec<String>,
     /// Addresses with objects of superseded attempts.
     pub strays: Vec<String>,
-    /// It ended before everything was done.
+    /// Whether the term ended before everything was done.
     pub stopped: bool,
-    /// Why, where the store failed it.
+    /// Why the store failed the run.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl WatchEnd {
-    /// Exit code of `apply` and `resume`: 0 done, 1 errors or not at its end, 3 something is in doubt.
+    /// The exit code of `apply` and `resume`: 0 when everything is done, 1 after errors or an early end, 3 with
+    /// operations in doubt.
     pub fn exit_code(&self) -> u8 {
         let counts = self.run.as_ref().map(|run| run.counts).unwrap_or_default();
         let failed = counts.failed > 0 || counts.skipped > 0 || self.stopped || self.run.is_none();
@@ -140,18 +113,18 @@ impl WatchEnd {
 pub struct Watch {
     stream: Streaming<proto::RunEvent>,
     address: String,
-    /// What ended the last batch, to be said by the next.
+    /// What ended the last batch. The next batch returns it.
     after: Option<Result<Option<WatchEvent>, ClientError>>,
 }
 
-/// The most events of one batch.
+/// The maximum number of events in a batch.
 const BATCH: usize = 256;
 
 impl Watch {
-    /// The next events, in order: waits for one, and takes along those that have come with it. None after the end.
+    /// Waits for an event, and returns it with all events that have already arrived. `None` after the end.
     ///
     /// # Errors
-    /// When the connection breaks: the run goes on without being watched.
+    /// When the connection breaks. The run continues without a watcher.
     pub async fn batch(&mut self) -> Result<Vec<WatchEvent>, ClientError> {
         let first = match self.after.take() {
             Some(left) => left?,
@@ -174,7 +147,7 @@ impl Watch {
     /// The next event; `None` after the end.
     ///
     /// # Errors
-    /// When the connection breaks: the run goes on without being watched.
+    /// When the connection breaks. The run continues without a watcher.
     pub async fn next(&mut self) -> Result<Option<WatchEvent>, ClientError> {
         use proto::run_event::Event;
         loop {
@@ -182,7 +155,10 @@ impl Watch {
             let Some(event) = received else { return Ok(None) };
             return Ok(Some(match event.event {
                 Some(Event::Summary(summary)) => WatchEvent::Summary(listing(summary)),
-                Some(Event::Operation(event)) => WatchEvent::Operation(operation_event(event)),
+                Some(Event::Operation(event)) => match Progress::from_wire(event) {
+                    Some(progress) => WatchEvent::Operation(progress),
+                    None => continue,
+                },
                 Some(Event::Notice(text)) => WatchEvent::Notice(text),
                 Some(Event::End(end)) => WatchEvent::End(WatchEnd {
                     run: end.summary.map(listing),
@@ -241,7 +217,7 @@ impl Client {
     /// Connects to the first coordinator of `HOST:PORT,HOST:PORT...` that answers.
     ///
     /// # Errors
-    /// When an address makes no sense or nobody answers.
+    /// When an address is invalid, or no coordinator answers.
     pub async fn connect(addresses: &str) -> Result<Client, ClientError> {
         let mut last = None;
         for address in each_address(addresses) {
@@ -260,15 +236,15 @@ impl Client {
         Ok(Client { runs, address: address.to_owned() })
     }
 
-    /// Where it is connected to.
+    /// The address of the coordinator.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Sends a plan to be carried out; gives the run's id.
+    /// Submits a plan and returns the id of its run.
     ///
     /// # Errors
-    /// What the coordinator refuses: a bad plan, claims that others hold, a stale plan.
+    /// When the coordinator refuses: an invalid plan, claims held by another run, a stale plan.
     pub async fn submit(&mut self, submission: Submission) -> Result<String, ClientError> {
         let request = proto::SubmitRunRequest {
             plan: submission.plan,
@@ -288,7 +264,7 @@ impl Client {
         }
     }
 
-    /// Watches a run (the newest without a name) from now on.
+    /// Watches a run from now on; the newest run without a name.
     ///
     /// # Errors
     /// When there is no such run.
@@ -308,7 +284,7 @@ impl Client {
         Ok(runs.into_iter().map(listing).collect())
     }
 
-    /// One run (the newest without a name) with its operations.
+    /// One run with its operations; the newest run without a name.
     ///
     /// # Errors
     /// When there is no such run.
@@ -333,7 +309,7 @@ impl Client {
         Ok(RunDetails { run: listing(response.summary.unwrap_or_default()), operations })
     }
 
-    /// The plan file of a run (of the newest unfinished one without a name) and the run's id; `None` when there is none.
+    /// The id and the plan file of a run; of the newest unfinished run without a name. `None` when no run exists.
     ///
     /// # Errors
     /// When there is no such run.
@@ -344,10 +320,10 @@ impl Client {
         Ok((!response.run.is_empty()).then_some((response.run, response.plan)))
     }
 
-    /// Goes on with a run (the newest unfinished one without a name); `None` when there is nothing to go on with.
+    /// Resumes a run; the newest unfinished run without a name. `None` when nothing can be resumed.
     ///
     /// # Errors
-    /// When it cannot be begun.
+    /// When the run cannot be resumed.
     pub async fn resume(&mut self, run: Option<&str>, how: Resumption) -> Result<Option<String>, ClientError> {
         let request = proto::ResumeRunRequest {
             run: run.unwrap_or_default().to_owned(),
@@ -363,7 +339,7 @@ impl Client {
         }
     }
 
-    /// Says what became of an operation in doubt. Gives the status word and, where it is still in doubt, why.
+    /// Resolves an operation in doubt. Returns the status word and, if it is still in doubt, the reason.
     ///
     /// # Errors
     /// When nothing at the address is in doubt.
@@ -399,10 +375,10 @@ impl Client {
     }
 }
 
-/// Opens a worker's stream. (The worker inside an `apply` that watches its run has the label `home` with the run's id,
-/// so that it gets what must run where the user is.) The two ends are closed when the connection breaks; the worker
-/// then calls this again and greets anew. Orders to settle are completed on the way: whether their holder is dead is
-/// looked up on this machine.
+/// Opens a worker's stream. Both ends close when the connection breaks; the worker then calls this again and sends a
+/// new greeting. Orders to settle are completed on the way: this machine knows whether a process of its own is dead. (A
+/// worker inside an `apply` that watches its run has the label `home` with the run's id, so that it gets the operations
+/// that must run where the user is.)
 ///
 /// # Errors
 /// When the coordinator does not answer.
@@ -470,22 +446,5 @@ fn listing(summary: proto::RunSummary) -> RunListing {
         },
         holder: summary.holder,
         started_unix_ms: summary.started_unix_ms,
-    }
-}
-
-fn operation_event(event: proto::OperationEvent) -> OperationEvent {
-    OperationEvent {
-        operation: event.operation,
-        address: event.address,
-        deposed: (!event.deposed.is_empty()).then_some(event.deposed),
-        action: event.action,
-        provider_instance: event.provider_instance,
-        worker: event.worker,
-        attempt: event.attempt,
-        elapsed_ms: event.elapsed_ms,
-        status: event.status,
-        reason: event.reason,
-        intended: event.intended,
-        diagnostics: decode_diagnostics(&Opaque(event.diagnostics)),
     }
 }

@@ -1,17 +1,17 @@
-//! A run's coordinator as one deciding machine: [`Coordinator::step`] takes what happened and says what is to be done.
+//! A run's coordinator as one deciding machine. [`Coordinator::step`] takes an event and returns commands.
 //!
-//! No clock, network, store or randomness in here: time is a number of milliseconds that comes with each event and
-//! never goes back, everything is kept in order, and equal histories give equal commands.
+//! It has no clock, network, store or randomness. Time is a number of milliseconds that comes with each event and never
+//! decreases, every collection is ordered, and equal histories give equal commands.
 //!
-//! What always holds:
-//! - a status changes through [`crate::status::transition`] only, and (but for skips and reopens, which rest on other
-//!   operations alone) only when the store has answered;
-//! - [`Order::Granted`] is sent only after its intent is durable, and at most to the worker and attempt of that intent;
-//! - [`Order::Acknowledged`] is sent only after the result is durable or known to be superfluous;
-//! - an operation is retried only when the last attempt left no intent, when its call is known not to have been made,
-//!   or when evidence says that it took no effect;
-//! - answers of the store come in the order of the steps, so one queue says what each is about;
-//! - the work of a step is proportional to what it changes, never to the size of the plan.
+//! Invariants:
+//! - A status changes only through [`crate::status::transition`], and only after the store has answered. Skips and
+//!   reopens are exceptions, since they follow from other operations alone.
+//! - [`Order::Granted`] is sent only after its intent is durable, and only to the worker and attempt of that intent.
+//! - [`Order::Acknowledged`] is sent only after the result is durable, or is known to be superfluous.
+//! - An operation is retried only when the last attempt left no intent, when its call is known not to have been made,
+//!   or when evidence shows that it took no effect.
+//! - The store answers in the order of the steps, so one queue maps answers to steps.
+//! - The work of a step is proportional to what it changes, and independent of the size of the plan.
 
 mod answers;
 mod cancel;
@@ -20,6 +20,7 @@ mod dispatch;
 mod doubts;
 mod ending;
 mod nodes;
+mod operation;
 mod options;
 mod parts;
 mod records;
@@ -40,103 +41,50 @@ use weft_state::{
     CheckRecord, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId,
 };
 
-use crate::event::{Cancel, Command, Event, FinishReason, Progress, ProgressKind};
+use crate::event::{Cancel, Command, Event, FinishReason};
 use crate::outline::{Outline, OutlineError, OutlineOperation};
+use crate::progress::{Progress, ProgressKind};
 use crate::status::{Happening, Status, transition};
-use crate::worker::Order;
+use crate::table::{ExportIndex, Position, ShardIndex, Table, WorkerIndex};
 use answers::Step;
 use nodes::Nodes;
+use operation::{Doubt, Intended, Leased, Op, State};
 use parts::{Backlog, Checks, Clock, Course, Doubts, Outbox, Results, Roster, Tally};
-use roster::WorkerIndex;
+use weft_protocol::Order;
 
 pub use options::RunOptions;
 
-/// Place of an operation in the outline.
-type Position = u32;
-
-/// What a term begins from.
+/// The input of a term.
 #[derive(Clone, Debug)]
 pub struct Beginning {
-    /// What the store knows of the run's operations.
+    /// The run's operations in the store.
     pub view: RunView,
     /// The state's records of the instances that the run changes.
     pub records: Vec<InstanceRecord>,
-    /// Revisions of what the run changes.
+    /// Revisions of the subjects that the run changes.
     pub revisions: BTreeMap<Subject, Revision>,
     /// The state's results of checks.
     pub checks: Option<Vec<CheckRecord>>,
 }
 
-/// Where within its status an operation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Nothing is under way.
-    Idle,
-    /// Leased, or intended and called: the worker has it, or will say so when it comes back.
-    AtWorker,
-    /// Leased: INTENT is under way.
-    IntentInStore,
-    /// COMMIT or FAIL is under way.
-    ResultInStore,
-    /// Intended: DOUBT is under way.
-    DoubtInStore,
-    /// In doubt: waits for a worker that seeks evidence.
-    SettleQueued,
-    /// In doubt: that worker seeks evidence.
-    AtSettler(WorkerIndex),
-    /// In doubt: RESOLVE is under way.
-    ResolveInStore,
-    /// In doubt since an earlier term: its worker may still say what came of it, and is waited for.
-    AwaitsHolder,
-    /// In doubt: no evidence was found; it waits for the user.
-    Unsettled,
-}
-
-/// An operation's state.
-#[derive(Clone, Debug)]
-struct Op {
-    status: Status,
-    phase: Phase,
-    /// The last attempt, 0 before the first.
-    attempt: u32,
-    /// The highest attempt that some worker holds from an earlier term: numbers at or below it are not given again.
-    floor: u32,
-    /// Who made it.
-    holder: Option<WorkerIndex>,
-    /// It blocks its dependents.
-    spoils: bool,
-    /// An earlier attempt failed or was in doubt.
-    tried: bool,
-    /// Done in the store, computed anew in this term because its result is not journalled.
-    live: bool,
-    /// It failed, and its object is there all the same.
-    keeps: bool,
-    /// The worker itself said that it cannot tell.
-    reported: bool,
-    /// Its last attempt was begun in this term, so its worker has the shard open.
-    begun_here: bool,
-    /// When the worker got it.
-    since: u64,
-}
-
-/// A shard's state.
+/// The state of a shard.
 #[derive(Clone, Debug, Default)]
 struct Shard {
-    /// What may be started: the longest way to the end first.
+    /// Operations that may start, those with the longest path to the end first.
     ready: BTreeSet<(Reverse<u32>, Position)>,
-    /// What evidence is to be sought for.
+    /// Operations that need evidence.
     settles: BTreeSet<Position>,
-    /// Who holds it.
+    /// The worker that holds it.
     worker: Option<WorkerIndex>,
-    /// Who held it last.
+    /// The worker that held it last.
     last: Option<WorkerIndex>,
     /// Operations that are not at rest.
     open: u32,
-    /// Results of other shards that are there to be read: operation and export.
-    foreign: Vec<(Position, u32)>,
+    /// Available results of other shards: operation and export.
+    foreign: Vec<(Position, ExportIndex)>,
     /// Own results that later operations of the shard may read.
     locals: Vec<Position>,
-    /// Workers that could not open it, and what the last one said.
+    /// Workers that could not open it, and the diagnostics of the last one.
     refused_by: BTreeSet<WorkerIndex>,
     refusal: Option<Opaque>,
 }
@@ -147,7 +95,7 @@ pub struct Coordinator {
     outline: Arc<Outline>,
     options: RunOptions,
     nodes: Nodes,
-    ops: Vec<Op>,
+    ops: Table<Position, Op>,
     backlog: Backlog,
     roster: Roster,
     results: Results,
@@ -160,10 +108,10 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Begins a term from what the store knows.
+    /// Begins a term.
     ///
     /// # Errors
-    /// When the outline makes no sense.
+    /// When the outline is inconsistent.
     pub fn begin(
         now: u64,
         outline: Arc<Outline>,
@@ -173,27 +121,13 @@ impl Coordinator {
         check(&outline)?;
         let nodes = Nodes::new(&outline)?;
         let count = outline.operations.len();
-        let mut shards = vec![Shard::default(); outline.shards.len()];
+        let mut shards = Table::new(vec![Shard::default(); outline.shards.len()]);
         for operation in &outline.operations {
-            shards[operation.shard as usize].open += 1;
+            shards[operation.shard].open += 1;
         }
-        let idle = Op {
-            status: Status::Pending,
-            phase: Phase::Idle,
-            attempt: 0,
-            floor: 0,
-            holder: None,
-            spoils: false,
-            tried: false,
-            live: false,
-            keeps: false,
-            reported: false,
-            begun_here: false,
-            since: now,
-        };
         let mut coordinator = Coordinator {
             nodes,
-            ops: vec![idle; count],
+            ops: Table::new(vec![Op::new(now); count]),
             backlog: Backlog { shards, ..Backlog::default() },
             roster: Roster::default(),
             results: Results::new(beginning.records, beginning.revisions),
@@ -208,7 +142,7 @@ impl Coordinator {
         };
         for resolution in std::mem::take(&mut coordinator.options.resolutions) {
             if let Some(position) = coordinator.outline.position(resolution.operation) {
-                coordinator.doubts.decisions.insert(position as u32, resolution.decision);
+                coordinator.doubts.decisions.insert(position, resolution.decision);
             }
         }
         coordinator.recover(beginning.view);
@@ -216,7 +150,7 @@ impl Coordinator {
         Ok((coordinator, commands))
     }
 
-    /// What is to be done now that this happened at this time (milliseconds, never going back).
+    /// Handles an event at a time in milliseconds, and returns the commands.
     pub fn step(&mut self, now: u64, event: Event) -> Vec<Command> {
         if self.outbox.finished {
             return Vec::new();
@@ -240,18 +174,18 @@ impl Coordinator {
         self.settle_down()
     }
 
-    /// Where the operations stand.
+    /// The number of operations by status.
     pub fn counts(&self) -> OpCounts {
         self.tally.counts
     }
 
-    /// Where one operation stands.
+    /// The status of one operation.
     pub fn status(&self, operation: u32) -> Option<Status> {
-        self.outline.position(operation).map(|position| self.ops[position].status)
+        self.outline.position(operation).map(|position| self.ops[position].status())
     }
 
-    /// Workers of earlier terms that hold open intents or doubts and are not connected: whoever can tell that one of
-    /// these processes is dead says so with [`Event::Dead`].
+    /// Workers of earlier terms that hold open intents or doubts and are not connected. Send [`Event::Dead`] for each
+    /// of these processes that is known to be dead.
     pub fn absent_holders(&self) -> Vec<WorkerId> {
         self.roster.absent()
     }
@@ -262,15 +196,15 @@ impl Coordinator {
     }
 
     fn operation(&self, position: Position) -> &OutlineOperation {
-        &self.outline.operations[position as usize]
+        self.outline.at(position)
     }
 
-    /// Moves an operation on. What the protocol does not allow changes nothing and ends the term: what we believe is then
-    /// not what happened, so that nothing that follows from it may reach the store.
+    /// Moves an operation to the next status. An illegal transition changes nothing and ends the term: the memory then
+    /// contradicts what happened, and nothing derived from it may reach the store.
     fn happen(&mut self, position: Position, happening: Happening) -> bool {
-        match transition(self.ops[position as usize].status, happening) {
+        match transition(self.ops[position].status(), happening) {
             Ok(status) => {
-                self.enter(position, status);
+                self.enter(position, State::entering(status));
                 true
             }
             Err(illegal) => {
@@ -282,22 +216,21 @@ impl Coordinator {
         }
     }
 
-    /// Sets a status and keeps the counts.
-    fn enter(&mut self, position: Position, status: Status) {
-        let before = self.ops[position as usize].status;
-        self.ops[position as usize].status = status;
-        let shard = self.outline.operations[position as usize].shard;
-        match (at_rest(before), at_rest(status)) {
+    /// Sets a state and keeps the counts.
+    fn enter(&mut self, position: Position, state: State) {
+        let before = std::mem::replace(&mut self.ops[position].state, state);
+        let shard = self.outline.at(position).shard;
+        match (before.is_at_rest(), state.is_at_rest()) {
             (false, true) => self.rests(shard, true),
             (true, false) => self.rests(shard, false),
             _ => {}
         }
-        self.tally.moved(before, status);
+        self.tally.moved(before.status(), state.status());
     }
 
-    /// One more (or less) operation of a shard needs nothing more.
-    fn rests(&mut self, shard: u32, rests: bool) {
-        let state = &mut self.backlog.shards[shard as usize];
+    /// Counts an operation of a shard that came to rest, or left its rest.
+    fn rests(&mut self, shard: ShardIndex, rests: bool) {
+        let state = &mut self.backlog.shards[shard];
         if let Some(worker) = state.worker {
             self.roster.workers[worker].rests(rests);
         }
@@ -312,27 +245,21 @@ impl Coordinator {
             && let Some(worker) = state.worker.take()
         {
             self.roster.workers[worker].release(shard, 0);
-            self.order(worker, Order::Close(shard));
+            self.order(worker, Order::Close(shard.0));
         }
     }
 
     fn spoil(&mut self, position: Position) {
-        if std::mem::replace(&mut self.ops[position as usize].spoils, true) {
-            return;
-        }
         for blocked in self.nodes.spoil(position) {
-            if self.ops[blocked as usize].status == Status::Pending {
+            if self.ops[blocked].status() == Status::Pending {
                 self.skip(blocked, position);
             }
         }
     }
 
     fn mend(&mut self, position: Position) {
-        if !std::mem::replace(&mut self.ops[position as usize].spoils, false) {
-            return;
-        }
         for freed in self.nodes.mend(position) {
-            if self.ops[freed as usize].status == Status::Skipped && !self.options.only_resolve {
+            if self.ops[freed].status() == Status::Skipped && !self.options.only_resolve {
                 self.reopen(freed);
                 self.ready_if_free(freed);
             }
@@ -345,14 +272,14 @@ impl Coordinator {
             return;
         }
         let index = OpIndex(self.operation(position).index);
-        if !self.ops[position as usize].live {
+        if !self.results.is_live(position) {
             self.store(Step::Told, StoreStep::Skip { op: index, because: OpIndex(because) });
         }
         self.tell(position, ProgressKind::Skipped { because }, Opaque::default());
     }
 
     fn reopen(&mut self, position: Position) {
-        if self.happen(position, Happening::Reopen) && !self.ops[position as usize].live {
+        if self.happen(position, Happening::Reopen) && !self.results.is_live(position) {
             let op = OpIndex(self.operation(position).index);
             self.store(Step::Told, StoreStep::Reopen { op });
         }
@@ -369,27 +296,22 @@ impl Coordinator {
     }
 
     fn tell(&mut self, position: Position, what: ProgressKind, diagnostics: Opaque) {
-        let op = &self.ops[position as usize];
-        let operation = &self.outline.operations[position as usize];
-        let shard = &self.outline.shards[operation.shard as usize];
+        let op = &self.ops[position];
+        let operation = &self.outline.at(position);
+        let shard = self.outline.shard(operation.shard).map_or("", |shard| shard.key.provider_instance());
         self.outbox.progress.push(Progress {
             operation: operation.index,
             address: operation.address.clone(),
             deposed: operation.deposed.clone(),
             action: operation.action.clone(),
-            provider_instance: shard.key.provider_instance().to_owned(),
-            attempt: op.attempt,
-            worker: op.holder.map(|holder| self.roster.workers[holder].id.clone()).unwrap_or_default(),
-            elapsed_ms: self.clock.now.saturating_sub(op.since),
+            provider_instance: shard.to_owned(),
+            attempt: op.last.number,
+            worker: op.last.holder.map(|holder| self.roster.workers[holder].id.clone()).unwrap_or_default(),
+            elapsed_ms: self.clock.now.saturating_sub(op.last.since),
             what,
             diagnostics,
         });
     }
-}
-
-/// Whether an operation that stands there needs nothing more. (One in doubt does, until that turned out to be in vain.)
-fn at_rest(status: Status) -> bool {
-    matches!(status, Status::Done | Status::Failed | Status::Skipped)
 }
 
 fn check(outline: &Outline) -> Result<(), OutlineError> {
@@ -401,7 +323,7 @@ fn check(outline: &Outline) -> Result<(), OutlineError> {
     for operation in &outline.operations {
         let named = operation.exports.iter().flat_map(|export| &export.readers).chain([&operation.shard]);
         for shard in named {
-            if *shard as usize >= outline.shards.len() {
+            if outline.shard(*shard).is_none() {
                 return Err(OutlineError::UnknownShard { operation: operation.index, shard: *shard });
             }
         }

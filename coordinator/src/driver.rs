@@ -1,7 +1,7 @@
-//! One term of one run: the deciding machine between the store, the workers and whoever watches.
+//! One term of one run: connects the deciding machine with the store, the workers and the watchers.
 //!
-//! One batch of steps is in the store at a time; what comes meanwhile makes the next batch, so that the durability wait
-//! is shared by many operations. Nothing is awaited for a single operation.
+//! One batch of steps is in the store at a time. Steps that arrive meanwhile form the next batch, so that many
+//! operations share one wait for durability. Nothing waits for a single operation.
 
 use std::collections::BTreeMap;
 use std::future::{Future, pending};
@@ -11,38 +11,38 @@ use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
 use tracing::{error, info, warn};
-use weft_proto::cluster as proto;
 use weft_state::{
     Ending, Holder, Lease, LeaseView, OpCounts, ReleaseAnswer, RenewAnswer, RunId, RunStatus, RunStore, StoreAnswer,
     StoreError, StoreStep, WorkerId,
 };
 
 use crate::core::{Coordinator, RunOptions};
-use crate::event::{Cancel, Command, Event, Finish, FinishReason, Progress};
+use crate::event::{Cancel, Command, Event, Finish, FinishReason};
 use crate::hub::Hub;
 use crate::outline::OutlineError;
+use crate::packages::Packages;
 use crate::patience::Patience;
 use crate::plan::RunPlan;
 use crate::process::is_dead;
+use crate::progress::{Progress, ProgressKind};
 use crate::term::{self, RunError, Term};
 use crate::timing::{
     FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, STORE_BATCH, TICK, WATCH_EVENTS, WORKER_HEARTBEAT,
 };
 use crate::transport::CoordinatorEnd;
-use crate::wire::OrderEncoder;
-use crate::worker::Order;
+use weft_protocol::{CoordinatorFrame, Order, RunOrders};
 
-/// Batches of events that wait for a run; beyond that workers wait, and with them what they send.
+/// The capacity of the queue of event batches. When it is full, workers wait.
 pub(crate) const EVENT_BATCHES: usize = 1024;
 
-/// Something to show while a run goes on.
+/// A notice for watchers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
-    /// Something happened to an operation.
+    /// An event of an operation.
     Progress(Progress),
-    /// Where the operations stand now.
+    /// The number of operations by status.
     Counts(OpCounts),
-    /// The store does not answer; it is tried again.
+    /// The store does not answer. The driver retries.
     StoreTrouble(String),
     /// The store answers again.
     StoreBack,
@@ -50,31 +50,32 @@ pub enum Notice {
     Ended(Box<RunOutcome>),
 }
 
-/// How a term ended.
+/// The end of a term.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOutcome {
     /// The run.
     pub run: RunId,
-    /// Why.
+    /// The reason.
     pub reason: FinishReason,
-    /// The run's status in the store now, where the store said so.
+    /// The run's status in the store now, if the store returned it.
     pub status: Option<RunStatus>,
-    /// Where the operations stand.
+    /// The number of operations by status.
     pub counts: OpCounts,
-    /// Addresses in doubt (with the deposed key where there is one), in the plan's order.
+    /// Addresses in doubt, with the deposed key if there is one, in the plan's order.
     pub in_doubt: Vec<String>,
-    /// Addresses of what is not finished, in the plan's order.
+    /// Addresses of unfinished operations, in the plan's order.
     pub unfinished: Vec<String>,
-    /// Addresses at which an object of a superseded attempt was found and kept.
+    /// Addresses where an object of a superseded attempt was found and kept.
     pub strays: Vec<String>,
-    /// Why the store failed the run, where it did.
+    /// Why the store failed the run.
     pub store_error: Option<StoreError>,
-    /// What happened, where a defect of ours ended the term.
+    /// The defect that ended the term.
     pub defect: Option<String>,
 }
 
 impl RunOutcome {
-    /// Exit code of `apply` and `resume`: 0 done, 1 errors or not at its end, 3 something is in doubt.
+    /// The exit code of `apply` and `resume`: 0 when everything is done, 1 after errors or an early end, 3 with
+    /// operations in doubt.
     pub fn exit_code(&self) -> u8 {
         match self.reason {
             _ if !self.in_doubt.is_empty() => 3,
@@ -87,31 +88,31 @@ impl RunOutcome {
     }
 }
 
-/// What carrying a run out in this process takes.
+/// The input of a run in this process.
 #[derive(Debug)]
 pub struct InProcess {
-    /// The store, with the run in it (see [`crate::term::create`]).
+    /// The store, which already has the run (see [`crate::term::create`]).
     pub store: Arc<dyn RunStore>,
     /// The run.
     pub run: RunId,
     /// Its plan.
     pub plan: RunPlan,
-    /// How: usually [`RunOptions::in_process`].
+    /// Options, usually [`RunOptions::in_process`].
     pub options: RunOptions,
-    /// Who we are, for others who want the lease.
+    /// This process, for others who want the lease.
     pub holder: Holder,
-    /// Our ends of the workers' connections.
+    /// The coordinator's ends of the workers' connections.
     pub workers: Vec<CoordinatorEnd>,
-    /// Where notices go; when nobody takes them fast enough, progress is dropped rather than the run held up.
+    /// Receives notices. When it is full, progress is dropped and the run continues.
     pub notices: mpsc::Sender<Notice>,
     /// The user's signals.
     pub cancel: mpsc::Receiver<Cancel>,
 }
 
-/// Carries a run out with workers in this process (or goes on with it), until it ends.
+/// Carries out or resumes a run with workers in this process, until the term ends.
 ///
 /// # Errors
-/// When it cannot be begun: the lease is held, claims are refused, the store does not answer.
+/// When the run cannot begin: the lease is held, claims are refused, or the store does not answer.
 pub async fn run_in_process(request: InProcess) -> Result<RunOutcome, RunError> {
     let InProcess { store, run, plan, options, holder, workers, notices, cancel } = request;
     let begun = term::begin(&store, &run, &plan.outline, &holder, None).await?;
@@ -141,7 +142,7 @@ pub async fn run_in_process(request: InProcess) -> Result<RunOutcome, RunError> 
     let outcome = driver.run(inbox).await;
     signals.abort();
     hub.hang_up();
-    // Who watches has had the time to; the outcome does not wait for it.
+    // Watchers had time to read. The outcome does not wait for them.
     let _ = timeout(LEAVE_DEADLINE, forward).await;
     Ok(outcome)
 }
@@ -163,7 +164,7 @@ async fn land<T>(flight: &mut Flight<T>) -> T {
     }
 }
 
-/// What a term goes on in.
+/// The surroundings of a term.
 struct Surroundings {
     store: Arc<dyn RunStore>,
     run: RunId,
@@ -179,12 +180,12 @@ pub(crate) struct Driver {
     run: RunId,
     lease: Lease,
     core: Coordinator,
-    encoder: OrderEncoder,
+    packages: Packages,
     hub: Hub,
     watchers: broadcast::Sender<Notice>,
     events: mpsc::Sender<Vec<Event>>,
     begun: Instant,
-    /// What the core decided and that is not sent yet.
+    /// Decisions that are not sent yet.
     steps: Vec<StoreStep>,
     orders: BTreeMap<WorkerId, Vec<Order>>,
     finish: Option<Finish>,
@@ -193,14 +194,14 @@ pub(crate) struct Driver {
     told: OpCounts,
 }
 
-/// How fresh the lease is.
+/// The age of the lease.
 struct Heartbeat {
     renewed: Instant,
     paused: bool,
 }
 
 impl Heartbeat {
-    /// Whether the run pauses from now on, or goes on again. No new call begins without a renewal for half the TTL.
+    /// Whether the run pauses from now on, or continues. No new call begins without a renewal for half the TTL.
     fn turned(&mut self) -> Option<bool> {
         let paused = self.renewed.elapsed() >= LEASE_PAUSE;
         (std::mem::replace(&mut self.paused, paused) != paused).then_some(paused)
@@ -217,7 +218,7 @@ impl Driver {
             run,
             lease: term.lease,
             core,
-            encoder: OrderEncoder::new(plan),
+            packages: Packages::new(plan),
             hub,
             watchers,
             events,
@@ -233,7 +234,7 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Until the term ends.
+    /// Runs until the term ends.
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Vec<Event>>) -> RunOutcome {
         let events = self.events.clone();
         let listening = self.hub.listen_for(&self.run, events).await;
@@ -310,7 +311,7 @@ impl Driver {
         self.take(commands);
     }
 
-    /// Workers that hold something and are not connected may be processes of this machine that are dead.
+    /// Checks whether disconnected workers that hold something are dead processes of this machine.
     fn look_for_the_dead(&mut self) {
         for holder in self.core.absent_holders() {
             if is_dead(&holder) {
@@ -325,10 +326,10 @@ impl Driver {
                 Command::Store(steps) => self.steps.extend(steps),
                 Command::Send { worker, orders } => self.orders.entry(worker).or_default().extend(orders),
                 Command::Progress(progress) => {
-                    if progress.what == crate::event::ProgressKind::Stray {
+                    if progress.what == ProgressKind::Stray {
                         self.strays.push(progress.address.clone());
                     }
-                    // Without watchers there is nobody to tell.
+                    // Without watchers nobody receives it.
                     let _ = self.watchers.send(Notice::Progress(progress));
                 }
                 Command::Finish(finish) => self.finish = Some(finish),
@@ -336,19 +337,17 @@ impl Driver {
         }
     }
 
-    /// What was said to each worker since the last time, in as few frames as there can be.
+    /// Sends queued orders to each worker in as few frames as possible.
     fn send_orders(&mut self) {
         for (worker, orders) in std::mem::take(&mut self.orders) {
-            let mut orders = orders.into_iter().map(|order| self.encoder.encode(order)).peekable();
+            let mut orders = orders.into_iter().map(|order| self.packages.complete(order)).peekable();
             while orders.peek().is_some() {
-                let frame = proto::CoordinatorFrame {
-                    orders: vec![proto::RunOrders {
-                        run: self.run.as_str().to_owned(),
-                        epoch: self.lease.token.epoch,
-                        orders: orders.by_ref().take(FRAME_ORDERS).collect(),
-                    }],
-                    ..Default::default()
+                let orders = RunOrders {
+                    run: self.run.clone(),
+                    epoch: self.lease.token.epoch,
+                    orders: orders.by_ref().take(FRAME_ORDERS).collect(),
                 };
+                let frame = CoordinatorFrame { orders: vec![orders], ..CoordinatorFrame::default() };
                 self.hub.send(&worker, frame);
             }
         }
@@ -429,10 +428,10 @@ impl Driver {
     }
 }
 
-/// Gives the lease back, and says how the run stands then.
+/// Releases the lease, and returns the run's status.
 ///
 /// # Errors
-/// When the store could not end the run: what the state file should hold may be in the journal only.
+/// When the store could not end the run. What the state file should hold may then be in the journal only.
 async fn release(store: &dyn RunStore, lease: &Lease, ending: Ending) -> Result<Option<RunStatus>, StoreError> {
     let status = match timeout(LEAVE_DEADLINE, store.release(lease, ending)).await {
         Ok(Ok(ReleaseAnswer::Released(header))) => Some(header.status),
@@ -453,7 +452,7 @@ async fn release(store: &dyn RunStore, lease: &Lease, ending: Ending) -> Result<
     Ok(status)
 }
 
-/// A batch until the store has answered: an error says nothing about the steps, and the same steps may be sent again.
+/// Sends a batch until the store answers. An error says nothing about the steps, and the same steps may be sent again.
 async fn patient_batch(
     store: Arc<dyn RunStore>,
     lease: Lease,
@@ -481,7 +480,7 @@ async fn patient_batch(
     }
 }
 
-/// Begins a term of a run on a hub that is there already, and says where its events and notices go.
+/// Begins a term of a run on an existing hub, and sets where its events and notices go.
 pub(crate) async fn begin_term(
     store: &Arc<dyn RunStore>,
     run: &RunId,
@@ -499,14 +498,14 @@ pub(crate) async fn begin_term(
     Ok(BegunTerm { driver, inbox, events, watchers })
 }
 
-/// Who takes a lease, and from whom.
+/// The process that takes a lease, and the lease that it takes over.
 pub(crate) struct TakenBy<'service> {
     pub(crate) holder: &'service Holder,
-    /// The lease that was seen not to move for a TTL.
+    /// A lease that was seen not to move for a TTL.
     pub(crate) unmoved: Option<LeaseView>,
 }
 
-/// A term that is ready to go on.
+/// A term that is ready to begin.
 pub(crate) struct BegunTerm {
     pub(crate) driver: Driver,
     pub(crate) inbox: mpsc::Receiver<Vec<Event>>,

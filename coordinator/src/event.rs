@@ -1,54 +1,73 @@
-//! What a coordinator hears and what it wants done: the two sides of [`crate::core::Coordinator::step`].
+//! Events that a coordinator handles and commands that it gives: the two sides of [`crate::core::Coordinator::step`].
 
-use weft_state::{Ending, OpCounts, Opaque, StoreAnswer, StoreStep, WorkerId};
+use std::collections::BTreeMap;
 
-use crate::worker::{FromWorker, Hello, Order};
+use weft_protocol::{HeldTask, Order, Report};
+use weft_state::{Ending, OpCounts, StoreAnswer, StoreStep, WorkerId};
 
-/// Something that happened.
+use crate::progress::Progress;
+
+/// A worker that connected, as one run sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// `NAME/INCARNATION`: the worker and its process.
+    pub worker: WorkerId,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// The maximum number of concurrent tasks.
+    pub capacity: u32,
+    /// Checksums of its provider packages; empty when it did not list any.
+    pub packages: Vec<String>,
+    /// Tasks of this run without an acknowledgement.
+    pub held: Vec<HeldTask>,
+}
+
+/// An event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A worker connected, for the first time or again.
+    /// A worker connected or reconnected.
     Joined(Hello),
-    /// It is about to leave: it ends what it has begun and takes nothing else.
+    /// A worker is about to leave: it finishes what it began and takes nothing new.
     Leaving(WorkerId),
-    /// Its stream broke. It may come back.
+    /// A worker's stream broke. It may reconnect.
     Left(WorkerId),
-    /// That process is known to be dead, and its providers with it.
+    /// A worker's process is known to be dead, and its providers with it.
     Dead(WorkerId),
-    /// It said something.
-    Said(WorkerId, FromWorker),
-    /// The store answered the oldest steps that it was given, in order.
+    /// A worker sent a report.
+    Said(WorkerId, Report),
+    /// The store answered the oldest steps, in order.
     Stored(Vec<StoreAnswer>),
-    /// The lease is not ours any more.
+    /// The lease is lost.
     Fenced,
-    /// RENEW had no success for half the TTL (`true`), or has again (`false`): no new tasks meanwhile.
+    /// Half the TTL passed without a successful RENEW (`true`), or a RENEW succeeded again (`false`). No task starts
+    /// meanwhile.
     Paused(bool),
-    /// The user wants it to end.
+    /// The user wants the run to end.
     Cancel(Cancel),
-    /// The user says what became of an operation in doubt.
+    /// The user resolved an operation in doubt.
     Resolve(UserResolution),
     /// Time passed.
     Tick,
 }
 
-/// How a run is to end early.
+/// How a run ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cancel {
-    /// No new calls; running ones end.
+    /// No new calls. Running calls continue to their end.
     Drain,
-    /// Providers are asked to stop. What they return within [`crate::timing::STOP_WAIT`] is kept; what is open then is in
-    /// doubt.
+    /// Providers are asked to stop. What they return within [`crate::timing::STOP_WAIT`] is recorded; what is open then
+    /// is in doubt.
     Stop,
-    /// At once; what is open is in doubt.
+    /// At once. What is open is in doubt.
     Leave,
 }
 
-/// What the user says became of an operation in doubt.
+/// The user's decision on an operation in doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserResolution {
     /// The operation's number.
     pub operation: u32,
-    /// What.
+    /// The decision.
     pub decision: Decision,
 }
 
@@ -57,16 +76,16 @@ pub struct UserResolution {
 pub enum Decision {
     /// The object exists and has this id: read it and keep it.
     Adopt(String),
-    /// It did not take effect: pending again.
+    /// The attempt took no effect: the operation is pending again.
     Absent,
-    /// Try again and accept a duplicate.
+    /// Try again, and accept a duplicate.
     Retry,
-    /// Neither do it nor keep it.
+    /// Give the operation up, and keep no object.
     Forget,
 }
 
 impl Decision {
-    /// The option's word.
+    /// The option of `weft runs resolve`.
     pub fn word(&self) -> String {
         match self {
             Decision::Adopt(id) => format!("-adopt {id}"),
@@ -77,153 +96,58 @@ impl Decision {
     }
 }
 
-/// Something to be done.
+/// A command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Give these to the store behind all earlier ones; answer with [`Event::Stored`] in the same order.
+    /// Send these steps to the store, behind all earlier steps. Answer with [`Event::Stored`] in the same order.
     Store(Vec<StoreStep>),
-    /// Tell a worker.
+    /// Send orders to a worker.
     Send {
-        /// Whom.
+        /// The worker.
         worker: WorkerId,
-        /// What, in order.
+        /// The orders.
         orders: Vec<Order>,
     },
-    /// Tell whoever watches.
+    /// Report this to watchers.
     Progress(Progress),
-    /// The run ends here; no command comes after it.
+    /// The term ends. No command follows.
     Finish(Finish),
 }
 
-/// How a term of a run ended.
+/// The end of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finish {
-    /// How to RELEASE; `None` when there is nothing of ours to release (fenced).
+    /// How to RELEASE the lease; `None` when the lease is lost.
     pub release: Option<Ending>,
-    /// Why it ended.
+    /// The reason.
     pub reason: FinishReason,
-    /// Where the operations stand.
+    /// The number of operations by status.
     pub counts: OpCounts,
     /// Operations in doubt, ascending.
     pub in_doubt: Vec<u32>,
-    /// Operations that are not finished, ascending: pending, or with an open intent.
+    /// Unfinished operations, ascending: pending, or with an open intent.
     pub unfinished: Vec<u32>,
-    /// What happened, where a defect of ours ended it.
+    /// The defect that ended the term.
     pub defect: Option<String>,
 }
 
-/// Why a term of a run ended.
+/// Why a term ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinishReason {
     /// Nothing is left to do.
     Complete,
-    /// The user asked; what was running has ended.
+    /// The user asked for it, and the running operations have ended.
     Drained,
-    /// The user asked twice, and calls were still under way; they are in doubt.
+    /// The user asked twice. Calls that were still running are in doubt.
     Left,
     /// Another coordinator holds the run.
     Fenced,
-    /// No worker can take what is left.
+    /// No worker can carry out the remaining operations.
     NoWorker,
-    /// Only resolutions were wanted, and they are settled.
+    /// Only resolutions were requested, and they are settled.
     Resolved,
-    /// The store refused a step in a way that must not happen; nothing more is done.
+    /// The store refused a step that must not be refused. Nothing more is done.
     StoreRefused,
-    /// An operation was to move as the protocol does not allow: a defect of ours. Nothing more is done, and the next
-    /// term begins from what the store holds.
+    /// An illegal transition, which is a defect of Weft. Nothing more is done, and the next term begins from the store.
     Defect,
-}
-
-/// Something to show.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// The operation's number.
-    pub operation: u32,
-    /// Its address.
-    pub address: String,
-    /// The deposed object that it is about.
-    pub deposed: Option<String>,
-    /// `create`, `update`...
-    pub action: String,
-    /// Provider instance as text; empty where there is none.
-    pub provider_instance: String,
-    /// Which attempt.
-    pub attempt: u32,
-    /// Who carries it out; empty when nobody does.
-    pub worker: WorkerId,
-    /// Milliseconds since it was handed to a worker.
-    pub elapsed_ms: u64,
-    /// What happened.
-    pub what: ProgressKind,
-    /// Encoded diagnostics.
-    pub diagnostics: Opaque,
-}
-
-/// What happened to an operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProgressKind {
-    /// A worker has it.
-    Started,
-    /// It was given back and waits again.
-    Returned,
-    /// Done, durable.
-    Done {
-        /// Something outside may have been changed: there was an intent. Without one, a planned change turned out to be
-        /// none.
-        intended: bool,
-    },
-    /// Failed, durable.
-    Failed,
-    /// Not done since this operation (its number) failed or is in doubt.
-    Skipped {
-        /// The operation's number.
-        because: u32,
-    },
-    /// Nobody knows; evidence is sought.
-    Settling {
-        /// Why nobody knows.
-        reason: String,
-    },
-    /// Nobody knows, and no evidence was found.
-    InDoubt {
-        /// Why, for people.
-        reason: String,
-    },
-    /// A superseded attempt reported an object that differs from the recorded one; it is kept.
-    Stray,
-    /// No connected worker may take the shard of this operation.
-    Waiting,
-}
-
-impl ProgressKind {
-    /// What a word of [`ProgressKind::word`] says, with what stands beside it; `None` for one of a later version.
-    pub fn of_word(word: &str, reason: String, intended: bool) -> Option<ProgressKind> {
-        Some(match word {
-            "started" => ProgressKind::Started,
-            "returned" => ProgressKind::Returned,
-            "done" => ProgressKind::Done { intended },
-            "failed" => ProgressKind::Failed,
-            "skipped" => ProgressKind::Skipped { because: reason.parse().unwrap_or_default() },
-            "settling" => ProgressKind::Settling { reason },
-            "in-doubt" => ProgressKind::InDoubt { reason },
-            "stray" => ProgressKind::Stray,
-            "waiting" => ProgressKind::Waiting,
-            _ => return None,
-        })
-    }
-
-    /// The word for JSON.
-    pub fn word(&self) -> &'static str {
-        match self {
-            ProgressKind::Started => "started",
-            ProgressKind::Returned => "returned",
-            ProgressKind::Done { .. } => "done",
-            ProgressKind::Failed => "failed",
-            ProgressKind::Skipped { .. } => "skipped",
-            ProgressKind::Settling { .. } => "settling",
-            ProgressKind::InDoubt { .. } => "in-doubt",
-            ProgressKind::Stray => "stray",
-            ProgressKind::Waiting => "waiting",
-        }
-    }
 }

@@ -1,48 +1,42 @@
-//! The workers that are connected, for all runs of a coordinator: who they are, what goes to them, and which run hears
-//! what they say.
+//! The connected workers, for all runs of a coordinator: who they are, what is sent to them, and which run receives
+//! their reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use prost::Message;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::{info, warn};
-use weft_proto::cluster as proto;
+use weft_protocol::{CoordinatorFrame, FrameError, Greeting, PROTOCOL, Welcome, WorkerFrame};
 use weft_state::{RunId, WorkerId};
 
-use crate::event::Event;
+use crate::event::{Event, Hello};
 use crate::process::{is_dead, worker_id, worker_name};
 use crate::timing::{CHANNEL_FRAMES, INTENT_MAX_AGE, WORKER_HEARTBEAT, WORKER_SILENCE};
 use crate::transport::CoordinatorEnd;
-use crate::wire;
-use crate::worker::{HeldTask, Hello};
-
-/// Version of the protocol that both sides must speak.
-pub const PROTOCOL: u32 = 1;
 
 /// A worker's connection as frames.
 pub(crate) struct Link {
-    pub(crate) outgoing: mpsc::Sender<proto::CoordinatorFrame>,
-    pub(crate) incoming: mpsc::Receiver<Result<proto::WorkerFrame, wire::FrameError>>,
-    /// Silence says nothing: a worker in the same process cannot be gone while we are here.
+    pub(crate) outgoing: mpsc::Sender<CoordinatorFrame>,
+    pub(crate) incoming: mpsc::Receiver<Result<WorkerFrame, FrameError>>,
+    /// Silence means nothing: a worker in the same process lives as long as the coordinator.
     pub(crate) patient: bool,
 }
 
-/// A run that listens.
+/// The queue of a run that listens.
 pub(crate) type EventSender = mpsc::Sender<Vec<Event>>;
 
 struct Connected {
     id: WorkerId,
-    hello: proto::WorkerHello,
-    outgoing: mpsc::Sender<proto::CoordinatorFrame>,
+    hello: Greeting,
+    outgoing: mpsc::Sender<CoordinatorFrame>,
     /// Distinguishes connections of the same worker.
     connection: u64,
-    /// It has said that it is about to leave.
+    /// The worker announced that it is about to leave.
     leaving: bool,
-    /// Runs of which it holds tasks or has spoken without a listener: they must hear a new hello.
-    unheard: BTreeSet<String>,
+    /// Runs of which it holds tasks or sent reports without a listener. These must receive a new greeting.
+    unheard: BTreeSet<RunId>,
     /// Dropped to end the connection.
     hang_up: Option<tokio::sync::oneshot::Sender<()>>,
 }
@@ -50,9 +44,9 @@ struct Connected {
 #[derive(Default)]
 struct State {
     workers: BTreeMap<String, Connected>,
-    runs: BTreeMap<String, EventSender>,
+    runs: BTreeMap<RunId, EventSender>,
     connections: u64,
-    /// Whoever connects now is hung up on at once.
+    /// New connections are closed at once.
     closed: bool,
 }
 
@@ -69,9 +63,9 @@ impl std::fmt::Debug for Hub {
     }
 }
 
-/// A run's place at the hub; dropping it ends the listening.
+/// The registration of a run. Dropping it ends the listening.
 pub(crate) struct Listening {
-    run: String,
+    run: RunId,
     hub: Weak<Mutex<State>>,
 }
 
@@ -80,7 +74,7 @@ impl Drop for Listening {
         if let Some(state) = self.hub.upgrade() {
             let mut state = state.lock();
             state.runs.remove(&self.run);
-            // A later term must not believe what these said in an earlier greeting.
+            // A later term must not trust an earlier greeting.
             for worker in state.workers.values_mut() {
                 worker.unheard.insert(self.run.clone());
             }
@@ -97,19 +91,18 @@ impl Hub {
     /// Serves a worker in the same process until its end is dropped.
     pub async fn attach(&self, end: CoordinatorEnd) {
         let CoordinatorEnd { to_worker, mut from_worker } = end;
-        let (outgoing, mut frames) = mpsc::channel::<proto::CoordinatorFrame>(CHANNEL_FRAMES);
+        let (outgoing, mut frames) = mpsc::channel::<CoordinatorFrame>(CHANNEL_FRAMES);
         let (sender, incoming) = mpsc::channel(CHANNEL_FRAMES);
         let out = async move {
             while let Some(frame) = frames.recv().await {
-                if to_worker.send(frame.encode_to_vec()).await.is_err() {
+                if to_worker.send(frame.encode()).await.is_err() {
                     break;
                 }
             }
         };
         let into = async move {
             while let Some(bytes) = from_worker.recv().await {
-                let frame = proto::WorkerFrame::decode(bytes.as_slice()).map_err(|_| wire::FrameError::Undecodable);
-                if sender.send(frame).await.is_err() {
+                if sender.send(WorkerFrame::decode(&bytes)).await.is_err() {
                     break;
                 }
             }
@@ -124,26 +117,26 @@ impl Hub {
     /// Serves one connection until it ends.
     pub(crate) async fn serve(&self, mut link: Link) {
         let first = timeout(WORKER_SILENCE, link.incoming.recv()).await;
-        let Ok(Some(Ok(proto::WorkerFrame { hello: Some(hello), .. }))) = first else {
+        let Ok(Some(Ok(WorkerFrame { greeting: Some(hello), .. }))) = first else {
             warn!("a connection without a worker's greeting was closed");
             return;
         };
-        let welcome = |refused: String| proto::CoordinatorFrame {
-            welcome: Some(proto::Welcome {
+        let welcome = |refused: Option<String>| CoordinatorFrame {
+            welcome: Some(Welcome {
                 heartbeat_ms: WORKER_HEARTBEAT.as_millis() as u32,
                 pause_ms: WORKER_SILENCE.as_millis() as u32,
                 intent_age_ms: INTENT_MAX_AGE.as_millis() as u32,
                 protocol: PROTOCOL,
                 refused,
             }),
-            ..Default::default()
+            ..CoordinatorFrame::default()
         };
         if let Some(refusal) = self.refusal(&hello) {
             warn!(worker = %hello.name, "{refusal}");
-            let _ = link.outgoing.send(welcome(refusal)).await;
+            let _ = link.outgoing.send(welcome(Some(refusal))).await;
             return;
         }
-        if link.outgoing.send(welcome(String::new())).await.is_err() {
+        if link.outgoing.send(welcome(None)).await.is_err() {
             return;
         }
         let id = worker_id(&hello.name, &hello.incarnation);
@@ -154,8 +147,8 @@ impl Hub {
         self.leave(&id, connection).await;
     }
 
-    /// Why a worker is not taken.
-    fn refusal(&self, hello: &proto::WorkerHello) -> Option<String> {
+    /// Why a worker is refused.
+    fn refusal(&self, hello: &Greeting) -> Option<String> {
         if hello.protocol != PROTOCOL {
             let theirs = hello.protocol;
             return Some(format!(
@@ -171,12 +164,12 @@ impl Hub {
             .then(|| format!("another worker named {} is connected: give this one another", hello.name))
     }
 
-    /// Makes a worker known to all runs. An older connection of the same worker ends.
+    /// Announces a worker to all runs. An older connection of the same worker ends.
     async fn enter(
         &self,
         id: WorkerId,
-        hello: proto::WorkerHello,
-        outgoing: mpsc::Sender<proto::CoordinatorFrame>,
+        hello: Greeting,
+        outgoing: mpsc::Sender<CoordinatorFrame>,
     ) -> (u64, tokio::sync::oneshot::Receiver<()>) {
         let (hang_up, hung_up) = tokio::sync::oneshot::channel();
         let (older, connection, told) = {
@@ -210,7 +203,7 @@ impl Hub {
         (connection, hung_up)
     }
 
-    /// Hands what a worker says to the runs, until it is silent or gone.
+    /// Passes the reports of a worker to the runs, until it is silent or gone.
     async fn listen(&self, id: &WorkerId, link: &mut Link, mut hung_up: tokio::sync::oneshot::Receiver<()>) {
         let mut heartbeat = 0;
         let mut beats = tokio::time::interval(WORKER_HEARTBEAT);
@@ -220,13 +213,10 @@ impl Hub {
                 frame = link.incoming.recv() => match frame {
                     Some(Ok(frame)) => {
                         heard = tokio::time::Instant::now();
-                        if let Err(error) = self.spread(id, frame).await {
-                            warn!(worker = worker_name(id), "the worker's frame was not understood: {error}");
-                            return;
-                        }
+                        self.spread(id, frame).await;
                     }
                     Some(Err(error)) => {
-                        warn!(worker = worker_name(id), "the worker's connection failed: {error}");
+                        warn!(worker = worker_name(id), "the worker's frame was not understood: {error}");
                         return;
                     }
                     None => return,
@@ -237,7 +227,7 @@ impl Hub {
                         return;
                     }
                     heartbeat += 1;
-                    let frame = proto::CoordinatorFrame { heartbeat, ..Default::default() };
+                    let frame = CoordinatorFrame { heartbeat, ..CoordinatorFrame::default() };
                     if let Err(mpsc::error::TrySendError::Closed(_)) = link.outgoing.try_send(frame) {
                         return;
                     }
@@ -247,7 +237,7 @@ impl Hub {
         }
     }
 
-    async fn spread(&self, id: &WorkerId, frame: proto::WorkerFrame) -> Result<(), wire::FrameError> {
+    async fn spread(&self, id: &WorkerId, frame: WorkerFrame) {
         if frame.leaving {
             info!(worker = worker_name(id), "worker is about to leave");
             let told: Vec<EventSender> = {
@@ -261,23 +251,21 @@ impl Hub {
                 let _ = sender.send(vec![Event::Leaving(id.clone())]).await;
             }
         }
-        for report in frame.reports {
+        for of_run in frame.reports {
             let sender = {
                 let mut state = self.state.lock();
-                let sender = state.runs.get(&report.run).cloned();
+                let sender = state.runs.get(&of_run.run).cloned();
                 if sender.is_none()
                     && let Some(worker) = state.workers.get_mut(worker_name(id))
                 {
-                    worker.unheard.insert(report.run.clone());
+                    worker.unheard.insert(of_run.run.clone());
                 }
                 sender
             };
             let Some(sender) = sender else { continue };
-            let said = |item| Ok(Event::Said(id.clone(), wire::from_worker(item)?));
-            let events = report.items.into_iter().map(said).collect::<Result<Vec<_>, _>>()?;
-            let _ = sender.send(events).await;
+            let events = of_run.reports.into_iter().map(|report| Event::Said(id.clone(), report));
+            let _ = sender.send(events.collect()).await;
         }
-        Ok(())
     }
 
     async fn leave(&self, id: &WorkerId, connection: u64) {
@@ -286,7 +274,7 @@ impl Hub {
             let name = worker_name(id).to_owned();
             match state.workers.get(&name) {
                 Some(known) if known.connection == connection => state.workers.remove(&name),
-                // A newer connection has taken its place and said so.
+                // A newer connection has replaced it and announced itself.
                 _ => return,
             };
             state.runs.values().cloned().collect()
@@ -302,18 +290,18 @@ impl Hub {
         }
     }
 
-    /// A run listens from now on; it hears of every worker that is there. One that holds tasks of the run, or spoke of
-    /// it while nobody listened, is asked to come again, so that nothing it said is missed.
+    /// Registers a run, which then learns of every connected worker. A worker that holds tasks of the run, or reported
+    /// about it while nobody listened, is disconnected so that it greets again and nothing is missed.
     pub(crate) async fn listen_for(&self, run: &RunId, sender: EventSender) -> Listening {
         let events = {
             let mut state = self.state.lock();
-            state.runs.insert(run.as_str().to_owned(), sender.clone());
+            state.runs.insert(run.clone(), sender.clone());
             let mut events = Vec::new();
             for worker in state.workers.values_mut() {
-                if worker.unheard.contains(run.as_str()) {
+                if worker.unheard.contains(run) {
                     worker.hang_up = None;
                 } else {
-                    events.push(Event::Joined(for_run(&worker.id, &worker.hello, run.as_str())));
+                    events.push(Event::Joined(for_run(&worker.id, &worker.hello, run)));
                     if worker.leaving {
                         events.push(Event::Leaving(worker.id.clone()));
                     }
@@ -322,11 +310,11 @@ impl Hub {
             events
         };
         let _ = sender.send(events).await;
-        Listening { run: run.as_str().to_owned(), hub: Arc::downgrade(&self.state) }
+        Listening { run: run.clone(), hub: Arc::downgrade(&self.state) }
     }
 
-    /// Sends a frame to a worker; a worker that does not take its frames is disconnected.
-    pub(crate) fn send(&self, id: &WorkerId, frame: proto::CoordinatorFrame) {
+    /// Sends a frame to a worker. A worker that does not take its frames is disconnected.
+    pub(crate) fn send(&self, id: &WorkerId, frame: CoordinatorFrame) {
         let mut state = self.state.lock();
         let Some(worker) = state.workers.get_mut(worker_name(id)).filter(|worker| worker.id == *id) else { return };
         if worker.outgoing.try_send(frame).is_err() {
@@ -334,8 +322,8 @@ impl Hub {
         }
     }
 
-    /// Ends all connections once what was sent has arrived, those too that are only being made: a term may end before
-    /// its worker has greeted.
+    /// Ends all connections once their frames have arrived, also those that are being opened: a term may end before its
+    /// worker has greeted.
     pub(crate) fn hang_up(&self) {
         let mut state = self.state.lock();
         state.closed = true;
@@ -357,19 +345,18 @@ impl Hub {
     }
 }
 
-/// A worker's greeting as one run hears it.
-fn for_run(id: &WorkerId, hello: &proto::WorkerHello, run: &str) -> Hello {
-    let held = hello.held.iter().filter(|held| held.run == run);
+/// A worker's greeting as one run sees it.
+fn for_run(id: &WorkerId, greeting: &Greeting, run: &RunId) -> Hello {
     Hello {
         worker: id.clone(),
-        labels: hello.labels.clone().into_iter().collect(),
-        capacity: hello.capacity,
-        packages: hello.packages.iter().flat_map(|package| package.checksums.iter().cloned()).collect(),
-        held: held.filter_map(wire::held).collect::<Vec<HeldTask>>(),
+        labels: greeting.labels.clone(),
+        capacity: greeting.capacity,
+        packages: greeting.packages.iter().flat_map(|package| package.checksums.iter().cloned()).collect(),
+        held: greeting.held.iter().filter(|held| held.run == *run).cloned().collect(),
     }
 }
 
-/// Whether the process is dead now or within the moment that a killed process takes to go.
+/// Whether the process is dead now, or within the moment that a killed process takes to exit.
 async fn is_dead_soon(id: &WorkerId) -> bool {
     const LOOKS: u32 = 10;
     const BETWEEN: std::time::Duration = std::time::Duration::from_millis(50);

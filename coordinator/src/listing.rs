@@ -1,4 +1,4 @@
-//! What `weft runs list` and `weft runs show` say, with the names that scripts rely on.
+//! The content of `weft runs list` and `weft runs show`, with the names that scripts rely on.
 
 use serde::Serialize;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -7,10 +7,10 @@ use weft_state::{Doubt, FailureKind, OpCounts, OpStatus, Opaque, RunHeader, RunI
 use crate::outline::Outline;
 use crate::process::worker_name;
 
-/// How many operations stand where; the sum is all operations.
+/// The number of operations by status. The sum is the number of all operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Not begun, or handed to a worker.
+    /// Not begun, or leased.
     pub pending: u32,
     /// With an open intent.
     pub running: u32,
@@ -38,13 +38,13 @@ pub struct RunListing {
     pub id: String,
     /// `running stopped done failed in-doubt`.
     pub status: String,
-    /// blake3 of the plan file in hex.
+    /// blake3 of the plan file, in hex.
     pub plan: String,
-    /// RFC 3339 in UTC.
+    /// The start in RFC 3339, UTC.
     pub started: String,
-    /// Where the operations stand.
+    /// The number of operations by status.
     pub counts: Counts,
-    /// Who holds it, for people.
+    /// The holder, as text.
     #[serde(skip)]
     pub holder: String,
     /// Milliseconds since 1970.
@@ -53,7 +53,7 @@ pub struct RunListing {
 }
 
 impl RunListing {
-    /// From what the store says.
+    /// Builds the entry from the store's header.
     pub fn new(header: &RunHeader) -> RunListing {
         RunListing {
             id: header.id.to_string(),
@@ -67,13 +67,13 @@ impl RunListing {
     }
 }
 
-/// Milliseconds since 1970 as text.
+/// Formats milliseconds since 1970.
 pub(crate) fn rfc3339(unix_ms: u64) -> String {
     let time = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     time.map(|time| time.to_string()).unwrap_or_default()
 }
 
-/// What is to be told of creates that a run which goes on does not try again, since an earlier attempt left an object.
+/// Warnings about creates that a resumed run does not try again, since an earlier attempt left an object.
 pub fn kept_objects(details: &RunDetails) -> Vec<Diagnostic> {
     let kept = details.operations.iter().filter(|operation| operation.object_kept);
     kept.map(|operation| {
@@ -90,28 +90,28 @@ pub fn kept_objects(details: &RunDetails) -> Vec<Diagnostic> {
 /// An operation of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OperationListing {
-    /// What it is about.
+    /// Its address.
     pub address: String,
     /// `create`, `update`...
     pub action: String,
     /// `pending intended done failed skipped in-doubt`.
     pub status: String,
-    /// As text; empty where there is none.
+    /// The provider instance as text; empty without one.
     pub provider_instance: String,
-    /// Name of the worker that made the last attempt; empty before the first.
+    /// The name of the worker that made the last attempt; empty before the first.
     pub worker: String,
     /// The last attempt; 0 before the first.
     pub attempt: u32,
-    /// The deposed object that it is about.
+    /// The key of the deposed object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deposed: Option<String>,
     /// A create that failed without proof that nothing was created.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub absence_unproven: bool,
-    /// A create that failed and left an object in the state: the run does not try it again.
+    /// A create that failed and left an object in the state. The run does not try it again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub object_kept: bool,
-    /// Some attempt had an intent: something outside may have been changed.
+    /// An attempt had an intent: something outside may have been changed.
     #[serde(skip)]
     pub intended: bool,
     /// Its number in the plan.
@@ -133,14 +133,13 @@ pub struct RunDetails {
 }
 
 impl RunDetails {
-    /// From what the store says and what the plan says.
+    /// Builds the details from the store's view and the plan's outline.
     pub fn new(view: &RunView, outline: &Outline) -> RunDetails {
         let operations = outline.operations.iter().map(|operation| {
             let record = view.ops.get(&weft_state::OpIndex(operation.index));
             let failure = record.and_then(|record| record.failure.as_ref());
             let status = record.map(|record| record.status).unwrap_or(OpStatus::Pending);
-            let provider_instance =
-                outline.shards.get(operation.shard as usize).map(|shard| shard.key.provider_instance());
+            let provider_instance = outline.shard(operation.shard).map(|shard| shard.key.provider_instance());
             OperationListing {
                 address: operation.address.clone(),
                 action: operation.action.clone(),
@@ -160,10 +159,10 @@ impl RunDetails {
     }
 }
 
-/// The run that `weft runs resume` goes on with. (`runs` is newest first.) The newest of those that still hold what they
-/// claimed comes first, since nothing else can be done to these instances before. Then comes the newest that is not done.
-/// One that ended with failures is over once a later run has done its work: it holds nothing any more, and its plan is
-/// of the past. A run that the user gave up goes on only when it is named.
+/// The run that `weft runs resume` resumes; `runs` is newest first. The newest run that still holds its claims comes
+/// first, since nothing else can be done to these instances before. Then comes the newest run that is not done. A run
+/// that ended with failures is over once a later run has done its work: it holds nothing, and its plan is outdated. A
+/// run that the user abandoned is resumed only by name.
 pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
     let newer = runs.iter().position(|run| run.status == RunStatus::Done).unwrap_or(runs.len());
     let holds = |run: &RunHeader| match run.status {
@@ -180,7 +179,7 @@ pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
     wanted().find(|(_, run)| holds(run)).or_else(|| wanted().find(unfinished)).map(|(_, run)| run)
 }
 
-/// Operations of a plan that are in doubt and match an address: `ADDRESS`, or `ADDRESS DEPOSED-KEY`.
+/// Operations in doubt that match an address: `ADDRESS`, or `ADDRESS DEPOSED-KEY`.
 pub fn doubtful(view: &RunView, outline: &Outline, address: &str) -> Vec<u32> {
     let (instance, key) = address.split_once(" (deposed object ").unwrap_or((address, ""));
     let key = key.trim_end_matches(')');
@@ -193,7 +192,7 @@ pub fn doubtful(view: &RunView, outline: &Outline, address: &str) -> Vec<u32> {
     outline.operations.iter().filter(matches).map(|operation| operation.index).collect()
 }
 
-/// A line for each stalled run: who held it, since when, and the two ways on.
+/// A line for each stalled run: its holder, since when, and the two ways on.
 pub fn stalled(header: &RunHeader, doubts: &[Doubt]) -> String {
     let id: &RunId = &header.id;
     let holder = match &header.lease {

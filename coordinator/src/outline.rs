@@ -1,15 +1,23 @@
-//! What a coordinator needs to know of a plan: which operations there are, what each waits for, where it runs, and
-//! what may be done about it when nobody knows whether it took effect. Plain data, built from the execution graph.
+//! What a coordinator knows of a plan: its operations, their dependencies, where they run, and how an unknown outcome
+//! can be settled. Plain data, built from the execution graph.
+
+mod checks;
+pub(crate) mod graph;
 
 use std::collections::BTreeMap;
 
 use weft_graph_format::path::Path;
 use weft_state::{CheckRecord, Claim};
 
-/// Where operations run together.
+use crate::table::{Place, Position, ShardIndex};
+
+pub use checks::planned_checks;
+pub use graph::outline;
+
+/// The key of a shard.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ShardKey {
-    /// On the worker of whoever applies: machine and working directory matter.
+    /// On the worker of the user who applies: machine and working directory matter.
     Home,
     /// On any worker.
     Unplaced,
@@ -18,7 +26,7 @@ pub enum ShardKey {
 }
 
 impl ShardKey {
-    /// The provider instance as text; empty for the other two.
+    /// The provider instance as text; empty for the other kinds.
     pub fn provider_instance(&self) -> &str {
         match self {
             ShardKey::Provider(text) => text,
@@ -30,12 +38,12 @@ impl ShardKey {
 /// A shard: a part of the plan that one worker at a time holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutlineShard {
-    /// Which.
+    /// Its key.
     pub key: ShardKey,
-    /// Labels that its worker must have, all of them.
+    /// Labels that its worker must have.
     pub labels: BTreeMap<String, String>,
-    /// Checksums of the provider package, as in the lock file: its worker must hold a package with one of them.
-    /// Empty when no package is needed or any worker is trusted to have it.
+    /// Checksums of the provider package, as in the lock file. Its worker must have a package with one of them. Empty
+    /// when no package is needed, or any worker is trusted to have it.
     pub packages: Vec<String>,
 }
 
@@ -46,7 +54,7 @@ impl OutlineShard {
     }
 }
 
-/// What an operation is, as far as a coordinator treats them differently.
+/// The kind of an operation, as far as a coordinator treats kinds differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OperationKind {
     /// A provider creates an object.
@@ -61,11 +69,11 @@ pub enum OperationKind {
     Evaluate,
     /// A root output is computed and stored.
     Output,
-    /// An object is taken out of state.
+    /// An object is removed from the state and not destroyed.
     Forget,
-    /// The current object is set aside.
+    /// The current object becomes a deposed object.
     Depose,
-    /// State is written without a provider.
+    /// The state is written without a provider.
     Record,
     /// A condition is checked.
     Check,
@@ -73,55 +81,56 @@ pub enum OperationKind {
     Provision,
 }
 
-/// Something that must be done before an operation, or that counts towards a waiter.
+/// A requirement of an operation or a waiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
-    /// The operation with this number ([`OutlineOperation::index`]).
+    /// The operation with this number ([`OutlineOperation::index`]) is done.
     Operation(u32),
-    /// Everything that this waiter names (index into [`Outline::waiters`]).
+    /// Everything that this waiter names is done (index into [`Outline::waiters`]).
     Waiter(u32),
 }
 
 /// Parts of a result that operations of other shards read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// The parts, none inside another.
+    /// The parts. None contains another.
     pub paths: Vec<Path>,
-    /// The shards that read just these (indices into [`Outline::shards`]), ascending.
-    pub readers: Vec<u32>,
+    /// The shards that read exactly these parts, ascending.
+    pub readers: Vec<ShardIndex>,
 }
 
 /// One tracked operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutlineOperation {
-    /// Its number in the plan; unique, ascending in [`Outline::operations`], not necessarily without gaps.
+    /// Its number in the plan. Numbers are unique and ascend in [`Outline::operations`], with gaps.
     pub index: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: OperationKind,
-    /// What it is about, as text: a resource instance, `output.NAME`, the name of a value.
+    /// Its subject as text: a resource instance, `output.NAME`, the name of a value.
     pub address: String,
-    /// The deposed object that it is about, where it is about one.
+    /// The key of the deposed object, if it concerns one.
     pub deposed: Option<String>,
-    /// The word for people and JSON: `create`, `update`, `read`...
+    /// The word in messages and JSON: `create`, `update`, `read`, ...
     pub action: String,
-    /// Its shard (index into [`Outline::shards`]).
-    pub shard: u32,
-    /// What must be done before it.
+    /// Its shard.
+    pub shard: ShardIndex,
+    /// What must be done before.
     pub needs: Vec<Need>,
     /// What other shards read of its result.
     pub exports: Vec<Export>,
-    /// Something outside is changed: an intent comes before the call. Its address is a resource instance.
+    /// It changes something outside, so an intent comes before the call. Its address is a resource instance.
     pub changes_world: bool,
-    /// The result is stored with the run. False for live (ephemeral) values, which are computed anew after a resume.
+    /// The result is stored with the run. False for live (ephemeral) values, which are computed again after a resume.
     pub journalled: bool,
-    /// A create whose object may be looked up, strongly consistent, when nobody knows whether it took place.
+    /// A create whose object can be looked up, strongly consistent, when the outcome is unknown.
     pub probe_by_identity: bool,
-    /// After a doubt or failure the object is read by its known id and work goes on from there (update, delete).
+    /// After a doubt or failure the object is read by its known id, and the operation continues from there (update,
+    /// delete).
     pub reads_first: bool,
 }
 
 impl OutlineOperation {
-    /// An operation of this kind that needs nothing; `changes_world` and `reads_first` as is usual for the kind.
+    /// An operation without needs; `changes_world` and `reads_first` are set as usual for the kind.
     pub fn new(index: u32, kind: OperationKind, address: impl Into<String>, action: &str, shard: u32) -> Self {
         use OperationKind::{Create, Delete, Provision, Update};
         OutlineOperation {
@@ -130,7 +139,7 @@ impl OutlineOperation {
             address: address.into(),
             deposed: None,
             action: action.to_owned(),
-            shard,
+            shard: ShardIndex(shard),
             needs: Vec::new(),
             exports: Vec::new(),
             changes_world: matches!(kind, Create | Update | Delete | Provision),
@@ -140,13 +149,13 @@ impl OutlineOperation {
         }
     }
 
-    /// Whether evidence can be sought without asking the user.
+    /// Whether evidence can be found without the user.
     pub fn can_settle(&self) -> bool {
         self.reads_first || self.probe_by_identity
     }
 }
 
-/// A set of operations that several others wait for, named once, so that N readers of M results cost N + M.
+/// A set of operations that several others wait for. It is named once, so that N readers of M results cost N + M.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiter {
     /// Its members.
@@ -162,39 +171,40 @@ pub struct Outline {
     pub waiters: Vec<Waiter>,
     /// The shards.
     pub shards: Vec<OutlineShard>,
-    /// What the run changes or reads, with the revisions that the plan recorded.
+    /// The subjects that the run changes or reads, with the revisions in the plan.
     pub claims: Vec<Claim>,
-    /// Lineage of the state that the plan was made over; empty: there was none yet. `None`: any state will do.
+    /// The lineage of the state that the plan was made over; empty if there was no state. `None` accepts any state.
     pub lineage: Option<String>,
-    /// What came of checks as far as the plan can tell, with `unknown` where only the run's own
-    /// [`OperationKind::Check`] can: those bear the address of their object.
+    /// The results of checks in the plan, with `unknown` where only the run's own [`OperationKind::Check`] can decide.
+    /// Those operations have the address of their object.
     pub checks: Vec<CheckRecord>,
-    /// What must have gone well before a run comes to the conditions of something, by its address as configured:
-    /// addresses of the same kind. Its own stands there where only the finished object can be looked at.
+    /// What must have succeeded before the conditions of an object are evaluated: addresses without keys, by the
+    /// object's own address without keys. The object's own address is among them where its conditions need the finished
+    /// object.
     pub check_needs: BTreeMap<String, Vec<String>>,
 }
 
-/// An outline that makes no sense.
+/// An inconsistent outline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutlineError {
     /// Numbers must ascend.
     #[error("operation {0} is not in ascending order")]
     Order(u32),
-    /// Something is waited for that is not there.
+    /// A need names something that is not in the plan.
     #[error("{of} waits for {need:?}, which is not in the plan")]
     Unknown {
-        /// Who waits.
+        /// The operation that waits.
         of: String,
-        /// For what.
+        /// Its need.
         need: Need,
     },
-    /// A shard is named that is not there.
-    #[error("operation {operation} names shard {shard}, which is not in the plan")]
+    /// A shard is not in the plan.
+    #[error("operation {operation} names shard {}, which is not in the plan", shard.0)]
     UnknownShard {
         /// The operation.
         operation: u32,
         /// The shard.
-        shard: u32,
+        shard: ShardIndex,
     },
     /// Operations wait for each other.
     #[error("operation {0} waits for itself through others")]
@@ -202,13 +212,23 @@ pub enum OutlineError {
 }
 
 impl Outline {
-    /// Place of an operation in [`Outline::operations`] by its number.
-    pub fn position(&self, index: u32) -> Option<usize> {
-        self.operations.binary_search_by_key(&index, |operation| operation.index).ok()
+    /// The position of an operation by its number.
+    pub fn position(&self, index: u32) -> Option<Position> {
+        self.operations.binary_search_by_key(&index, |operation| operation.index).ok().map(Position::new)
+    }
+
+    /// The operation at a position.
+    pub fn at(&self, position: Position) -> &OutlineOperation {
+        &self.operations[position.number()]
+    }
+
+    /// The shard at a position, if there is one.
+    pub fn shard(&self, shard: ShardIndex) -> Option<&OutlineShard> {
+        self.shards.get(shard.number())
     }
 
     /// The operation with this number.
     pub fn operation(&self, index: u32) -> Option<&OutlineOperation> {
-        self.position(index).map(|position| &self.operations[position])
+        self.position(index).map(|position| self.at(position))
     }
 }

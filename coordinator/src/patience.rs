@@ -1,4 +1,4 @@
-//! Whether, and when, a batch that the store did not take is sent again.
+//! Decides whether, and when, a batch that the store refused is sent again.
 
 use std::time::Duration;
 
@@ -6,13 +6,14 @@ use weft_state::StoreError;
 
 use crate::timing::{STORE_REFUSED_MOST, STORE_RETRY_FIRST, STORE_RETRY_MOST};
 
-/// What is left of it for one batch.
+/// What is left of the patience for one batch.
 #[derive(Debug)]
 pub(crate) struct Patience {
     /// At least one try failed.
     pub(crate) tried: bool,
     wait: Duration,
-    /// How long the server has been refusing, in waits. A server that did not answer in between begins anew.
+    /// How long the server has been refusing, as the sum of the pauses. A server that did not answer in between starts
+    /// again from zero.
     refusing: Duration,
 }
 
@@ -23,7 +24,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// How long to wait before the next try. `None`: another try does not help, or the server has refused for too long.
+    /// The pause before the next try; `None` if another try does not help, or if the server has refused for too long.
     pub(crate) fn wait_after(&mut self, error: &StoreError) -> Option<Duration> {
         self.tried = true;
         let wait = self.wait;
@@ -49,7 +50,7 @@ mod tests {
         StoreError::Unreachable { server: "s".to_owned(), error: "closed".to_owned() }
     }
 
-    /// Every wait until another try is not worth it; at most as many as are asked for.
+    /// Every pause until another try is not worth it, at most as many as asked for.
     fn waits(patience: &mut Patience, error: &StoreError, most: usize) -> Vec<Duration> {
         std::iter::from_fn(|| patience.wait_after(error)).take(most).collect()
     }

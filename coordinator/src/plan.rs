@@ -1,41 +1,42 @@
-//! What a run is begun with: the outline, and for each shard the part of the plan that its worker gets.
+//! The input of a run: the outline, and the part of the plan that each shard's worker receives.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::plan_file::{PlanFile, PlanFileError, PlanReader};
 use weft_state::Digest;
 
-use crate::outline::{Outline, ShardKey};
+use crate::outline::{Outline, OutlineShard, ShardKey, outline};
 
-/// A plan as it is carried out.
+/// A plan, as a coordinator carries it out.
 #[derive(Clone, Debug)]
 pub struct RunPlan {
     /// What a coordinator knows of it.
     pub outline: Arc<Outline>,
-    /// For each shard of the outline, in its order: the encoded fragment. Nobody here looks into it.
+    /// The encoded fragment of each shard, in the outline's order. The coordinator does not decode it.
     pub fragments: Vec<Arc<[u8]>>,
     /// blake3 of the plan file.
     pub digest: Digest,
-    /// Inputs that the plan does not carry, for the workers: never stored.
+    /// Inputs that the plan does not contain, for the workers. Never stored.
     pub inputs: BTreeMap<String, Vec<u8>>,
-    /// Names of the inputs that it wants. A coordinator that takes a run over has none of them.
+    /// Names of the inputs that the plan needs. A coordinator that takes over a run has none of them.
     pub wanted: Vec<String>,
 }
 
-/// One placement rule: provider instances that match want workers with these labels.
+/// A placement rule: matching provider instances need workers with these labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacementRule {
-    /// Provider instance text; `*` stands for any run of characters. `home` alone is about what must run where the one
-    /// who applies is.
+    /// The text of a provider instance; `*` matches any characters. `home` alone matches what must run on the user's
+    /// machine.
     pub provider_instance: String,
     /// Labels.
     pub labels: BTreeMap<String, String>,
 }
 
 impl PlacementRule {
-    /// Whether it is about this provider instance.
+    /// Whether the rule matches a provider instance.
     pub fn matches(&self, provider_instance: &str) -> bool {
         let mut parts = self.provider_instance.split('*');
         let Some(mut rest) = parts.next().and_then(|first| provider_instance.strip_prefix(first)) else {
@@ -54,7 +55,20 @@ impl PlacementRule {
 }
 
 impl RunPlan {
-    /// Adds the labels of the rules to the shards that they are about. Labels of the plan itself stay.
+    /// The run plan of a plan file. The plan itself is not kept: there may be millions of operations.
+    ///
+    /// # Errors
+    /// When a part of the plan cannot be encoded for a worker.
+    pub fn new(mut plan: PlanFile, digest: Digest) -> Result<RunPlan, Vec<Diagnostic>> {
+        let outline = Arc::new(outline(&plan));
+        let wanted = plan.manifest.ephemeral_variables.keys().map(ToString::to_string).collect();
+        let encoded = plan.take_packages().map(|package| package.encode().map(Arc::from));
+        let fragments: Result<Vec<Arc<[u8]>>, _> = encoded.collect();
+        let unwritable = |error| vec![Diagnostic::error("Plan cannot be carried out", format!("{error}."))];
+        Ok(RunPlan { outline, fragments: fragments.map_err(unwritable)?, digest, inputs: BTreeMap::new(), wanted })
+    }
+
+    /// Adds the labels of the rules to the shards that they match. Labels of the plan itself stay.
     pub fn place(&mut self, rules: &[PlacementRule]) {
         if rules.is_empty() {
             return;
@@ -75,12 +89,12 @@ impl RunPlan {
 }
 
 impl RunPlan {
-    /// The inputs that it wants and does not have.
+    /// The inputs that are needed and missing.
     pub fn missing_inputs(&self) -> Vec<&str> {
         self.wanted.iter().filter(|name| !self.inputs.contains_key(*name)).map(String::as_str).collect()
     }
 
-    /// Home operations run on the worker with the label `home=RUN`, unless a rule named another.
+    /// Gives home operations the label `home=RUN`, unless a rule named a worker for them.
     pub fn keep_home(&mut self, run: &str) {
         for shard in &mut Arc::make_mut(&mut self.outline).shards {
             if shard.key == ShardKey::Home {
@@ -89,28 +103,58 @@ impl RunPlan {
         }
     }
 
-    /// Addresses of home operations for which no rule named a worker.
+    /// Addresses of home operations without a worker named by a rule.
     pub fn homeless(&self) -> Vec<&str> {
-        let unnamed = |shard: u32| {
-            let shard = &self.outline.shards[shard as usize];
-            shard.key == ShardKey::Home && !shard.labels.contains_key("home")
-        };
-        let operations = self
-            .outline
-            .operations
-            .iter()
-            .filter(|operation| (operation.shard as usize) < self.outline.shards.len() && unnamed(operation.shard));
+        let unnamed = |shard: &OutlineShard| shard.key == ShardKey::Home && !shard.labels.contains_key("home");
+        let operations =
+            self.outline.operations.iter().filter(|operation| self.outline.shard(operation.shard).is_some_and(unnamed));
         operations.map(|operation| operation.address.as_str()).collect()
     }
 }
 
-/// Turns a plan file into what a run is begun with; whoever knows the file's format provides it.
-pub trait PlanReader: fmt::Debug + Send + Sync + 'static {
+/// Reads plan files. Tests may begin runs from something simpler.
+pub trait ReadPlan: fmt::Debug + Send + Sync + 'static {
     /// Reads and checks a plan file.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// The problems of the plan file.
     fn read(&self, plan: &[u8]) -> Result<RunPlan, Vec<Diagnostic>>;
+}
+
+/// Reads whole plan files, and refuses those whose planning failed.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanFiles;
+
+impl ReadPlan for PlanFiles {
+    fn read(&self, plan: &[u8]) -> Result<RunPlan, Vec<Diagnostic>> {
+        let file = read_plan(plan)?;
+        refuse_errored(&file).map_err(|problem| vec![problem])?;
+        RunPlan::new(file, Digest::of(plan))
+    }
+}
+
+/// Reads a plan file in memory, whole, and checks it.
+///
+/// # Errors
+/// The problems of the plan file.
+pub fn read_plan(bytes: &[u8]) -> Result<PlanFile, Vec<Diagnostic>> {
+    let refused = |error: PlanFileError| vec![Diagnostic::error("Plan file refused", format!("{error}."))];
+    PlanReader::from_bytes(bytes).and_then(|reader| reader.whole()).map_err(refused)
+}
+
+/// Refuses a plan whose planning failed.
+///
+/// # Errors
+/// The problem, for the user.
+pub fn refuse_errored(plan: &PlanFile) -> Result<(), Diagnostic> {
+    if !plan.manifest.errored {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        "Cannot apply incomplete plan",
+        "Planning failed, so this plan is incomplete and cannot be applied. Fix the errors that planning reported, and \
+         make a new plan.",
+    ))
 }
 
 #[cfg(test)]

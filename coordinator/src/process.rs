@@ -1,14 +1,14 @@
-//! Which process a worker is, in words that let another process on the same machine see whether it is dead.
+//! The identity of a worker's process, in a form that lets another process on the same machine tell whether it is dead.
 //!
-//! `BOOT:PIDNS:PID:START`: the machine's boot id, the number of the pid namespace, the process id and the process's
-//! start time in clock ticks since boot. Two processes with the same four are the same. Only from the same boot and the
-//! same pid namespace can anything be said of another process; from elsewhere nothing can.
+//! `BOOT:PIDNS:PID:START`: the machine's boot id, the number of the pid namespace, the process id, and the process's
+//! start time in clock ticks since boot. Equal identities mean the same process. Only a process with the same boot id
+//! and pid namespace can tell whether another one is dead.
 
 use std::fs;
 
 use weft_state::WorkerId;
 
-/// Stands for a part that this system does not tell.
+/// Stands for a part that this system does not provide.
 const UNKNOWN: &str = "-";
 
 /// The incarnation of this process.
@@ -23,12 +23,12 @@ pub fn worker_id(name: &str, incarnation: &str) -> WorkerId {
     WorkerId(format!("{name}/{incarnation}"))
 }
 
-/// The name in a worker's identity, for people.
+/// The name in a worker's identity.
 pub fn worker_name(worker: &WorkerId) -> &str {
     worker.0.split_once('/').map_or(worker.0.as_str(), |(name, _)| name)
 }
 
-/// Whether the process of a worker is known to be dead. `false` when it lives or nothing can be said.
+/// Whether the process of a worker is known to be dead. `false` when it is alive or unknown.
 pub fn is_dead(worker: &WorkerId) -> bool {
     let Some((_, incarnation)) = worker.0.split_once('/') else { return false };
     let Some((elsewhere, start)) = incarnation.rsplit_once(':') else { return false };
@@ -39,7 +39,7 @@ pub fn is_dead(worker: &WorkerId) -> bool {
     }
     match start_time(process) {
         Some(found) => found != start,
-        // Our own entry is readable, so a missing one is a process that is not there.
+        // Our own entry is readable, so a missing entry means that the process is gone.
         None => start_time(std::process::id()).is_some() && !fs::exists(format!("/proc/{process}")).unwrap_or(true),
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::Opaque;
 
 /// The content of [`weft_state::CommitRecord::result`].
@@ -53,25 +52,6 @@ impl JournalledResult {
     }
 }
 
-/// Diagnostics as they travel and are stored: postcard.
-pub fn encode_diagnostics(diagnostics: &[Diagnostic]) -> Opaque {
-    if diagnostics.is_empty() {
-        return Opaque::default();
-    }
-    Opaque(postcard::to_stdvec(diagnostics).unwrap_or_default())
-}
-
-/// The diagnostics in these bytes. What cannot be read is itself a diagnostic, so that no failure is without words.
-pub fn decode_diagnostics(bytes: &Opaque) -> Vec<Diagnostic> {
-    if bytes.0.is_empty() {
-        return Vec::new();
-    }
-    postcard::from_bytes(&bytes.0).unwrap_or_else(|_| {
-        let detail = "The worker's message could not be read: it may be of another version of Weft.";
-        vec![Diagnostic::error("Unreadable message", detail)]
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,12 +62,5 @@ mod tests {
         assert_eq!(JournalledResult::decode(&result.encode()), Some(result));
         assert!(JournalledResult::default().encode().0.is_empty());
         assert_eq!(JournalledResult::decode(&Opaque(vec![9, 9])), None);
-    }
-
-    #[test]
-    fn diagnostics_come_back() {
-        let given = vec![Diagnostic::error("No", "It cannot be.").about("a.b")];
-        assert_eq!(decode_diagnostics(&encode_diagnostics(&given)), given);
-        assert_eq!(decode_diagnostics(&Opaque(vec![255]))[0].summary, "Unreadable message");
     }
 }

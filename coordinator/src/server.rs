@@ -11,27 +11,27 @@ use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tonic::transport::Server as Tonic;
 use tonic::{Code, Request, Response, Status, Streaming};
 use weft_proto::cluster as proto;
+use weft_protocol::{CoordinatorFrame, FrameError, WorkerFrame};
 use weft_state::RunId;
 
 use crate::driver::{Notice, RunOutcome};
-use crate::event::{Cancel, Decision, FinishReason, Progress, ProgressKind};
+use crate::event::{Cancel, Decision, FinishReason};
 use crate::hub::Link;
 use crate::listing::{Counts, RunDetails, RunListing};
 use crate::plan::PlacementRule;
-use crate::process::worker_name;
-use crate::result::encode_diagnostics;
 use crate::service::{Resumption, Service, Submission};
 use crate::term::{RunError, other_state};
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES, KEEP_ALIVE, KEEP_ALIVE_WAIT};
-use crate::wire::FrameError;
+use weft_protocol::diagnostics::encode_diagnostics;
 
-/// Longest words of a status: it travels in headers, percent-encoded, and HTTP/2 peers take 16 KiB of these.
+/// The maximum length of a status message. It travels in headers, percent-encoded, and HTTP/2 peers accept 16 KiB of
+/// these.
 const STATUS_BYTES: usize = 4096;
 
-/// Why a coordinator does not listen.
+/// Why a coordinator cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// There is no TLS yet, so nobody beyond this machine may connect.
+    /// Weft has no TLS yet, so only this machine may connect.
     #[error(
         "{0} is not a loopback address: connections between machines are not encrypted yet, so a coordinator listens \
          on 127.0.0.1 or [::1] only. Reach it from other machines through a tunnel (ssh -L)"
@@ -42,7 +42,7 @@ pub enum ListenError {
     Refused {
         /// The address.
         address: SocketAddr,
-        /// What the operating system said.
+        /// The reason of the operating system.
         error: std::io::Error,
     },
     /// The server failed.
@@ -73,12 +73,12 @@ impl Server {
         Ok(Server { service, listener, address })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until the future ends. Runs that others left are taken over meanwhile.
+    /// Serves until the future ends, and meanwhile takes over runs that other coordinators left.
     ///
     /// # Errors
     /// When the server fails.
@@ -97,7 +97,7 @@ impl Server {
             .add_service(workers)
             .add_service(runs);
         let incoming = TcpListenerStream::new(self.listener);
-        // Streams of workers do not end by themselves, so nothing is waited for at the end.
+        // Streams of workers do not end by themselves, so the end does not wait.
         let served = tokio::select! {
             served = server.serve_with_incoming(incoming) => served,
             () = shutdown => Ok(()),
@@ -107,7 +107,7 @@ impl Server {
     }
 }
 
-/// The generated services on our own.
+/// The generated services, implemented by the service.
 struct Edge(Arc<Service>);
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -123,7 +123,7 @@ impl proto::workers_server::Workers for Edge {
         let (sender, incoming) = mpsc::channel(CHANNEL_FRAMES);
         tokio::spawn(async move {
             while let Some(frame) = stream.next().await {
-                let frame = frame.map_err(|_| FrameError::Undecodable);
+                let frame = frame.map_err(|_| FrameError::Undecodable).and_then(WorkerFrame::from_wire);
                 let broken = frame.is_err();
                 if sender.send(frame).await.is_err() || broken {
                     return;
@@ -132,7 +132,8 @@ impl proto::workers_server::Workers for Edge {
         });
         let hub = self.0.hub().clone();
         tokio::spawn(async move { hub.serve(Link { outgoing, incoming, patient: false }).await });
-        Ok(Response::new(Box::pin(ReceiverStream::new(frames).map(Ok))))
+        let frames = ReceiverStream::new(frames).map(|frame: CoordinatorFrame| Ok(frame.into_wire()));
+        Ok(Response::new(Box::pin(frames)))
     }
 }
 
@@ -160,7 +161,7 @@ impl proto::runs_server::Runs for Edge {
     async fn watch_run(&self, request: Request<proto::WatchRunRequest>) -> Answer<Self::WatchRunStream> {
         let run = self.0.named(optional_run(&request.into_inner().run)?).await.map_err(refuse)?;
         let run = run.ok_or_else(|| Status::not_found("there are no runs"))?;
-        // First the notices, then where it stands: nothing falls between.
+        // Subscribe before reading the current state, so that no event is missed in between.
         let watch = self.0.watch(&run);
         let header = self.0.header(&run).await.map_err(refuse)?;
         let (sender, events) = mpsc::channel(CHANNEL_FRAMES);
@@ -257,7 +258,7 @@ impl proto::runs_server::Runs for Edge {
     }
 }
 
-/// Passes notices on until the run ends or nobody listens.
+/// Forwards notices until the run ends or the watcher leaves.
 async fn follow(
     service: Arc<Service>,
     run: RunId,
@@ -267,7 +268,7 @@ async fn follow(
     use proto::run_event::Event;
     loop {
         let item = match watch.recv().await {
-            Ok(Notice::Progress(progress)) => Event::Operation(operation_event(progress)),
+            Ok(Notice::Progress(progress)) => Event::Operation(progress.into_wire()),
             Ok(Notice::StoreTrouble(error)) => Event::Notice(format!("the store does not answer: {error}")),
             Ok(Notice::StoreBack) => Event::Notice("the store answers again".to_owned()),
             Ok(Notice::Ended(outcome)) => {
@@ -291,30 +292,6 @@ fn event(event: proto::run_event::Event) -> proto::RunEvent {
     proto::RunEvent { event: Some(event) }
 }
 
-fn operation_event(progress: Progress) -> proto::OperationEvent {
-    let status = progress.what.word().to_owned();
-    let intended = matches!(progress.what, ProgressKind::Done { intended: true });
-    let reason = match progress.what {
-        ProgressKind::Settling { reason } | ProgressKind::InDoubt { reason } => reason,
-        ProgressKind::Skipped { because } => because.to_string(),
-        _ => String::new(),
-    };
-    proto::OperationEvent {
-        operation: progress.operation,
-        address: progress.address,
-        action: progress.action,
-        provider_instance: progress.provider_instance,
-        worker: worker_name(&progress.worker).to_owned(),
-        elapsed_ms: progress.elapsed_ms,
-        status,
-        diagnostics: progress.diagnostics.0,
-        deposed: progress.deposed.unwrap_or_default(),
-        attempt: progress.attempt,
-        reason,
-        intended,
-    }
-}
-
 fn run_end(outcome: RunOutcome, listing: Option<&RunListing>) -> proto::RunEnd {
     let diagnostics = outcome.store_error.map(|error| {
         let words = weft_graph_format::diagnostic::Diagnostic::error("The store failed the run", error.to_string());
@@ -332,7 +309,7 @@ fn run_end(outcome: RunOutcome, listing: Option<&RunListing>) -> proto::RunEnd {
     }
 }
 
-/// The end of a run that does not go on here.
+/// The end of a run that this coordinator does not carry out.
 fn end_of(listing: &RunListing, stopped: bool, details: Option<RunDetails>) -> proto::RunEnd {
     let operations = details.map(|details| details.operations).unwrap_or_default();
     let pick = |wanted: &[&str]| -> Vec<String> {
@@ -375,7 +352,7 @@ fn optional_run(text: &str) -> Result<Option<RunId>, Status> {
     RunId::parse(text).map(Some).ok_or_else(|| Status::invalid_argument(format!("{text:?} is not the id of a run")))
 }
 
-/// Why a run does not begin. It may name thousands of instances, so it is no status: those travel in headers.
+/// Why a run does not begin. It may name thousands of instances, so it is not a status: a status travels in headers.
 fn refusal(error: RunError) -> Result<proto::Refusal, Status> {
     match error {
         RunError::Store(_) | RunError::NoRun(_) => Err(refuse(error)),

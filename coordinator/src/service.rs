@@ -15,7 +15,7 @@ use crate::driver::{BegunTerm, Notice, RunOutcome, TakenBy, begin_term};
 use crate::event::{Cancel, Decision, Event, UserResolution};
 use crate::hub::Hub;
 use crate::listing::{RunDetails, RunListing, doubtful, resumable};
-use crate::plan::{PlacementRule, PlanReader, RunPlan};
+use crate::plan::{PlacementRule, ReadPlan, RunPlan};
 use crate::term::{self, RunError};
 use crate::timing::{GATHER_CONNECTED, LEASE_TTL, RENEW_INTERVAL};
 
@@ -31,7 +31,7 @@ struct Active {
 /// A coordinator process: its store, its workers, the runs that it carries out.
 pub struct Service {
     store: Arc<dyn RunStore>,
-    reader: Arc<dyn PlanReader>,
+    reader: Arc<dyn ReadPlan>,
     holder: Holder,
     hub: Hub,
     active: Mutex<BTreeMap<RunId, Active>>,
@@ -86,7 +86,7 @@ pub struct Resolved {
 
 impl Service {
     /// A coordinator on this store.
-    pub fn new(store: Arc<dyn RunStore>, reader: Arc<dyn PlanReader>, holder: Holder) -> Arc<Service> {
+    pub fn new(store: Arc<dyn RunStore>, reader: Arc<dyn ReadPlan>, holder: Holder) -> Arc<Service> {
         Arc::new(Service {
             store,
             reader,
@@ -118,7 +118,7 @@ impl Service {
         if submission.detach && !homeless.is_empty() {
             return Err(RunError::NoWorkerAtHome(homeless.into_iter().map(str::to_owned).collect()));
         }
-        let run = RunId::random().map_err(StoreError::from)?;
+        let run = weft_state::random_run_id().map_err(StoreError::from)?;
         let bytes = Opaque(submission.plan);
         term::create(self.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await?;
         let options = RunOptions {
@@ -360,7 +360,7 @@ impl Service {
 
 /// Waits until something came of a resolution.
 async fn settled(mut watch: broadcast::Receiver<Notice>, operation: u32) -> Option<RunOutcome> {
-    use crate::event::ProgressKind as K;
+    use crate::progress::ProgressKind as K;
     loop {
         match watch.recv().await {
             Ok(Notice::Progress(progress)) if progress.operation == operation => {

@@ -1,4 +1,5 @@
-//! Where an operation stands and how it may go on: one pure function, exactly the statuses of the run protocol.
+//! The status of an operation and its legal transitions: one pure function, with exactly the statuses of the run
+//! protocol.
 //!
 //! ```text
 //! pending -> leased -> intended -> done | failed | in-doubt        skipped (an input failed or is in doubt)
@@ -11,29 +12,29 @@
 
 use weft_state::OpStatus;
 
-/// Where an operation stands, as a coordinator sees it: the store's statuses and `leased`, which needs no durable
-/// record since nothing can have happened before the intent.
+/// The status of an operation, as a coordinator sees it: the store's statuses, and `leased`. A lease needs no durable
+/// record, since nothing can have happened before the intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Status {
     /// Nothing happened yet, or it may be tried again.
     #[default]
     Pending,
-    /// Handed to a worker.
+    /// A worker has it.
     Leased,
     /// An intent is durable.
     Intended,
     /// The result is durable.
     Done,
-    /// It failed; that is durable.
+    /// The failure is durable.
     Failed,
     /// An input failed or is in doubt.
     Skipped,
-    /// Intended by a worker that is gone or cannot tell.
+    /// Its worker had an intent, and is gone or cannot tell the outcome.
     InDoubt,
 }
 
 impl Status {
-    /// The word for people and JSON; `leased` shows as `pending`, as in the store.
+    /// The word in messages and JSON. `leased` shows as `pending`, as in the store.
     pub fn word(self) -> &'static str {
         match self {
             Status::Pending | Status::Leased => "pending",
@@ -45,7 +46,7 @@ impl Status {
         }
     }
 
-    /// Whether nothing more happens to it in this term unless somebody brings evidence.
+    /// Whether nothing more happens to it in this term without new evidence.
     pub fn is_settled(self) -> bool {
         matches!(self, Status::Done | Status::Failed | Status::Skipped | Status::InDoubt)
     }
@@ -64,12 +65,12 @@ impl From<OpStatus> for Status {
     }
 }
 
-/// What happens to an operation.
+/// An event in the life of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Happening {
-    /// A worker gets it.
+    /// A worker receives it.
     Lease,
-    /// The worker is gone before the intent, or gave it back.
+    /// The worker is gone before the intent, or returned it.
     Unlease,
     /// The intent is durable.
     Intend,
@@ -77,34 +78,34 @@ pub enum Happening {
     Commit,
     /// The failure is durable.
     Fail,
-    /// The worker is gone or cannot tell.
+    /// The worker is gone or cannot tell the outcome.
     Doubt,
-    /// Evidence: it took effect.
+    /// Evidence shows that the attempt took effect.
     SettleDone,
-    /// Evidence: it did not, or a duplicate is accepted.
+    /// Evidence shows that it did not, or a duplicate is accepted.
     SettlePending,
-    /// It is given up, or evidence of a failure.
+    /// The operation is given up, or evidence shows a failure.
     SettleFailed,
     /// An input failed or is in doubt.
     Skip,
-    /// A resume tries it again, or the input is settled.
+    /// A resume tries it again, or its input is settled.
     Reopen,
 }
 
-/// Something happened that cannot happen to an operation that stands there.
+/// An event that is illegal for the status of its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{happening:?} cannot happen to an operation that is {status:?}")]
 pub struct IllegalTransition {
-    /// Where it stands.
+    /// The status.
     pub status: Status,
-    /// What happened.
+    /// The event.
     pub happening: Happening,
 }
 
-/// Where an operation stands afterwards.
+/// The status after an event.
 ///
 /// # Errors
-/// [`IllegalTransition`] for everything that the protocol does not name.
+/// [`IllegalTransition`] for every transition that is not in the protocol.
 pub fn transition(status: Status, happening: Happening) -> Result<Status, IllegalTransition> {
     use Happening as H;
     use Status as S;

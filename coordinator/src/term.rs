@@ -1,4 +1,4 @@
-//! How a term begins: the lease, the claims, and what the store knows of the run.
+//! The beginning of a term: the lease, the claims, and the run's operations in the store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,40 +15,40 @@ use crate::core::Beginning;
 use crate::outline::{Outline, OutlineError};
 use crate::timing::LEASE_TTL;
 
-/// How often a held lease is looked at while waiting for it to stop moving: a fraction of the renewal interval would
-/// only cost requests.
+/// How often a held lease is checked while waiting for it to stop moving. Checking more often than the holder renews it
+/// would only cost requests.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Why a run cannot be begun or gone on with.
+/// Why a run cannot begin or be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The store does not answer or refuses.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The plan makes no sense.
+    /// The plan is inconsistent.
     #[error(transparent)]
     Outline(#[from] OutlineError),
     /// The plan file cannot be read.
     #[error("the plan file of the run cannot be read")]
     Plan(Vec<Diagnostic>),
-    /// There is no such run.
+    /// The run does not exist.
     #[error("there is no run {0}")]
     NoRun(RunId),
     /// Another run has the id.
     #[error("there is already a run {0} with another plan")]
     Exists(RunId),
-    /// Somebody else carries it out.
+    /// Another process carries it out.
     #[error("run {run} is being carried out by {}", .view.holder)]
     Held {
         /// The run.
         run: RunId,
-        /// Who.
+        /// The holder.
         view: Box<LeaseView>,
     },
-    /// What the run changes or reads has changed, is held by another run, or is in doubt.
+    /// A subject of the run has changed, is held by another run, or is in doubt.
     #[error("the run cannot claim what its plan changes: {}", claims_refused(.stale, .held, .doubts))]
     Refused {
-        /// Changed since the plan.
+        /// Changed since the plan was made.
         stale: Vec<Stale>,
         /// Held by other runs.
         held: Vec<Held>,
@@ -61,7 +61,7 @@ pub enum RunError {
     /// The lease was lost before the run began.
     #[error("another coordinator took run {0} over")]
     Fenced(RunId),
-    /// A detached run has operations that only a worker at home can do.
+    /// A detached run has operations that need a worker at home.
     #[error(
         "a detached run has no worker at home, and these operations need one: {}. Apply without -detach, or name a worker \
          with the label home=NAME for them",
@@ -71,15 +71,15 @@ pub enum RunError {
     /// Nothing at the address is in doubt.
     #[error("nothing at {address} is in doubt in run {run}")]
     NotInDoubt {
-        /// The run that was asked about.
+        /// The run.
         run: RunId,
         /// The address as given.
         address: String,
     },
-    /// The address names several objects that are in doubt.
+    /// The address names several objects in doubt.
     #[error("several objects of {0} are in doubt: name one, `{0} (deposed object KEY)`")]
     Ambiguous(String),
-    /// What must be encrypted would lie open.
+    /// Something that must be encrypted would be stored unencrypted.
     #[error(
         "the configuration asks for encryption, and the coordinator would keep what it applies to open, in {0}. Start the \
          coordinator with the same settings in its environment (TF_ENCRYPTION), or carry the run out without it"
@@ -87,7 +87,7 @@ pub enum RunError {
     NotSealed(String),
 }
 
-/// Says that a plan does not belong to the state that it is applied to.
+/// Reports that a plan does not belong to the state that it is applied to.
 pub fn other_state(why: Unrelated) -> Diagnostic {
     match why {
         Unrelated::OtherState => Diagnostic::error(
@@ -128,14 +128,14 @@ pub async fn create(
     }
 }
 
-/// A lease and what it begins from.
+/// A lease, and what its term begins from.
 #[derive(Debug)]
 pub(crate) struct Term {
     pub(crate) lease: Lease,
     pub(crate) beginning: Beginning,
 }
 
-/// Takes a run's lease, waiting a TTL for one that no longer moves, and claims what the run needs.
+/// Takes the lease of a run, waiting a TTL for a lease that no longer moves, and claims the subjects of the run.
 pub(crate) async fn begin(
     store: &Arc<dyn RunStore>,
     run: &RunId,
@@ -147,7 +147,7 @@ pub(crate) async fn begin(
     match prepare(store.as_ref(), &lease, outline).await {
         Ok(beginning) => Ok(Term { lease, beginning }),
         Err((error, ending)) => {
-            // What made it fail is what to tell; a lease that cannot be given back expires.
+            // Report why the claim failed. A lease that cannot be released expires.
             let _ = match ending {
                 Ending::Finished => store.withdraw(&lease).await,
                 Ending::Stopped => store.release(&lease, ending).await,
@@ -157,11 +157,11 @@ pub(crate) async fn begin(
     }
 }
 
-/// Takes a run's lease. One that no longer moves is waited for as long as its holder may live; `unmoved` is one that was
-/// seen not to move for that long already.
+/// Takes the lease of a run. It waits for a lease that no longer moves, as long as its holder may be alive. `unmoved`
+/// is a lease that was already seen not to move for that long.
 ///
 /// # Errors
-/// When there is no such run, its holder lives, or the store does not answer.
+/// When the run does not exist, its holder is alive, or the store does not answer.
 pub async fn take_lease(
     store: &dyn RunStore,
     run: &RunId,
@@ -188,7 +188,7 @@ pub async fn take_lease(
                     continue;
                 }
             }
-            // Somebody is alive there.
+            // The holder is alive.
             Some(_) => return Err(RunError::Held { run: run.clone(), view: Box::new(view) }),
             None => seen = Some((view, Instant::now())),
         }
@@ -219,7 +219,7 @@ pub(crate) async fn prepare(
         view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
     }
     let snapshot = store.snapshot().await.map_err(stopped)?;
-    // A run that has begun may have made the state itself.
+    // A run that has begun may have created the state itself.
     let planned = outline.lineage.as_deref().filter(|_| is_new);
     if let Some(why) = planned.and_then(|lineage| snapshot.unrelated(lineage)) {
         return Err((RunError::OtherState(why), Ending::Finished));
@@ -260,7 +260,7 @@ async fn claim(
         Ok(ClaimAnswer::Claimed) => Ok(()),
         Ok(ClaimAnswer::Fenced(_)) => Err((RunError::Fenced(lease.run.clone()), Ending::Stopped)),
         Ok(ClaimAnswer::Refused { stale, held, doubts }) => {
-            // It holds nothing, so that there is nothing to keep for later.
+            // The run holds nothing, so nothing needs to be kept for later.
             Err((RunError::Refused { stale, held, doubts }, Ending::Finished))
         }
         Err(error) => Err((error.into(), Ending::Stopped)),

@@ -1,87 +1,91 @@
-//! Times and bounds of the run protocol, each with its reason, and how they relate.
+//! Times and limits of the run protocol, each with its reason, and their relations.
 
 use std::time::Duration;
 
 /// A run's lease may be taken over when its heartbeat counter has not moved for this long on the challenger's own
-/// clock. Long enough for a pause of a busy machine or a store that restarts, short enough that a person waits for it.
+/// clock. This is long enough for a pause of a busy machine or a restart of the store, and short enough for a person to
+/// wait.
 pub const LEASE_TTL: Duration = Duration::from_secs(10);
 
-/// How often a lease is renewed: several tries fit into half a TTL.
+/// How often a lease is renewed. Several tries fit into half a TTL.
 pub const RENEW_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Without a renewal for this long no new call is started.
+/// Without a renewal for this long, no new call starts.
 pub const LEASE_PAUSE: Duration = Duration::from_secs(5);
 
-/// An intent older than this is not acted on by its worker: what was granted by a coordinator that is being replaced
+/// A worker does not act on an intent that is older. A call that was granted by a coordinator that is being replaced
 /// must not begin after the successor has looked.
 pub const INTENT_MAX_AGE: Duration = Duration::from_millis(2500);
 
-/// How often workers and coordinator send a heartbeat over an idle stream.
+/// How often workers and coordinators send a heartbeat over an idle stream.
 pub const WORKER_HEARTBEAT: Duration = Duration::from_secs(2);
 
-/// A worker that was silent for this long has left: its stream hangs.
+/// A worker that is silent for this long has left: its stream hangs.
 pub const WORKER_SILENCE: Duration = Duration::from_secs(8);
 
-/// How often an HTTP/2 connection is asked whether the other side is still there. Streams of workers have heartbeats of
-/// their own; this ends the other calls, and connections on which no stream was opened.
+/// How often an HTTP/2 connection is pinged. Streams of workers have their own heartbeats; this detects dead peers of
+/// other calls, and connections without a stream.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(4);
 
-/// How long the answer to that may take.
+/// How long the answer to a ping may take.
 pub const KEEP_ALIVE_WAIT: Duration = Duration::from_secs(4);
 
-/// How long a worker that left may come back with its results before evidence is sought elsewhere. It covers a
+/// How long a disconnected worker may take to reconnect with its results before others look for evidence. This covers a
 /// restart of the network or of the coordinator.
 pub const RECONNECT_GRACE: Duration = Duration::from_secs(6);
 
-/// After a coordinator takes a run over, it waits this long for workers before it leases shards, so that the first one
-/// to come back does not get them all.
+/// How long a coordinator that takes over a run waits for workers before it leases shards, so that the first worker
+/// does not get all of them.
 pub const GATHER: Duration = Duration::from_millis(1500);
 
-/// A new run waits this long before it leases shards: all workers that are connected must have been heard of, so that
-/// the first one does not get them all.
+/// How long a new run waits before it leases shards. By then the run knows every connected worker, so that the first
+/// one does not get all shards.
 pub const GATHER_CONNECTED: Duration = Duration::from_millis(100);
 
-/// How often the core hears that time passed: a fraction of the shortest time above.
+/// How often the core receives a tick: a fraction of the shortest time above.
 pub const TICK: Duration = Duration::from_millis(250);
 
-/// Most tasks of one run at one worker: enough to hide a store's and a network's delay at thousands of operations a
-/// second, little enough that a lost worker loses little.
+/// The maximum number of tasks of one run at one worker: enough to hide the latency of a store and a network at
+/// thousands of operations a second, and few enough that a lost worker loses little.
 pub const WINDOW: u32 = 256;
 
-/// Most settle tasks at one worker at once: each may read from a provider.
+/// The maximum number of concurrent settle orders at one worker. Each may read from a provider.
 pub const SETTLE_WINDOW: u32 = 64;
 
-/// Most steps in one batch of the store: a batch is one durability wait, and bounds what is sent again after an error.
+/// The maximum number of steps in one batch of the store. A batch is one wait for durability, and is sent again as a
+/// whole after an error.
 pub const STORE_BATCH: usize = 512;
 
-/// Most orders in one frame to a worker, so that a frame stays well below [`FRAME_BYTES`] even with large values.
+/// The maximum number of orders in one frame to a worker. A frame stays well below [`FRAME_BYTES`] even with large
+/// values.
 pub const FRAME_ORDERS: usize = 256;
 
-/// Largest frame, fragment or plan that is accepted over the network.
+/// The maximum size of a frame, fragment or plan that is accepted over the network.
 pub const FRAME_BYTES: usize = 512 << 20;
 
-/// Frames that wait for a worker or from it; beyond that the sender waits.
+/// The capacity of the queues of frames to and from a worker. When one is full, the sender waits.
 pub const CHANNEL_FRAMES: usize = 1024;
 
-/// Events that wait for a watcher; one that is slower misses some and is told where the run stands instead.
+/// The capacity of the queue of events for a watcher. A slower watcher misses events, and receives the current state
+/// instead.
 pub const WATCH_EVENTS: usize = 65_536;
 
-/// After the second signal providers are asked to stop: this is how long what they return is waited for. A request that
-/// a provider gives up ends within a second or so; a person who asked twice does not wait much longer.
+/// How long to wait for what providers return after the second signal. A request that a provider cancels ends within a
+/// second or so, and a person who asked twice does not wait much longer.
 pub const STOP_WAIT: Duration = Duration::from_secs(5);
 
-/// What the store gets to take the last records of a run that is left, and the lease.
+/// The time limit for the store to take the last records of a run that is left, and to release the lease.
 pub const LEAVE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// First wait before a store is tried again; doubled up to [`STORE_RETRY_MOST`].
+/// The first pause before a store is tried again. It doubles up to [`STORE_RETRY_MOST`].
 pub const STORE_RETRY_FIRST: Duration = Duration::from_millis(50);
 
-/// Longest wait between two tries of a store.
+/// The longest pause between two tries of a store.
 pub const STORE_RETRY_MOST: Duration = Duration::from_secs(2);
 
-/// How long a server that answers with errors is tried again before the term ends. An administrator who makes room or
-/// lifts a restriction has time for that; a setting that stays wrong does not hold a run for ever. A server that does
-/// not answer at all is waited for without a limit: whoever waits sees that, and can stop the run.
+/// How long a server that answers with errors is tried again before the term ends. An administrator has time to make
+/// room or to lift a restriction, and a wrong setting does not block a run forever. A server that does not answer at
+/// all is retried without a limit: the user sees that, and can stop the run.
 pub const STORE_REFUSED_MOST: Duration = Duration::from_secs(120);
 
 const _: () = {

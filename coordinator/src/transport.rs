@@ -1,6 +1,6 @@
-//! How frames go between a coordinator and a worker: a pair of channels of encoded frames of `weft.cluster.v1`
-//! (`CoordinatorFrame` one way, `WorkerFrame` the other). In one process that is all; over the network a stream is
-//! pumped into the same two ends.
+//! The transport of frames between a coordinator and a worker: a pair of channels of encoded frames of
+//! `weft.cluster.v1` (`CoordinatorFrame` one way, `WorkerFrame` the other). Over the network, a stream is pumped into
+//! the same two ends.
 
 use tokio::sync::mpsc;
 
@@ -9,7 +9,7 @@ use crate::timing::CHANNEL_FRAMES;
 /// One encoded frame.
 pub type Frame = Vec<u8>;
 
-/// A coordinator's end of a worker's connection. Dropping it is a broken connection.
+/// A coordinator's end of a worker's connection. Dropping it breaks the connection.
 #[derive(Debug)]
 pub struct CoordinatorEnd {
     /// Encoded `CoordinatorFrame`s to the worker.

@@ -4,12 +4,13 @@ use weft_expressions::resource_rules::result_problems;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{Action, PlannedObject, StateRecord};
 use weft_graph_format::path::Path;
+use weft_protocol::{ObjectChange, TaskWrites};
 use weft_providers::CallError;
 use weft_providers::call::{AppliedChange, ApplyRequest, ObjectState, Reply};
 
 use crate::change::{Begun, Change, Seen};
 use crate::final_plan::{FinalPlan, final_plan, plan_again};
-use crate::message::{Done, ObjectChange, TaskResult, Writes};
+use crate::outcome::{Done, Outcome};
 use crate::problem::{Problems, has_errors};
 use crate::provider::is_alive;
 use crate::resource::{marked, settle_unknowns};
@@ -24,7 +25,7 @@ enum Prepared {
 }
 
 /// Carries an `apply` out.
-pub(crate) async fn apply(context: &mut TaskContext) -> TaskResult {
+pub(crate) async fn apply(context: &mut TaskContext) -> Outcome {
     let shard = context.shard.clone();
     let deletes = matches!(
         Change::of(&shard, context.id()),
@@ -35,30 +36,30 @@ pub(crate) async fn apply(context: &mut TaskContext) -> TaskResult {
 }
 
 /// What went wrong with a delete has no place: its block is gone, or says nothing of it.
-fn placeless(result: TaskResult) -> TaskResult {
+fn placeless(result: Outcome) -> Outcome {
     match result {
-        TaskResult::Failed { writes, diagnostics, absence_unproven } => {
+        Outcome::Failed { writes, diagnostics, absence_unproven } => {
             let diagnostics =
                 diagnostics.into_iter().map(|problem| Diagnostic { address: None, subject: None, ..problem }).collect();
-            TaskResult::Failed { writes, diagnostics, absence_unproven }
+            Outcome::Failed { writes, diagnostics, absence_unproven }
         }
         other => other,
     }
 }
 
-async fn carry_out(context: &mut TaskContext) -> TaskResult {
+async fn carry_out(context: &mut TaskContext) -> Outcome {
     let shard = context.shard.clone();
     let change = match Change::of(&shard, context.id()) {
         Ok(change) => change,
-        Err(problems) => return TaskResult::failed(problems),
+        Err(problems) => return Outcome::failed(problems),
     };
     let failed = |diagnostics: Problems| {
         let writes = change.restored();
-        TaskResult::Failed { writes, diagnostics, absence_unproven: false }
+        Outcome::Failed { writes, diagnostics, absence_unproven: false }
     };
     let (begun, plan) = match prepare(context, &change).await {
         Ok(Prepared::Call(begun, plan)) => (begun, plan),
-        Ok(Prepared::Done(done)) => return TaskResult::Done(done),
+        Ok(Prepared::Done(done)) => return Outcome::Done(done),
         Err(problems) => return failed(problems),
     };
     let digest = match plan.digest(&change) {
@@ -69,7 +70,7 @@ async fn carry_out(context: &mut TaskContext) -> TaskResult {
         }
     };
     if let Err(reason) = context.ask(digest).await {
-        return TaskResult::NotCalled { reason };
+        return Outcome::NotCalled { reason };
     }
     let request = ApplyRequest {
         address: change.address.clone(),
@@ -103,7 +104,7 @@ async fn prepare(context: &TaskContext, change: &Change<'_>) -> Result<Prepared,
                 begun.prior_identity = object.identity.or(begun.prior_identity);
             }
             Seen::Nothing if change.planned.action == Action::Delete => {
-                let writes = Writes { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() };
+                let writes = TaskWrites { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() };
                 return Ok(Prepared::Done(context.done(None, writes, begun.warnings)));
             }
             Seen::Nothing => {
@@ -184,21 +185,21 @@ pub(crate) fn found(
     let stored = change.stored(object, &begun, &change.planned.record, tainted).map_err(|why| {
         vec![change.subject().error("Object cannot be stored", format!("{} cannot be stored: {why}.", change.text))]
     })?;
-    let value = marked(&object.state, &stored.sensitive);
+    let value = marked(&object.state, &change.sensitive(&object.state, &begun));
     Ok(context.done(Some(&value), change.put(stored, again), begun.warnings))
 }
 
 /// A call without a proper reply: a failure only when it is certain that nothing was sent.
-fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> TaskResult {
+fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> Outcome {
     let subject = change.subject();
     match &error {
-        CallError::Closed | CallError::NotRunning { .. } => TaskResult::NotCalled { reason: error.to_string() },
-        _ if error.was_not_sent() => TaskResult::Failed {
+        CallError::Closed | CallError::NotRunning { .. } => Outcome::NotCalled { reason: error.to_string() },
+        _ if error.was_not_sent() => Outcome::Failed {
             writes: change.restored(),
             diagnostics: vec![subject.call_failed(&error)],
             absence_unproven: false,
         },
-        _ => TaskResult::InDoubt {
+        _ => Outcome::InDoubt {
             reason: error.to_string(),
             provider_dead: matches!(error, CallError::Crashed { .. }) || !is_alive(&begun.provider),
             diagnostics: vec![subject.call_failed(&error)],
@@ -214,7 +215,7 @@ fn judge(
     plan: &FinalPlan,
     reply: Reply<AppliedChange>,
     stopped: bool,
-) -> TaskResult {
+) -> Outcome {
     let subject = change.subject();
     let action = change.planned.action;
     let mut problems = begun.warnings.clone();
@@ -243,7 +244,7 @@ fn judge(
     let put = |record, tainted| change.stored(&object, &begun, record, tainted);
     let written = match (action, object.state.is_null()) {
         (Action::Delete, true) if !failed => {
-            Ok(Writes { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() })
+            Ok(TaskWrites { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() })
         }
         (Action::Delete, false) => {
             // It stays as the provider tells, and creating first no longer is its order.
@@ -264,22 +265,22 @@ fn judge(
         Ok(writes) => writes,
         Err(why) => {
             let reason = format!("the object that the provider returned cannot be stored: {why}");
-            return TaskResult::InDoubt { reason, provider_dead: false, diagnostics: problems };
+            return Outcome::InDoubt { reason, provider_dead: false, diagnostics: problems };
         }
     };
     if !failed {
         let value = marked(&object.state, &change.sensitive(&object.state, &begun));
-        return TaskResult::Done(context.done(Some(&value), writes, problems));
+        return Outcome::Done(context.done(Some(&value), writes, problems));
     }
     if unnamed {
         let reason = format!("{provider} says that it is made, and returned no object");
-        return TaskResult::InDoubt { reason, provider_dead: false, diagnostics: problems };
+        return Outcome::InDoubt { reason, provider_dead: false, diagnostics: problems };
     }
     if nothing_named && stopped {
         let reason = String::from("the create was interrupted, and the provider did not say whether anything was made");
-        return TaskResult::InDoubt { reason, provider_dead: false, diagnostics: problems };
+        return Outcome::InDoubt { reason, provider_dead: false, diagnostics: problems };
     }
-    TaskResult::Failed { writes, diagnostics: problems, absence_unproven: nothing_named }
+    Outcome::Failed { writes, diagnostics: problems, absence_unproven: nothing_named }
 }
 
 /// In what a reply without errors contradicts the plan.

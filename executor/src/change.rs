@@ -7,11 +7,12 @@ use weft_graph_format::address::{DeposedKey, ResourceInstance};
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PlannedObject, PriorObject, StateRecord};
 use weft_graph_format::path::Path;
+use weft_graph_format::stored::InstanceObject;
 use weft_graph_format::value::Value;
+use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 use weft_providers::call::{ImportTarget, ObjectState, ReadRequest};
 use weft_providers::{CallError, Provider};
 
-use crate::message::{ObjectChange, ObjectWrite, StoredObject, Writes};
 use crate::problem::{Problems, Subject, has_errors};
 use crate::provider::ProviderSlot;
 use crate::resource::{ResourceType, marked, settle_unknowns};
@@ -173,7 +174,7 @@ impl<'s> Change<'s> {
         begun: &Begun,
         record: &StateRecord,
         tainted: bool,
-    ) -> Result<Box<StoredObject>, String> {
+    ) -> Result<Box<InstanceObject>, String> {
         let (value, _) = settle_unknowns(&object.state.unmark_deep().0);
         let sensitive = self.sensitive(&value, begun);
         self.kind
@@ -187,25 +188,24 @@ impl<'s> Change<'s> {
         ObjectWrite {
             address: self.text.clone(),
             provider: self.slot.text.clone(),
-            deposed: self.deposed.map(|key| key.0.to_string()),
+            deposed: self.deposed.cloned(),
             change,
         }
     }
 
     /// A new object in state. After an earlier attempt the object that it replaces may be the current one again.
-    pub(crate) fn put(&self, object: Box<StoredObject>, again: bool) -> Writes {
-        let aside = self.replaces.filter(|_| again).map(|key| self.write(ObjectChange::DeposeAs(key.0.to_string())));
+    pub(crate) fn put(&self, object: Box<InstanceObject>, again: bool) -> TaskWrites {
+        let aside = self.replaces.filter(|_| again).map(|key| self.write(ObjectChange::DeposeAs(key.clone())));
         let objects = aside.into_iter().chain([self.write(ObjectChange::Put(object))]).collect();
-        Writes { objects, outputs: Vec::new() }
+        TaskWrites { objects, outputs: Vec::new() }
     }
 
     /// What state becomes when nothing came of a create: the object that was set aside for it is the current one again.
-    pub(crate) fn restored(&self) -> Writes {
-        let restore = self.replaces.map(|key| ObjectWrite {
-            provider: String::new(),
-            ..self.write(ObjectChange::RestoreFrom(key.0.to_string()))
-        });
-        Writes { objects: restore.into_iter().collect(), outputs: Vec::new() }
+    pub(crate) fn restored(&self) -> TaskWrites {
+        let restore = self
+            .replaces
+            .map(|key| ObjectWrite { provider: String::new(), ..self.write(ObjectChange::RestoreFrom(key.clone())) });
+        TaskWrites { objects: restore.into_iter().collect(), outputs: Vec::new() }
     }
 
     /// Reads the object as it is now.

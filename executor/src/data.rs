@@ -5,12 +5,13 @@ use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, Severity};
 use weft_graph_format::graph::Operation;
 use weft_graph_format::value::Value;
 
-use crate::message::{Done, ObjectChange, ObjectWrite, Writes};
+use crate::outcome::Done;
 use crate::problem::{Problems, Subject, has_errors};
 use crate::provider::ProviderSlot;
 use crate::resource::marked;
 use crate::simple::no_schema;
 use crate::task::{TaskContext, damaged, not_here};
+use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
 /// Reads a data source and stores what it read. What goes wrong when a check block looks at something stops nothing.
 pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
@@ -37,7 +38,7 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
                 .collect();
             // Assertions know by this that they have nothing to look at. State keeps what the plan had to say of it.
             let nothing = Value::null(kind.block.implied_type());
-            return Ok(context.done(Some(&nothing), Writes::default(), said));
+            return Ok(context.done(Some(&nothing), TaskWrites::default(), said));
         }
         Err(problems) => return Err(problems),
     };
@@ -51,7 +52,7 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
         deposed: None,
         change: ObjectChange::Put(Box::new(stored)),
     };
-    let writes = Writes { objects: vec![write], outputs: Vec::new() };
+    let writes = TaskWrites { objects: vec![write], outputs: Vec::new() };
     Ok(context.done(Some(&value), writes, said))
 }
 

@@ -10,11 +10,15 @@ use futures::future::join_all;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::digest::Digest;
+use weft_graph_format::run::RunId;
+use weft_protocol::diagnostics::encode_diagnostics;
+use weft_protocol::{HeldTask, OpenShard, Order, Report, RunOrders, SettleOrder, Task, TaskResult, Verdict};
 
 use crate::clock::Moment;
 use crate::ephemeral::ObjectSlot;
 use crate::held::{Dropped, Grant, HeldTasks, Open, Start};
-use crate::message::{OpenShard, Order, Phase, Report, RunId, RunOrders, SettleOrder, Task, TaskResult, Verdict};
+use crate::outcome::Outcome;
 use crate::problem::Problems;
 use crate::settle::settle;
 use crate::shard::Shard;
@@ -28,9 +32,9 @@ pub(crate) enum Event {
     /// A shard was opened, or cannot be.
     Opened { run: RunId, shard: u32, outcome: Result<Box<Shard>, Problems> },
     /// A task is ready for its call.
-    Asked { run: RunId, task: Task, planned: [u8; 32] },
+    Asked { run: RunId, task: Task, planned: Digest },
     /// A task came to its end.
-    Finished { run: RunId, task: Task, result: TaskResult },
+    Finished { run: RunId, task: Task, outcome: Outcome },
     /// A task was ended by a defect of ours.
     Broken { run: RunId, task: Task },
     /// There is evidence, or none to be had.
@@ -57,7 +61,7 @@ enum ShardState {
 
 /// What waits for its shard to be opened.
 enum Waiting {
-    Arrived(Vec<(u32, Vec<u8>)>),
+    Arrived(Vec<(u32, Arc<[u8]>)>),
     Begin(Task, bool),
     Settle(SettleOrder),
     Close,
@@ -105,7 +109,7 @@ impl Desk {
     }
 
     /// Everything that is held, for a greeting.
-    pub(crate) fn held(&self) -> Vec<(RunId, Task, Phase)> {
+    pub(crate) fn held(&self) -> Vec<HeldTask> {
         self.held.all()
     }
 
@@ -164,7 +168,7 @@ impl Desk {
         match order {
             Order::Open(open) => self.open_shard(run, epoch, *open),
             Order::Close(shard) => self.at_shard(run, shard, Waiting::Close),
-            Order::Foreign { shard, operation, value } | Order::Restored { shard, operation, value } => {
+            Order::Foreign { shard, operation, value, .. } | Order::Restored { shard, operation, value } => {
                 self.at_shard(run, shard, Waiting::Arrived(vec![(operation, value)]));
             }
             Order::Start { shard, task, read_first } => match self.held.start(run, shard, task) {
@@ -190,7 +194,7 @@ impl Desk {
                 }
                 Grant::Ignore => {}
             },
-            Order::Refused(task) => {
+            Order::IntentRefused(task) => {
                 if self.held.refused(run, task) {
                     self.abort(run, task);
                 }
@@ -287,7 +291,8 @@ impl Desk {
         match what {
             Waiting::Begin(task, _) => {
                 let problem = defect(&format!("Shard {number} is not open at this worker."));
-                if let Some(report) = self.held.finished(run, task, TaskResult::failed(vec![problem])) {
+                if let Some(report) = self.held.finished(run, task, TaskResult::failed(encode_diagnostics(&[problem])))
+                {
                     self.say(run, report);
                 }
             }
@@ -318,7 +323,7 @@ impl Desk {
         let working = tokio::spawn(Box::pin(async move {
             let Ok(_room) = room.acquire_owned().await else { return };
             let event = match AssertUnwindSafe(carry_out(context)).catch_unwind().await {
-                Ok(result) => Event::Finished { run: id, task, result },
+                Ok(outcome) => Event::Finished { run: id, task, outcome },
                 Err(_) => Event::Broken { run: id, task },
             };
             let _ = events.send(event).await;
@@ -356,27 +361,26 @@ impl Desk {
                     self.say(&run, Report::Intent { task, planned });
                 }
             }
-            Event::Finished { run, task, result } => self.finished(&run, task, result),
+            Event::Finished { run, task, outcome } => self.finished(&run, task, outcome),
             Event::Broken { run, task } => {
                 let problem = defect("The task was ended by a defect of the worker; its log has more.");
-                let called = self.held.all().iter().any(|held| *held == (run.clone(), task, Phase::Called));
-                let result = match called {
-                    true => TaskResult::InDoubt {
+                let outcome = match self.held.is_called(&run, task) {
+                    true => Outcome::InDoubt {
                         reason: String::from("the worker met a defect of its own after the call was allowed"),
                         provider_dead: false,
                         diagnostics: vec![problem],
                     },
-                    false => TaskResult::failed(vec![problem]),
+                    false => Outcome::failed(vec![problem]),
                 };
-                self.finished(&run, task, result);
+                self.finished(&run, task, outcome);
             }
             Event::Settled { run, task, verdict } => self.say(&run, Report::Settled { task, verdict }),
         }
     }
 
-    fn finished(&mut self, run: &RunId, task: Task, result: TaskResult) {
+    fn finished(&mut self, run: &RunId, task: Task, outcome: Outcome) {
         let running = self.running.remove(&(run.clone(), task));
-        if let Some(report) = self.held.finished(run, task, result) {
+        if let Some(report) = self.held.finished(run, task, outcome.into()) {
             self.say(run, report);
         }
         if let Some(running) = running {
@@ -406,7 +410,7 @@ impl Desk {
             Err(diagnostics) => {
                 state.shards.insert(number, ShardState::Refused);
                 self.held.shard_refused(run, number);
-                self.say(run, Report::Refused { shard: number, diagnostics });
+                self.say(run, Report::Refused { shard: number, diagnostics: encode_diagnostics(&diagnostics) });
                 for what in waiting {
                     if let Waiting::Settle(_) = what {
                         self.no_shard(run, number, what);

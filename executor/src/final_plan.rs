@@ -3,6 +3,7 @@
 use weft_expressions::resource_rules::{plan_problems, proposed_new, replace_paths};
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::codec::{EncodeError, msgpack};
+use weft_graph_format::digest::Digest;
 use weft_graph_format::graph::Action;
 use weft_graph_format::value::Value;
 use weft_providers::call::{PlanRequest, PlannedChange};
@@ -28,8 +29,8 @@ impl FinalPlan {
     ///
     /// # Errors
     /// A value that cannot be sent to the provider.
-    pub(crate) fn digest(&self, change: &Change<'_>) -> Result<[u8; 32], EncodeError> {
-        Ok(*blake3::hash(&msgpack::encode(&self.planned, &change.kind.ty)?).as_bytes())
+    pub(crate) fn digest(&self, change: &Change<'_>) -> Result<Digest, EncodeError> {
+        Ok(Digest::of(&msgpack::encode(&self.planned, &change.kind.ty)?))
     }
 }
 

@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::message::{Phase, Report, RunId, Task, TaskResult};
+use weft_graph_format::digest::Digest;
+use weft_graph_format::run::RunId;
+use weft_protocol::{HeldPhase, HeldTask, Report, Task, TaskResult};
 
 /// All tasks of all runs.
 #[derive(Debug, Default)]
@@ -27,12 +29,12 @@ struct OfRun {
 struct Held {
     /// None for one that was granted though it was not here.
     shard: Option<u32>,
-    phase: Phase,
+    phase: HeldPhase,
     /// A call was allowed, whatever the phase is now.
     called: bool,
     /// When its intent was first asked for.
     asked_at: Option<u64>,
-    planned: [u8; 32],
+    planned: Digest,
     result: Option<Arc<TaskResult>>,
 }
 
@@ -89,17 +91,17 @@ impl HeldTasks {
         if of_run.draining || draining {
             return Start::Return;
         }
-        of_run.tasks.insert(task, Held::new(Some(shard), Phase::Preparing));
+        of_run.tasks.insert(task, Held::new(Some(shard), HeldPhase::Preparing));
         Start::Begin
     }
 
     /// A task is ready for its call. False when nobody wants it any more.
-    pub(crate) fn asked(&mut self, run: &RunId, task: Task, planned: [u8; 32], now: u64) -> bool {
+    pub(crate) fn asked(&mut self, run: &RunId, task: Task, planned: Digest, now: u64) -> bool {
         let Some(held) = self.get(run, task) else { return false };
-        if held.phase != Phase::Preparing {
+        if held.phase != HeldPhase::Preparing {
             return false;
         }
-        (held.phase, held.planned, held.asked_at) = (Phase::Asked, planned, Some(now));
+        (held.phase, held.planned, held.asked_at) = (HeldPhase::Asked, planned, Some(now));
         true
     }
 
@@ -108,27 +110,27 @@ impl HeldTasks {
         let worker_draining = self.draining;
         let of_run = self.runs.entry(run.clone()).or_default();
         let draining = of_run.draining || worker_draining;
-        let held = of_run.tasks.entry(task).or_insert_with(|| Held::new(None, Phase::Asked));
+        let held = of_run.tasks.entry(task).or_insert_with(|| Held::new(None, HeldPhase::Asked));
         let reason = match held.phase {
-            Phase::Called | Phase::Finished | Phase::Preparing => return Grant::Ignore,
-            Phase::Asked if held.shard.is_none() => "the worker does not hold the task",
-            Phase::Asked if draining => "the run is being stopped",
-            Phase::Asked if held.asked_at.is_some_and(|asked| now.saturating_sub(asked) >= intent_age) => {
+            HeldPhase::Called | HeldPhase::Finished | HeldPhase::Preparing => return Grant::Ignore,
+            HeldPhase::Asked if held.shard.is_none() => "the worker does not hold the task",
+            HeldPhase::Asked if draining => "the run is being stopped",
+            HeldPhase::Asked if held.asked_at.is_some_and(|asked| now.saturating_sub(asked) >= intent_age) => {
                 "the intent was granted too late"
             }
-            Phase::Asked => {
-                (held.phase, held.called) = (Phase::Called, true);
+            HeldPhase::Asked => {
+                (held.phase, held.called) = (HeldPhase::Called, true);
                 return Grant::Call;
             }
         };
         let result = Arc::new(TaskResult::NotCalled { reason: reason.to_owned() });
-        (held.phase, held.result) = (Phase::Finished, Some(result.clone()));
+        (held.phase, held.result) = (HeldPhase::Finished, Some(result.clone()));
         Grant::Answer(result)
     }
 
     /// No call may be made for a task. Whether it was there and is forgotten now.
     pub(crate) fn refused(&mut self, run: &RunId, task: Task) -> bool {
-        self.forget_unless(run, task, |held| held.phase != Phase::Asked && held.phase != Phase::Preparing)
+        self.forget_unless(run, task, |held| held.phase != HeldPhase::Asked && held.phase != HeldPhase::Preparing)
     }
 
     /// A task is not wanted. Where its intent was asked for, that may be durable already: then only the answer that no
@@ -140,14 +142,14 @@ impl HeldTasks {
             return Dropped::Ignore;
         }
         match (&held.result, held.asked_at) {
-            (_, None) if held.phase != Phase::Asked && held.shard.is_some() => {
+            (_, None) if held.phase != HeldPhase::Asked && held.shard.is_some() => {
                 of_run.tasks.remove(&task);
                 Dropped::Forgotten
             }
             (Some(said), _) => Dropped::Answer(said.clone()),
             (None, _) => {
                 let result = Arc::new(TaskResult::NotCalled { reason: "the task was not wanted any more".to_owned() });
-                (held.phase, held.result) = (Phase::Finished, Some(result.clone()));
+                (held.phase, held.result) = (HeldPhase::Finished, Some(result.clone()));
                 Dropped::Answer(result)
             }
         }
@@ -164,18 +166,18 @@ impl HeldTasks {
     /// A task came to its end. None when nobody wants its result any more.
     pub(crate) fn finished(&mut self, run: &RunId, task: Task, result: TaskResult) -> Option<Report> {
         let held = self.get(run, task)?;
-        if held.phase == Phase::Finished {
+        if held.phase == HeldPhase::Finished {
             return None;
         }
         let result = Arc::new(result);
-        (held.phase, held.result) = (Phase::Finished, Some(result.clone()));
+        (held.phase, held.result) = (HeldPhase::Finished, Some(result.clone()));
         Some(Report::Result { task, result })
     }
 
     /// The result of a task is durable.
     pub(crate) fn acknowledged(&mut self, run: &RunId, task: Task) {
         if let Some(of_run) = self.runs.get_mut(run)
-            && of_run.tasks.get(&task).is_some_and(|held| held.phase == Phase::Finished)
+            && of_run.tasks.get(&task).is_some_and(|held| held.phase == HeldPhase::Finished)
         {
             of_run.tasks.remove(&task);
         }
@@ -185,7 +187,7 @@ impl HeldTasks {
     pub(crate) fn drain(&mut self, run: &RunId) -> Vec<Task> {
         let of_run = self.runs.entry(run.clone()).or_default();
         of_run.draining = true;
-        of_run.forget_all(|held| held.phase == Phase::Preparing)
+        of_run.forget_all(|held| held.phase == HeldPhase::Preparing)
     }
 
     /// Another term of a run has begun: an earlier one's wish to stop is not its own.
@@ -217,20 +219,22 @@ impl HeldTasks {
         self.draining = true;
         let mut gone = Vec::new();
         for (run, of_run) in &mut self.runs {
-            gone.extend(of_run.forget_all(|held| held.phase == Phase::Preparing).into_iter().map(|t| (run.clone(), t)));
+            gone.extend(
+                of_run.forget_all(|held| held.phase == HeldPhase::Preparing).into_iter().map(|t| (run.clone(), t)),
+            );
         }
         gone
     }
 
     /// Whether nothing is left that anybody must hear of.
     pub(crate) fn nothing_open(&self) -> bool {
-        self.runs.values().all(|of_run| of_run.tasks.values().all(|held| held.phase == Phase::Preparing))
+        self.runs.values().all(|of_run| of_run.tasks.values().all(|held| held.phase == HeldPhase::Preparing))
     }
 
     /// Whether nothing is under way: all that is held are results that were not acknowledged.
     pub(crate) fn only_results(&self) -> bool {
         let mut tasks = self.runs.values().flat_map(|of_run| of_run.tasks.values());
-        tasks.all(|held| matches!(held.phase, Phase::Preparing | Phase::Finished))
+        tasks.all(|held| matches!(held.phase, HeldPhase::Preparing | HeldPhase::Finished))
     }
 
     /// How many calls are under way, and how many results were not acknowledged.
@@ -238,9 +242,9 @@ impl HeldTasks {
         let mut open = Open::default();
         for held in self.runs.values().flat_map(|of_run| of_run.tasks.values()) {
             match held.phase {
-                Phase::Called => open.calls += 1,
-                Phase::Finished => open.results += 1,
-                Phase::Preparing | Phase::Asked => {}
+                HeldPhase::Called => open.calls += 1,
+                HeldPhase::Finished => open.results += 1,
+                HeldPhase::Preparing | HeldPhase::Asked => {}
             }
         }
         open
@@ -249,7 +253,7 @@ impl HeldTasks {
     /// Whether tasks of a shard are under way.
     pub(crate) fn uses(&self, run: &RunId, shard: u32) -> bool {
         let tasks = self.runs.get(run).into_iter().flat_map(|of_run| of_run.tasks.values());
-        tasks.into_iter().any(|held| held.shard == Some(shard) && held.phase != Phase::Finished)
+        tasks.into_iter().any(|held| held.shard == Some(shard) && held.phase != HeldPhase::Finished)
     }
 
     /// Whether a task is there.
@@ -258,12 +262,15 @@ impl HeldTasks {
     }
 
     /// Everything, for a greeting.
-    pub(crate) fn all(&self) -> Vec<(RunId, Task, Phase)> {
-        let of_run = |(run, of_run): (&RunId, &OfRun)| {
-            let run = run.clone();
-            of_run.tasks.iter().map(move |(task, held)| (run.clone(), *task, held.phase)).collect::<Vec<_>>()
-        };
-        self.runs.iter().flat_map(of_run).collect()
+    pub(crate) fn all(&self) -> Vec<HeldTask> {
+        let tasks = self.runs.iter().flat_map(|(run, of_run)| of_run.tasks.iter().map(move |found| (run, found)));
+        tasks.map(|(run, (task, held))| HeldTask { run: run.clone(), task: *task, phase: held.phase }).collect()
+    }
+
+    /// Whether a call was allowed for a task that has not ended.
+    pub(crate) fn is_called(&self, run: &RunId, task: Task) -> bool {
+        let held = self.runs.get(run).and_then(|of_run| of_run.tasks.get(&task));
+        held.is_some_and(|held| held.phase == HeldPhase::Called)
     }
 
     /// What is said again after a greeting: questions without an answer, results without an acknowledgement.
@@ -272,8 +279,8 @@ impl HeldTasks {
         for (run, of_run) in &self.runs {
             for (task, held) in &of_run.tasks {
                 let report = match (held.phase, &held.result) {
-                    (Phase::Asked, _) => Report::Intent { task: *task, planned: held.planned },
-                    (Phase::Finished, Some(result)) => Report::Result { task: *task, result: result.clone() },
+                    (HeldPhase::Asked, _) => Report::Intent { task: *task, planned: held.planned },
+                    (HeldPhase::Finished, Some(result)) => Report::Result { task: *task, result: result.clone() },
                     _ => continue,
                 };
                 found.push((run.clone(), report));
@@ -294,8 +301,8 @@ impl HeldTasks {
 }
 
 impl Held {
-    fn new(shard: Option<u32>, phase: Phase) -> Held {
-        Held { shard, phase, called: false, asked_at: None, planned: [0; 32], result: None }
+    fn new(shard: Option<u32>, phase: HeldPhase) -> Held {
+        Held { shard, phase, called: false, asked_at: None, planned: Digest::default(), result: None }
     }
 }
 
@@ -320,15 +327,15 @@ mod tests {
     const AGE: u64 = 100;
 
     fn run() -> RunId {
-        RunId::from("r")
+        RunId::parse("r").unwrap()
     }
 
     fn task(operation: u32) -> Task {
-        Task { operation, attempt: 1 }
+        Task::new(operation, 1)
     }
 
     fn done() -> TaskResult {
-        TaskResult::Done(crate::message::Done::default())
+        TaskResult::Done(weft_protocol::TaskDone::default())
     }
 
     #[test]
@@ -336,9 +343,9 @@ mod tests {
         let mut held = HeldTasks::default();
         assert_eq!(held.start(&run(), 0, task(1)), Start::Begin);
         assert_eq!(held.start(&run(), 0, task(1)), Start::Known);
-        assert!(held.asked(&run(), task(1), [7; 32], 10));
-        assert_eq!(held.all(), [(run(), task(1), Phase::Asked)]);
-        assert_eq!(held.unanswered(), [(run(), Report::Intent { task: task(1), planned: [7; 32] })]);
+        assert!(held.asked(&run(), task(1), Digest([7; 32]), 10));
+        assert_eq!(held.all(), [HeldTask { run: run(), task: task(1), phase: HeldPhase::Asked }]);
+        assert_eq!(held.unanswered(), [(run(), Report::Intent { task: task(1), planned: Digest([7; 32]) })]);
         assert_eq!(held.granted(&run(), task(1), 20, AGE), Grant::Call);
         assert_eq!(held.granted(&run(), task(1), 21, AGE), Grant::Ignore);
         assert_eq!(held.dropped(&run(), task(1)), Dropped::Ignore);
@@ -354,7 +361,7 @@ mod tests {
     fn late_and_unknown_grants_are_not_acted_on() {
         let mut held = HeldTasks::default();
         held.start(&run(), 0, task(1));
-        held.asked(&run(), task(1), [0; 32], 10);
+        held.asked(&run(), task(1), Digest::default(), 10);
         assert!(matches!(held.granted(&run(), task(1), 10 + AGE, AGE), Grant::Answer(_)));
         assert!(matches!(held.granted(&run(), task(2), 0, AGE), Grant::Answer(_)));
         assert_eq!(held.unanswered().len(), 2, "both answers are kept");
@@ -367,8 +374,8 @@ mod tests {
         for operation in 1..=3 {
             held.start(&run(), 0, task(operation));
         }
-        held.asked(&run(), task(2), [0; 32], 0);
-        held.asked(&run(), task(3), [0; 32], 0);
+        held.asked(&run(), task(2), Digest::default(), 0);
+        held.asked(&run(), task(3), Digest::default(), 0);
         assert_eq!(held.granted(&run(), task(3), 0, AGE), Grant::Call);
         assert_eq!(held.drain(&run()), [task(1)]);
         assert!(matches!(held.granted(&run(), task(2), 0, AGE), Grant::Answer(_)));
@@ -383,7 +390,7 @@ mod tests {
         assert_eq!(held.dropped(&run(), task(1)), Dropped::Forgotten);
         assert_eq!(held.dropped(&run(), task(1)), Dropped::Ignore);
         held.start(&run(), 0, task(2));
-        held.asked(&run(), task(2), [0; 32], 0);
+        held.asked(&run(), task(2), Digest::default(), 0);
         let Dropped::Answer(answer) = held.dropped(&run(), task(2)) else { panic!("no answer") };
         assert!(matches!(*answer, TaskResult::NotCalled { .. }));
         assert_eq!(held.granted(&run(), task(2), 1, AGE), Grant::Ignore, "it was answered");
@@ -444,7 +451,7 @@ mod tests {
                         }
                     }
                     Step::Ask(t) => {
-                        if held.asked(&run(), task(t), [0; 32], now) {
+                        if held.asked(&run(), task(t), Digest::default(), now) {
                             asked.insert(t, now);
                         }
                     }
@@ -476,9 +483,9 @@ mod tests {
                     Step::Leave => drop(held.leave(&run())),
                     Step::Wait(ms) => now += ms,
                 }
-                let phases: BTreeMap<u32, Phase> = held.all().into_iter().map(|(_, t, p)| (t.operation, p)).collect();
+                let phases: BTreeMap<u32, HeldPhase> = held.all().into_iter().map(|held| (held.task.operation, held.phase)).collect();
                 for (t, ended) in &open {
-                    let wanted = if *ended { Phase::Finished } else { Phase::Called };
+                    let wanted = if *ended { HeldPhase::Finished } else { HeldPhase::Called };
                     prop_assert_eq!(phases.get(t), Some(&wanted));
                 }
             }

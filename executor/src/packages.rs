@@ -1,20 +1,9 @@
 //! Where a worker's provider packages come from: its host knows.
 
-use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::ProviderPackage;
+use weft_protocol::HeldPackage;
 use weft_providers::Plugin;
-
-/// A provider package that a worker has, as it tells coordinators.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldPackage {
-    /// Which provider.
-    pub source: ProviderSource,
-    /// Its version.
-    pub version: String,
-    /// As in the lock file: `h1:...` or `zh:...`.
-    pub checksums: Vec<String>,
-}
 
 /// The packages of a worker's host.
 pub trait Packages: Send + Sync {

@@ -12,10 +12,12 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
-use crate::message::{Done, ObjectChange, ObjectWrite, TaskResult, Writes};
 use crate::options::Saying;
+use crate::outcome::{Done, Outcome};
 use crate::problem::Problems;
 use crate::task::{TaskContext, not_here};
+use weft_graph_format::digest::Digest;
+use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
 /// The only kind that can be run so far.
 const LOCAL_EXEC: &str = "local-exec";
@@ -51,23 +53,23 @@ struct LocalExec {
 }
 
 /// Runs the provisioner of an operation. The intent is asked for right before the command is started.
-pub(crate) async fn provision(context: &mut TaskContext) -> TaskResult {
+pub(crate) async fn provision(context: &mut TaskContext) -> Outcome {
     let shard = context.shard.clone();
     let id = context.id();
     let Some(Operation::Provision { address, provisioner, when, continues, config, range }) = shard.operation(id)
     else {
-        return TaskResult::failed(vec![not_here(id)]);
+        return Outcome::failed(vec![not_here(id)]);
     };
     let address = address.to_string();
     let place = |problem: Diagnostic| place(problem, &address, range.as_ref());
     let ended = |context: &TaskContext, outcome: Result<(), Problems>| match outcome {
-        Ok(()) => TaskResult::Done(succeeded(context, &address, *when)),
+        Ok(()) => Outcome::Done(succeeded(context, &address, *when)),
         // What follows goes on as if nothing had happened, as the block says.
         Err(problems) if *continues => {
             tracing::warn!(address, ?problems, "a provisioner failed, and the block says to go on");
-            TaskResult::Done(succeeded(context, &address, *when))
+            Outcome::Done(succeeded(context, &address, *when))
         }
-        Err(problems) => TaskResult::failed(problems),
+        Err(problems) => Outcome::failed(problems),
     };
     let value = match shard.evaluate(&context.host, *config, &address).await {
         Ok(value) => value,
@@ -81,15 +83,15 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskResult {
     };
     if provisioner != LOCAL_EXEC {
         let detail = format!("This version of Weft cannot run the provisioner {provisioner:?}.");
-        return TaskResult::failed(vec![place(Diagnostic::error("Provisioner not supported", detail))]);
+        return Outcome::failed(vec![place(Diagnostic::error("Provisioner not supported", detail))]);
     }
     let command = match read(&bare) {
         Ok(command) => command,
         Err(problem) => return ended(context, Err(vec![place(problem)])),
     };
-    let digest = blake3::hash(format!("{address}\0{command:?}").as_bytes());
-    if let Err(reason) = context.ask(*digest.as_bytes()).await {
-        return TaskResult::NotCalled { reason };
+    let digest = Digest::of(format!("{address}\0{command:?}").as_bytes());
+    if let Err(reason) = context.ask(digest).await {
+        return Outcome::NotCalled { reason };
     }
     let saying = Saying::new(context.host.options.said.clone(), &address, provisioner);
     let base = context.host.options.base_directory.clone();
@@ -123,7 +125,7 @@ fn succeeded(context: &TaskContext, address: &str, when: ProvisionWhen) -> Done 
         }],
         ProvisionWhen::Created | ProvisionWhen::Deleting => Vec::new(),
     };
-    context.done(None, Writes { objects, outputs: Vec::new() }, Vec::new())
+    context.done(None, TaskWrites { objects, outputs: Vec::new() }, Vec::new())
 }
 
 fn text_of(value: Option<&Value>) -> Option<String> {

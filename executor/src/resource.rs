@@ -12,10 +12,9 @@ use weft_graph_format::graph::StateRecord;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::Path;
 use weft_graph_format::schema::{Attribute, Block, ProviderSchema};
+use weft_graph_format::stored::{InstanceObject, Opaque, RawJson, sensitive_path};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Transform, Value};
-
-use crate::message::StoredObject;
 
 /// A managed or data resource type.
 #[derive(Debug)]
@@ -118,7 +117,7 @@ impl ResourceType {
         record: &StateRecord,
         tainted: bool,
         identity: Option<&Value>,
-    ) -> Result<StoredObject, EncodeError> {
+    ) -> Result<InstanceObject, EncodeError> {
         let attributes = json::encode(&self.without_write_only(object), &self.ty)?;
         let given = match (identity, &self.identity) {
             (Some(value), Some(ty)) if !value.is_null() && value.is_wholly_known() => {
@@ -126,17 +125,16 @@ impl ResourceType {
             }
             _ => record.identity.clone(),
         };
-        Ok(StoredObject {
-            schema_version: record.schema_version.max(self.version),
-            attributes,
-            sensitive,
-            private,
+        Ok(InstanceObject {
+            sensitive_paths: sensitive.iter().map(sensitive_path).collect(),
+            private: Opaque(private),
             dependencies: record.dependencies.iter().map(SmolStr::to_string).collect(),
             create_before_destroy: record.create_before_destroy,
             skip_destroy: record.skip_destroy,
             tainted,
-            identity: given,
+            identity: given.map(RawJson::new),
             identity_schema_version: record.identity_schema_version,
+            ..InstanceObject::new(record.schema_version.max(self.version), RawJson::new(attributes))
         })
     }
 

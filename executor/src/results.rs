@@ -8,6 +8,7 @@ use weft_graph_format::formula::FormulaOp;
 use weft_graph_format::graph::Fragment;
 use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
+use weft_protocol::Export;
 
 use crate::carried::{self, CarryError};
 
@@ -30,7 +31,7 @@ pub(crate) struct Published {
 
 impl Results {
     /// Nothing yet, for the formulas of a fragment. One pass over its table.
-    pub(crate) fn new(fragment: &Fragment, exports: Vec<(u32, Vec<Path>)>) -> Results {
+    pub(crate) fn new(fragment: &Fragment, exports: Vec<Export>) -> Results {
         let mut read_here: FxHashMap<u32, Vec<Path>> = FxHashMap::default();
         for row in &fragment.formulas.rows {
             if let FormulaOp::Result(operation, path) = &row.op {
@@ -43,7 +44,7 @@ impl Results {
             paths.dedup_by(|later, earlier| earlier.is_prefix_of(later));
         }
         let mut by_operation: FxHashMap<u32, Vec<Vec<Path>>> = FxHashMap::default();
-        for (operation, paths) in exports {
+        for Export { operation, paths } in exports {
             by_operation.entry(operation).or_default().push(paths);
         }
         Results { values: RwLock::default(), read_here, exports: by_operation }
@@ -133,7 +134,10 @@ mod tests {
     #[test]
     fn only_what_is_read_is_kept_and_sent() {
         let (a, b) = (Path::ROOT.attribute("a"), Path::ROOT.attribute("b"));
-        let results = Results::new(&reading(&[a.attribute("x"), a.clone()]), vec![(1, vec![b.clone()])]);
+        let results = Results::new(
+            &reading(&[a.attribute("x"), a.clone()]),
+            vec![Export { operation: 1, paths: vec![b.clone()] }],
+        );
         let value = Value::object([("a", Value::int(1)), ("b", Value::int(2)), ("c", Value::int(3))]);
         let live = LiveResults::default();
         let published = results.publish(1, &value, &live).unwrap();
@@ -149,7 +153,7 @@ mod tests {
 
     #[test]
     fn an_ephemeral_value_stays_in_the_process() {
-        let results = Results::new(&reading(&[Path::ROOT]), vec![(1, vec![Path::ROOT])]);
+        let results = Results::new(&reading(&[Path::ROOT]), vec![Export { operation: 1, paths: vec![Path::ROOT] }]);
         let secret = Value::string("hidden").mark(&Marks::EPHEMERAL);
         let live = LiveResults::default();
         let published = results.publish(1, &secret, &live).unwrap();

@@ -1,11 +1,11 @@
 //! Finding out what became of an attempt in doubt. Nothing is changed: the attempt may still be running elsewhere.
 
 use weft_graph_format::graph::Action;
+use weft_protocol::{ObjectChange, SettleOrder, TaskWrites, Verdict};
 
 use crate::apply::{as_planned, found};
 use crate::change::{Begun, Change, Seen};
 use crate::final_plan::final_plan;
-use crate::message::{ObjectChange, SettleOrder, Verdict, Writes};
 use crate::problem::Problems;
 use crate::task::TaskContext;
 
@@ -46,8 +46,8 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Verdic
         }
         Action::Delete => match change.look(&mut begun).await {
             Seen::Nothing => {
-                let writes = Writes { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() };
-                Verdict::Applied(Box::new(context.done(None, writes, begun.warnings)))
+                let writes = TaskWrites { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() };
+                Verdict::Applied(Box::new(context.done(None, writes, begun.warnings).into()))
             }
             Seen::Object(_) => not_applied,
             Seen::Unclear(why) => Verdict::Unknown(why),
@@ -76,7 +76,7 @@ fn applied(
     object: &weft_providers::call::ObjectState,
 ) -> Verdict {
     match found(context, change, begun, object, false) {
-        Ok(done) => Verdict::Applied(Box::new(done)),
+        Ok(done) => Verdict::Applied(Box::new(done.into())),
         Err(problems) => Verdict::Unknown(first_words(&problems)),
     }
 }

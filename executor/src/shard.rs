@@ -10,15 +10,16 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PriorObject, Row};
 use weft_graph_format::plan_file::{FragmentPackage, Manifest, ProviderPackage};
+use weft_graph_format::run::RunId;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::value::Value;
+use weft_protocol::{OpenShard, ShardPackage};
 use weft_providers::Builtin;
 
 use crate::carried;
 use crate::ephemeral::LiveObjects;
 use crate::formulas::call_providers;
 use crate::live::LiveParts;
-use crate::message::{OpenShard, RunId};
 use crate::problem::Problems;
 use crate::provider::ProviderSlot;
 use crate::resource::{ResourceType, ResourceTypes};
@@ -65,22 +66,24 @@ impl Shard {
         objects: Arc<LiveObjects>,
         open: OpenShard,
     ) -> Result<Shard, Problems> {
-        let package = FragmentPackage::decode(&open.fragment).map_err(|error| {
+        let OpenShard { shard: number, restored, package } = open;
+        let ShardPackage { fragment, exports, inputs: given, .. } = package.unwrap_or_default();
+        let package = FragmentPackage::decode(&fragment).map_err(|error| {
             let detail = format!("This worker cannot read its part of the plan: {error}.");
             vec![Diagnostic::error("Unreadable plan", detail)]
         })?;
         let FragmentPackage { manifest, mut schemas, mut fragment, .. } = package;
         let mut problems = Vec::new();
         let mut inputs = BTreeMap::new();
-        for (name, bytes) in &open.inputs {
+        for (name, bytes) in &given {
             match carried::decode_value(bytes) {
                 Ok(value) => drop(inputs.insert(name.clone(), value)),
                 Err(error) => problems.push(unreadable(&format!("the input var.{name}"), &error)),
             }
         }
         let formulas = fragment.formulas.formulas().map_err(|error| vec![unreadable("a formula", &error)])?;
-        let results = Results::new(&fragment, open.exports);
-        for (operation, bytes) in &open.restored {
+        let results = Results::new(&fragment, exports);
+        for (operation, bytes) in &restored {
             if let Err(error) = results.arrived(*operation, bytes, live) {
                 problems.push(unreadable(&format!("the result of operation {operation}"), &error));
             }
@@ -94,7 +97,7 @@ impl Shard {
             .iter_mut()
             .map(|(source, schema)| (source.clone(), std::mem::take(&mut schema.ephemeral)))
             .collect();
-        let parts = LiveParts::of(&fragment, open.shard, &objects);
+        let parts = LiveParts::of(&fragment, number, &objects);
         let mut shard = Shard {
             calls_providers: call_providers(&fragment.formulas),
             rows: std::mem::take(&mut fragment.rows),
@@ -132,7 +135,7 @@ impl Shard {
                     });
                     match plugin {
                         Ok(plugin) => {
-                            let slot = ProviderSlot::new(run, instance.clone(), *config, plugin.clone());
+                            let slot = ProviderSlot::new(run.as_str(), instance.clone(), *config, plugin.clone());
                             self.providers.insert(row.id, slot);
                         }
                         Err(problem) if !problems.contains(problem) => problems.push(problem.clone()),

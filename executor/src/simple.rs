@@ -9,10 +9,12 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use crate::message::{Done, ObjectChange, ObjectWrite, OutputWrite, StoredOutput, Writes};
+use crate::outcome::Done;
 use crate::problem::{Problems, Subject};
 use crate::resource::marked;
 use crate::task::{TaskContext, not_here};
+use weft_graph_format::stored::{OutputRecord, OutputWrite, RawJson};
+use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
 /// Computes a value.
 pub(crate) async fn evaluate(context: &TaskContext) -> Result<Done, Problems> {
@@ -20,7 +22,7 @@ pub(crate) async fn evaluate(context: &TaskContext) -> Result<Done, Problems> {
         return Err(vec![not_here(context.id())]);
     };
     let value = context.shard.evaluate(&context.host, *formula, name).await?;
-    Ok(context.done(Some(&value), Writes::default(), Vec::new()))
+    Ok(context.done(Some(&value), TaskWrites::default(), Vec::new()))
 }
 
 /// Computes and stores an output of the root module.
@@ -30,7 +32,8 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     else {
         return Err(vec![not_here(context.id())]);
     };
-    let write = |value| Writes { objects: Vec::new(), outputs: vec![OutputWrite { name: name.to_string(), value }] };
+    let write =
+        |record| TaskWrites { objects: Vec::new(), outputs: vec![OutputWrite { name: name.to_string(), record }] };
     let Some(formula) = formula else { return Ok(context.done(None, write(None), Vec::new())) };
     let address = format!("output.{name}");
     let subject = Subject { address: &address, config: context.shard.formula(*formula) };
@@ -64,7 +67,12 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
             vec![subject.error("Invalid output value", format!("The value of {address} cannot be stored: {error}."))]
         })?;
         let value_type = type_json::encode(&value_type);
-        Some(StoredOutput { value: text, value_type, sensitive: *sensitive, deprecated: deprecated.clone() })
+        Some(OutputRecord {
+            value: RawJson::new(text),
+            value_type: RawJson::new(value_type),
+            sensitive: *sensitive,
+            deprecated: deprecated.clone(),
+        })
     };
     Ok(context.done(Some(&value), write(stored), Vec::new()))
 }
@@ -93,7 +101,7 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         }
     };
     if value.as_bool() == Some(true) {
-        return Ok(context.done(Some(&value), Writes::default(), Vec::new()));
+        return Ok(context.done(Some(&value), TaskWrites::default(), Vec::new()));
     }
     let mut hidden = false;
     let (text, mut problems) = match context.shard.evaluate(&context.host, *message, address).await {
@@ -108,7 +116,7 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         // The check block goes on, and so does everything else.
         let warning = place(Diagnostic::warning(summary(*kind, address), text));
         let warning = warning.code(if hidden { HIDDEN_MESSAGE } else { FAILED_CONDITION });
-        return Ok(context.done(Some(&value), Writes::default(), vec![warning]));
+        return Ok(context.done(Some(&value), TaskWrites::default(), vec![warning]));
     }
     let failure = Diagnostic::error(summary(*kind, address), detail(*kind, text, range.as_ref()));
     problems.insert(0, place(failure.code(FAILED_CONDITION)));
@@ -154,17 +162,17 @@ fn message_text(message: &Value) -> String {
 /// Changes state alone: sets an object aside, forgets one, or writes what planning learned.
 pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
     let id = context.id();
-    let write = |address: &dyn std::fmt::Display, provider: String, deposed, change| Writes {
+    let write = |address: &dyn std::fmt::Display, provider: String, deposed, change| TaskWrites {
         objects: vec![ObjectWrite { address: address.to_string(), provider, deposed, change }],
         outputs: Vec::new(),
     };
     match context.shard.operation(id) {
         Some(Operation::Depose { address, key }) => {
-            let change = ObjectChange::DeposeAs(key.0.to_string());
+            let change = ObjectChange::DeposeAs(key.clone());
             Ok(context.done(None, write(address, String::new(), None, change), Vec::new()))
         }
         Some(Operation::Forget { address, deposed }) => {
-            let deposed = deposed.as_ref().map(|key| key.0.to_string());
+            let deposed = deposed.clone();
             Ok(context.done(None, write(address, String::new(), deposed, ObjectChange::Remove), Vec::new()))
         }
         Some(Operation::Record { address, previous, object, provider }) => {

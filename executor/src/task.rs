@@ -8,16 +8,19 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::digest::Digest;
 use weft_graph_format::graph::{Operation, OperationId};
+use weft_graph_format::run::RunId;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
+use weft_protocol::{Task, TaskWrites};
 use weft_providers::ProviderPool;
 
 use crate::clock::Moment;
 use crate::desk::Event;
 use crate::ephemeral::LiveObjects;
-use crate::message::{Done, RunId, Task, TaskResult, Writes};
 use crate::options::WorkerOptions;
+use crate::outcome::{Done, Outcome, shown_name};
 use crate::problem::{Problems, has_errors};
 use crate::results::LiveResults;
 use crate::shard::Shard;
@@ -115,7 +118,7 @@ impl TaskContext {
     ///
     /// # Errors
     /// Why there is no permission, or no longer.
-    pub(crate) async fn ask(&mut self, planned: [u8; 32]) -> Result<(), String> {
+    pub(crate) async fn ask(&mut self, planned: Digest) -> Result<(), String> {
         let asked = Moment::now();
         let forgotten = || String::from("the task was given up");
         let granted = self.permission.granted.take().ok_or_else(forgotten)?;
@@ -129,7 +132,7 @@ impl TaskContext {
     }
 
     /// The result of an operation that is done: its value is kept for the readers here and written for the others.
-    pub(crate) fn done(&self, value: Option<&Value>, writes: Writes, diagnostics: Problems) -> Done {
+    pub(crate) fn done(&self, value: Option<&Value>, writes: TaskWrites, diagnostics: Problems) -> Done {
         let nothing = Value::null(Type::Dynamic);
         let value = value.unwrap_or(&nothing);
         let published =
@@ -137,15 +140,17 @@ impl TaskContext {
                 tracing::error!(operation = self.task.operation, %error, "a result cannot be handed to its readers");
                 self.shard.results.withheld(self.task.operation)
             });
-        Done { writes, local: published.local, exports: published.exports, diagnostics }
+        let shown = shown_name(value, &writes);
+        let exports = published.exports.into_iter().map(Arc::from).collect();
+        Done { writes, local: published.local.into(), exports, diagnostics, shown }
     }
 }
 
 /// Carries a task out.
-pub(crate) async fn carry_out(mut context: TaskContext) -> TaskResult {
+pub(crate) async fn carry_out(mut context: TaskContext) -> Outcome {
     let shard = context.shard.clone();
     let id = context.id();
-    let Some(operation) = shard.operation(id) else { return TaskResult::failed(vec![not_here(id)]) };
+    let Some(operation) = shard.operation(id) else { return Outcome::failed(vec![not_here(id)]) };
     let outcome = match operation {
         Operation::Apply { .. } => return apply::apply(&mut context).await,
         Operation::Provision { .. } => return provision::provision(&mut context).await,
@@ -164,9 +169,9 @@ pub(crate) async fn carry_out(mut context: TaskContext) -> TaskResult {
         | Operation::EvaluateLive { .. } => Err(vec![not_a_task(id)]),
     };
     match outcome {
-        Ok(done) if has_errors(&done.diagnostics) => TaskResult::failed(done.diagnostics),
-        Ok(done) => TaskResult::Done(done),
-        Err(problems) => TaskResult::failed(problems),
+        Ok(done) if has_errors(&done.diagnostics) => Outcome::failed(done.diagnostics),
+        Ok(done) => Outcome::Done(done),
+        Err(problems) => Outcome::failed(problems),
     }
 }
 

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use weft_protocol::{CoordinatorFrame, Greeting, PROTOCOL, Welcome, WorkerFrame};
 
 use crate::desk::{Desk, Event};
 use crate::held::Open;
-use crate::message::{Orders, Welcome};
 use crate::options::WorkerOptions;
 use crate::task::Host;
-use crate::wire;
 
 /// One encoded frame of `weft.cluster.v1`.
 pub type Frame = Vec<u8>;
@@ -147,29 +146,44 @@ impl Worker {
     /// next call says what became of them. Must be called within a tokio runtime.
     pub async fn run(&mut self, channel: Channel) -> Ended {
         let Channel { mut incoming, outgoing } = channel;
-        let hello = wire::hello(&self.host.options, self.desk.held());
-        if outgoing.send(hello).await.is_err() {
+        let greeting = WorkerFrame { greeting: Some(self.greeting()), ..WorkerFrame::default() };
+        if outgoing.send(greeting.encode()).await.is_err() {
             return Ended::Disconnected;
         }
         let first = timeout(WELCOME_WAIT, incoming.recv()).await;
-        let orders = match first {
-            Ok(Some(frame)) => wire::orders(&frame),
+        let frame = match first {
+            Ok(Some(frame)) => CoordinatorFrame::decode(&frame),
             Ok(None) => return Ended::Disconnected,
             Err(_) => return Ended::Silent,
         };
-        let welcome = match orders {
-            Ok(Orders { welcome: Some(welcome), orders }) => {
-                if !welcome.refused.is_empty() {
-                    return Ended::Refused(welcome.refused);
-                }
+        let welcome = match frame {
+            Ok(CoordinatorFrame { welcome: Some(Welcome { refused: Some(reason), .. }), .. }) => {
+                return Ended::Refused(reason);
+            }
+            Ok(CoordinatorFrame { welcome: Some(welcome), orders, .. }) => {
                 self.desk.connected();
                 orders.into_iter().for_each(|of_run| self.desk.ordered(of_run));
                 welcome
             }
-            Ok(Orders { welcome: None, .. }) => return Ended::Refused(String::from("the coordinator did not greet")),
+            Ok(CoordinatorFrame { welcome: None, .. }) => {
+                return Ended::Refused(String::from("the coordinator did not greet"));
+            }
             Err(error) => return Ended::Refused(format!("the coordinator's greeting was not understood: {error}")),
         };
         self.serve(&welcome, incoming, outgoing).await
+    }
+
+    fn greeting(&self) -> Greeting {
+        let options = &self.host.options;
+        Greeting {
+            name: options.name.clone(),
+            incarnation: options.incarnation.clone(),
+            labels: options.labels.clone(),
+            capacity: options.capacity.max(1),
+            packages: options.packages.held(),
+            held: self.desk.held(),
+            protocol: PROTOCOL,
+        }
     }
 
     async fn serve(
@@ -206,7 +220,7 @@ impl Worker {
                     if spoke.elapsed() >= beat.period() / 2 {
                         beats += 1;
                         // A full channel has frames under way, which say as much.
-                        let sent = outgoing.try_send(wire::heartbeat(beats));
+                        let sent = outgoing.try_send(WorkerFrame { heartbeat: beats, ..WorkerFrame::default() }.encode());
                         if let Err(mpsc::error::TrySendError::Closed(_)) = sent {
                             return Ended::Disconnected;
                         }
@@ -220,7 +234,7 @@ impl Worker {
                 frame = incoming.recv(), if room => {
                     let Some(frame) = frame else { return Ended::Disconnected };
                     heard = Instant::now();
-                    match wire::orders(&frame) {
+                    match CoordinatorFrame::decode(&frame) {
                         Ok(found) => found.orders.into_iter().for_each(|of_run| self.desk.ordered(of_run)),
                         Err(error) => {
                             tracing::error!(%error, "the coordinator's frame was not understood");
@@ -242,9 +256,9 @@ impl Worker {
                     let Ok(permit) = permit else { return Ended::Disconnected };
                     if ends && !told {
                         told = true;
-                        permit.send(wire::leaving());
+                        permit.send(WorkerFrame { leaving: true, ..WorkerFrame::default() }.encode());
                     } else {
-                        permit.send(wire::reports(self.desk.take_reports(FRAME_REPORTS)));
+                        permit.send(WorkerFrame::of_reports(self.desk.take_reports(FRAME_REPORTS)).encode());
                     }
                     spoke = Instant::now();
                 }

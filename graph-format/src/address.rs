@@ -181,6 +181,32 @@ impl From<ProviderParts> for ProviderInstance {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DeposedKey(pub SmolStr);
 
+/// Length of a deposed key, as OpenTofu demands when it reads a state file.
+const DEPOSED_KEY_LENGTH: usize = 8;
+
+impl DeposedKey {
+    /// The key, if the text has eight characters (what OpenTofu checks when reading).
+    pub fn parse(text: &str) -> Option<DeposedKey> {
+        (text.len() == DEPOSED_KEY_LENGTH).then(|| DeposedKey(text.into()))
+    }
+
+    /// The key made of four bytes.
+    pub fn from_bytes(bytes: [u8; 4]) -> DeposedKey {
+        DeposedKey(data_encoding::HEXLOWER.encode(&bytes).into())
+    }
+
+    /// The eight characters.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for DeposedKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
 /// The registry that source addresses without a host mean.
 pub const DEFAULT_REGISTRY: &str = "registry.opentofu.org";
 /// The host of built-in providers.

@@ -10,8 +10,10 @@
 
 pub mod address;
 pub mod changes;
+pub mod checks;
 pub mod codec;
 pub mod diagnostic;
+pub mod digest;
 pub mod explain;
 pub mod formula;
 pub mod graph;
@@ -23,8 +25,11 @@ pub mod origin;
 pub mod path;
 pub mod plan_file;
 pub mod quoting;
+pub mod run;
 pub mod schema;
+pub mod shown;
 pub mod source;
+pub mod stored;
 pub mod types;
 pub mod value;
 pub mod version;

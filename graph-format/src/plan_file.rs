@@ -25,7 +25,6 @@ mod snippets;
 mod writer;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -62,22 +61,6 @@ pub struct PlanFile {
     pub sources: SourceSnippets,
     /// What is done.
     pub graph: ExecutionGraph,
-}
-
-/// blake3 of a file's bytes. Prints as hex.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Digest(pub [u8; 32]);
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&data_encoding::HEXLOWER.encode(&self.0))
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
-    }
 }
 
 /// What the numbered sections hold, so that one can be found without reading the others.

@@ -129,9 +129,8 @@ impl Facts {
 impl Facts {
     /// Facts for tests: a configuration as text, and stored instances with their dependencies.
     pub(crate) fn for_tests(text: &str, instances: &[(&str, &[&str])], options: PlanOptions) -> Facts {
-        use weft_state::{
-            InstanceKey, InstanceObject, InstanceRecord, RawJson, ResourceMode, Revision, StoredInstance,
-        };
+        use weft_graph_format::address::{InstanceKey, ResourceMode};
+        use weft_state::{InstanceObject, InstanceRecord, RawJson, Revision, StoredInstance};
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join("main.tf"), text).expect("written");
         let (root, _, problems) = weft_evaluator::config::load_tree(dir.path(), &BTreeMap::new());

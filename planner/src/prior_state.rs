@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use weft_graph_format::address::{AbsResource, ConfigResource, InstanceKey, ProviderInstance, ResourceInstance};
+use weft_graph_format::address::{
+    AbsResource, ConfigResource, InstanceKey, ProviderInstance, ResourceInstance, ResourceMode,
+};
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::{InstanceObject, ResourceMode, Snapshot, StoredInstance};
+use weft_state::{InstanceObject, Snapshot, StoredInstance};
 
 use crate::problems;
 
@@ -148,7 +150,7 @@ mod tests {
 
     fn state(names: &[&str], provider: &str) -> PriorState {
         let instance = |name: &str| {
-            let key = weft_state::InstanceKey::None;
+            let key = InstanceKey::None;
             let mut record = InstanceRecord::new("", ResourceMode::Managed, "a", "b", key, provider);
             record.address = name.to_owned();
             (name.to_owned(), StoredInstance { record, revision: Revision(7) })

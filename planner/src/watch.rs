@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use weft_graph_format::address::ResourceInstance;
-use weft_graph_format::value::{Kind, Value};
+use weft_graph_format::shown::ShownName;
+use weft_graph_format::value::Value;
 
 /// The event of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub struct Look {
     /// The event.
     pub what: Looking,
     /// The object's `id`, else its `name`, with the attribute's name. `None` if it has neither, or if it is sensitive.
-    pub id: Option<(&'static str, String)>,
+    pub id: Option<ShownName>,
     /// The time since the start.
     pub elapsed: Duration,
 }
@@ -76,36 +77,9 @@ impl Watch {
 
     pub(crate) fn tell(&self, address: &ResourceInstance, what: Looking, value: &Value, elapsed: Duration) {
         if let Some(sender) = &self.0 {
-            let look = Look { address: address.clone(), what, id: identity(value), elapsed };
+            let look = Look { address: address.clone(), what, id: ShownName::of(value), elapsed };
             // A closed receiver does not affect the plan.
             let _ = sender.send(look);
         }
-    }
-}
-
-/// The `id` of an object, else its `name`, unless it is sensitive.
-pub fn identity(value: &Value) -> Option<(&'static str, String)> {
-    let fields = value.as_fields()?;
-    ["id", "name"].into_iter().find_map(|key| {
-        let (marks, kind) = fields.get(key)?.open();
-        match kind {
-            Kind::String(text) if !marks.is_sensitive() => Some((key, text.to_string())),
-            _ => None,
-        }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use weft_graph_format::marks::Marks;
-
-    #[test]
-    fn identities() {
-        let object = |id: Value| Value::object([("id", id), ("name", Value::string("n"))]);
-        assert_eq!(identity(&object(Value::string("i-1"))), Some(("id", "i-1".to_owned())));
-        let hidden = Value::string("i-1").mark(&Marks::SENSITIVE);
-        assert_eq!(identity(&object(hidden)), Some(("name", "n".to_owned())));
-        assert_eq!(identity(&Value::int(1)), None);
     }
 }

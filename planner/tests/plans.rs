@@ -6,14 +6,13 @@ use std::sync::Arc;
 use weft_evaluator::Environment;
 use weft_evaluator::config::load_tree;
 use weft_evaluator::glue::GivenVariables;
+use weft_graph_format::address::{InstanceKey, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{disassemble, verify};
 use weft_planner::planning::PlanInputs;
 use weft_planner::{PlanKind, PlanOptions, PlanOutcome, ProviderSet, plan};
 use weft_providers::{PoolOptions, ProviderPool};
-use weft_state::{
-    InstanceKey, InstanceObject, InstanceRecord, RawJson, ResourceMode, Revision, Snapshot, StoredInstance,
-};
+use weft_state::{InstanceObject, InstanceRecord, RawJson, Revision, Snapshot, StoredInstance};
 
 fn providers() -> Arc<ProviderSet> {
     let none = Arc::new(|source: &weft_graph_format::address::ProviderSource| {

@@ -28,14 +28,13 @@ use std::sync::Arc;
 use weft_evaluator::Environment;
 use weft_evaluator::config::load_tree;
 use weft_evaluator::glue::GivenVariables;
+use weft_graph_format::address::{InstanceKey, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{disassemble, verify};
 use weft_planner::planning::PlanInputs;
 use weft_planner::{PlanKind, PlanOptions, PlanOutcome, ProviderSet, plan};
 use weft_providers::{PoolOptions, ProviderPool};
-use weft_state::{
-    InstanceKey, InstanceObject, InstanceRecord, RawJson, ResourceMode, Revision, Snapshot, StoredInstance,
-};
+use weft_state::{InstanceObject, InstanceRecord, RawJson, Revision, Snapshot, StoredInstance};
 
 async fn outcome(text: &str, snapshot: Snapshot) -> PlanOutcome {
     let dir = tempfile::tempdir().expect("a directory");

@@ -40,18 +40,18 @@ pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore};
 pub use ledger::RevisionRule;
 pub use model::ModelStore;
 pub use record::{
-    CheckObject, CheckRecord, DeposedKey, InstanceKey, InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep,
-    RawJson, ResourceMode, SensitivePath, instance_address,
+    CheckObject, CheckRecord, InstanceObject, InstanceRecord, Opaque, OutputRecord, OutputWrite, PathStep, RawJson,
+    SensitivePath, instance_address,
 };
 pub use redis::RedisStore;
 pub use run::{
     Attempt, ChainTip, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, OpCounts, OpIndex, OpRecord,
-    OpStatus, RunHeader, RunId, RunStatus, RunView, Stray, Token, WorkerId,
+    OpStatus, RunHeader, RunId, RunStatus, RunView, Stray, Token, WorkerId, random_run_id,
 };
 pub use snapshot::{Doubt, DoubtKey, Revision, Snapshot, StoredInstance, StoredOutput, Subject, Unrelated};
 pub use step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CommitRecord, CreateAnswer, Ending, Evidence, Failure,
-    FailureKind, Fenced, Held, InstanceWrite, Intent, Outcome, OutputWrite, ReleaseAnswer, RenewAnswer, Resolution,
-    Stale, StoreAnswer, StoreStep, Writes,
+    FailureKind, Fenced, Held, InstanceWrite, Intent, Outcome, ReleaseAnswer, RenewAnswer, Resolution, Stale,
+    StoreAnswer, StoreStep, Writes,
 };
 pub use store::{RunStore, StoreError};

@@ -4,59 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+pub use weft_graph_format::digest::Digest;
+pub use weft_graph_format::run::{Attempt, OpIndex, RunId, WorkerId};
 
 use crate::record::{InstanceObject, Opaque};
 use crate::snapshot::{DoubtKey, Revision, Subject};
 use crate::step::Failure;
 
-/// The identifier of a run, used in file names and keys. Weft makes them as `run-` and sixteen hexadecimal digits.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct RunId(String);
-
-/// The longest run id that is accepted, because it becomes the name of a directory.
-const RUN_ID_LENGTH: usize = 64;
-
-impl RunId {
-    /// A new random identifier.
-    ///
-    /// # Errors
-    /// The operating system has no random bytes.
-    pub fn random() -> Result<RunId, RandomError> {
-        let mut bytes = [0; 8];
-        getrandom::fill(&mut bytes).map_err(|error| RandomError(error.to_string()))?;
-        Ok(RunId(format!("run-{}", data_encoding::HEXLOWER.encode(&bytes))))
-    }
-
-    /// Parses a run id: letters, digits, `-` and `_`, at most 64, beginning with a letter or digit.
-    pub fn parse(text: &str) -> Option<RunId> {
-        let fits = !text.is_empty() && text.len() <= RUN_ID_LENGTH;
-        let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-        let start = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-        (fits && plain && start).then(|| RunId(text.to_owned()))
-    }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for RunId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for RunId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
 /// The operating system gave no random bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the operating system gives no random bytes: {0}")]
 pub struct RandomError(pub(crate) String);
+
+/// A new random identifier of a run.
+///
+/// # Errors
+/// The operating system has no random bytes.
+pub fn random_run_id() -> Result<RunId, RandomError> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| RandomError(error.to_string()))?;
+    Ok(RunId::from_bytes(bytes))
+}
 
 /// One coordinator term of one run, compared for equality. Epochs only grow. The random term makes a repeated epoch
 /// harmless, as after a failover to an older counter.
@@ -93,64 +61,6 @@ impl fmt::Display for Incarnation {
 impl fmt::Debug for Incarnation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self)
-    }
-}
-
-/// Index of an operation in the plan's operation table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct OpIndex(pub u32);
-
-impl fmt::Display for OpIndex {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}", self.0)
-    }
-}
-
-/// One execution of an operation. The first is 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
-pub struct Attempt(pub u32);
-
-/// The name of a worker, as it announced itself.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
-pub struct WorkerId(pub String);
-
-impl fmt::Display for WorkerId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-/// A blake3 digest.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
-pub struct Digest(pub [u8; 32]);
-
-impl Digest {
-    /// The digest of these bytes.
-    pub fn of(bytes: &[u8]) -> Digest {
-        Digest(*blake3::hash(bytes).as_bytes())
-    }
-
-    /// As hexadecimal text.
-    pub fn hex(&self) -> String {
-        data_encoding::HEXLOWER.encode(&self.0)
-    }
-
-    /// Parses hexadecimal text.
-    pub fn parse(text: &str) -> Option<Digest> {
-        let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
-        Some(Digest(bytes.try_into().ok()?))
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.hex())
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.hex())
     }
 }
 

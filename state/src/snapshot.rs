@@ -5,7 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{CheckRecord, DeposedKey, InstanceRecord, OutputRecord};
+use weft_graph_format::address::DeposedKey;
+
+use crate::record::{CheckRecord, InstanceRecord, OutputRecord};
 use crate::run::{Attempt, Digest, OpIndex, RunId, WorkerId};
 
 /// The version of a subject at its last commit, or [`Revision::NEVER`] for a subject that the store never held.

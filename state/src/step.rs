@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{CheckRecord, InstanceRecord, Opaque, OutputRecord};
+use crate::record::{CheckRecord, InstanceRecord, Opaque, OutputWrite};
 use crate::run::{
     Attempt, Digest, Holder, Incarnation, Lease, LeaseView, OpIndex, OpStatus, RunHeader, RunId, RunStatus, Stray,
     Token, WorkerId,
@@ -140,15 +140,6 @@ pub struct InstanceWrite {
     pub address: String,
     /// The whole new record. `None`, or a record without objects, removes it.
     pub record: Option<InstanceRecord>,
-}
-
-/// A new root output, or its removal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OutputWrite {
-    /// Its name.
-    pub name: String,
-    /// The record. `None` removes it.
-    pub record: Option<OutputRecord>,
 }
 
 /// The changes of a commit or failure to the state.

@@ -1,7 +1,8 @@
 //! Reading and writing state files.
 
+use weft_graph_format::address::{DeposedKey, InstanceKey, ResourceMode};
 use weft_state::tfstate::{StateFile, StateFileError, find_format_digit};
-use weft_state::{DeposedKey, InstanceKey, InstanceObject, InstanceRecord, PathStep, RawJson, ResourceMode};
+use weft_state::{InstanceObject, InstanceRecord, PathStep, RawJson};
 
 const RECORDED: &str = include_str!("golden/recorded.tfstate");
 const INSTANCES: &str = include_str!("golden/instances.tfstate");
@@ -156,7 +157,7 @@ fn keys_may_be_any_text() {
     for key in ["a\u{1}b", "\u{0}", "\u{7f}\u{85}", "\u{200b}\u{2028}\u{10ffff}", "${x} %{y} \"\\", "\n\r\t ", "", " "]
     {
         let module = format!("module.m[{}]", weft_graph_format::address::quoted(key));
-        let key = InstanceKey::Str(key.to_owned());
+        let key = InstanceKey::String(key.into());
         let mut record = InstanceRecord::new(module, ResourceMode::Managed, "t", "n", key, "provider[\"a/b/c\"]");
         assert!(record.address.chars().all(|c| !c.is_control()), "{:?}", record.address);
         record.current = Some(InstanceObject::new(0, RawJson::new("{}")));

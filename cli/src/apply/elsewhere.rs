@@ -8,6 +8,8 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval_at, sleep};
 use weft_coordinator::client::{Watch, WatchEnd, WatchEvent, connect_worker};
 use weft_coordinator::listing::{RunDetails, kept_objects};
+use weft_coordinator::outline::outline;
+use weft_coordinator::plan::read_plan;
 use weft_coordinator::service::{Resumption, Submission};
 use weft_coordinator::{Client, process};
 use weft_executor::{Channel, Ended, Packages, Worker, WorkerOptions};
@@ -25,7 +27,6 @@ use super::{Ending, Work, client_problem};
 use crate::command::Invocation;
 use crate::context::{Context, environment};
 use crate::options::Arguments;
-use crate::outline;
 use crate::packages::{PlannedPackages, pool_options};
 use crate::render::events::Counts;
 use crate::signals;
@@ -87,7 +88,7 @@ pub async fn resume(
     let address = client.address().to_owned();
     let address = address.as_str();
     let Some((run, bytes)) = client.plan(named).await.map_err(client_problem)? else { return Ok(None) };
-    let plan = outline::read(&bytes)?;
+    let plan = read_plan(&bytes)?;
     view.know_snippets(&plan.sources);
     if detach && needs_home(&plan) {
         return Err(vec![Diagnostic::error(
@@ -133,9 +134,9 @@ async fn attend(
 ) -> Result<Ending, Vec<Diagnostic>> {
     let home = needs_home(plan)
         .then(|| tokio::spawn(work_here(address.to_owned(), run.to_owned(), context.clone(), packages)));
-    let outline = outline::outline(plan);
+    let outline = outline(plan);
     let left = outline.operations.iter().filter(|operation| !earlier.contains(&operation.index));
-    let shards = left.filter_map(|operation| outline.shards.get(operation.shard as usize));
+    let shards = left.filter_map(|operation| outline.shard(operation.shard));
     let instances = shards.map(|shard| shard.key.provider_instance());
     let progress = Progress::new(view, instances, Foreknown::of(plan));
     let ending = follow(client, run, view, progress).await;

@@ -10,20 +10,18 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval_at, timeout};
 use weft_coordinator::listing::{RunDetails, kept_objects};
 use weft_coordinator::{
-    Cancel, CoordinatorEnd, FinishReason, InProcess, Notice, Outline, RunError, RunOptions, RunOutcome, pair, process,
-    run_in_process, term,
+    Cancel, CoordinatorEnd, FinishReason, InProcess, Notice, Outline, RunError, RunOptions, RunOutcome, RunPlan, pair,
+    process, run_in_process, term,
 };
 use weft_executor::{Channel, Packages, Said, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, Snapshot, StoreError};
+use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, StoreError};
 
 use super::elsewhere::counts;
-use super::observed::{ObservedStore, identity};
 use super::progress::{Foreknown, Progress, REMIND};
 use super::{Ending, Work, run_problem};
 use crate::context::{Context, holder, unix_ms};
-use crate::outline::run_plan;
 use crate::packages::pool_options;
 use crate::signals;
 use crate::view::View;
@@ -47,8 +45,6 @@ pub struct Place<'a> {
     pub view: &'a View,
     /// The store of state and runs.
     pub store: Arc<dyn RunStore>,
-    /// The current state.
-    pub snapshot: &'a Snapshot,
     /// Provider packages.
     pub packages: Arc<dyn Packages>,
     /// The maximum number of concurrent operations.
@@ -61,8 +57,8 @@ pub struct Place<'a> {
 /// The reason why the run did not begin. Later problems are reported as they happen.
 pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
     let known = Foreknown::of(&work.plan);
-    let run = RunId::random().map_err(|error| vec![crate::store::problem(&StoreError::from(error))])?;
-    let mut plan = run_plan(work.plan, work.digest)?;
+    let run = weft_state::random_run_id().map_err(|error| vec![crate::store::problem(&StoreError::from(error))])?;
+    let mut plan = RunPlan::new(work.plan, work.digest)?;
     plan.inputs = work.inputs;
     let bytes = Opaque(work.bytes);
     term::create(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await.map_err(run_problem)?;
@@ -75,7 +71,7 @@ pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnosti
 /// The reason why the run was not resumed.
 pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
     let known = Foreknown::of(&work.plan);
-    let mut plan = run_plan(work.plan, work.digest)?;
+    let mut plan = RunPlan::new(work.plan, work.digest)?;
     plan.inputs = work.inputs;
     let stored = place.store.run(&run).await.map_err(|error| vec![crate::store::problem(&error)])?;
     if let Some(stored) = &stored {
@@ -93,17 +89,14 @@ pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_
 /// `earlier` are the operations that are finished already.
 async fn carry_out(
     run: RunId,
-    plan: weft_coordinator::RunPlan,
+    plan: RunPlan,
     earlier: &BTreeSet<u32>,
-    mut known: Foreknown,
+    known: Foreknown,
     options: RunOptions,
     place: Place<'_>,
 ) -> Result<Ending, Vec<Diagnostic>> {
-    let Place { context, view, store, snapshot, packages, parallelism } = place;
-    let (store, commits) = ObservedStore::new(store);
-    known.ids = ids(snapshot, &plan.outline);
+    let Place { context, view, store, packages, parallelism } = place;
     let mut progress = Progress::new(view, instances(&plan.outline, earlier), known);
-    progress.observe(commits);
     let (ours, mut home) = Home::begin(context, &run, packages);
     let (notices, told) = mpsc::channel(NOTICES);
     let (wishes, cancel) = mpsc::channel(WISHES);
@@ -299,16 +292,5 @@ fn instances<'o>(outline: &'o Outline, done: &BTreeSet<u32>) -> impl Iterator<It
         .operations
         .iter()
         .filter(|operation| !done.contains(&operation.index))
-        .map(|operation| outline.shards.get(operation.shard as usize).map_or("", |shard| shard.key.provider_instance()))
-}
-
-/// The ids of the objects that the run may change.
-fn ids(snapshot: &Snapshot, outline: &Outline) -> BTreeMap<String, (String, String)> {
-    let stored = outline.operations.iter().filter_map(|operation| snapshot.instances.get(&operation.address));
-    stored
-        .filter_map(|stored| {
-            let id = identity(stored.record.current.as_ref()?)?;
-            Some((stored.record.address.clone(), id))
-        })
-        .collect()
+        .map(|operation| outline.shard(operation.shard).map_or("", |shard| shard.key.provider_instance()))
 }

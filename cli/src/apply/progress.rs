@@ -14,10 +14,10 @@ use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK};
 use weft_graph_format::graph::{Action, ExecutionGraph, Operation, ProvisionWhen};
 use weft_graph_format::plan_file::PlanFile;
 use weft_graph_format::source::SourceRange;
+use weft_protocol::ShownName;
 
 use happening::Happening;
 
-use super::observed::Commits;
 use super::problems::in_doubt;
 use crate::plan::tell_ephemeral;
 use crate::render::events::{self, Counts, Hook};
@@ -65,7 +65,7 @@ struct Running {
 #[derive(Default)]
 pub struct Foreknown {
     /// Ids of the objects before the run by address, for updates and deletes.
-    pub ids: BTreeMap<String, (String, String)>,
+    pub ids: BTreeMap<String, ShownName>,
     /// The positions of resource blocks, by address without keys.
     pub places: BTreeMap<String, SourceRange>,
     /// Instances whose planned updates only change sensitivity. These call no provider, but they are reported.
@@ -78,12 +78,18 @@ impl Foreknown {
     /// The facts that a plan holds.
     pub fn of(plan: &PlanFile) -> Foreknown {
         Foreknown {
-            ids: BTreeMap::new(),
+            ids: ids(plan),
             places: plan.manifest.places.clone(),
             relabelled: relabelled(plan),
             provisioners: provisioners(&plan.graph),
         }
     }
+}
+
+/// How progress lines name the objects that the plan changes, by address.
+fn ids(plan: &PlanFile) -> BTreeMap<String, ShownName> {
+    let current = plan.changes.resources.iter().filter(|change| change.deposed.is_none());
+    current.filter_map(|change| Some((change.address.to_string(), ShownName::of(&change.before)?))).collect()
 }
 
 /// Addresses of updates that only change sensitivity.
@@ -140,7 +146,6 @@ struct Lines {
 pub struct Progress<'a> {
     view: &'a View,
     known: Foreknown,
-    commits: Option<Commits>,
     underway: Underway,
     results: Results,
     lines: Lines,
@@ -157,7 +162,6 @@ impl<'a> Progress<'a> {
         Progress {
             view,
             known,
-            commits: None,
             underway: Underway { unfinished, ..Underway::default() },
             results: Results::default(),
             lines,
@@ -242,11 +246,6 @@ impl<'a> Progress<'a> {
         problems
     }
 
-    /// Handles a commit.
-    pub fn observe(&mut self, commits: Commits) {
-        self.commits = Some(commits);
-    }
-
     /// The operations that are done so far.
     pub fn counts(&self) -> &Counts {
         &self.results.counts
@@ -261,7 +260,7 @@ impl<'a> Progress<'a> {
     /// Handles an event of an operation.
     pub fn happened(&mut self, happening: impl Into<Happening>) {
         let happening = happening.into();
-        let Some(what) = happening.what.clone() else { return };
+        let what = happening.what.clone();
         let hook = self.hook(&happening, &what);
         self.tally(&happening, &what);
         if let Some(found) = self.known.provisioners.get(&happening.operation).cloned() {
@@ -269,7 +268,7 @@ impl<'a> Progress<'a> {
         }
         match what {
             ProgressKind::Started => self.started(&happening, hook),
-            ProgressKind::Done { intended } => self.done_with(happening, hook, intended),
+            ProgressKind::Done { intended, .. } => self.done_with(happening, hook, intended),
             ProgressKind::Failed => self.failed(happening, hook),
             ProgressKind::Skipped { .. } => self.results.skipped += 1,
             ProgressKind::Returned => drop(self.underway.operations.remove(&happening.operation)),
@@ -470,14 +469,13 @@ impl<'a> Progress<'a> {
             return None;
         }
         let address: ResourceInstance = happening.address.parse().ok()?;
-        let committed = self.commits.as_ref().and_then(|commits| commits.lock().get(&happening.operation)?.clone());
-        let before = || self.known.ids.get(&happening.address).cloned();
-        let is_open = matches!(what, ProgressKind::Started | ProgressKind::Failed);
-        let id = match happening.action.as_str() {
-            "create" if is_open => None,
-            "delete" if matches!(what, ProgressKind::Done { .. }) => None,
-            "delete" | "update" if is_open => before(),
-            _ => committed,
+        let id = match (happening.action.as_str(), what) {
+            ("delete", ProgressKind::Done { .. }) => None,
+            (_, ProgressKind::Done { shown, .. }) => shown.clone(),
+            ("delete" | "update", ProgressKind::Started | ProgressKind::Failed) => {
+                self.known.ids.get(&happening.address).cloned()
+            }
+            _ => None,
         };
         Some(Hook { address, action: happening.action.clone(), id, elapsed_seconds: happening.elapsed_ms / 1000 })
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_coordinator::plan::refuse_errored;
 use weft_coordinator::term::other_state;
 use weft_executor::Packages;
 use weft_graph_format::changes::{ChangeAction, Changes};
@@ -19,7 +20,6 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{Flag, switch};
-use crate::outline;
 use crate::packages::PlannedPackages;
 use crate::plan::{PARALLELISM, Wishes};
 use crate::prompt::Prompt;
@@ -167,7 +167,7 @@ async fn plan_and_apply(
     let (packages, said) = PlannedPackages::new(context, &[]);
     view.diagnostics(&said);
     let work = Work { plan, bytes, digest, inputs: made.inputs };
-    site.carry_out(invocation, work, &snapshot, Arc::new(packages), wishes.parallelism, destroy).await
+    site.carry_out(invocation, work, Arc::new(packages), wishes.parallelism, destroy).await
 }
 
 fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<Exit, Exit> {
@@ -182,7 +182,7 @@ fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<E
         }
     }
     view.know_snippets(&plan.sources);
-    outline::refuse_errored(&plan).map_err(|problem| invocation.fail(&[problem]))?;
+    refuse_errored(&plan).map_err(|problem| invocation.fail(&[problem]))?;
     finish(invocation, block_on(apply_file(invocation, plan, bytes, destroy)))
 }
 
@@ -219,7 +219,7 @@ async fn apply_file(
     let digest = Digest::of(&bytes);
     let parallelism = arguments.count("parallelism");
     let work = Work { plan, bytes, digest, inputs };
-    site.carry_out(invocation, work, &snapshot, Arc::new(packages), parallelism.unwrap_or(PARALLELISM), destroy).await
+    site.carry_out(invocation, work, Arc::new(packages), parallelism.unwrap_or(PARALLELISM), destroy).await
 }
 
 /// Reads a plan file, checks it, and returns it with its bytes.
@@ -278,7 +278,6 @@ impl<'a> Site<'a> {
         &self,
         invocation: &Invocation<'_>,
         work: Work,
-        snapshot: &Snapshot,
         packages: Arc<dyn Packages>,
         parallelism: usize,
         destroy: bool,
@@ -296,7 +295,7 @@ impl<'a> Site<'a> {
         } else {
             match self {
                 Site::Here(store) => {
-                    let place = apply::Place { context, view, store: store.clone(), snapshot, packages, parallelism };
+                    let place = apply::Place { context, view, store: store.clone(), packages, parallelism };
                     apply::begin(work, place).await?
                 }
                 Site::Elsewhere(address, _) => {

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_coordinator::Service;
 use weft_coordinator::server::Server;
+use weft_coordinator::{PlanFiles, Service};
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -13,7 +13,6 @@ use crate::commands::problems;
 use crate::context::holder;
 use crate::exit::Exit;
 use crate::options::text;
-use crate::outline::Reader;
 use crate::runtime::block_on;
 use crate::signals::Attention;
 use crate::store::{Access, Place};
@@ -67,7 +66,7 @@ async fn serve(invocation: &Invocation<'_>, place: &Place, address: SocketAddr) 
     let store = place.open(Access::Change).await?;
     store.reseal().await.map_err(|error| crate::store::problem(&error))?;
     let words = store.place();
-    let service = Service::new(store, Arc::new(Reader), holder());
+    let service = Service::new(store, Arc::new(PlanFiles), holder());
     let server = Server::bind(Arc::clone(&service), address).await.map_err(failed)?;
     let address = server.address();
     if let Some(path) = invocation.arguments.value("port-file") {

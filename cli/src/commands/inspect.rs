@@ -8,8 +8,8 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::switch;
-use crate::outline::outline;
 use crate::sealing::{PlanUnread, plan_reader};
+use weft_coordinator::outline::outline;
 
 /// The command.
 pub const INSPECT: Command = Command {
@@ -108,7 +108,7 @@ fn shards(plan: &PlanFile) -> String {
     let outline = outline(plan);
     let mut counts = vec![0_usize; outline.shards.len()];
     for operation in &outline.operations {
-        if let Some(count) = usize::try_from(operation.shard).ok().and_then(|shard| counts.get_mut(shard)) {
+        if let Some(count) = usize::try_from(operation.shard.0).ok().and_then(|shard| counts.get_mut(shard)) {
             *count += 1;
         }
     }
@@ -147,7 +147,7 @@ fn dot(plan: &PlanFile) -> String {
             _ => "",
         };
         let words = label(&format!("{} {}", operation.action, operation.address));
-        if let Some(cluster) = usize::try_from(operation.shard).ok().and_then(|shard| clusters.get_mut(shard)) {
+        if let Some(cluster) = usize::try_from(operation.shard.0).ok().and_then(|shard| clusters.get_mut(shard)) {
             cluster.push_str(&format!("    o{} [label = {words}{style}]\n", operation.index));
         }
     }

@@ -6,9 +6,12 @@ mod resolve;
 use std::sync::Arc;
 
 use weft_coordinator::listing::{RunDetails, RunListing, resumable, stalled};
+use weft_coordinator::outline::outline;
+use weft_coordinator::plan::read_plan;
 use weft_coordinator::{Client, RunError, RunOptions, term};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::PlanFile;
+use weft_protocol::diagnostics::decode_diagnostics;
 use weft_state::{
     Digest, EmbeddedStore, ReleaseAnswer, RunHeader, RunId, RunStatus, RunStore, RunView, Snapshot, StoreError,
 };
@@ -18,7 +21,6 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::holder;
 use crate::exit::Exit;
 use crate::options::{Flag, Section, switch, text};
-use crate::outline::{self, outline};
 use crate::packages::PlannedPackages;
 use crate::plan::PARALLELISM;
 use crate::render::events;
@@ -240,7 +242,7 @@ async fn show(invocation: &Invocation<'_>) -> Outcome {
             "{:<9} {:<8} {}{deposed}{worker}{unproven}",
             operation.status, operation.action, operation.address
         ));
-        for problem in weft_coordinator::result::decode_diagnostics(&operation.diagnostics) {
+        for problem in decode_diagnostics(&operation.diagnostics) {
             view.line(&format!("            {}: {}", problem.summary, problem.detail.replace('\n', "\n            ")));
         }
     }
@@ -251,7 +253,7 @@ async fn show(invocation: &Invocation<'_>) -> Outcome {
 async fn load(store: &dyn RunStore, run: &RunId) -> Result<(RunView, PlanFile, Vec<u8>), Vec<Diagnostic>> {
     let view = store.run(run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
     let bytes = store.plan(run).await.map_err(said)?.0;
-    let plan = outline::read(&bytes)?;
+    let plan = read_plan(&bytes)?;
     Ok((view, plan, bytes))
 }
 
@@ -323,17 +325,16 @@ async fn go_on(
     let _held = Hold::begin();
     let Invocation { arguments, context, view, .. } = invocation;
     let bytes = store.plan(run).await.map_err(said)?.0;
-    let plan = outline::read(&bytes)?;
+    let plan = read_plan(&bytes)?;
     view.know_snippets(&plan.sources);
     let directories: Vec<_> = arguments.values("plugin-dir").map(std::path::PathBuf::from).collect();
     let (packages, found) = PlannedPackages::new(context, &directories);
     view.diagnostics(&found);
     packages.check(&plan.manifest)?;
     let inputs = apply::inputs(&plan.manifest, arguments)?;
-    let snapshot = store.snapshot().await.map_err(said)?;
     let parallelism = parallelism.and_then(|n| usize::try_from(n).ok()).unwrap_or(PARALLELISM);
     let work = Work { plan, digest: Digest::of(&bytes), bytes, inputs };
-    let place = apply::Place { context, view, store, snapshot: &snapshot, packages: Arc::new(packages), parallelism };
+    let place = apply::Place { context, view, store, packages: Arc::new(packages), parallelism };
     apply::resume(run.clone(), work, options, place).await
 }
 

@@ -2,8 +2,8 @@
 
 mod problems;
 
+use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::ResourceMode;
 use weft_state::tfstate::StateFile;
 
 use crate::backend::LocalBackend;

@@ -4,18 +4,16 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
-use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::changes::OutputChange;
 use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::graph::Action;
-use weft_graph_format::number::Number;
-use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{ProviderSchema, Schema};
-use weft_graph_format::types::Type;
+use weft_graph_format::stored::sensitive_path;
 use weft_graph_format::value::Value;
 use weft_planner::prior::Prior;
 use weft_state::tfstate::StateFile;
-use weft_state::{InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep, RawJson, SensitivePath, Snapshot};
+use weft_state::{InstanceObject, InstanceRecord, Opaque, OutputRecord, RawJson, Snapshot};
 
 /// The state as a version 4 file. Outputs with a known new value already have it, as in OpenTofu.
 pub fn text(
@@ -38,7 +36,7 @@ pub fn text(
     for (address, prior) in refreshed {
         let text = address.to_string();
         if let Some(provider) = read.get(address) {
-            let known = state.instances.entry(text.clone()).or_insert_with(|| new_record(address));
+            let known = state.instances.entry(text.clone()).or_insert_with(|| InstanceRecord::at(address));
             known.provider = provider.to_string();
         }
         let Some(record) = state.instances.get_mut(&text) else { continue };
@@ -72,20 +70,6 @@ pub fn text(
         }
     }
     String::from_utf8(state.to_bytes()).ok()
-}
-
-fn new_record(address: &ResourceInstance) -> InstanceRecord {
-    let mode = match address.resource.mode {
-        ResourceMode::Managed => weft_state::ResourceMode::Managed,
-        ResourceMode::Data | ResourceMode::Ephemeral => weft_state::ResourceMode::Data,
-    };
-    let key = match &address.key {
-        InstanceKey::None => weft_state::InstanceKey::None,
-        InstanceKey::Int(i) => weft_state::InstanceKey::Int(i64::try_from(*i).unwrap_or(i64::MAX)),
-        InstanceKey::String(key) => weft_state::InstanceKey::Str(key.to_string()),
-    };
-    let (type_name, name) = (address.resource.type_name.as_str(), address.resource.name.as_str());
-    InstanceRecord::new(address.module.to_string(), mode, type_name, name, key, String::new())
 }
 
 /// An output in the form of the state; `None` while it is unknown.
@@ -126,20 +110,4 @@ fn object(prior: &Prior, schema: &Schema) -> Option<InstanceObject> {
         identity_schema_version: prior.record.identity_schema_version,
         ..InstanceObject::new(prior.record.schema_version, RawJson::new(attributes))
     })
-}
-
-fn sensitive_path(path: &Path) -> SensitivePath {
-    path.0
-        .iter()
-        .map(|step| match step {
-            Step::Attribute(name) => PathStep::Attribute(name.to_string()),
-            Step::Key(key) => index(&Value::string(key), &Type::String),
-            Step::Index(i) => index(&Value::number(Number::from_u64(*i)), &Type::Number),
-        })
-        .collect()
-}
-
-fn index(key: &Value, ty: &Type) -> PathStep {
-    let value = json::encode(key, ty).unwrap_or_else(|_| "null".to_owned());
-    PathStep::Index(RawJson::new(format!("{{\"value\":{value},\"type\":{}}}", type_json::encode(ty))))
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json, json};
 use weft_graph_format::address::{InstanceKey, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, OutputChange, ResourceChange};
 use weft_graph_format::graph::Action;
+use weft_protocol::ShownName;
 use weft_state::OutputRecord;
 
 pub use super::counts::Counts;
@@ -165,7 +166,7 @@ impl Hook {
         let mut object = Map::new();
         object.insert("resource".into(), resource(&self.address));
         object.insert("action".into(), self.action.clone().into());
-        if let Some((key, value)) = &self.id {
+        if let Some(ShownName { attribute: key, value }) = &self.id {
             object.insert("id_key".into(), key.clone().into());
             object.insert("id_value".into(), value.clone().into());
         }
@@ -333,7 +334,7 @@ mod tests {
         let hook = Hook {
             address: address("aws_x.y"),
             action: "create".into(),
-            id: Some(("id".into(), "i-1".into())),
+            id: Some(ShownName { attribute: "id".into(), value: "i-1".into() }),
             elapsed_seconds: 2,
         };
         let done = apply_complete(&hook);

@@ -1,6 +1,7 @@
 //! The subject of an operation of an apply, for lines and events about it.
 
 use weft_graph_format::address::ResourceInstance;
+use weft_protocol::ShownName;
 
 /// The subject of an operation of an apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub struct Hook {
     /// `create`, `update`, `delete`, `read`...
     pub action: String,
     /// `id` or `name` and its value, if the object has one that is not sensitive.
-    pub id: Option<(String, String)>,
+    pub id: Option<ShownName>,
     /// Seconds since its start.
     pub elapsed_seconds: u64,
 }

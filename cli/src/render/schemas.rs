@@ -11,9 +11,10 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
+use weft_graph_format::stored::value_path;
 use weft_graph_format::value::{Transform, Value};
 use weft_providers::Builtin;
-use weft_state::{InstanceObject, InstanceRecord, PathStep, SensitivePath};
+use weft_state::{InstanceObject, InstanceRecord};
 
 static BUILT_IN: LazyLock<Arc<ProviderSchema>> = LazyLock::new(Builtin::schema);
 
@@ -41,11 +42,7 @@ pub fn schema_of_record<'a, S: Borrow<ProviderSchema>>(
     schemas: &'a BTreeMap<ProviderSource, S>,
     record: &InstanceRecord,
 ) -> Option<&'a Schema> {
-    let mode = match record.mode {
-        weft_state::ResourceMode::Managed => ResourceMode::Managed,
-        weft_state::ResourceMode::Data => ResourceMode::Data,
-    };
-    schema_of(schemas, &record.provider_source()?, mode, &record.resource_type)
+    schema_of(schemas, &record.provider_source()?, record.mode, &record.resource_type)
 }
 
 /// A stored object as a value, with marks where the state or the schema says sensitive. Without a matching schema, the
@@ -57,7 +54,7 @@ pub fn stored_value(object: &InstanceObject, schema: Option<&Schema>) -> Option<
         .and_then(|schema| Some((codec::json::decode(text, &schema.block.implied_type()).ok()?, schema)));
     // A path that cannot be decoded may lead to any part, so the whole object is hidden.
     let marks: Option<Vec<(Path, Marks)>> =
-        object.sensitive_paths.iter().map(|path| Some((path_of(path)?, Marks::SENSITIVE))).collect();
+        object.sensitive_paths.iter().map(|path| Some((value_path(path)?, Marks::SENSITIVE))).collect();
     let marks = marks.unwrap_or_else(|| vec![(Path::ROOT, Marks::SENSITIVE)]);
     match typed {
         Some((value, schema)) => Some(with_schema_marks(&value.mark_paths(&marks), &schema.block)),
@@ -92,22 +89,6 @@ pub fn fitting<'a, S: Borrow<ProviderSchema>>(
         }
     }
     Ok(())
-}
-
-/// The path in the form of values; `None` if one of its keys is neither text nor a number.
-fn path_of(stored: &SensitivePath) -> Option<Path> {
-    let steps = stored.iter().map(|step| match step {
-        PathStep::Attribute(name) => Some(Step::Attribute(name.as_str().into())),
-        PathStep::Index(raw) => {
-            let index: serde_json::Value = serde_json::from_str(raw.as_str()).ok()?;
-            match index.get("value").unwrap_or(&index) {
-                serde_json::Value::String(key) => Some(Step::Key(key.as_str().into())),
-                serde_json::Value::Number(place) => Some(Step::Index(place.as_u64()?)),
-                _ => None,
-            }
-        }
-    });
-    Some(Path(steps.collect::<Option<Vec<_>>>()?))
 }
 
 /// Marks all that the schema calls sensitive, null values too.

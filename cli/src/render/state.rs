@@ -1,6 +1,7 @@
 //! A state as text: its objects as blocks, and its outputs.
 
 use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::ResourceMode;
 use weft_graph_format::value::Value;
 use weft_state::InstanceRecord;
 use weft_state::tfstate::StateFile;
@@ -69,7 +70,7 @@ fn module_path(record: &InstanceRecord) -> Vec<String> {
 /// One instance: its current object, then the deposed ones, each with a final newline.
 pub fn instance(record: &InstanceRecord, schemas: &Schemas, style: &Style) -> String {
     let schema = schema_of_record(schemas, record);
-    let block = if record.mode == weft_state::ResourceMode::Data { "data" } else { "resource" };
+    let block = if record.mode == ResourceMode::Data { "data" } else { "resource" };
     let current = record
         .current
         .iter()

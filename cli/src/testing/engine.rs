@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicUsize;
 
 use smol_str::SmolStr;
 use tokio::sync::mpsc;
-use weft_coordinator::result::decode_diagnostics;
 use weft_coordinator::{
-    Cancel, InProcess, Notice, Progress, ProgressKind, RunOptions, RunOutcome, pair, process, run_in_process, term,
+    Cancel, InProcess, Notice, Progress, ProgressKind, RunOptions, RunOutcome, RunPlan, pair, process, run_in_process,
+    term,
 };
 use weft_evaluator::Session;
 use weft_evaluator::config::CompiledModule;
@@ -22,15 +22,15 @@ use weft_graph_format::plan_file::{self, PlanFile};
 use weft_graph_format::source::SourceRange;
 use weft_planner::planning::PlanInputs;
 use weft_planner::{Inspected, PlanOptions, ProviderSet, Watch, inspect, plan_open};
+use weft_protocol::diagnostics::decode_diagnostics;
 use weft_providers::{PoolOptions, ProviderPool, StandIns};
-use weft_state::{Digest, ModelStore, Opaque, RunId, RunStore, Snapshot};
+use weft_state::{Digest, ModelStore, Opaque, RunStore, Snapshot};
 
 use super::interrupts::Interrupts;
 use super::problems;
 use super::stand_ins::TestStandIns;
 use crate::apply::run_problem;
 use crate::context::{Context, holder, now, unix_ms};
-use crate::outline::run_plan;
 use crate::packages::{Installed, PlannedPackages, pool_options};
 use crate::plan::inputs::{Inputs, encoded};
 use crate::plan::{Basis, PARALLELISM, Wishes, assemble, configuration, selection};
@@ -198,9 +198,9 @@ impl Engine<'_> {
         let mut bytes = Vec::new();
         let digest = plan_file::write(&plan, &mut bytes).map_err(|error| vec![problems::plan_not_written(&error)])?;
         let mut heard = Heard::new(tested, plan.manifest.places.clone());
-        let mut run_of = run_plan(plan, Digest(digest.0))?;
+        let mut run_of = RunPlan::new(plan, Digest(digest.0))?;
         run_of.inputs = inputs;
-        let run = RunId::random().map_err(|error| vec![problems::run_not_begun(&error)])?;
+        let run = weft_state::random_run_id().map_err(|error| vec![problems::run_not_begun(&error)])?;
         let content = Opaque(bytes);
         term::create(store.as_ref(), run.clone(), unix_ms(), &run_of.outline, content).await.map_err(run_problem)?;
         let (said, mut lines) = mpsc::channel::<Said>(LINES);

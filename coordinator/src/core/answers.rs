@@ -1,52 +1,60 @@
-//! What the store answered, and what follows from it.
+//! Answers of the store, and what follows from them.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{Attempt, OpStatus, Opaque, StoreAnswer};
 
-use super::{Coordinator, Phase, Position, WorkerIndex};
-use crate::event::{FinishReason, ProgressKind};
-use crate::result::{JournalledResult, encode_diagnostics};
+use super::{Coordinator, Doubt, Leased, Position, State, WorkerIndex};
+use crate::event::FinishReason;
+use crate::progress::ProgressKind;
+use crate::result::JournalledResult;
 use crate::status::{Happening, Status};
-use crate::worker::{Order, Task};
+use weft_protocol::diagnostics::encode_diagnostics;
+use weft_protocol::{Order, ShownName, Task};
 
-/// A result while its COMMIT is under way.
+/// A result whose COMMIT is in the store.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) result: JournalledResult,
     pub(super) diagnostics: Opaque,
-    /// An intent came before it.
+    /// Whether the operation had an intent.
     pub(super) intended: bool,
-    /// The worker that brought it about and has the values already.
+    /// How progress lines name the object.
+    pub(super) shown: Option<ShownName>,
+    /// The worker that produced it and already has the values.
     pub(super) by: Option<WorkerIndex>,
 }
 
-/// What a step in the store is about.
+/// A step in the store.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     /// Nothing waits for the answer: skips, reopens, strays.
     Told,
     Intent(Position),
     Commit(Position, Box<Kept>),
-    Fail(Position, Opaque),
+    Fail {
+        position: Position,
+        diagnostics: Opaque,
+        keeps: bool,
+    },
     Doubt(Position, Doubted),
     Resolve(Position, Resolved),
 }
 
-/// What comes after a DOUBT.
+/// What follows a DOUBT.
 #[derive(Clone, Debug)]
 pub(super) enum Doubted {
-    /// Evidence is sought.
+    /// Look for evidence.
     Seek(String),
-    /// The RESOLVE is behind it already.
+    /// Its RESOLVE is already sent.
     Resolving,
 }
 
-/// What a RESOLVE says.
+/// The outcome of a RESOLVE.
 #[derive(Clone, Debug)]
 pub(super) enum Resolved {
     Done(Box<Kept>),
     Pending,
-    Failed(Opaque),
+    Failed { diagnostics: Opaque, keeps: bool },
 }
 
 impl Coordinator {
@@ -65,9 +73,9 @@ impl Coordinator {
                         self.done(position, *kept);
                     }
                 }
-                Step::Fail(position, diagnostics) => {
+                Step::Fail { position, diagnostics, keeps } => {
                     if self.took(position, answer) {
-                        self.failed(position, diagnostics);
+                        self.failed(position, diagnostics, keeps);
                     }
                 }
                 Step::Doubt(position, doubted) => self.doubt_stored(position, answer, doubted),
@@ -80,8 +88,8 @@ impl Coordinator {
         }
     }
 
-    /// Whether a step took effect. One that must not be refused and was ends the term: what the store holds is then not
-    /// what we believe, and a new term begins from what it holds.
+    /// Whether a step took effect. A refusal of a step that must not be refused ends the term: the store then differs
+    /// from the memory, and a new term begins from the store.
     fn took(&mut self, position: Position, answer: StoreAnswer) -> bool {
         match answer {
             StoreAnswer::Ok { revisions, .. } => {
@@ -104,13 +112,11 @@ impl Coordinator {
     }
 
     fn intent_stored(&mut self, position: Position, answer: StoreAnswer) {
-        let task =
-            Task { operation: self.operation(position).index, attempt: Attempt(self.ops[position as usize].attempt) };
-        let holder = self.ops[position as usize].holder;
+        let task = Task { operation: self.operation(position).index, attempt: Attempt(self.ops[position].last.number) };
+        let holder = self.ops[position].last.holder;
         match answer {
             StoreAnswer::Ok { .. } => {
                 self.happen(position, Happening::Intend);
-                self.ops[position as usize].phase = Phase::AtWorker;
                 if let Some((_, _, result)) = self.results.late.remove(&position) {
                     self.take_result(position, result);
                     return;
@@ -134,7 +140,7 @@ impl Coordinator {
                     self.order(holder, Order::IntentRefused(task));
                 }
                 let words = refusal(&refused).about(self.operation(position).address.clone());
-                self.ops[position as usize].phase = Phase::AtWorker;
+                self.ops[position].state = State::Leased(Leased::AtWorker);
                 self.fail_unintended(position, encode_diagnostics(&[words]));
             }
             refused => {
@@ -145,13 +151,13 @@ impl Coordinator {
     }
 
     fn doubt_stored(&mut self, position: Position, answer: StoreAnswer, doubted: Doubted) {
-        // Sent again with the RESOLVE behind it, a DOUBT finds that resolved already.
+        // A DOUBT that is sent again with its RESOLVE finds the doubt already resolved.
         let known = match &answer {
             StoreAnswer::Ok { .. } => true,
             StoreAnswer::Illegal { status, attempt, .. } => {
                 matches!(doubted, Doubted::Resolving)
                     && *status == OpStatus::Pending
-                    && attempt.0 == self.ops[position as usize].attempt
+                    && attempt.0 == self.ops[position].last.number
             }
             _ => false,
         };
@@ -162,10 +168,9 @@ impl Coordinator {
         self.happen(position, Happening::Doubt);
         self.let_go(position);
         match doubted {
-            Doubted::Resolving => self.ops[position as usize].phase = Phase::ResolveInStore,
+            Doubted::Resolving => self.ops[position].state = State::InDoubt(Doubt::ResolveInStore),
             Doubted::Seek(reason) => {
-                self.ops[position as usize].phase = Phase::SettleQueued;
-                if self.ops[position as usize].reported {
+                if self.ops[position].last.reported {
                     self.acknowledge(position);
                 }
                 match self.results.late.remove(&position) {
@@ -182,12 +187,12 @@ impl Coordinator {
         self.finished_well(position, kept);
     }
 
-    /// Done, in one way or another: what waits for it may go on.
+    /// The operation is done: its dependents may start.
     pub(super) fn finished_well(&mut self, position: Position, kept: Kept) {
         self.note_check(position, &kept.diagnostics);
         self.let_go(position);
         self.acknowledge(position);
-        self.tell(position, ProgressKind::Done { intended: kept.intended }, kept.diagnostics);
+        self.tell(position, ProgressKind::Done { intended: kept.intended, shown: kept.shown }, kept.diagnostics);
         self.keep_result(position, kept.result, kept.by);
         for freed in self.nodes.done(position) {
             self.ready_if_free(freed);
@@ -195,8 +200,10 @@ impl Coordinator {
     }
 
     /// The failure is durable.
-    pub(super) fn failed(&mut self, position: Position, diagnostics: Opaque) {
-        self.happen(position, Happening::Fail);
+    pub(super) fn failed(&mut self, position: Position, diagnostics: Opaque, keeps: bool) {
+        if self.happen(position, Happening::Fail) {
+            self.ops[position].state = State::Failed { keeps };
+        }
         self.finished_badly(position, diagnostics);
     }
 
@@ -217,14 +224,16 @@ impl Coordinator {
                 self.mend(position);
                 self.finished_well(position, *kept);
             }
-            Resolved::Failed(diagnostics) => {
-                self.happen(position, Happening::SettleFailed);
+            Resolved::Failed { diagnostics, keeps } => {
+                if self.happen(position, Happening::SettleFailed) {
+                    self.ops[position].state = State::Failed { keeps };
+                }
                 self.finished_badly(position, diagnostics);
             }
             Resolved::Pending => {
                 self.happen(position, Happening::SettlePending);
                 self.let_go(position);
-                self.ops[position as usize].tried = true;
+                self.ops[position].tried = true;
                 self.tell(position, ProgressKind::Returned, Opaque::default());
                 self.mend(position);
                 let late = self.results.late.remove(&position);
@@ -243,17 +252,17 @@ impl Coordinator {
             let task = Task { operation: self.operation(position).index, attempt };
             self.order(worker, Order::Acknowledged(task));
         }
-        debug_assert!(self.ops[position as usize].status != Status::InDoubt);
+        debug_assert!(self.ops[position].status() != Status::InDoubt);
     }
 
-    /// An operation that is pending though an input is bad (its input was computed anew and failed) is skipped.
+    /// Skips a pending operation whose input failed when it was computed again.
     fn ready_or_skip(&mut self, position: Position) {
         self.unready(position);
         self.skip(position, position);
     }
 }
 
-/// In words for people.
+/// The diagnostic for a refusal.
 fn refusal(answer: &StoreAnswer) -> Diagnostic {
     match answer {
         StoreAnswer::Stale(stale) => {

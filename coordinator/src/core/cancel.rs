@@ -1,12 +1,12 @@
-//! How a run ends early: nothing new, then providers asked to stop, then what is still open left in doubt.
+//! The early end of a run: first no new operation starts, then providers are asked to stop, then open calls become
+//! doubts.
 
-use super::{Coordinator, Phase};
-use crate::status::Status;
+use super::{Coordinator, Intended, State};
 use crate::timing::{LEAVE_DEADLINE, STOP_WAIT};
-use crate::worker::Order;
+use weft_protocol::Order;
 
 impl Coordinator {
-    /// Nothing new is begun; what runs goes on to its end.
+    /// Starts no new operation. Running operations continue to their end.
     pub(super) fn drain(&mut self) {
         if self.course.draining {
             return;
@@ -17,7 +17,7 @@ impl Coordinator {
         }
     }
 
-    /// Providers are asked to stop. What they return in time is recorded like any result.
+    /// Asks providers to stop. What they return in time is recorded like any result.
     pub(super) fn stop(&mut self) {
         self.drain();
         if self.course.stopping.is_some() {
@@ -29,8 +29,8 @@ impl Coordinator {
         }
     }
 
-    /// What is still open becomes a doubt, so that the lease can be given back and nobody goes on with the run by
-    /// itself. The worker keeps its result, and is asked for it when the run goes on.
+    /// Turns open calls into doubts, so that the lease can be released and no other coordinator takes the run over. The
+    /// workers keep their results and report them when the run is resumed.
     pub(super) fn leave(&mut self) {
         self.drain();
         if self.course.leaving.is_some() {
@@ -39,7 +39,7 @@ impl Coordinator {
         self.course.leaving = Some(self.clock.now);
         for worker in self.roster.workers.positions() {
             for position in self.roster.workers[worker].tasks.clone() {
-                if self.stands(position, Status::Intended, Phase::AtWorker) {
+                if self.ops[position].state == State::Intended(Intended::AtWorker) {
                     let id = &self.roster.workers[worker].id;
                     self.doubt(position, format!("the run was left while worker {id} still had the call"));
                 }
@@ -47,7 +47,7 @@ impl Coordinator {
         }
     }
 
-    /// Time passed: providers that were asked to stop have had theirs.
+    /// Leaves the run once providers that were asked to stop have had their time.
     pub(super) fn tick_stopping(&mut self) {
         if self.course.stopping.is_some_and(|since| self.clock.has_passed(since, STOP_WAIT)) {
             self.leave();

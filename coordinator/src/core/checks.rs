@@ -1,47 +1,49 @@
-//! What came of checks: written to the state as a whole when a term ends, since each write replaces all of it.
+//! Results of checks. They are written to the state as a whole when a term ends, since each write replaces all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weft_graph_format::address::{InstanceKey, ResourceInstance};
+use weft_graph_format::checks::{config_address, split_module};
 use weft_graph_format::diagnostic::{Diagnostic, HIDDEN_MESSAGE, READ_FOR_CHECK, in_one_text};
 use weft_state::{CheckObject, CheckRecord, Opaque, StoreStep, Writes};
 
 use super::answers::Step;
-use super::{Coordinator, Position};
+use super::{Coordinator, Position, State};
 use crate::event::FinishReason;
 use crate::outline::OperationKind;
-use crate::result::decode_diagnostics;
 use crate::status::Status;
+use weft_protocol::diagnostics::decode_diagnostics;
 
-/// The kind of object that a check block is.
+/// The kind of a check block.
 const CHECK: &str = "check";
 
-/// What the operations of one object say.
+/// The results of one object's operations.
 #[derive(Default)]
 struct Checked<'op> {
     open: bool,
     failures: Vec<&'op CheckFailure>,
 }
 
-/// What a run did not do.
+/// What the run did not do.
 #[derive(Default)]
 struct Undone<'op> {
-    /// Addresses as configured, without a key and with the last one.
+    /// Addresses without keys, and with the last key only.
     configured: BTreeSet<String>,
-    /// Objects that are not there; those that failed halfway are.
+    /// Objects that do not exist. Objects of a create that failed halfway do.
     objects: BTreeSet<&'op str>,
 }
 
 /// Why a check did not pass.
 #[derive(Clone, Debug)]
 pub(super) struct CheckFailure {
-    /// The condition does not hold; else it could not be evaluated.
+    /// The condition is false; otherwise it could not be evaluated.
     holds_not: bool,
-    /// None where it cannot be shown.
+    /// `None` where the message must not be shown.
     message: Option<String>,
 }
 
 impl Coordinator {
-    /// Remembers why a check failed. An assertion that does not hold is a warning, and its operation done.
+    /// Records the failure of a check. A false assertion is a warning, and its operation is done.
     pub(super) fn note_check(&mut self, position: Position, diagnostics: &Opaque) {
         if self.operation(position).kind == OperationKind::Read {
             let told = decode_diagnostics(diagnostics);
@@ -62,8 +64,8 @@ impl Coordinator {
         self.checks.failures.insert(position, CheckFailure { holds_not, message });
     }
 
-    /// At the end of a term: gives the results of checks to the store, where they are not there yet. Says whether the
-    /// end has to wait for that.
+    /// Sends the results of checks to the store at the end of a term, if the store does not have them yet. Returns
+    /// whether the end must wait for the answer.
     pub(super) fn write_checks(&mut self, reason: FinishReason) -> bool {
         let early = matches!(
             reason,
@@ -73,7 +75,7 @@ impl Coordinator {
             return false;
         }
         let results = Some(self.check_results()).filter(|results| !results.is_empty());
-        // A configuration without conditions leaves alone what it never wrote.
+        // A configuration without conditions leaves results alone that it never wrote.
         let stored = self.checks.stored.as_ref().filter(|stored| !stored.is_empty());
         if results.as_ref() == stored {
             return false;
@@ -82,18 +84,29 @@ impl Coordinator {
         true
     }
 
-    /// What the run did not come to, or did not bring to a good end.
-    fn undone(&self) -> Undone<'_> {
+    /// What the run did not reach, or did not finish well.
+    fn undone(&self, objects: &BTreeSet<&str>) -> Undone<'_> {
         use OperationKind::{Check, Create, Read, Update};
         let mut undone = Undone::default();
-        for (operation, progress) in self.outline.operations.iter().zip(&self.ops) {
+        for (operation, progress) in self.outline.operations.iter().zip(self.ops.iter()) {
             let counts = matches!(operation.kind, Create | Update | Read | Check);
-            if counts && progress.status != Status::Done {
-                let config = configured(&operation.address);
-                undone.configured.insert(format!("{config}{}", last_key(&operation.address)));
+            if counts && progress.state != State::Done {
+                let object = match operation.kind {
+                    Check => object_of(&operation.address, objects),
+                    _ => &operation.address,
+                };
+                let config = config_address(object);
+                if let Ok(ResourceInstance { key: key @ (InstanceKey::Int(_) | InstanceKey::String(_)), .. }) =
+                    object.parse()
+                {
+                    undone.configured.insert(format!("{config}{key}"));
+                }
                 undone.configured.insert(config);
-                // An update that failed leaves the object there, as does a create that failed halfway.
-                let there = progress.keeps || (progress.status == Status::Failed && operation.kind == Update);
+                // The object exists after a failed update, and after a create that failed halfway.
+                let there = match progress.state {
+                    State::Failed { keeps } => keeps || operation.kind == Update,
+                    _ => false,
+                };
                 if operation.kind != Check && !there {
                     undone.objects.insert(&operation.address);
                 }
@@ -102,34 +115,35 @@ impl Coordinator {
         undone
     }
 
-    /// For each check block whose data source could not be read, what was wrong with that.
+    /// The message for each check block whose data source could not be read.
     fn unread(&self) -> BTreeMap<&str, &String> {
         let mut found = BTreeMap::new();
         let failures = self.checks.failures.iter().filter_map(|(position, failure)| {
             let operation = self.operation(*position);
             let message = failure.message.as_ref().filter(|_| operation.kind == OperationKind::Read)?;
-            Some((operation.address.as_str(), configured(&operation.address), message))
+            let address: ResourceInstance = operation.address.parse().ok()?;
+            Some((address.module.to_string(), address.config().to_string(), message))
         });
         let blocks = || self.outline.checks.iter().filter(|record| record.object_kind == CHECK);
-        for (address, config, message) in failures {
-            // Nothing else can name the data source of a block.
+        for (module, config, message) in failures {
+            // Only the block itself can refer to its data source.
             let needs = |record: &&CheckRecord| self.outline.check_needs.get(&record.config_addr);
             let Some(record) = blocks().find(|record| needs(record).is_some_and(|needs| needs.contains(&config)))
             else {
                 continue;
             };
-            let is_of = |object: &&CheckObject| {
-                let module = object.object_addr.rfind("check.").map(|at| &object.object_addr[..at]);
-                module.and_then(|module| address.strip_prefix(module)).is_some_and(|rest| rest.starts_with("data."))
-            };
+            let is_of = |object: &&CheckObject| split_module(&object.object_addr).0.unwrap_or_default() == module;
             let object = record.objects.iter().flatten().find(is_of);
             found.extend(object.map(|object| (object.object_addr.as_str(), message)));
         }
         found
     }
 
-    /// The plan's results with what the run has found.
+    /// The plan's results, updated with those of the run.
     fn check_results(&self) -> Vec<CheckRecord> {
+        if self.outline.checks.is_empty() {
+            return Vec::new();
+        }
         let objects: BTreeSet<&str> = self
             .outline
             .checks
@@ -138,19 +152,18 @@ impl Coordinator {
             .map(|o| o.object_addr.as_str())
             .collect();
         let mut found: BTreeMap<&str, Checked<'_>> = BTreeMap::new();
-        for (position, operation) in self.outline.operations.iter().enumerate() {
+        for (position, op) in self.ops.entries() {
+            let operation = self.operation(position);
             if operation.kind != OperationKind::Check {
                 continue;
             }
             let checked = found.entry(object_of(&operation.address, &objects)).or_default();
-            match self.ops[position].status {
-                Status::Done | Status::Failed => {
-                    checked.failures.extend(self.checks.failures.get(&(position as Position)))
-                }
+            match op.status() {
+                Status::Done | Status::Failed => checked.failures.extend(self.checks.failures.get(&position)),
                 _ => checked.open = true,
             }
         }
-        let undone = self.undone();
+        let undone = self.undone(&objects);
         let unread = self.unread();
         let mut records = self.outline.checks.clone();
         for record in &mut records {
@@ -161,7 +174,7 @@ impl Coordinator {
             for object in record.objects.iter_mut().flatten() {
                 let checked = found.get(object.object_addr.as_str());
                 if checked.is_some() && record.object_kind == CHECK {
-                    // Apply looks at all of a block anew.
+                    // Apply evaluates the whole block again.
                     forget(object);
                 }
                 match checked {
@@ -174,7 +187,7 @@ impl Coordinator {
                         let erred = checked.failures.iter().any(|failure| !failure.holds_not);
                         object.status = if erred { "error" } else { "fail" }.to_owned();
                         let messages = checked.failures.iter().filter(|failure| failure.holds_not);
-                        // The plan may have said the same.
+                        // The plan may already have this message.
                         let told = object.failure_messages.clone();
                         let new = messages.filter_map(|failure| failure.message.clone());
                         object.failure_messages.extend(new.filter(|message| !told.contains(message)));
@@ -194,7 +207,7 @@ impl Coordinator {
     }
 }
 
-/// The object that a condition belongs to: assertions are told apart by an index behind the name of their block.
+/// The object of a condition. The address of an assertion has an index behind the name of its block.
 fn object_of<'a>(address: &'a str, objects: &BTreeSet<&str>) -> &'a str {
     if objects.contains(address) {
         return address;
@@ -202,80 +215,15 @@ fn object_of<'a>(address: &'a str, objects: &BTreeSet<&str>) -> &'a str {
     address.rsplit_once('[').map_or(address, |(block, _)| block)
 }
 
-/// Nobody came to the object.
+/// The run did not reach the object.
 fn forget(object: &mut CheckObject) {
     object.status = "unknown".to_owned();
     object.failure_messages.clear();
 }
 
-/// The address as configured: without keys.
-fn configured(address: &str) -> String {
-    let mut out = String::with_capacity(address.len());
-    let mut rest = address.chars();
-    while let Some(c) = rest.next() {
-        if c != '[' {
-            out.push(c);
-            continue;
-        }
-        // A key may hold brackets between its quotes.
-        let mut quoted = false;
-        while let Some(inner) = rest.next() {
-            match inner {
-                '\\' if quoted => drop(rest.next()),
-                '"' => quoted = !quoted,
-                ']' if !quoted => break,
-                _ => {}
-            }
-        }
-    }
-    out
-}
-
-/// The key that an address ends with.
-fn last_key(address: &str) -> &str {
-    // A key may hold brackets between its quotes, but no quote that is not escaped.
-    let start = match address.strip_suffix("\"]") {
-        Some(quoted) => {
-            quoted.match_indices("[\"").filter(|(at, _)| !quoted[at + 2..].contains("\"]")).map(|(at, _)| at).next()
-        }
-        None if address.ends_with(']') => address.rfind('['),
-        None => None,
-    };
-    start.map_or("", |start| &address[start..])
-}
-
-/// Each hides those before it.
+/// A later one hides an earlier one.
 const RANKS: [&str; 4] = ["pass", "unknown", "fail", "error"];
 
 fn rank(status: &str) -> usize {
     RANKS.iter().position(|rank| *rank == status).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_without_keys() {
-        for (address, expected) in [
-            ("a.b", "a.b"),
-            ("module.m[0].a.b[\"x].y\"]", "module.m.a.b"),
-            ("module.m[\"q\\\"]\"].output.o", "module.m.output.o"),
-        ] {
-            assert_eq!(configured(address), expected);
-        }
-    }
-
-    #[test]
-    fn keys_at_the_end() {
-        for (address, expected) in [
-            ("a.b", ""),
-            ("module.m[0].a.b", ""),
-            ("module.m[0].a.b[12]", "[12]"),
-            ("module.m[\"k\"].a.b[\"x].y\"]", "[\"x].y\"]"),
-            ("a.b[\"c[\\\"d\"]", "[\"c[\\\"d\"]"),
-        ] {
-            assert_eq!(last_key(address), expected);
-        }
-    }
 }

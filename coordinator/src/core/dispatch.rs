@@ -1,20 +1,20 @@
-//! Which worker holds which shard, and which operation goes to a worker next.
+//! Assigns shards to workers, and operations to the workers that hold their shards.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::{Coordinator, Phase, Position, WorkerIndex};
-use crate::event::ProgressKind;
+use super::{Coordinator, Leased, Position, ShardIndex, State, WorkerIndex};
 use crate::outline::OutlineShard;
-use crate::status::{Happening, Status};
+use crate::progress::ProgressKind;
+use crate::status::Happening;
 use crate::timing::SETTLE_WINDOW;
-use crate::worker::{Order, Task};
+use weft_protocol::{OpenShard, Order, Task};
 use weft_state::{Attempt, Opaque};
 
 impl Coordinator {
-    /// Something of a shard can be begun: its worker, or whoever assigns shards, has to know.
-    pub(super) fn shard_has_work(&mut self, shard: u32) {
-        match self.backlog.shards[shard as usize].worker {
+    /// Announces that something of a shard can start, to its worker or to the assignment of shards.
+    pub(super) fn shard_has_work(&mut self, shard: ShardIndex) {
+        match self.backlog.shards[shard].worker {
             Some(worker) => {
                 self.roster.workers[worker].busy_shards.insert(shard);
                 self.refresh(worker);
@@ -26,16 +26,16 @@ impl Coordinator {
         }
     }
 
-    /// After a worker was lost: every shard with work that nobody holds.
+    /// After the loss of a worker, offers every shard with work that no worker holds.
     pub(super) fn offer_shards_with_work(&mut self) {
-        for (index, shard) in self.backlog.shards.iter().enumerate() {
+        for (index, shard) in self.backlog.shards.entries() {
             if shard.worker.is_none() && !(shard.ready.is_empty() && shard.settles.is_empty()) {
-                self.backlog.wanting.insert(index as u32);
+                self.backlog.wanting.insert(index);
             }
         }
     }
 
-    /// Whether a worker is among those that can be given something.
+    /// Updates whether a worker can receive something.
     pub(super) fn refresh(&mut self, index: WorkerIndex) {
         let worker = &self.roster.workers[index];
         let room = worker.tasks.len() < worker.window as usize;
@@ -60,8 +60,7 @@ impl Coordinator {
         }
     }
 
-    /// Leases shards that have work to workers that may hold them: the one that held it last, else the one with the
-    /// least left to do.
+    /// Leases shards with work: to the worker that held the shard last, or to the fitting worker with the least work.
     fn assign_shards(&mut self) {
         let gathering = self.clock.now < self.clock.begun + self.options.gather_ms;
         let nobody = !self.roster.workers.iter().any(|worker| worker.is_connected());
@@ -70,13 +69,13 @@ impl Coordinator {
         }
         let outline = Arc::clone(&self.outline);
         for shard in std::mem::take(&mut self.backlog.wanting) {
-            let state = &self.backlog.shards[shard as usize];
+            let state = &self.backlog.shards[shard];
             if state.worker.is_some() {
                 continue;
             }
-            match self.candidate(shard, &outline.shards[shard as usize]) {
+            match outline.shard(shard).and_then(|demands| self.candidate(shard, demands)) {
                 Some(worker) => {
-                    let state = &mut self.backlog.shards[shard as usize];
+                    let state = &mut self.backlog.shards[shard];
                     state.worker = Some(worker);
                     state.last = Some(worker);
                     self.roster.workers[worker].hold(shard, state.open);
@@ -88,8 +87,8 @@ impl Coordinator {
         }
     }
 
-    fn candidate(&self, shard: u32, demands: &OutlineShard) -> Option<WorkerIndex> {
-        let state = &self.backlog.shards[shard as usize];
+    fn candidate(&self, shard: ShardIndex, demands: &OutlineShard) -> Option<WorkerIndex> {
+        let state = &self.backlog.shards[shard];
         let fits = |index: WorkerIndex| {
             let worker = &self.roster.workers[index];
             worker.fits(&demands.labels, &demands.packages) && !state.refused_by.contains(&index)
@@ -101,11 +100,11 @@ impl Coordinator {
         self.roster.workers.positions().filter(|index| fits(*index)).min_by_key(load)
     }
 
-    /// Nobody connected may hold the shard. If somebody could but for having failed to open it, its work fails with
-    /// what that worker said; else it waits.
-    fn orphaned(&mut self, shard: u32) {
+    /// No connected worker may hold the shard. If a worker failed to open it, its operations fail with that worker's
+    /// diagnostics; otherwise they wait.
+    fn orphaned(&mut self, shard: ShardIndex) {
         self.backlog.orphans.insert(shard);
-        let state = &self.backlog.shards[shard as usize];
+        let state = &self.backlog.shards[shard];
         let first = state.ready.first().map(|(_, position)| *position).or(state.settles.first().copied());
         match state.refusal.clone() {
             Some(refusal) => self.fail_shard(shard, refusal),
@@ -117,33 +116,33 @@ impl Coordinator {
         }
     }
 
-    /// Nobody can open the shard: what is ready in it fails, what is in doubt stays so.
-    fn fail_shard(&mut self, shard: u32, refusal: Opaque) {
-        for (_, position) in std::mem::take(&mut self.backlog.shards[shard as usize].ready) {
+    /// No worker can open the shard. Its ready operations fail, and its doubts stay doubts.
+    fn fail_shard(&mut self, shard: ShardIndex, refusal: Opaque) {
+        for (_, position) in std::mem::take(&mut self.backlog.shards[shard].ready) {
             self.start(position, None);
             self.fail_unintended(position, refusal.clone());
         }
-        for position in std::mem::take(&mut self.backlog.shards[shard as usize].settles) {
+        for position in std::mem::take(&mut self.backlog.shards[shard].settles) {
             self.unsettled(position, "its provider could not be opened".to_owned());
         }
         self.backlog.orphans.remove(&shard);
     }
 
-    /// Sends a shard to its worker (again, after a reconnect): own results and those of other shards with it.
-    pub(super) fn open_shard(&mut self, worker: WorkerIndex, shard: u32) {
+    /// Sends a shard to its worker, with its own results and those of other shards. Also after a reconnect.
+    pub(super) fn open_shard(&mut self, worker: WorkerIndex, shard: ShardIndex) {
         let outline = Arc::clone(&self.outline);
-        let state = &self.backlog.shards[shard as usize];
-        let index = |position: &Position| outline.operations[*position as usize].index;
+        let state = &self.backlog.shards[shard];
+        let index = |position: &Position| outline.at(*position).index;
         let restored = state
             .locals
             .iter()
             .filter_map(|position| Some((index(position), Arc::clone(self.results.locals.get(position)?))))
             .collect();
-        let mut orders = vec![Order::Open { shard, restored }];
+        let mut orders = vec![Order::Open(Box::new(OpenShard { shard: shard.0, restored, package: None }))];
         for (position, export) in &state.foreign {
             if let Some(value) = self.results.exports.get(&(*position, *export)) {
                 let value = Arc::clone(value);
-                orders.push(Order::Foreign { shard, operation: index(position), export: *export, value });
+                orders.push(Order::Foreign { shard: shard.0, operation: index(position), export: export.0, value });
             }
         }
         for order in orders {
@@ -151,7 +150,7 @@ impl Coordinator {
         }
     }
 
-    /// The next worker that can be given something, in turn.
+    /// The next worker that can receive something, in turn.
     fn next_worker(&mut self) -> Option<WorkerIndex> {
         let next = self
             .roster
@@ -164,7 +163,7 @@ impl Coordinator {
         Some(next)
     }
 
-    /// Gives a worker one operation of its next shard, or evidence to seek. Says whether it did.
+    /// Gives a worker one operation of its next shard, or one doubt to settle. Returns whether it did.
     fn dispatch_one(&mut self, index: WorkerIndex, may_start: bool) -> bool {
         let worker = &self.roster.workers[index];
         let behind = worker.busy_shards.range(worker.cursor..).next().or_else(|| worker.busy_shards.first());
@@ -172,9 +171,9 @@ impl Coordinator {
             self.roster.dispatchable.remove(&index);
             return false;
         };
-        self.roster.workers[index].cursor = shard + 1;
+        self.roster.workers[index].cursor = shard.next();
         let settles = self.roster.workers[index].settling.len() < SETTLE_WINDOW as usize;
-        let state = &mut self.backlog.shards[shard as usize];
+        let state = &mut self.backlog.shards[shard];
         if settles && let Some(position) = state.settles.pop_first() {
             self.start_settling(position, index);
         } else if let Some((_, position)) = state.ready.first().copied() {
@@ -184,12 +183,12 @@ impl Coordinator {
             state.ready.pop_first();
             self.start(position, Some(index));
         } else {
-            // Only evidence is left to seek, and the worker has its hands full with that: its answers wake the shard.
+            // Only doubts are left, and the worker already settles as many as it may. Its answers bring the shard back.
             self.roster.workers[index].busy_shards.remove(&shard);
             self.refresh(index);
             return false;
         }
-        let state = &self.backlog.shards[shard as usize];
+        let state = &self.backlog.shards[shard];
         if state.ready.is_empty() && state.settles.is_empty() {
             self.roster.workers[index].busy_shards.remove(&shard);
         }
@@ -205,28 +204,23 @@ impl Coordinator {
         let now = self.clock.now;
         let operation = self.operation(position);
         let (shard, index, can_settle) = (operation.shard, operation.index, operation.can_settle());
-        if let Some(before) = self.ops[position as usize].holder {
+        if let Some(before) = self.ops[position].last.holder {
             self.roster.workers[before].dead_attempts.remove(&position);
         }
-        let op = &mut self.ops[position as usize];
-        op.phase = Phase::AtWorker;
-        op.reported = false;
-        op.begun_here = true;
-        op.attempt = op.attempt.max(op.floor) + 1;
-        op.holder = worker;
-        op.since = now;
-        let task = Task { operation: index, attempt: Attempt(op.attempt) };
+        let op = &mut self.ops[position];
+        op.begin(worker, now);
+        let task = Task { operation: index, attempt: Attempt(op.last.number) };
         let read_first = op.tried && can_settle;
         let Some(worker) = worker else { return };
         self.roster.workers[worker].tasks.insert(position);
         self.tally.in_flight += 1;
-        self.order(worker, Order::Start { shard, task, read_first });
+        self.order(worker, Order::Start { shard: shard.0, task, read_first });
         self.tell(position, ProgressKind::Started, Opaque::default());
     }
 
-    /// A worker could not open a shard: its tasks there are free again, and another worker may try.
-    pub(super) fn shard_refused(&mut self, index: WorkerIndex, shard: u32, diagnostics: Opaque) {
-        let Some(state) = self.backlog.shards.get_mut(shard as usize) else { return };
+    /// A worker could not open a shard. Its tasks there are free again, and another worker may try.
+    pub(super) fn shard_refused(&mut self, index: WorkerIndex, shard: ShardIndex, diagnostics: Opaque) {
+        let Some(state) = self.backlog.shards.get_mut(shard) else { return };
         if state.worker != Some(index) {
             return;
         }
@@ -236,12 +230,12 @@ impl Coordinator {
         state.refusal = Some(diagnostics);
         self.roster.workers[index].release(shard, state.open);
         self.roster.workers[index].busy_shards.remove(&shard);
-        let of_shard = |position: &Position| self.outline.operations[*position as usize].shard == shard;
+        let of_shard = |position: &Position| self.outline.at(*position).shard == shard;
         let tasks: Vec<Position> = self.roster.workers[index].tasks.iter().copied().filter(of_shard).collect();
         let settling: Vec<Position> = self.roster.workers[index].settling.iter().copied().filter(of_shard).collect();
         for position in tasks {
-            let op = &self.ops[position as usize];
-            if (op.status, op.phase) == (Status::Leased, Phase::AtWorker) {
+            let op = &self.ops[position];
+            if op.state == State::Leased(Leased::AtWorker) {
                 self.unlease(position);
             }
         }
@@ -249,17 +243,17 @@ impl Coordinator {
             self.roster.workers[index].settling.remove(&position);
             self.requeue_settle(position);
         }
-        let state = &self.backlog.shards[shard as usize];
+        let state = &self.backlog.shards[shard];
         if !(state.ready.is_empty() && state.settles.is_empty()) {
             self.backlog.wanting.insert(shard);
         }
         self.refresh(index);
     }
 
-    /// Puts a ready operation back in its place.
+    /// Takes an operation out of the ready ones.
     pub(super) fn unready(&mut self, position: Position) {
         let shard = self.operation(position).shard;
         let entry = (Reverse(self.nodes.height(position)), position);
-        self.backlog.shards[shard as usize].ready.remove(&entry);
+        self.backlog.shards[shard].ready.remove(&entry);
     }
 }

@@ -1,52 +1,54 @@
-//! Operations of which nobody knows whether they took effect, and the evidence that settles them, in the order of the
-//! run protocol: the worker's own late word, the object read by its known id, the look-up by its planned identity, the
-//! user.
+//! Operations whose outcome is unknown, and the evidence that settles them, in the order of the run protocol: the late
+//! report of the worker itself, reading the object by its known id, looking it up by its planned identity, the user.
 
 use weft_state::{Attempt, Evidence, FailureKind, OpIndex, Opaque, Outcome, Resolution, StoreStep};
 
 use super::answers::{Doubted, Kept, Resolved, Step};
 use super::reports::{NO_OBJECT, failure_kind, lacks_object};
-use super::{Coordinator, Phase, Position, WorkerIndex};
-use crate::event::{Decision, ProgressKind, UserResolution};
+use super::{Coordinator, Doubt, Intended, Position, State, WorkerIndex};
+use crate::event::{Decision, UserResolution};
+use crate::progress::ProgressKind;
 use crate::result::JournalledResult;
-use crate::status::Status;
-use crate::worker::{Order, Task, TaskDone, TaskResult, Verdict};
+use weft_protocol::{Order, SettleOrder, Task, TaskDone, TaskResult, Verdict};
 
-/// Why an attempt of an earlier term is in doubt.
+/// The reason of a doubt from an earlier term.
 const GONE: &str = "a worker that is gone held it";
 
 impl Coordinator {
-    /// An open intent becomes a doubt, and evidence is sought.
+    /// Turns an open intent into a doubt, and looks for evidence.
     pub(super) fn doubt(&mut self, position: Position, reason: String) {
         self.push_doubt(position, reason.clone(), Doubted::Seek(reason));
     }
 
-    /// An open intent whose call is known not to have been made.
+    /// Resolves an open intent whose call is known not to have been made.
     pub(super) fn never_called(&mut self, position: Position, reason: &str) {
         self.push_doubt(position, reason.to_owned(), Doubted::Resolving);
-        self.resolve(position, Evidence::Worker, Outcome::Pending, Resolved::Pending);
-        self.ops[position as usize].phase = Phase::DoubtInStore;
+        self.push_resolve(position, Evidence::Worker, Outcome::Pending, Resolved::Pending);
     }
 
     fn push_doubt(&mut self, position: Position, reason: String, doubted: Doubted) {
         let op = OpIndex(self.operation(position).index);
-        let attempt = Attempt(self.ops[position as usize].attempt);
-        self.ops[position as usize].phase = Phase::DoubtInStore;
+        let attempt = Attempt(self.ops[position].last.number);
+        self.ops[position].state = State::Intended(Intended::DoubtInStore);
         self.store(Step::Doubt(position, doubted), StoreStep::Doubt { op, attempt, reason });
     }
 
     fn resolve(&mut self, position: Position, evidence: Evidence, outcome: Outcome, resolved: Resolved) {
-        let op = OpIndex(self.operation(position).index);
-        let attempt = Attempt(self.ops[position as usize].attempt);
         self.leave_doubt(position);
-        self.ops[position as usize].phase = Phase::ResolveInStore;
+        self.ops[position].state = State::InDoubt(Doubt::ResolveInStore);
+        self.push_resolve(position, evidence, outcome, resolved);
+    }
+
+    fn push_resolve(&mut self, position: Position, evidence: Evidence, outcome: Outcome, resolved: Resolved) {
+        let op = OpIndex(self.operation(position).index);
+        let attempt = Attempt(self.ops[position].last.number);
         let resolution = Resolution { op, attempt, evidence, outcome };
         self.store(Step::Resolve(position, resolved), StoreStep::Resolve(resolution));
     }
 
-    /// It is in doubt in the store: what can be done about it?
+    /// Decides how to settle a doubt that the store has.
     pub(super) fn seek_evidence(&mut self, position: Position, reason: String) {
-        if let Some(holder) = self.ops[position as usize].holder {
+        if let Some(holder) = self.ops[position].last.holder {
             self.roster.workers[holder].doubts.insert(position);
         }
         if self.doubts.decisions.contains_key(&position) {
@@ -60,40 +62,40 @@ impl Coordinator {
         }
     }
 
-    /// In doubt since an earlier term. The worker that made the attempt may live and have the result, so its word is
-    /// waited for first: as long as it may take to come back, and as long as the call goes on there.
+    /// A doubt from an earlier term. The worker that made the attempt may be alive and have the result, so its report
+    /// is awaited first: as long as it may take to reconnect, and as long as its call runs.
     pub(super) fn await_holder(&mut self, position: Position) {
-        let holder = self.ops[position as usize].holder.filter(|holder| !self.roster.workers[*holder].is_dead());
-        // In one process the worker is a new one: no earlier one can come.
+        let holder = self.ops[position].last.holder.filter(|holder| !self.roster.workers[*holder].is_dead());
+        // In one process every worker is new, so none of an earlier term can reconnect.
         let Some(holder) =
             holder.filter(|_| !self.options.fixed_workers && !self.doubts.decisions.contains_key(&position))
         else {
             self.seek_evidence(position, GONE.to_owned());
             return;
         };
-        self.ops[position as usize].phase = Phase::AwaitsHolder;
+        self.ops[position].state = State::InDoubt(Doubt::AwaitsHolder);
         self.roster.workers[holder].doubts.insert(position);
         let reason = format!("worker {} is asked what came of it", self.roster.workers[holder].id);
         self.tell(position, ProgressKind::Settling { reason }, Opaque::default());
     }
 
-    /// The worker that is waited for has nothing to say, or does not come.
+    /// The awaited worker reports nothing, or does not reconnect.
     pub(super) fn holder_is_silent(&mut self, position: Position) {
-        if self.stands(position, Status::InDoubt, Phase::AwaitsHolder) {
+        if self.ops[position].state == State::InDoubt(Doubt::AwaitsHolder) {
             self.seek_evidence(position, GONE.to_owned());
         }
     }
 
     fn queue_settle(&mut self, position: Position) {
         let shard = self.operation(position).shard;
-        self.ops[position as usize].phase = Phase::SettleQueued;
-        self.backlog.shards[shard as usize].settles.insert(position);
+        self.ops[position].state = State::InDoubt(Doubt::Queued);
+        self.backlog.shards[shard].settles.insert(position);
         self.shard_has_work(shard);
     }
 
-    /// The worker that was seeking evidence is gone.
+    /// The worker that was looking for evidence is gone.
     pub(super) fn requeue_settle(&mut self, position: Position) {
-        if matches!(self.ops[position as usize].phase, Phase::AtSettler(_)) {
+        if matches!(self.ops[position].state, State::InDoubt(Doubt::AtSettler(_))) {
             self.stop_settling(position);
             self.queue_settle(position);
         }
@@ -106,71 +108,71 @@ impl Coordinator {
             Some(Decision::Adopt(id)) => Some(id.clone()),
             _ => None,
         };
-        let task = Task { operation: index, attempt: Attempt(self.ops[position as usize].attempt) };
-        let order = Order::Settle {
-            shard,
+        let task = Task { operation: index, attempt: Attempt(self.ops[position].last.number) };
+        let order = Order::Settle(SettleOrder {
+            shard: shard.0,
             task,
             holder: self.holder_name(position),
             holder_dead: self.attempt_is_dead(position),
             adopt,
-        };
-        self.ops[position as usize].phase = Phase::AtSettler(worker);
+        });
+        self.ops[position].state = State::InDoubt(Doubt::AtSettler(worker));
         self.tally.settling += 1;
         self.roster.workers[worker].settling.insert(position);
         self.order(worker, order);
     }
 
-    /// Nobody seeks evidence for it any more.
+    /// Ends the search for evidence.
     fn stop_settling(&mut self, position: Position) {
-        if let Phase::AtSettler(worker) = self.ops[position as usize].phase {
+        if let State::InDoubt(Doubt::AtSettler(worker)) = self.ops[position].state {
             self.tally.settling -= 1;
             self.roster.workers[worker].settling.remove(&position);
             let shard = self.operation(position).shard;
-            if !self.backlog.shards[shard as usize].settles.is_empty() {
+            if !self.backlog.shards[shard].settles.is_empty() {
                 self.shard_has_work(shard);
             }
         }
-        self.ops[position as usize].phase = Phase::Idle;
+        self.ops[position].state = State::InDoubt(Doubt::Open);
     }
 
-    /// Out of whatever it waits for as a doubt.
+    /// Takes a doubt out of every queue that it is in.
     fn leave_doubt(&mut self, position: Position) {
-        match self.ops[position as usize].phase {
-            Phase::SettleQueued => {
+        match self.ops[position].state {
+            State::InDoubt(Doubt::Queued) => {
                 let shard = self.operation(position).shard;
-                self.backlog.shards[shard as usize].settles.remove(&position);
-                self.ops[position as usize].phase = Phase::Idle;
+                self.backlog.shards[shard].settles.remove(&position);
+                self.ops[position].state = State::InDoubt(Doubt::Open);
             }
-            Phase::AtSettler(_) => self.stop_settling(position),
-            Phase::Unsettled => {
+            State::InDoubt(Doubt::AtSettler(_)) => self.stop_settling(position),
+            State::InDoubt(Doubt::Unsettled) => {
                 self.tally.unsettled -= 1;
                 let shard = self.operation(position).shard;
                 self.rests(shard, false);
-                self.ops[position as usize].phase = Phase::Idle;
+                self.ops[position].state = State::InDoubt(Doubt::Open);
             }
             _ => {}
         }
-        if let Some(holder) = self.ops[position as usize].holder {
+        if let Some(holder) = self.ops[position].last.holder {
             self.roster.workers[holder].doubts.remove(&position);
         }
     }
 
     fn attempt_is_dead(&self, position: Position) -> bool {
-        let holder = self.ops[position as usize].holder;
+        let holder = self.ops[position].last.holder;
         holder.is_some_and(|holder| {
             let worker = &self.roster.workers[holder];
             worker.is_dead() || worker.dead_attempts.contains(&position)
         })
     }
 
-    /// No evidence: it stays in doubt, and so does what depends on it.
+    /// There is no evidence. The operation stays in doubt, and its dependents are blocked.
     pub(super) fn unsettled(&mut self, position: Position, reason: String) {
         self.leave_doubt(position);
-        if let Some(holder) = self.ops[position as usize].holder {
+        if let Some(holder) = self.ops[position].last.holder {
             self.roster.workers[holder].doubts.insert(position);
         }
         self.doubts.decisions.remove(&position);
-        self.ops[position as usize].phase = Phase::Unsettled;
+        self.ops[position].state = State::InDoubt(Doubt::Unsettled);
         self.tally.unsettled += 1;
         self.tell(position, ProgressKind::InDoubt { reason: reason.clone() }, Opaque::default());
         self.doubts.reasons.insert(position, reason);
@@ -181,11 +183,11 @@ impl Coordinator {
         }
     }
 
-    /// The process that made attempts in doubt is dead now: what was not found may count as not having happened.
+    /// The process that made the attempts is dead. An object that was not found may now count as not created.
     pub(super) fn holder_died(&mut self, holder: WorkerIndex) {
         for position in self.roster.workers[holder].doubts.clone() {
             self.holder_is_silent(position);
-            let idle = self.stands(position, Status::InDoubt, Phase::Unsettled);
+            let idle = self.ops[position].state == State::InDoubt(Doubt::Unsettled);
             if idle && self.operation(position).can_settle() && !self.options.only_resolve {
                 self.leave_doubt(position);
                 self.mend(position);
@@ -195,11 +197,10 @@ impl Coordinator {
         }
     }
 
-    /// What a settling worker found.
+    /// Handles the verdict of a worker that looked for evidence.
     pub(super) fn verdict_came(&mut self, worker: WorkerIndex, position: Position, task: Task, verdict: Verdict) {
-        let op = &self.ops[position as usize];
-        let asked = op.phase == Phase::AtSettler(worker) && op.attempt == task.attempt.0;
-        if !asked || op.status != Status::InDoubt {
+        let op = &self.ops[position];
+        if op.state != State::InDoubt(Doubt::AtSettler(worker)) || op.last.number != task.attempt.0 {
             return;
         }
         let evidence = match self.doubts.decisions.get(&position) {
@@ -227,7 +228,7 @@ impl Coordinator {
         }
     }
 
-    /// The late word of the worker that made the attempt.
+    /// Handles the late report of the worker that made the attempt.
     pub(super) fn worker_settles(&mut self, position: Position, result: TaskResult) {
         match result {
             TaskResult::Done(done) => {
@@ -238,9 +239,8 @@ impl Coordinator {
                 let kind = failure_kind(self.operation(position), &writes, absence_unproven);
                 match self.results.records.write(writes) {
                     Ok(writes) => {
-                        self.ops[position as usize].keeps = kind == FailureKind::ObjectKept;
                         let failure = self.failure(position, writes, diagnostics.clone(), kind, true);
-                        let resolved = Resolved::Failed(diagnostics);
+                        let resolved = Resolved::Failed { diagnostics, keeps: kind == FailureKind::ObjectKept };
                         self.resolve(position, Evidence::Worker, Outcome::Failed(failure), resolved);
                     }
                     Err(error) => self.unsettled(position, format!("what was reported cannot be recorded: {error}")),
@@ -251,17 +251,17 @@ impl Coordinator {
                 self.resolve(position, Evidence::Worker, Outcome::Pending, Resolved::Pending);
             }
             TaskResult::InDoubt { reason, provider_dead, .. } => {
-                self.ops[position as usize].reported = true;
+                self.ops[position].last.reported = true;
                 self.acknowledge(position);
-                if provider_dead && let Some(holder) = self.ops[position as usize].holder {
+                if provider_dead && let Some(holder) = self.ops[position].last.holder {
                     self.roster.workers[holder].dead_attempts.insert(position);
                 }
-                let phase = self.ops[position as usize].phase;
-                if phase == Phase::Unsettled {
+                let state = self.ops[position].state;
+                if state == State::InDoubt(Doubt::Unsettled) {
                     self.leave_doubt(position);
                     self.mend(position);
                     self.seek_evidence(position, reason);
-                } else if !matches!(phase, Phase::AtSettler(_)) {
+                } else if !matches!(state, State::InDoubt(Doubt::AtSettler(_))) {
                     self.leave_doubt(position);
                     self.seek_evidence(position, reason);
                 }
@@ -274,10 +274,10 @@ impl Coordinator {
             self.unsettled(position, NO_OBJECT.to_owned());
             return;
         }
-        let TaskDone { writes, local, exports, diagnostics } = done;
+        let TaskDone { writes, local, exports, diagnostics, shown } = done;
         match self.results.records.write(writes) {
             Ok(writes) => {
-                let kept = Kept { result: JournalledResult { local, exports }, diagnostics, intended: true, by };
+                let kept = Kept { result: JournalledResult { local, exports }, diagnostics, intended: true, shown, by };
                 let commit = self.commit_record(position, writes, &kept, true);
                 self.resolve(position, evidence, Outcome::Done(commit), Resolved::Done(Box::new(kept)));
             }
@@ -286,29 +286,29 @@ impl Coordinator {
     }
 
     pub(super) fn user_resolves(&mut self, resolution: UserResolution) {
-        let Some(position) = self.outline.position(resolution.operation).map(|position| position as u32) else {
+        let Some(position) = self.outline.position(resolution.operation) else {
             return;
         };
-        let op = &self.ops[position as usize];
-        let doubtful = matches!(op.status, Status::InDoubt | Status::Intended);
-        if !doubtful || op.phase == Phase::ResolveInStore {
-            return;
-        }
-        let waits = op.status == Status::InDoubt && op.phase != Phase::DoubtInStore;
+        let waits = match self.ops[position].state {
+            State::Intended(_) => false,
+            State::InDoubt(Doubt::ResolveInStore) => return,
+            State::InDoubt(_) => true,
+            State::Pending | State::Leased(_) | State::Done | State::Failed { .. } | State::Skipped => return,
+        };
         self.doubts.decisions.insert(position, resolution.decision);
         if waits {
             self.decide(position);
         }
     }
 
-    /// Carries out what the user said of an operation that is in doubt.
+    /// Carries out the user's decision on a doubt.
     fn decide(&mut self, position: Position) {
         let Some(decision) = self.doubts.decisions.get(&position).cloned() else { return };
         let evidence = Evidence::User(decision.word());
         match decision {
             Decision::Adopt(_) => {
                 self.leave_doubt(position);
-                if let Some(holder) = self.ops[position as usize].holder {
+                if let Some(holder) = self.ops[position].last.holder {
                     self.roster.workers[holder].doubts.insert(position);
                 }
                 self.queue_settle(position);
@@ -322,7 +322,12 @@ impl Coordinator {
                 let diagnostics = Opaque::default();
                 let failure =
                     self.failure(position, Default::default(), diagnostics.clone(), FailureKind::GivenUp, true);
-                self.resolve(position, evidence, Outcome::Failed(failure), Resolved::Failed(diagnostics));
+                self.resolve(
+                    position,
+                    evidence,
+                    Outcome::Failed(failure),
+                    Resolved::Failed { diagnostics, keeps: false },
+                );
             }
         }
     }

@@ -1,14 +1,14 @@
-//! What comes of a step: commands, and the end when there is nothing left to do.
+//! The end of a step: its commands, and the end of the term when nothing is left to do.
 
 use weft_state::Ending;
 
 use super::Coordinator;
 use crate::event::{Command, Finish, FinishReason};
 use crate::status::Status;
-use crate::worker::Order;
+use weft_protocol::Order;
 
 impl Coordinator {
-    /// Gives out what can be given out, sees whether this is the end, and collects the commands.
+    /// Dispatches operations, decides whether the term ends, and collects the commands.
     pub(super) fn settle_down(&mut self) -> Vec<Command> {
         if self.outbox.end.is_none() {
             self.dispatch();
@@ -49,7 +49,7 @@ impl Coordinator {
         if self.tally.open == 0 {
             return Some(FinishReason::Complete);
         }
-        // What is left may wait for a worker that never comes.
+        // The remaining operations may wait for a worker that never connects.
         let idle = self.tally.is_quiet() && self.roster.dispatchable.is_empty();
         let in_vain = self.options.fixed_workers && self.roster.visited && !self.course.paused;
         (idle && self.backlog.waits() && in_vain).then_some(FinishReason::NoWorker)
@@ -58,7 +58,7 @@ impl Coordinator {
     fn finish(&self, reason: FinishReason) -> Finish {
         let pick = |wanted: &dyn Fn(Status) -> bool| -> Vec<u32> {
             let ops = self.ops.iter().zip(&self.outline.operations);
-            ops.filter(|(op, _)| wanted(op.status)).map(|(_, operation)| operation.index).collect()
+            ops.filter(|(op, _)| wanted(op.status())).map(|(_, operation)| operation.index).collect()
         };
         let release = match reason {
             FinishReason::Fenced => None,

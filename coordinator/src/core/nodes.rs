@@ -1,23 +1,28 @@
-//! Who waits for whom, as counters: what becomes ready, blocked or free again is found in work proportional to the
-//! edges that it touches, each once in a run.
+//! The dependency graph as counters. Finding what becomes ready, blocked or free again costs work proportional to the
+//! edges that it touches, and each edge is touched once in a run.
+
+use std::collections::BTreeSet;
 
 use crate::outline::{Need, Outline, OutlineError};
+use crate::table::{Place, Position};
 
-/// Operations (by their place in the outline) and, behind them, waiters.
+/// Operations by their position, followed by waiters.
 #[derive(Clone, Debug)]
 pub(crate) struct Nodes {
     operations: u32,
-    /// Where the successors of each node begin in `targets`.
+    /// The beginning of each node's successors in `targets`.
     starts: Vec<u32>,
     targets: Vec<u32>,
-    /// How many needs of each node are not done.
+    /// The number of needs of each node that are not done.
     unmet: Vec<u32>,
-    /// How many needs of each node failed, are in doubt or were skipped.
+    /// The number of needs of each node that failed, are in doubt or were skipped.
     bad: Vec<u32>,
-    /// Operations on the longest way from each node to the end.
+    /// The number of operations on the longest path from each node to the end.
     height: Vec<u32>,
-    /// Every node behind everything that it needs.
+    /// All nodes in dependency order.
     order: Vec<u32>,
+    /// Operations that block their dependents: they failed, are in doubt or were skipped.
+    spoilers: BTreeSet<Position>,
 }
 
 impl Nodes {
@@ -29,7 +34,7 @@ impl Nodes {
         let mut add = |node: usize, needs: &[Need], name: &dyn Fn() -> String| -> Result<(), OutlineError> {
             for need in needs {
                 let source = match need {
-                    Need::Operation(index) => outline.position(*index).map(|position| position as u32),
+                    Need::Operation(index) => outline.position(*index).map(|position| position.0),
                     Need::Waiter(index) => {
                         ((*index as usize) < outline.waiters.len()).then(|| operations.saturating_add(*index))
                     }
@@ -68,13 +73,14 @@ impl Nodes {
             bad: vec![0; count],
             height: vec![0; count],
             order: Vec::with_capacity(count),
+            spoilers: BTreeSet::new(),
             unmet,
         };
         nodes.sort(outline)?;
         Ok(nodes)
     }
 
-    /// Finds the order and the heights.
+    /// Computes the order and the heights.
     fn sort(&mut self, outline: &Outline) -> Result<(), OutlineError> {
         let mut left = self.unmet.clone();
         let mut order: Vec<u32> = (0..left.len() as u32).filter(|node| left[*node as usize] == 0).collect();
@@ -107,63 +113,69 @@ impl Nodes {
         self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
     }
 
-    /// Length of the longest way from an operation to the end: what is done first among what is ready.
-    pub(crate) fn height(&self, operation: u32) -> u32 {
-        self.height[operation as usize]
+    /// The number of operations on the longest path to the end. Among ready operations, the highest starts first.
+    pub(crate) fn height(&self, operation: Position) -> u32 {
+        self.height[operation.number()]
     }
 
-    /// Whether everything that an operation needs is done.
-    pub(crate) fn is_free(&self, operation: u32) -> bool {
-        self.unmet[operation as usize] == 0
+    /// Whether all needs of an operation are done.
+    pub(crate) fn is_free(&self, operation: Position) -> bool {
+        self.unmet[operation.number()] == 0
     }
 
-    /// Whether something that an operation needs failed, is in doubt or was skipped.
-    pub(crate) fn is_blocked(&self, operation: u32) -> bool {
-        self.bad[operation as usize] > 0
+    /// Whether a need of an operation failed, is in doubt or was skipped.
+    pub(crate) fn is_blocked(&self, operation: Position) -> bool {
+        self.bad[operation.number()] > 0
     }
 
-    /// An operation is done: the operations that nothing holds up any more.
-    pub(crate) fn done(&mut self, operation: u32) -> Vec<u32> {
+    /// Marks an operation as done. Returns the operations that are free now.
+    pub(crate) fn done(&mut self, operation: Position) -> Vec<Position> {
         let mut freed = Vec::new();
-        let mut stack = vec![operation];
+        let mut stack = vec![operation.0];
         while let Some(node) = stack.pop() {
             for place in self.range(node) {
                 let target = self.targets[place];
                 let unmet = &mut self.unmet[target as usize];
                 *unmet -= 1;
                 if *unmet == 0 {
-                    if target < self.operations { freed.push(target) } else { stack.push(target) }
+                    if target < self.operations { freed.push(Position(target)) } else { stack.push(target) }
                 }
             }
         }
         freed
     }
 
-    /// An operation failed or is in doubt: the operations that this blocks and that were not blocked before.
-    pub(crate) fn spoil(&mut self, operation: u32) -> Vec<u32> {
+    /// Marks an operation as failed or in doubt. Returns the operations that are blocked now and were not before.
+    pub(crate) fn spoil(&mut self, operation: Position) -> Vec<Position> {
+        if !self.spoilers.insert(operation) {
+            return Vec::new();
+        }
         self.walk(operation, |bad| {
             *bad += 1;
             *bad == 1
         })
     }
 
-    /// The contrary of [`Nodes::spoil`]: the operations that nothing blocks any more.
-    pub(crate) fn mend(&mut self, operation: u32) -> Vec<u32> {
+    /// Undoes [`Nodes::spoil`]. Returns the operations that are no longer blocked.
+    pub(crate) fn mend(&mut self, operation: Position) -> Vec<Position> {
+        if !self.spoilers.remove(&operation) {
+            return Vec::new();
+        }
         self.walk(operation, |bad| {
             *bad = bad.saturating_sub(1);
             *bad == 0
         })
     }
 
-    fn walk(&mut self, operation: u32, mut turns: impl FnMut(&mut u32) -> bool) -> Vec<u32> {
+    fn walk(&mut self, operation: Position, mut turns: impl FnMut(&mut u32) -> bool) -> Vec<Position> {
         let mut turned = Vec::new();
-        let mut stack = vec![operation];
+        let mut stack = vec![operation.0];
         while let Some(node) = stack.pop() {
             for place in self.range(node) {
                 let target = self.targets[place];
                 if turns(&mut self.bad[target as usize]) {
                     if target < self.operations {
-                        turned.push(target);
+                        turned.push(Position(target));
                     }
                     stack.push(target);
                 }
@@ -172,20 +184,24 @@ impl Nodes {
         turned
     }
 
-    /// Which of the operations that `lost` says have lost their results must be computed anew, because something that
-    /// is not done (`done` says so) or is itself computed anew may read them.
-    pub(crate) fn needed_again(&self, done: impl Fn(u32) -> bool, lost: impl Fn(u32) -> bool) -> Vec<u32> {
+    /// The operations that must be computed again: their results are lost (`lost`), and something that is not done, or
+    /// is itself computed again, may read them.
+    pub(crate) fn needed_again(
+        &self,
+        done: impl Fn(Position) -> bool,
+        lost: impl Fn(Position) -> bool,
+    ) -> Vec<Position> {
         let mut wanted = vec![false; self.unmet.len()];
         let mut again = Vec::new();
         for node in self.order.iter().rev().copied() {
             let read = self.range(node).any(|place| wanted[self.targets[place] as usize]);
             if node >= self.operations {
                 wanted[node as usize] = read;
-            } else if !done(node) {
+            } else if !done(Position(node)) {
                 wanted[node as usize] = true;
-            } else if read && lost(node) {
+            } else if read && lost(Position(node)) {
                 wanted[node as usize] = true;
-                again.push(node);
+                again.push(Position(node));
             }
         }
         again
@@ -210,28 +226,32 @@ mod tests {
         }
     }
 
+    fn at(numbers: &[u32]) -> Vec<Position> {
+        numbers.iter().copied().map(Position).collect()
+    }
+
     #[test]
     fn waiters_count_as_one() {
         use Need::{Operation as O, Waiter as W};
         let outline = outline(&[&[], &[], &[W(0)], &[W(0)], &[O(20)]], &[&[O(0), O(10)]]);
         let mut nodes = Nodes::new(&outline).unwrap();
-        assert_eq!((nodes.height(0), nodes.height(3), nodes.height(4)), (3, 1, 1));
-        assert!(nodes.done(0).is_empty());
-        assert_eq!(nodes.spoil(1), vec![2, 3, 4]);
-        assert!(nodes.is_blocked(4));
-        assert_eq!(nodes.mend(1).len(), 3);
-        assert_eq!(nodes.done(1), vec![2, 3]);
-        assert_eq!(nodes.done(2), vec![4]);
+        assert_eq!((nodes.height(Position(0)), nodes.height(Position(3)), nodes.height(Position(4))), (3, 1, 1));
+        assert!(nodes.done(Position(0)).is_empty());
+        assert_eq!(nodes.spoil(Position(1)), at(&[2, 3, 4]));
+        assert!(nodes.is_blocked(Position(4)));
+        assert_eq!(nodes.mend(Position(1)).len(), 3);
+        assert_eq!(nodes.done(Position(1)), at(&[2, 3]));
+        assert_eq!(nodes.done(Position(2)), at(&[4]));
     }
 
     #[test]
     fn two_bad_inputs_need_two_mends() {
         use Need::Operation as O;
         let mut nodes = Nodes::new(&outline(&[&[], &[], &[O(0), O(10)], &[O(20)]], &[])).unwrap();
-        assert_eq!(nodes.spoil(0), vec![2, 3]);
-        assert!(nodes.spoil(1).is_empty());
-        assert!(nodes.mend(0).is_empty());
-        assert_eq!(nodes.mend(1), vec![2, 3]);
+        assert_eq!(nodes.spoil(Position(0)), at(&[2, 3]));
+        assert!(nodes.spoil(Position(1)).is_empty());
+        assert!(nodes.mend(Position(0)).is_empty());
+        assert_eq!(nodes.mend(Position(1)), at(&[2, 3]));
     }
 
     #[test]
@@ -247,7 +267,7 @@ mod tests {
     fn live_results_are_wanted_again_only_by_what_is_left() {
         use Need::Operation as O;
         let nodes = Nodes::new(&outline(&[&[], &[O(0)], &[O(10)], &[]], &[])).unwrap();
-        assert_eq!(nodes.needed_again(|node| node != 2, |node| node < 2), vec![1, 0]);
+        assert_eq!(nodes.needed_again(|node| node.0 != 2, |node| node.0 < 2), at(&[1, 0]));
         assert!(nodes.needed_again(|_| true, |_| true).is_empty());
     }
 }

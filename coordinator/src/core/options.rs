@@ -6,17 +6,18 @@ use crate::timing::{GATHER, RECONNECT_GRACE};
 /// How a run is to be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunOptions {
-    /// Most operations at once over all workers (`-parallelism`); `None` for as many as the workers take.
+    /// The maximum number of concurrent operations over all workers (`-parallelism`); `None` for no limit but the
+    /// workers' own.
     pub parallelism: Option<u32>,
-    /// Milliseconds to wait for workers before the first lease of a shard.
+    /// Milliseconds to wait for workers before the first shard is leased.
     pub gather_ms: u64,
-    /// Milliseconds that a worker which left may take to come back.
+    /// Milliseconds that a disconnected worker may take to reconnect.
     pub grace_ms: u64,
-    /// No worker joins after the ones that are there (one process): without one that fits, the run ends.
+    /// No other worker will join (one process): the run ends if no worker fits.
     pub fixed_workers: bool,
-    /// What the user says of operations in doubt.
+    /// The user's decisions on operations in doubt.
     pub resolutions: Vec<UserResolution>,
-    /// Settle these and end, instead of going on with the run.
+    /// Settle the doubts with a decision and end, without resuming the run.
     pub only_resolve: bool,
 }
 
@@ -34,7 +35,7 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
-    /// For a worker in the same process: nothing to wait for.
+    /// Options for a worker in the same process, which needs no waiting.
     pub fn in_process() -> RunOptions {
         RunOptions { gather_ms: 0, fixed_workers: true, ..RunOptions::default() }
     }

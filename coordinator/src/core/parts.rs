@@ -1,4 +1,4 @@
-//! The parts of a coordinator's memory, each with what it alone decides.
+//! The parts of a coordinator's memory, each with the rules that concern it alone.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -9,38 +9,39 @@ use super::answers::Step;
 use super::checks::CheckFailure;
 use super::records::Records;
 use super::roster::Workers;
-use super::{Position, Shard, WorkerIndex};
-use crate::event::{Decision, FinishReason, Progress};
+use super::{ExportIndex, Position, Shard, ShardIndex, Table, WorkerIndex};
+use crate::event::{Decision, FinishReason};
+use crate::progress::Progress;
 use crate::status::Status;
-use crate::worker::{Order, TaskResult};
+use weft_protocol::{Order, TaskResult};
 
-/// What is to be sent, and what was sent and not answered.
+/// Output of a step, and steps that the store has not answered.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    /// Steps for the store.
+    /// Steps to send to the store.
     pub(super) steps: Vec<StoreStep>,
-    /// What was given to the store and not answered, in the order of the answers.
+    /// Steps that the store has not answered, in the order of the answers.
     pub(super) in_store: VecDeque<Step>,
     /// Orders for workers.
     pub(super) orders: BTreeMap<WorkerIndex, Vec<Order>>,
-    /// What is to be shown.
+    /// Events for watchers.
     pub(super) progress: Vec<Progress>,
-    /// Why the term ends.
+    /// Why the term ends, once it does.
     pub(super) end: Option<FinishReason>,
-    /// What happened that must not happen.
+    /// The illegal transition that ended the term.
     pub(super) defect: Option<String>,
-    /// The end was said. Nothing follows.
+    /// The end was announced. Nothing follows.
     pub(super) finished: bool,
 }
 
 impl Outbox {
-    /// Gives a step to the store; `about` says what its answer will be about.
+    /// Queues a step. `about` says what its answer will be about.
     pub(super) fn store(&mut self, about: Step, step: StoreStep) {
         self.in_store.push_back(about);
         self.steps.push(step);
     }
 
-    /// The steps to send now. A fenced term sends none, nor does one that a defect ended.
+    /// The steps to send now. A term that was fenced, or that ended with a defect, sends none.
     pub(super) fn take_steps(&mut self) -> Option<Vec<StoreStep>> {
         let barred = matches!(self.end, Some(FinishReason::Fenced | FinishReason::Defect));
         let sends = !self.steps.is_empty() && !barred;
@@ -48,16 +49,16 @@ impl Outbox {
     }
 }
 
-/// The workers that are or were there.
+/// All workers that this term knows.
 #[derive(Debug, Default)]
 pub(super) struct Roster {
     pub(super) workers: Workers,
     pub(super) names: BTreeMap<WorkerId, WorkerIndex>,
-    /// Workers that can be given something.
+    /// Workers that can receive something.
     pub(super) dispatchable: BTreeSet<WorkerIndex>,
-    /// The worker that was given something last.
+    /// The worker that received something last.
     pub(super) cursor: WorkerIndex,
-    /// A worker has been here in this term.
+    /// Whether a worker connected in this term.
     pub(super) visited: bool,
 }
 
@@ -72,14 +73,14 @@ impl Roster {
     }
 }
 
-/// Shards, and which of them nobody holds.
+/// Shards, and those of them that no worker holds.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    pub(super) shards: Vec<Shard>,
-    /// Shards with work that nobody holds and that have not been offered yet.
-    pub(super) wanting: BTreeSet<u32>,
-    /// Shards with work that nobody connected may hold.
-    pub(super) orphans: BTreeSet<u32>,
+    pub(super) shards: Table<ShardIndex, Shard>,
+    /// Shards with work that no worker holds and that were not offered yet.
+    pub(super) wanting: BTreeSet<ShardIndex>,
+    /// Shards with work that no connected worker may hold.
+    pub(super) orphans: BTreeSet<ShardIndex>,
 }
 
 impl Backlog {
@@ -89,42 +90,55 @@ impl Backlog {
     }
 }
 
-/// What operations came to.
+/// Results of operations.
 #[derive(Debug)]
 pub(super) struct Results {
     /// The state's records.
     pub(super) records: Records,
-    /// Results that stay in their shard.
+    /// Results for readers in the same shard.
     pub(super) locals: BTreeMap<Position, Arc<[u8]>>,
-    /// Results that other shards read, by operation and export.
-    pub(super) exports: BTreeMap<(Position, u32), Arc<[u8]>>,
-    /// Results that came while a step of the same operation was in the store.
+    /// Results for other shards, by operation and export.
+    pub(super) exports: BTreeMap<(Position, ExportIndex), Arc<[u8]>>,
+    /// Operations that are done in the store and computed again in this term, since their results are not journalled.
+    pub(super) live: BTreeSet<Position>,
+    /// Results that arrived while a step of the same operation was in the store.
     pub(super) late: BTreeMap<Position, (WorkerIndex, Attempt, TaskResult)>,
 }
 
 impl Results {
     pub(super) fn new(records: Vec<InstanceRecord>, revisions: BTreeMap<Subject, Revision>) -> Results {
         let records = Records::new(records, revisions);
-        Results { records, locals: BTreeMap::new(), exports: BTreeMap::new(), late: BTreeMap::new() }
+        Results {
+            records,
+            locals: BTreeMap::new(),
+            exports: BTreeMap::new(),
+            live: BTreeSet::new(),
+            late: BTreeMap::new(),
+        }
+    }
+
+    /// Whether an operation is done in the store and only computed again in this term.
+    pub(super) fn is_live(&self, position: Position) -> bool {
+        self.live.contains(&position)
     }
 }
 
-/// Operations whose outcome is not known.
+/// Operations whose outcome is unknown.
 #[derive(Debug, Default)]
 pub(super) struct Doubts {
-    /// What the user says of them.
+    /// The user's decisions.
     pub(super) decisions: BTreeMap<Position, Decision>,
-    /// Why each is in doubt.
+    /// The reason of each doubt.
     pub(super) reasons: BTreeMap<Position, String>,
 }
 
-/// What came of checks.
+/// Results of checks.
 #[derive(Debug)]
 pub(super) struct Checks {
     pub(super) failures: BTreeMap<Position, CheckFailure>,
-    /// What the state has of them.
+    /// The results in the state.
     pub(super) stored: Option<Vec<CheckRecord>>,
-    /// They were given to the store.
+    /// Whether they were sent to the store.
     pub(super) written: bool,
 }
 
@@ -134,28 +148,28 @@ impl Checks {
     }
 }
 
-/// How many operations stand where.
+/// Numbers of operations.
 #[derive(Debug)]
 pub(super) struct Tally {
     pub(super) counts: OpCounts,
-    /// Operations that something may still happen to without the user.
+    /// Operations that can still change without the user.
     pub(super) open: u32,
-    /// Operations in doubt for which no evidence was found.
+    /// Operations in doubt without evidence.
     pub(super) unsettled: u32,
-    /// Operations that workers have.
+    /// Operations at workers.
     pub(super) in_flight: u32,
-    /// Operations for which a worker seeks evidence.
+    /// Operations for which a worker looks for evidence.
     pub(super) settling: u32,
 }
 
 impl Tally {
-    /// All operations wait.
+    /// All operations are pending.
     pub(super) fn new(operations: u32) -> Tally {
         let counts = OpCounts { pending: operations, ..OpCounts::default() };
         Tally { counts, open: operations, unsettled: 0, in_flight: 0, settling: 0 }
     }
 
-    /// One operation moved on.
+    /// Counts a change of status.
     pub(super) fn moved(&mut self, before: Status, after: Status) {
         *self.of(before) -= 1;
         *self.of(after) += 1;
@@ -172,26 +186,26 @@ impl Tally {
         }
     }
 
-    /// Whether no worker has anything.
+    /// Whether no worker has anything to do.
     pub(super) fn is_quiet(&self) -> bool {
         self.in_flight == 0 && self.settling == 0
     }
 }
 
-/// How the term goes on, or to its end.
+/// The way to the end of the term.
 #[derive(Debug, Default)]
 pub(super) struct Course {
     /// Nothing new begins.
     pub(super) draining: bool,
-    /// Providers were asked to stop, at this time.
+    /// When providers were asked to stop.
     pub(super) stopping: Option<u64>,
-    /// What is open becomes a doubt, and the term ends: since this time.
+    /// When the run was left: open calls become doubts, and the term ends.
     pub(super) leaving: Option<u64>,
-    /// The lease is not renewed for the moment.
+    /// The lease was not renewed in time, and may still be renewed.
     pub(super) paused: bool,
 }
 
-/// Times in milliseconds, never going back.
+/// Time in milliseconds. It never decreases.
 #[derive(Debug)]
 pub(super) struct Clock {
     pub(super) now: u64,

@@ -1,36 +1,31 @@
-//! What the state holds of the instances that a run changes: object changes come in, whole records go to the store.
+//! The state's records of the instances that a run changes. Changes of objects come in, whole records go to the store.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use weft_graph_format::address::{self, ResourceInstance};
-use weft_state::{
-    DeposedKey, DoubtKey, InstanceKey, InstanceObject, InstanceRecord, InstanceWrite, ResourceMode, Revision, Subject,
-    Writes,
-};
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_state::{DoubtKey, InstanceObject, InstanceRecord, InstanceWrite, Revision, Subject, Writes};
 
-use crate::worker::{ObjectChange, ObjectWrite, TaskWrites};
+use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
-/// Why a worker's writes cannot be carried out.
+/// Why a worker's writes cannot be recorded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RecordError {
     #[error("{0:?} is not the address of a resource instance that can be stored")]
     Address(String),
-    #[error("{0:?} is not the key of a deposed object")]
-    DeposedKey(String),
     #[error("{address} has no object to be {what}")]
     Absent { address: String, what: &'static str },
     #[error("{address} has a deposed object {key} already")]
     Occupied { address: String, key: String },
 }
 
-/// Records and revisions as of the last step that was given to the store.
+/// Records and revisions as of the last step that was sent to the store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     instances: BTreeMap<String, InstanceRecord>,
-    /// Revisions that the store has answered with.
+    /// Revisions in the answers of the store.
     revisions: BTreeMap<Subject, Revision>,
-    /// The number of writes of an instance that the store has not answered yet.
+    /// The number of writes of an instance that the store has not answered.
     unanswered: BTreeMap<Subject, u32>,
 }
 
@@ -40,8 +35,8 @@ impl Records {
         Records { instances, revisions, unanswered: BTreeMap::new() }
     }
 
-    /// The revision that an instance has in the store. It is `None` when we do not know it, or when the store has not
-    /// answered a write of ours yet: another object of the same instance may be under way.
+    /// The revision of an instance in the store. It is `None` when it is unknown, or when the store has not answered a
+    /// write yet: another object of the same instance may be under way.
     pub(crate) fn revision(&self, address: &str) -> Option<Revision> {
         let subject = Subject::Instance(address.to_owned());
         if self.unanswered.contains_key(&subject) {
@@ -50,7 +45,7 @@ impl Records {
         self.revisions.get(&subject).copied()
     }
 
-    /// Takes the revisions of one answer of the store: one for each instance of the write that it answers.
+    /// Takes the revisions of one answer: one for each instance of the write.
     pub(crate) fn set_revisions(&mut self, revisions: Vec<(Subject, Revision)>) {
         for (subject, revision) in revisions {
             if let Some(count) = self.unanswered.get_mut(&subject) {
@@ -63,7 +58,7 @@ impl Records {
         }
     }
 
-    /// Whole records for changes of objects. On an error nothing is changed.
+    /// The whole records after changes of objects. An error changes nothing.
     pub(crate) fn write(&mut self, writes: TaskWrites) -> Result<Writes, RecordError> {
         let mut changed: BTreeMap<String, InstanceRecord> = BTreeMap::new();
         let load = |changed: &mut BTreeMap<String, InstanceRecord>, address: &str| -> Result<(), RecordError> {
@@ -102,13 +97,12 @@ impl Records {
         Ok(Writes { instances, outputs: writes.outputs, checks: None })
     }
 
-    /// What a late report says of objects, where it differs from what is recorded.
+    /// Objects of a late report that differ from the recorded ones.
     pub(crate) fn strays(&self, writes: &TaskWrites) -> Vec<(DoubtKey, Option<InstanceObject>)> {
         let mut strays = Vec::new();
         for write in &writes.objects {
             let record = self.instances.get(&write.address);
-            let deposed = write.deposed.as_deref().and_then(DeposedKey::parse);
-            let recorded = match &deposed {
+            let recorded = match &write.deposed {
                 None => record.and_then(|record| record.current.as_ref()),
                 Some(key) => record.and_then(|record| record.deposed.get(key)),
             };
@@ -121,15 +115,14 @@ impl Records {
                 | ObjectChange::Untaint => continue,
             };
             if recorded != reported {
-                strays.push((DoubtKey { address: write.address.clone(), deposed }, reported.cloned()));
+                strays.push((
+                    DoubtKey { address: write.address.clone(), deposed: write.deposed.clone() },
+                    reported.cloned(),
+                ));
             }
         }
         strays
     }
-}
-
-fn key(text: &str) -> Result<DeposedKey, RecordError> {
-    DeposedKey::parse(text).ok_or_else(|| RecordError::DeposedKey(text.to_owned()))
 }
 
 fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordError> {
@@ -139,20 +132,20 @@ fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordE
     match (write.change, write.deposed) {
         (ObjectChange::Put(object), None) => record.current = Some(*object),
         (ObjectChange::Put(object), Some(deposed)) => {
-            record.deposed.insert(key(&deposed)?, *object);
+            record.deposed.insert(deposed, *object);
         }
         (ObjectChange::Remove, None) => record.current = None,
         (ObjectChange::Remove, Some(deposed)) => {
-            record.deposed.remove(&key(&deposed)?);
+            record.deposed.remove(&deposed);
         }
-        (ObjectChange::DeposeAs(deposed), _) => {
-            let key = key(&deposed)?;
-            // A create that is tried again says once more what it replaces: that is set aside still, or restored.
+        (ObjectChange::DeposeAs(key), _) => {
+            // A create that is tried again repeats which object it replaces. That object is still deposed, or was
+            // restored.
             if record.deposed.contains_key(&key) && record.current.is_none() {
                 return Ok(());
             }
             if record.deposed.contains_key(&key) {
-                return Err(RecordError::Occupied { address: write.address, key: deposed });
+                return Err(RecordError::Occupied { address: write.address, key: key.to_string() });
             }
             let Some(object) = record.current.take() else {
                 return Err(RecordError::Absent { address: write.address, what: "set aside" });
@@ -163,11 +156,11 @@ fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordE
             Some(object) => object.tainted = false,
             None => return Err(RecordError::Absent { address: write.address, what: "untainted" }),
         },
-        // They have come already.
+        // The caller has moved them already.
         (ObjectChange::DeposedFrom(_), _) => {}
         (ObjectChange::RestoreFrom(deposed), _) => {
             if record.current.is_none() {
-                let Some(object) = record.deposed.remove(&key(&deposed)?) else {
+                let Some(object) = record.deposed.remove(&deposed) else {
                     return Err(RecordError::Absent { address: write.address, what: "restored" });
                 };
                 record.current = Some(object);
@@ -177,28 +170,14 @@ fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordE
     Ok(())
 }
 
-/// An empty record for an address that the state does not hold yet.
+/// An empty record for an address that the state does not have yet.
 fn new_record(text: &str) -> Result<InstanceRecord, RecordError> {
     let refused = || RecordError::Address(text.to_owned());
     let instance = ResourceInstance::from_str(text).map_err(|_| refused())?;
-    let mode = match instance.resource.mode {
-        address::ResourceMode::Managed => ResourceMode::Managed,
-        address::ResourceMode::Data => ResourceMode::Data,
-        address::ResourceMode::Ephemeral => return Err(refused()),
-    };
-    let key = match &instance.key {
-        address::InstanceKey::None => InstanceKey::None,
-        address::InstanceKey::Int(index) => InstanceKey::Int(i64::try_from(*index).map_err(|_| refused())?),
-        address::InstanceKey::String(key) => InstanceKey::Str(key.to_string()),
-    };
-    let mut record = InstanceRecord::new(
-        instance.module.to_string(),
-        mode,
-        instance.resource.type_name.to_string(),
-        instance.resource.name.to_string(),
-        key,
-        "",
-    );
+    if instance.resource.mode == ResourceMode::Ephemeral {
+        return Err(refused());
+    }
+    let mut record = InstanceRecord::at(&instance);
     record.address = text.to_owned();
     Ok(record)
 }
@@ -206,7 +185,12 @@ fn new_record(text: &str) -> Result<InstanceRecord, RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weft_graph_format::address::{DeposedKey, InstanceKey};
     use weft_state::RawJson;
+
+    fn key(text: &str) -> DeposedKey {
+        DeposedKey::parse(text).unwrap()
+    }
 
     fn put(address: &str, text: &str) -> ObjectWrite {
         ObjectWrite {
@@ -218,12 +202,7 @@ mod tests {
     }
 
     fn with(address: &str, deposed: Option<&str>, change: ObjectChange) -> ObjectWrite {
-        ObjectWrite {
-            address: address.to_owned(),
-            provider: String::new(),
-            deposed: deposed.map(str::to_owned),
-            change,
-        }
+        ObjectWrite { address: address.to_owned(), provider: String::new(), deposed: deposed.map(key), change }
     }
 
     fn one(write: ObjectWrite) -> TaskWrites {
@@ -239,7 +218,7 @@ mod tests {
         assert_eq!((record.address.as_str(), record.module.as_str()), (A, "module.m[\"k\"]"));
         assert_eq!(record.key, InstanceKey::Int(0));
         assert_eq!(record.provider, "provider[\"h/n/t\"].x");
-        records.write(one(with(A, None, ObjectChange::DeposeAs("00000001".into())))).unwrap();
+        records.write(one(with(A, None, ObjectChange::DeposeAs(key("00000001"))))).unwrap();
         let written = records.write(one(put(A, "{\"a\":1}"))).unwrap();
         let record = written.instances[0].record.clone().unwrap();
         assert!(record.current.is_some() && record.deposed.len() == 1);
@@ -277,9 +256,7 @@ mod tests {
     fn bad_writes_change_nothing() {
         let mut records = Records::default();
         assert!(matches!(records.write(one(put("no address", "{}"))), Err(RecordError::Address(_))));
-        let missing = with("a.b", None, ObjectChange::DeposeAs("00000001".into()));
+        let missing = with("a.b", None, ObjectChange::DeposeAs(key("00000001")));
         assert!(matches!(records.write(one(missing)), Err(RecordError::Absent { .. })));
-        let short = with("a.b", Some("1"), ObjectChange::Remove);
-        assert!(matches!(records.write(one(short)), Err(RecordError::DeposedKey(_))));
     }
 }

@@ -1,63 +1,62 @@
-//! What workers say, and what follows from it.
+//! Reports of workers, and what follows from them.
 
+use std::sync::Arc;
+
+use weft_graph_format::address::DeposedKey;
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{
-    Attempt, CommitRecord, DeposedKey, Digest, DoubtKey, Failure, FailureKind, Intent, OpIndex, Opaque, StoreStep,
-    Stray, WorkerId, Writes,
+    Attempt, CommitRecord, Digest, DoubtKey, Failure, FailureKind, Intent, OpIndex, Opaque, StoreStep, Stray, WorkerId,
+    Writes,
 };
 
 use super::answers::{Kept, Step};
-use super::{Coordinator, Phase, Position, WorkerIndex};
-use crate::event::ProgressKind;
+use super::{Coordinator, Doubt, Intended, Leased, Position, ShardIndex, State, WorkerIndex};
 use crate::outline::{OperationKind, OutlineOperation};
-use crate::result::{JournalledResult, encode_diagnostics};
+use crate::progress::ProgressKind;
+use crate::result::JournalledResult;
 use crate::status::Status;
-use crate::worker::{FromWorker, ObjectChange, Order, Task, TaskDone, TaskResult, TaskWrites};
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_protocol::diagnostics::encode_diagnostics;
+use weft_protocol::{ObjectChange, Order, Report, Task, TaskDone, TaskResult, TaskWrites};
 
 impl Coordinator {
-    pub(super) fn said(&mut self, id: &WorkerId, message: FromWorker) {
+    pub(super) fn said(&mut self, id: &WorkerId, message: Report) {
         let Some(index) = self.roster.names.get(id).copied() else { return };
         match message {
-            FromWorker::Intent { task, planned } => self.intent_wanted(index, task, planned),
-            FromWorker::Result { task, result } => self.result_came(index, task, result),
-            FromWorker::Settled { task, verdict } => {
+            Report::Intent { task, planned } => self.intent_wanted(index, task, planned),
+            Report::Result { task, result } => self.result_came(index, task, Arc::unwrap_or_clone(result)),
+            Report::Settled { task, verdict } => {
                 if let Some(position) = self.position_of(task) {
                     self.verdict_came(index, position, task, verdict);
                 }
             }
-            FromWorker::Returned(task) => {
+            Report::Returned(task) => {
                 if let Some(position) = self.position_of(task)
                     && self.is_current(position, index, task.attempt)
-                    && self.stands(position, Status::Leased, Phase::AtWorker)
+                    && self.ops[position].state == State::Leased(Leased::AtWorker)
                 {
                     self.unlease(position);
                 }
             }
-            FromWorker::Refused { shard, diagnostics } => self.shard_refused(index, shard, diagnostics),
+            Report::Refused { shard, diagnostics } => self.shard_refused(index, ShardIndex(shard), diagnostics),
         }
     }
 
     fn position_of(&self, task: Task) -> Option<Position> {
-        self.outline.position(task.operation).map(|position| position as u32)
+        self.outline.position(task.operation)
     }
 
     fn is_current(&self, position: Position, worker: WorkerIndex, attempt: Attempt) -> bool {
-        let op = &self.ops[position as usize];
-        op.holder == Some(worker) && op.attempt == attempt.0
-    }
-
-    pub(super) fn stands(&self, position: Position, status: Status, phase: Phase) -> bool {
-        let op = &self.ops[position as usize];
-        (op.status, op.phase) == (status, phase)
+        let op = &self.ops[position];
+        op.last.holder == Some(worker) && op.last.number == attempt.0
     }
 
     fn intent_wanted(&mut self, worker: WorkerIndex, task: Task, planned: Digest) {
         let Some(position) = self.position_of(task) else { return };
         let current = self.is_current(position, worker, task.attempt);
-        let op = &self.ops[position as usize];
+        let op = &self.ops[position];
         let free = !(self.course.draining || self.course.paused);
-        match (current, op.status, op.phase) {
-            (true, Status::Leased, Phase::AtWorker) if free => {
+        match (current, op.state) {
+            (true, State::Leased(Leased::AtWorker)) if free => {
                 let operation = self.operation(position);
                 let target = DoubtKey {
                     address: operation.address.clone(),
@@ -72,19 +71,19 @@ impl Coordinator {
                     action: operation.action.clone(),
                     planned,
                 };
-                self.ops[position as usize].phase = Phase::IntentInStore;
+                self.ops[position].state = State::Leased(Leased::IntentInStore);
                 self.store(Step::Intent(position), StoreStep::Intent(intent));
             }
-            (true, Status::Leased, Phase::AtWorker) => {
+            (true, State::Leased(Leased::AtWorker)) => {
                 self.order(worker, Order::IntentRefused(task));
                 self.unlease(position);
             }
-            (true, Status::Leased, Phase::IntentInStore) => {}
-            // Asked again after a reconnect: the grant got lost. A draining worker answers that it did not call, and
-            // the age of the intent keeps it from calling late in a term that is not renewed.
-            (true, Status::Intended, Phase::AtWorker) => self.order(worker, Order::Granted(task)),
-            // A request may be an old one: only the worker's word that it did not call is evidence.
-            (true, Status::Intended | Status::InDoubt, _) => self.order(worker, Order::Drop(task)),
+            (true, State::Leased(Leased::IntentInStore)) => {}
+            // Asked again after a reconnect: the grant was lost. A draining worker answers that it made no call, and
+            // the age of the intent prevents a late call in a term that is not renewed.
+            (true, State::Intended(Intended::AtWorker)) => self.order(worker, Order::Granted(task)),
+            // The request may be an old one: only the worker's own report proves that it made no call.
+            (true, State::Intended(_) | State::InDoubt(_)) => self.order(worker, Order::Drop(task)),
             _ => self.order(worker, Order::IntentRefused(task)),
         }
     }
@@ -98,25 +97,23 @@ impl Coordinator {
             self.superseded(worker, position, task, result);
             return;
         }
-        let op = &self.ops[position as usize];
-        match (op.status, op.phase) {
-            (Status::Leased | Status::Intended, Phase::AtWorker) => self.take_result(position, result),
-            (Status::Leased, Phase::IntentInStore) | (Status::Intended, Phase::DoubtInStore) => {
+        match self.ops[position].state {
+            State::Leased(Leased::AtWorker) | State::Intended(Intended::AtWorker) => self.take_result(position, result),
+            State::Leased(Leased::IntentInStore)
+            | State::Intended(Intended::DoubtInStore)
+            | State::InDoubt(Doubt::ResolveInStore) => {
                 self.results.late.insert(position, (worker, task.attempt, result));
             }
-            (Status::Leased | Status::Intended, _) => {}
-            (Status::InDoubt, Phase::ResolveInStore) => {
-                self.results.late.insert(position, (worker, task.attempt, result));
-            }
-            (Status::InDoubt, _) => self.worker_settles(position, result),
-            (Status::Done | Status::Failed, _) => self.order(worker, Order::Acknowledged(task)),
-            (Status::Pending | Status::Skipped, _) => self.superseded(worker, position, task, result),
+            State::Leased(Leased::ResultInStore) | State::Intended(Intended::ResultInStore) => {}
+            State::InDoubt(_) => self.worker_settles(position, result),
+            State::Done | State::Failed { .. } => self.order(worker, Order::Acknowledged(task)),
+            State::Pending | State::Skipped => self.superseded(worker, position, task, result),
         }
     }
 
-    /// The result of the current attempt.
+    /// Handles the result of the current attempt.
     pub(super) fn take_result(&mut self, position: Position, result: TaskResult) {
-        let intended = self.ops[position as usize].status == Status::Intended;
+        let intended = self.ops[position].status() == Status::Intended;
         match result {
             TaskResult::Done(done) => self.take_done(position, done, intended),
             TaskResult::Failed { writes, diagnostics, absence_unproven } => {
@@ -124,13 +121,13 @@ impl Coordinator {
                 self.take_failed(position, writes, diagnostics, kind, intended);
             }
             TaskResult::InDoubt { reason, provider_dead, .. } if intended => {
-                self.ops[position as usize].reported = true;
-                if provider_dead && let Some(holder) = self.ops[position as usize].holder {
+                self.ops[position].last.reported = true;
+                if provider_dead && let Some(holder) = self.ops[position].last.holder {
                     self.roster.workers[holder].dead_attempts.insert(position);
                 }
                 self.doubt(position, reason);
             }
-            // Nothing was changed, since there was no intent: our own failure.
+            // Nothing was changed, since there was no intent: Weft failed.
             TaskResult::InDoubt { reason, diagnostics, .. } => {
                 let words = Diagnostic::error("The provider did not answer", reason);
                 let words = if diagnostics.0.is_empty() { encode_diagnostics(&[words]) } else { diagnostics };
@@ -152,10 +149,10 @@ impl Coordinator {
             self.doubt(position, NO_OBJECT.to_owned());
             return;
         }
-        let TaskDone { writes, local, exports, diagnostics } = done;
+        let TaskDone { writes, local, exports, diagnostics, shown } = done;
         let by = self.maker(position);
-        let kept = Kept { result: JournalledResult { local, exports }, diagnostics, intended, by };
-        if self.ops[position as usize].live {
+        let kept = Kept { result: JournalledResult { local, exports }, diagnostics, intended, shown, by };
+        if self.results.is_live(position) {
             self.done(position, kept);
             return;
         }
@@ -174,7 +171,7 @@ impl Coordinator {
         }
     }
 
-    /// A COMMIT of the current attempt.
+    /// The COMMIT of the current attempt.
     pub(super) fn commit_record(
         &self,
         position: Position,
@@ -183,10 +180,10 @@ impl Coordinator {
         intended: bool,
     ) -> CommitRecord {
         let operation = self.operation(position);
-        let op = &self.ops[position as usize];
+        let op = &self.ops[position];
         CommitRecord {
             op: OpIndex(operation.index),
-            attempt: Attempt(op.attempt),
+            attempt: Attempt(op.last.number),
             worker: self.holder_name(position),
             intended,
             writes,
@@ -194,18 +191,18 @@ impl Coordinator {
         }
     }
 
-    /// The worker that made the last attempt, if it has the shard open with that result in it.
+    /// The worker that made the last attempt, if it has the shard open and the result in it.
     pub(super) fn maker(&self, position: Position) -> Option<WorkerIndex> {
-        let op = &self.ops[position as usize];
-        op.holder.filter(|_| op.begun_here)
+        let op = &self.ops[position];
+        op.last.holder.filter(|_| op.last.begun_here)
     }
 
     pub(super) fn holder_name(&self, position: Position) -> WorkerId {
-        let holder = self.ops[position as usize].holder;
+        let holder = self.ops[position].last.holder;
         holder.map(|holder| self.roster.workers[holder].id.clone()).unwrap_or_default()
     }
 
-    /// A failure without intent and without an object.
+    /// Fails an operation that has neither an intent nor an object.
     pub(super) fn fail_unintended(&mut self, position: Position, diagnostics: Opaque) {
         self.take_failed(position, TaskWrites::default(), diagnostics, FailureKind::Error, false);
     }
@@ -218,8 +215,8 @@ impl Coordinator {
         kind: FailureKind,
         intended: bool,
     ) {
-        if self.ops[position as usize].live {
-            self.failed(position, diagnostics);
+        if self.results.is_live(position) {
+            self.failed(position, diagnostics, false);
             return;
         }
         let writes = match self.results.records.write(writes) {
@@ -231,9 +228,9 @@ impl Coordinator {
             Err(_) => Writes::default(),
         };
         let failure = self.failure(position, writes, diagnostics.clone(), kind, intended);
-        self.ops[position as usize].keeps = kind == FailureKind::ObjectKept;
         self.result_is_here(position);
-        self.store(Step::Fail(position, diagnostics), StoreStep::Fail(failure));
+        let keeps = kind == FailureKind::ObjectKept;
+        self.store(Step::Fail { position, diagnostics, keeps }, StoreStep::Fail(failure));
     }
 
     pub(super) fn failure(
@@ -246,7 +243,7 @@ impl Coordinator {
     ) -> Failure {
         Failure {
             op: OpIndex(self.operation(position).index),
-            attempt: Attempt(self.ops[position as usize].attempt),
+            attempt: Attempt(self.ops[position].last.number),
             worker: self.holder_name(position),
             intended,
             writes,
@@ -255,16 +252,16 @@ impl Coordinator {
         }
     }
 
-    /// The current attempt's worker may forget its result.
+    /// Tells the worker of the current attempt to forget its result.
     pub(super) fn acknowledge(&mut self, position: Position) {
-        let op = &self.ops[position as usize];
-        let task = Task { operation: self.operation(position).index, attempt: Attempt(op.attempt) };
-        if let Some(holder) = op.holder {
+        let op = &self.ops[position];
+        let task = Task { operation: self.operation(position).index, attempt: Attempt(op.last.number) };
+        if let Some(holder) = op.last.holder {
             self.order(holder, Order::Acknowledged(task));
         }
     }
 
-    /// A result of an attempt that is no longer the current one: objects that differ from what is recorded are kept.
+    /// Handles the result of an earlier attempt. Objects that differ from the recorded ones are kept.
     pub(super) fn superseded(&mut self, worker: WorkerIndex, position: Position, task: Task, result: TaskResult) {
         let writes = match &result {
             TaskResult::Done(done) => &done.writes,
@@ -288,15 +285,15 @@ impl Coordinator {
     }
 }
 
-/// Why a finished create that gives no object is in doubt.
+/// The reason of a doubt: a finished create without an object.
 pub(super) const NO_OBJECT: &str = "the create was said to be done, and no object came with it";
 
-/// Whether a create that is said to be done names no object: something may have been made, and nobody would know it.
+/// Whether a finished create names no object. Something may exist that no state knows.
 pub(super) fn lacks_object(operation: &OutlineOperation, writes: &TaskWrites) -> bool {
     operation.kind == OperationKind::Create && !puts(operation, writes)
 }
 
-/// Whether the object of the operation itself is written.
+/// Whether the operation's own object is written.
 fn puts(operation: &OutlineOperation, writes: &TaskWrites) -> bool {
     writes.objects.iter().any(|write| {
         matches!(write.change, ObjectChange::Put(_)) && write.address == operation.address && write.deposed.is_none()

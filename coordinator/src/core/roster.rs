@@ -1,75 +1,30 @@
-//! Who is there: workers that join, leave, come back, fall silent or die, and the tasks that they take with them.
+//! Workers that join, leave, reconnect, fall silent or die, and their tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{Index, IndexMut};
 
 use weft_state::WorkerId;
 
-use super::{Coordinator, Phase, Position};
-use crate::event::ProgressKind;
-use crate::status::{Happening, Status};
+use super::{Coordinator, Doubt, Intended, Leased, Position, ShardIndex, State, Table, WorkerIndex};
+use crate::event::Hello;
+use crate::progress::ProgressKind;
+use crate::status::Happening;
 use crate::timing::WINDOW;
-use crate::worker::{HeldPhase, HeldTask, Hello, Order, TaskResult};
+use weft_protocol::{HeldPhase, HeldTask, Order, TaskResult};
 use weft_state::Opaque;
 
-/// The position of a worker in [`Workers`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct WorkerIndex(u32);
+/// All workers that this term knows, in the order in which they became known. No worker is ever removed.
+pub(super) type Workers = Table<WorkerIndex, Worker>;
 
-impl WorkerIndex {
-    /// The position behind it.
-    pub(super) fn next(self) -> WorkerIndex {
-        WorkerIndex(self.0 + 1)
-    }
-}
-
-/// Every worker that is or was there, in the order in which they became known. None is ever removed.
-#[derive(Debug, Default)]
-pub(super) struct Workers(Vec<Worker>);
-
-impl Workers {
-    /// Every position, in order.
-    pub(super) fn positions(&self) -> impl Iterator<Item = WorkerIndex> + use<> {
-        (0..self.0.len() as u32).map(WorkerIndex)
-    }
-
-    /// Every worker, in order.
-    pub(super) fn iter(&self) -> std::slice::Iter<'_, Worker> {
-        self.0.iter()
-    }
-
-    /// Adds a worker behind the others.
-    fn add(&mut self, worker: Worker) -> WorkerIndex {
-        let index = WorkerIndex(self.0.len() as u32);
-        self.0.push(worker);
-        index
-    }
-}
-
-impl Index<WorkerIndex> for Workers {
-    type Output = Worker;
-
-    fn index(&self, index: WorkerIndex) -> &Worker {
-        &self.0[index.0 as usize]
-    }
-}
-
-impl IndexMut<WorkerIndex> for Workers {
-    fn index_mut(&mut self, index: WorkerIndex) -> &mut Worker {
-        &mut self.0[index.0 as usize]
-    }
-}
-
-/// Whether a worker is there.
+/// Whether a worker is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
     /// Connected.
     Here,
-    /// Connected, and about to leave: it ends what it has begun.
+    /// Connected and about to leave: it finishes what it began.
     Leaving,
-    /// Disconnected since this time. It may come back with its results.
+    /// Disconnected since this time. It may reconnect with its results.
     Away { since: u64 },
-    /// Away for so long that its tasks were given up.
+    /// Disconnected for so long that its tasks were given up.
     Lost,
     /// Known to be dead, and its providers with it.
     Dead,
@@ -81,22 +36,22 @@ pub(super) struct Worker {
     pub(super) id: WorkerId,
     labels: BTreeMap<String, String>,
     packages: Vec<String>,
-    /// Most tasks at once.
+    /// The maximum number of concurrent tasks.
     pub(super) window: u32,
     presence: Presence,
-    /// Leased tasks and open intents of its.
+    /// Its leased tasks and open intents.
     pub(super) tasks: BTreeSet<Position>,
-    /// What it seeks evidence for.
+    /// Doubts for which it looks for evidence.
     pub(super) settling: BTreeSet<Position>,
-    /// Attempts of its that are in doubt.
+    /// Its attempts that are in doubt.
     pub(super) doubts: BTreeSet<Position>,
-    pub(super) shards: BTreeSet<u32>,
-    /// How many operations of its shards are not at rest.
+    pub(super) shards: BTreeSet<ShardIndex>,
+    /// The number of operations in its shards that are not at rest.
     load: u64,
-    /// Shards of its that have something to start.
-    pub(super) busy_shards: BTreeSet<u32>,
-    pub(super) cursor: u32,
-    /// Attempts of its whose provider process is known to be dead, though the worker lives.
+    /// Its shards that have something to start.
+    pub(super) busy_shards: BTreeSet<ShardIndex>,
+    pub(super) cursor: ShardIndex,
+    /// Its attempts whose provider process is known to be dead, although the worker is alive.
     pub(super) dead_attempts: BTreeSet<Position>,
 }
 
@@ -114,7 +69,7 @@ impl Worker {
             shards: BTreeSet::new(),
             load: 0,
             busy_shards: BTreeSet::new(),
-            cursor: 0,
+            cursor: ShardIndex::default(),
             dead_attempts: BTreeSet::new(),
         }
     }
@@ -138,26 +93,26 @@ impl Worker {
         self.presence == Presence::Dead
     }
 
-    /// How many operations of its shards are not at rest.
+    /// The number of operations in its shards that are not at rest.
     pub(super) fn load(&self) -> u64 {
         self.load
     }
 
-    /// It holds a shard from now on; `open` of its operations are not at rest.
-    pub(super) fn hold(&mut self, shard: u32, open: u32) {
+    /// Adds a shard, `open` operations of which are not at rest.
+    pub(super) fn hold(&mut self, shard: ShardIndex, open: u32) {
         if self.shards.insert(shard) {
             self.load += u64::from(open);
         }
     }
 
-    /// It no longer holds a shard; `open` of its operations are not at rest.
-    pub(super) fn release(&mut self, shard: u32, open: u32) {
+    /// Removes a shard, `open` operations of which are not at rest.
+    pub(super) fn release(&mut self, shard: ShardIndex, open: u32) {
         if self.shards.remove(&shard) {
             self.load -= u64::from(open);
         }
     }
 
-    /// An operation of one of its shards came to rest, or left its rest.
+    /// Counts an operation of its shards that came to rest, or left its rest.
     pub(super) fn rests(&mut self, rests: bool) {
         if rests {
             self.load -= 1;
@@ -173,12 +128,12 @@ impl Coordinator {
         workers.positions().filter(|index| workers[*index].is_connected()).collect()
     }
 
-    /// The entry of a worker that is known by name only so far.
+    /// The entry of a worker that may be known by name only.
     pub(super) fn absent_worker(&mut self, id: &WorkerId) -> WorkerIndex {
         if let Some(index) = self.roster.names.get(id) {
             return *index;
         }
-        let index = self.roster.workers.add(Worker::absent(id.clone(), self.clock.now));
+        let index = self.roster.workers.push(Worker::absent(id.clone(), self.clock.now));
         self.roster.names.insert(id.clone(), index);
         index
     }
@@ -209,49 +164,51 @@ impl Coordinator {
         self.refresh(index);
     }
 
-    /// After a reconnect: what the worker holds against what we believe that it holds.
+    /// Compares the tasks that a worker reports after a reconnect with those that it should have.
     fn compare_tasks(&mut self, index: WorkerIndex, held: Vec<HeldTask>) {
         let held: BTreeMap<u32, HeldTask> = held.into_iter().map(|held| (held.task.operation, held)).collect();
         for position in self.roster.workers[index].tasks.clone() {
-            let op = &self.ops[position as usize];
+            let op = &self.ops[position];
             let operation = self.operation(position).index;
-            let has = held.get(&operation).filter(|held| held.task.attempt.0 == op.attempt).map(|held| held.phase);
-            match (op.status, op.phase, has) {
-                // The order got lost on the way.
-                (Status::Leased, Phase::AtWorker, None) => self.unlease(position),
-                // The worker never got the grant, and will not act on a later one.
-                (Status::Intended, Phase::AtWorker, None) => {
+            let has = held.get(&operation).filter(|held| held.task.attempt.0 == op.last.number).map(|held| held.phase);
+            match (op.state, has) {
+                // The order was lost on the way.
+                (State::Leased(Leased::AtWorker), None) => self.unlease(position),
+                // The worker never received the grant, and will not act on a later one.
+                (State::Intended(Intended::AtWorker), None) => {
                     self.never_called(position, "the worker never had the grant");
                 }
-                (Status::Intended, Phase::AtWorker, Some(HeldPhase::Preparing)) => {
+                (State::Intended(Intended::AtWorker), Some(HeldPhase::Preparing)) => {
                     self.never_called(position, "the worker had not asked for the intent");
                 }
                 _ => {}
             }
         }
-        // It is alive and knows nothing of these: it was never told to call, or was told to forget them.
+        // The worker is alive and does not know these: it was never told to call, or was told to forget them.
         for position in self.roster.workers[index].doubts.clone() {
-            let op = &self.ops[position as usize];
+            let op = &self.ops[position];
             let has = held.get(&self.operation(position).index);
-            let knows = has.is_some_and(|held| held.task.attempt.0 == op.attempt && held.phase > HeldPhase::Preparing);
-            if knows || op.status != Status::InDoubt {
+            let knows =
+                has.is_some_and(|held| held.task.attempt.0 == op.last.number && held.phase > HeldPhase::Preparing);
+            let State::InDoubt(doubt) = op.state else { continue };
+            if knows {
                 continue;
             }
-            match (op.reported, op.phase) {
-                (false, Phase::ResolveInStore) => {}
+            match (op.last.reported, doubt) {
+                (false, Doubt::ResolveInStore) => {}
                 (false, _) => self.worker_settles(position, TaskResult::NotCalled { reason: String::new() }),
-                (true, Phase::AwaitsHolder) => self.holder_is_silent(position),
+                (true, Doubt::AwaitsHolder) => self.holder_is_silent(position),
                 (true, _) => {}
             }
         }
         for held in held.into_values() {
-            let position = self.outline.position(held.task.operation).map(|position| position as u32);
+            let position = self.outline.position(held.task.operation);
             let known = position.is_some_and(|position| {
-                let op = &self.ops[position as usize];
-                op.holder == Some(index) && op.attempt == held.task.attempt.0
+                let op = &self.ops[position];
+                op.last.holder == Some(index) && op.last.number == held.task.attempt.0
             });
             if let Some(position) = position {
-                let floor = &mut self.ops[position as usize].floor;
+                let floor = &mut self.ops[position].floor;
                 *floor = held.task.attempt.0.max(*floor);
             }
             if !known && held.phase < HeldPhase::Called {
@@ -260,8 +217,7 @@ impl Coordinator {
         }
     }
 
-    /// It is about to leave: its shards are for others from now on, but what it has begun is still its own, and its
-    /// results count as ever.
+    /// The worker is about to leave. Its shards go to others, but it finishes what it began, and its results count.
     pub(super) fn leaving(&mut self, id: &WorkerId) {
         let Some(index) = self.roster.names.get(id).copied() else { return };
         let worker = &mut self.roster.workers[index];
@@ -272,10 +228,10 @@ impl Coordinator {
         self.take_shards(index);
     }
 
-    /// Its shards, and what it seeks evidence for, are for others.
+    /// Gives the shards of a worker, and the doubts that it settles, to others.
     fn take_shards(&mut self, index: WorkerIndex) {
         for shard in std::mem::take(&mut self.roster.workers[index].shards) {
-            self.backlog.shards[shard as usize].worker = None;
+            self.backlog.shards[shard].worker = None;
         }
         self.roster.workers[index].load = 0;
         self.roster.workers[index].busy_shards.clear();
@@ -287,7 +243,7 @@ impl Coordinator {
         self.refresh(index);
     }
 
-    /// The stream broke: it may come back with its results, so nothing is given up yet.
+    /// The stream broke. The worker may reconnect with its results, so nothing is given up yet.
     pub(super) fn left(&mut self, id: &WorkerId) {
         let Some(index) = self.roster.names.get(id).copied() else { return };
         if self.roster.workers[index].is_connected() {
@@ -327,14 +283,14 @@ impl Coordinator {
         }
     }
 
-    /// It does not come back in time: what it had not begun is free, what it may have done is in doubt.
+    /// The worker did not reconnect in time. What it had not begun is free, and what it may have done is in doubt.
     fn give_up(&mut self, index: WorkerIndex) {
         self.take_shards(index);
         for position in self.roster.workers[index].tasks.clone() {
-            let op = &self.ops[position as usize];
-            match (op.status, op.phase) {
-                (Status::Leased, Phase::AtWorker) => self.unlease(position),
-                (Status::Intended, Phase::AtWorker) => {
+            let op = &self.ops[position];
+            match op.state {
+                State::Leased(Leased::AtWorker) => self.unlease(position),
+                State::Intended(Intended::AtWorker) => {
                     let reason = format!("worker {} is gone", self.roster.workers[index].id);
                     self.doubt(position, reason);
                 }
@@ -348,7 +304,7 @@ impl Coordinator {
         self.refresh(index);
     }
 
-    /// A leased task is free again; nothing can have happened.
+    /// Frees a leased task. Nothing can have happened.
     pub(super) fn unlease(&mut self, position: Position) {
         if self.happen(position, Happening::Unlease) {
             self.tell(position, ProgressKind::Returned, Opaque::default());
@@ -357,32 +313,32 @@ impl Coordinator {
         }
     }
 
-    /// An operation is no longer a task of its worker.
-    pub(super) fn let_go(&mut self, position: Position) {
-        self.ops[position as usize].phase = Phase::Idle;
-        self.has_hands_free(position);
-    }
-
-    /// The result of a task is on its way to the store. The worker may begin its next task meanwhile: the intent of that
-    /// one stands behind this result in the journal, so there are never more open intents than tasks.
+    /// The result of a task is on its way to the store. The worker may begin its next task meanwhile: the next intent
+    /// follows this result in the journal, so there are never more open intents than tasks.
     pub(super) fn result_is_here(&mut self, position: Position) {
-        self.ops[position as usize].phase = Phase::ResultInStore;
-        self.has_hands_free(position);
+        let state = &mut self.ops[position].state;
+        match state {
+            State::Leased(leased) => *leased = Leased::ResultInStore,
+            State::Intended(intended) => *intended = Intended::ResultInStore,
+            State::Pending | State::Done | State::Failed { .. } | State::Skipped | State::InDoubt(_) => {}
+        }
+        self.let_go(position);
     }
 
-    fn has_hands_free(&mut self, position: Position) {
-        let Some(holder) = self.ops[position as usize].holder else { return };
+    /// Takes an operation out of its worker's tasks.
+    pub(super) fn let_go(&mut self, position: Position) {
+        let Some(holder) = self.ops[position].last.holder else { return };
         if self.roster.workers[holder].tasks.remove(&position) {
             self.tally.in_flight -= 1;
             self.refresh(holder);
         }
     }
 
-    /// Every worker's load is what a count of its shards gives.
+    /// Checks that every worker's load equals the count over its shards.
     #[cfg(test)]
     pub(super) fn check_loads(&self) {
         for worker in self.roster.workers.iter() {
-            let open = worker.shards.iter().map(|shard| u64::from(self.backlog.shards[*shard as usize].open));
+            let open = worker.shards.iter().map(|shard| u64::from(self.backlog.shards[*shard].open));
             assert_eq!(worker.load, open.sum::<u64>(), "the load of {}", worker.id);
         }
     }

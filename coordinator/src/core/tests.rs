@@ -9,9 +9,10 @@ use weft_state::{
 };
 
 use super::*;
+use crate::event::Hello;
 use crate::event::{Decision, Finish, UserResolution};
 use crate::outline::{Export, Need, OperationKind, OutlineShard, ShardKey};
-use crate::worker::{FromWorker, Hello, Task, TaskDone, TaskResult};
+use weft_protocol::{HeldPhase, HeldTask, Report, SettleOrder, Task, TaskDone, TaskResult};
 
 fn view(operations: usize, ops: Vec<(u32, OpRecord)>) -> RunView {
     RunView {
@@ -57,7 +58,7 @@ fn hello(name: &str) -> Event {
     })
 }
 
-fn said(name: &str, message: FromWorker) -> Event {
+fn said(name: &str, message: Report) -> Event {
     Event::Said(WorkerId(format!("{name}/1")), message)
 }
 
@@ -95,9 +96,9 @@ fn ok(count: usize) -> Event {
     Event::Stored(vec![StoreAnswer::Ok { revisions: Vec::new(), repeated: false }; count])
 }
 
-fn done(task: Task) -> FromWorker {
+fn done(task: Task) -> Report {
     let result = TaskResult::Done(TaskDone { local: Arc::from([1]), ..TaskDone::default() });
-    FromWorker::Result { task, result }
+    Report::Result { task, result: Arc::new(result) }
 }
 
 fn finish(commands: &[Command]) -> Option<Finish> {
@@ -113,7 +114,7 @@ fn a_call_is_granted_when_its_intent_is_durable_and_acknowledged_when_its_commit
     let commands = core.step(1, hello("w"));
     let [task] = started(&commands)[..] else { panic!("one task") };
     assert_eq!(task.attempt, Attempt(1));
-    let commands = core.step(2, said("w", FromWorker::Intent { task, planned: Digest::default() }));
+    let commands = core.step(2, said("w", Report::Intent { task, planned: Digest::default() }));
     assert!(orders(&commands).is_empty());
     assert!(matches!(steps(&commands)[..], [StoreStep::Intent(_)]));
     let commands = core.step(3, ok(1));
@@ -148,12 +149,12 @@ fn the_intent_of_the_next_operation_stands_behind_the_result_that_made_room() {
     let options = RunOptions { parallelism: Some(1), ..RunOptions::in_process() };
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), options, Vec::new());
     let [first] = started(&core.step(0, hello("w")))[..] else { panic!("one task") };
-    core.step(1, said("w", FromWorker::Intent { task: first, planned: Digest::default() }));
+    core.step(1, said("w", Report::Intent { task: first, planned: Digest::default() }));
     core.step(2, ok(1));
     let commands = core.step(3, said("w", done(first)));
     let [second] = started(&commands)[..] else { panic!("the next task") };
     assert!(matches!(steps(&commands)[..], [StoreStep::Commit(_)]));
-    let commands = core.step(4, said("w", FromWorker::Intent { task: second, planned: Digest::default() }));
+    let commands = core.step(4, said("w", Report::Intent { task: second, planned: Digest::default() }));
     assert!(matches!(steps(&commands)[..], [StoreStep::Intent(_)]) && orders(&commands).is_empty());
     assert!(orders(&core.step(5, ok(1))).contains(&Order::Acknowledged(first)));
     assert_eq!(orders(&core.step(6, ok(1))), vec![Order::Granted(second)]);
@@ -171,11 +172,11 @@ fn the_longest_way_goes_first() {
 fn a_drained_run_ends_when_nothing_is_under_way() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), RunOptions::in_process(), Vec::new());
     let tasks = started(&core.step(0, hello("w")));
-    core.step(0, said("w", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
+    core.step(0, said("w", Report::Intent { task: tasks[0], planned: Digest::default() }));
     core.step(0, ok(1));
     let commands = core.step(1, Event::Cancel(Cancel::Drain));
     assert!(orders(&commands).contains(&Order::Drain));
-    assert!(finish(&core.step(1, said("w", FromWorker::Returned(tasks[1])))).is_none());
+    assert!(finish(&core.step(1, said("w", Report::Returned(tasks[1])))).is_none());
     core.step(2, said("w", done(tasks[0])));
     let end = finish(&core.step(3, ok(1))).unwrap();
     assert_eq!((end.reason, end.release, end.unfinished), (FinishReason::Drained, Some(Ending::Stopped), vec![1]));
@@ -187,7 +188,7 @@ fn the_second_signal_stops_providers_and_leaves_doubts_after_five_seconds() {
     for answers in [false, true] {
         let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
         let tasks = started(&core.step(0, hello("w")));
-        core.step(0, said("w", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
+        core.step(0, said("w", Report::Intent { task: tasks[0], planned: Digest::default() }));
         core.step(0, ok(1));
         let told = orders(&core.step(1, Event::Cancel(Cancel::Drain)));
         assert!(told.contains(&Order::Drain) && !told.contains(&Order::Stop), "the first signal stops no provider");
@@ -211,7 +212,7 @@ fn the_second_signal_stops_providers_and_leaves_doubts_after_five_seconds() {
 fn a_run_that_is_left_does_not_wait_for_a_store_that_is_silent() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
     let tasks = started(&core.step(0, hello("w")));
-    core.step(0, said("w", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
+    core.step(0, said("w", Report::Intent { task: tasks[0], planned: Digest::default() }));
     core.step(0, ok(1));
     assert!(finish(&core.step(1, Event::Cancel(Cancel::Leave))).is_none());
     let end = finish(&core.step(60_000, Event::Tick)).unwrap();
@@ -233,7 +234,7 @@ fn the_word_of_a_living_worker_settles_a_doubt_of_an_earlier_term() {
     let (mut core, begun) = begin(plan(), options.clone(), vec![(0, doubt("w/1"))]);
     assert!(finish(&begun).is_none() && finish(&core.step(1, Event::Tick)).is_none(), "its word is waited for");
     let Event::Joined(mut back) = hello("w") else { panic!("a greeting") };
-    back.held = vec![crate::worker::HeldTask { task, phase: crate::worker::HeldPhase::Called }];
+    back.held = vec![HeldTask { run: RunId::parse("r").unwrap(), task, phase: HeldPhase::Called }];
     core.step(2, Event::Joined(back));
     assert!(finish(&core.step(60_000, Event::Tick)).is_none(), "the call goes on there");
     let told = core.step(60_001, said("w", done(task)));
@@ -254,22 +255,22 @@ fn the_word_of_a_living_worker_settles_a_doubt_of_an_earlier_term() {
 #[test]
 fn an_object_that_a_failed_create_left_is_not_made_again() {
     let plan = || outline(OperationKind::Create, &[&[], &[0]], 1);
-    let object = crate::worker::ObjectWrite {
+    let object = weft_protocol::ObjectWrite {
         address: plan().operations[0].address.clone(),
         provider: String::new(),
         deposed: None,
-        change: crate::worker::ObjectChange::Put(Box::new(weft_state::InstanceObject::new(
+        change: weft_protocol::ObjectChange::Put(Box::new(weft_state::InstanceObject::new(
             0,
             weft_state::RawJson::new("{}"),
         ))),
     };
-    let writes = crate::worker::TaskWrites { objects: vec![object], outputs: Vec::new() };
+    let writes = weft_protocol::TaskWrites { objects: vec![object], outputs: Vec::new() };
     let (mut core, _) = begin(plan(), RunOptions::in_process(), Vec::new());
     let task = started(&core.step(0, hello("w")))[0];
-    core.step(0, said("w", FromWorker::Intent { task, planned: Digest::default() }));
+    core.step(0, said("w", Report::Intent { task, planned: Digest::default() }));
     core.step(0, ok(1));
     let result = TaskResult::Failed { writes, diagnostics: Opaque::default(), absence_unproven: false };
-    let told = steps(&core.step(0, said("w", FromWorker::Result { task, result })));
+    let told = steps(&core.step(0, said("w", Report::Result { task, result: Arc::new(result) })));
     let [StoreStep::Fail(failure)] = &told[..] else { panic!("{told:?}") };
     assert_eq!(failure.kind, FailureKind::ObjectKept);
     let record = OpRecord {
@@ -288,7 +289,7 @@ fn an_object_that_a_failed_create_left_is_not_made_again() {
 fn a_finished_create_without_an_object_is_in_doubt() {
     let (mut core, _) = begin(outline(OperationKind::Create, &[&[]], 1), RunOptions::in_process(), Vec::new());
     let task = started(&core.step(0, hello("w")))[0];
-    core.step(0, said("w", FromWorker::Intent { task, planned: Digest::default() }));
+    core.step(0, said("w", Report::Intent { task, planned: Digest::default() }));
     core.step(0, ok(1));
     let told = steps(&core.step(0, said("w", done(task))));
     assert!(matches!(&told[..], [StoreStep::Doubt { .. }]), "{told:?}");
@@ -298,7 +299,7 @@ fn a_finished_create_without_an_object_is_in_doubt() {
 fn no_call_is_granted_while_the_lease_is_not_renewed() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
     let [task] = started(&core.step(0, hello("w")))[..] else { panic!("one task") };
-    core.step(0, said("w", FromWorker::Intent { task, planned: Digest::default() }));
+    core.step(0, said("w", Report::Intent { task, planned: Digest::default() }));
     core.step(0, Event::Paused(true));
     let commands = core.step(0, ok(1));
     assert_eq!(orders(&commands), vec![Order::IntentRefused(task)]);
@@ -323,12 +324,12 @@ fn a_live_result_is_computed_anew_without_a_second_commit() {
 #[test]
 fn results_travel_once_to_each_shard_that_reads_them() {
     let mut plan = outline(OperationKind::Read, &[&[], &[0], &[0]], 2);
-    plan.operations[0].exports = vec![Export { paths: Vec::new(), readers: vec![1] }];
+    plan.operations[0].exports = vec![Export { paths: Vec::new(), readers: vec![ShardIndex(1)] }];
     let (mut core, _) = begin(plan, RunOptions::in_process(), Vec::new());
     let commands = core.step(0, hello("w"));
     let task = started(&commands)[0];
     let result = TaskDone { local: Arc::from([1]), exports: vec![Arc::from([2])], ..TaskDone::default() };
-    core.step(0, said("w", FromWorker::Result { task, result: TaskResult::Done(result) }));
+    core.step(0, said("w", Report::Result { task, result: Arc::new(TaskResult::Done(result)) }));
     let sent = orders(&core.step(0, ok(1)));
     let foreign = sent.iter().filter(|order| matches!(order, Order::Foreign { shard: 1, operation: 0, .. })).count();
     assert_eq!(foreign, 1);
@@ -339,7 +340,7 @@ fn results_travel_once_to_each_shard_that_reads_them() {
 fn a_shard_that_nobody_can_open_fails_with_what_was_said() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[0]], 1), RunOptions::in_process(), Vec::new());
     core.step(0, hello("w"));
-    let refused = FromWorker::Refused { shard: 0, diagnostics: Opaque(vec![9]) };
+    let refused = Report::Refused { shard: 0, diagnostics: Opaque(vec![9]) };
     let commands = core.step(0, said("w", refused));
     assert!(matches!(&steps(&commands)[..], [StoreStep::Fail(failure)] if failure.diagnostics == Opaque(vec![9])));
     let commands = core.step(0, ok(1));
@@ -374,7 +375,8 @@ fn a_create_without_look_up_waits_for_the_user_and_one_with_it_settles() {
         let commands = core.step(1, Event::Dead(gone));
         assert!(matches!(&steps(&commands)[..], [StoreStep::Doubt { .. }]));
         let commands = core.step(1, ok(1));
-        let settle = orders(&commands).iter().any(|order| matches!(order, Order::Settle { holder_dead: true, .. }));
+        let settle =
+            orders(&commands).iter().any(|order| matches!(order, Order::Settle(SettleOrder { holder_dead: true, .. })));
         assert_eq!(settle, probe);
         if !probe {
             core.step(1, ok(1));
@@ -442,15 +444,15 @@ fn a_late_result_of_a_superseded_attempt_is_a_stray() {
     core.step(0, hello("w"));
     let task = Task { operation: 0, attempt: Attempt(1) };
     let object = weft_state::InstanceObject::new(0, weft_state::RawJson::new("{}"));
-    let write = crate::worker::ObjectWrite {
+    let write = weft_protocol::ObjectWrite {
         address: "a.b0".to_owned(),
         provider: String::new(),
         deposed: None,
-        change: crate::worker::ObjectChange::Put(Box::new(object)),
+        change: weft_protocol::ObjectChange::Put(Box::new(object)),
     };
-    let writes = crate::worker::TaskWrites { objects: vec![write], outputs: Vec::new() };
+    let writes = weft_protocol::TaskWrites { objects: vec![write], outputs: Vec::new() };
     let late = TaskResult::Done(TaskDone { writes, ..TaskDone::default() });
-    let commands = core.step(1, said("w", FromWorker::Result { task, result: late }));
+    let commands = core.step(1, said("w", Report::Result { task, result: Arc::new(late) }));
     assert!(matches!(&steps(&commands)[..], [StoreStep::Stray(_)]));
     assert!(orders(&commands).contains(&Order::Acknowledged(task)));
 }
@@ -461,12 +463,12 @@ fn a_worker_that_leaves_ends_what_it_has_begun_and_others_do_the_rest() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[], &[0, 1]], 1), options, Vec::new());
     let tasks = started(&core.step(1, hello("a")));
     assert_eq!(tasks.len(), 2);
-    core.step(2, said("a", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
+    core.step(2, said("a", Report::Intent { task: tasks[0], planned: Digest::default() }));
     core.step(3, ok(1));
     assert!(started(&core.step(4, hello("b"))).is_empty(), "the shard is held");
     core.step(5, Event::Leaving(WorkerId("a/1".to_owned())));
-    let moved = core.step(6, said("a", FromWorker::Returned(tasks[1])));
-    assert!(orders(&moved).iter().any(|order| matches!(order, Order::Open { .. })), "the shard has moved");
+    let moved = core.step(6, said("a", Report::Returned(tasks[1])));
+    assert!(orders(&moved).iter().any(|order| matches!(order, Order::Open(_))), "the shard has moved");
     let again = started(&moved);
     assert_eq!(again, [Task { operation: 1, attempt: Attempt(2) }]);
     core.step(7, said("a", done(tasks[0])));
@@ -476,7 +478,7 @@ fn a_worker_that_leaves_ends_what_it_has_begun_and_others_do_the_rest() {
     core.step(9, Event::Left(WorkerId("a/1".to_owned())));
     core.step(10, Event::Dead(WorkerId("a/1".to_owned())));
     assert_eq!(core.counts().in_doubt, 0);
-    core.step(11, said("b", FromWorker::Intent { task: again[0], planned: Digest::default() }));
+    core.step(11, said("b", Report::Intent { task: again[0], planned: Digest::default() }));
     core.step(12, ok(1));
     core.step(13, said("b", done(again[0])));
     assert_eq!(started(&core.step(14, ok(1))).len(), 1, "the last one goes to b");
@@ -509,11 +511,11 @@ fn only_what_the_user_gave_up_is_not_tried_again() {
 fn giving_up_is_recorded_as_such() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
     let task = started(&core.step(0, hello("w")))[0];
-    core.step(0, said("w", FromWorker::Intent { task, planned: Digest::default() }));
+    core.step(0, said("w", Report::Intent { task, planned: Digest::default() }));
     core.step(0, ok(1));
     let unsure =
         TaskResult::InDoubt { reason: "lost".to_owned(), provider_dead: false, diagnostics: Opaque::default() };
-    core.step(0, said("w", FromWorker::Result { task, result: unsure }));
+    core.step(0, said("w", Report::Result { task, result: Arc::new(unsure) }));
     core.step(0, ok(1));
     let resolution = UserResolution { operation: 0, decision: Decision::Forget };
     let told = steps(&core.step(1, Event::Resolve(resolution)));
@@ -526,7 +528,7 @@ fn giving_up_is_recorded_as_such() {
 fn what_was_done_without_an_intent_is_told_apart() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), RunOptions::in_process(), Vec::new());
     let tasks = started(&core.step(0, hello("w")));
-    core.step(0, said("w", FromWorker::Intent { task: tasks[0], planned: Digest::default() }));
+    core.step(0, said("w", Report::Intent { task: tasks[0], planned: Digest::default() }));
     core.step(0, ok(1));
     let mut told = Vec::new();
     for task in tasks {
@@ -536,14 +538,20 @@ fn what_was_done_without_an_intent_is_told_apart() {
             _ => None,
         }));
     }
-    assert_eq!(told, [(0, ProgressKind::Done { intended: true }), (1, ProgressKind::Done { intended: false })]);
+    assert_eq!(
+        told,
+        [
+            (0, ProgressKind::Done { intended: true, shown: None }),
+            (1, ProgressKind::Done { intended: false, shown: None })
+        ]
+    );
 }
 
 #[test]
 fn an_illegal_transition_ends_the_term_and_stores_nothing() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
     core.store(Step::Told, StoreStep::Reopen { op: OpIndex(0) });
-    assert!(!core.happen(0, Happening::Commit));
+    assert!(!core.happen(Position(0), Happening::Commit));
     let commands = core.settle_down();
     assert_eq!(steps(&commands), Vec::new());
     let end = finish(&commands).unwrap();

@@ -16,7 +16,7 @@ use weft_coordinator::driver::Notice;
 use weft_coordinator::server::{ListenError, Server};
 use weft_coordinator::service::{Resumption, Submission};
 use weft_coordinator::{
-    Cancel, Client, Decision, FinishReason, InProcess, PlanReader, ProgressKind, RunOptions, RunOutcome, Service,
+    Cancel, Client, Decision, FinishReason, InProcess, ProgressKind, ReadPlan, RunOptions, RunOutcome, Service,
     UserResolution, pair, run_in_process, term,
 };
 use weft_state::{Holder, ModelStore, Opaque, RevisionRule, RunId, RunStatus, RunStore};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use weft_coordinator::{
-    Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, PlanReader, RunPlan, ShardKey,
+    Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ReadPlan, RunPlan, ShardIndex, ShardKey,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Path;
@@ -15,7 +15,7 @@ use weft_state::{Claim, ClaimMode, Digest, Revision, Subject};
 #[derive(Debug)]
 pub struct Reader;
 
-impl PlanReader for Reader {
+impl ReadPlan for Reader {
     fn read(&self, plan: &[u8]) -> Result<RunPlan, Vec<Diagnostic>> {
         let refused = || vec![Diagnostic::error("Bad plan", "It is not `SHARDS COUNT`.")];
         let text = std::str::from_utf8(plan).map_err(|_| refused())?;
@@ -43,12 +43,12 @@ fn pairs(plan: &[u8], shards: u32, count: u32, home: bool) -> RunPlan {
         let kind = OperationKind::Update;
         let mut first = OutlineOperation::new(pair * 2, kind, format!("a.b[{pair}]"), "update", here);
         if here != there {
-            first.exports.push(Export { paths: vec![Path::ROOT.attribute("id")], readers: vec![there] });
+            first.exports.push(Export { paths: vec![Path::ROOT.attribute("id")], readers: vec![ShardIndex(there)] });
         }
         let mut second = OutlineOperation::new(pair * 2 + 1, kind, format!("a.c[{pair}]"), "update", there);
         second.needs.push(Need::Operation(pair * 2));
         for operation in [first, second] {
-            let line = &mut fragments[operation.shard as usize];
+            let line = &mut fragments[operation.shard.0 as usize];
             let _ = writeln!(line, "{} {} world", operation.index, operation.address);
             outline.claims.push(Claim {
                 subject: Subject::Instance(operation.address.clone()),

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use prost::Message;
 use weft_coordinator::WorkerEnd;
 use weft_coordinator::process::incarnation;
-use weft_coordinator::result::encode_diagnostics;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_proto::cluster as proto;
+use weft_protocol::diagnostics::encode_diagnostics;
 
 /// How a test worker behaves.
 #[derive(Clone, Debug, Default)]
@@ -147,5 +147,6 @@ fn done(address: &str, world: bool, exports: &BTreeMap<u32, usize>) -> proto::ta
         local: vec![1],
         exports: vec![vec![2]; most],
         diagnostics: Vec::new(),
+        shown: None,
     })
 }

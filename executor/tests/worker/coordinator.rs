@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use weft_executor::{Channel, Ended, Worker, WorkerHandle, WorkerOptions};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::digest::Digest;
 use weft_graph_format::graph::ExecutionGraph;
 use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::{Manifest, PlanFile};
@@ -133,7 +134,7 @@ impl Coordinator {
             restored,
             exports,
             inputs: self.inputs.clone().into_iter().collect(),
-            plan: String::new(),
+            plan: Digest::default().hex(),
         }))
         .await;
     }
@@ -281,9 +282,9 @@ impl Coordinator {
             && let Some(exports) = self.exports.get(&result.operation).cloned()
         {
             assert_eq!(done.exports.len(), exports.len());
-            for ((paths, shard), value) in exports.into_iter().zip(&done.exports) {
-                let paths = postcard::to_stdvec(&paths).unwrap();
-                let foreign = proto::ForeignResult { shard, operation: result.operation, paths, value: value.clone() };
+            for (export, ((_, shard), value)) in exports.into_iter().zip(&done.exports).enumerate() {
+                let (export, value) = (export as u32, value.clone());
+                let foreign = proto::ForeignResult { shard, operation: result.operation, export, value };
                 self.order(Order::Foreign(foreign)).await;
             }
         }

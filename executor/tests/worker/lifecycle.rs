@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use weft_executor::{Ended, Worker};
+use weft_graph_format::digest::Digest;
 use weft_graph_format::value::Value;
 use weft_proto::cluster as proto;
 
@@ -131,7 +132,13 @@ async fn damaged_plans_and_missing_packages_are_refused() {
     let package = plan.package(0).unwrap().encode().unwrap();
     let mut run = Coordinator::connect(plan, Worker::new(options())).await;
     for (shard, fragment) in [(10, Vec::new()), (11, package[..package.len() / 2].to_vec()), (12, vec![0xff; 64])] {
-        run.order(Order::Open(proto::OpenShard { shard, fragment, ..Default::default() })).await;
+        run.order(Order::Open(proto::OpenShard {
+            shard,
+            fragment,
+            plan: Digest::default().hex(),
+            ..Default::default()
+        }))
+        .await;
         run.order(Order::Start(proto::StartTask { shard, operation: 1, attempt: shard, read_first: false })).await;
         match run.next().await {
             Item::Refused(refused) => assert_eq!(refused.shard, shard),
@@ -145,7 +152,13 @@ async fn damaged_plans_and_missing_packages_are_refused() {
         let mut fragment = package.clone();
         fragment[at] ^= 0x55;
         let shard = 1000 + at as u32;
-        run.order(Order::Open(proto::OpenShard { shard, fragment, ..Default::default() })).await;
+        run.order(Order::Open(proto::OpenShard {
+            shard,
+            fragment,
+            plan: Digest::default().hex(),
+            ..Default::default()
+        }))
+        .await;
     }
     run.order(Order::Start(proto::StartTask { shard: 98, operation: 1, attempt: 2, read_first: false })).await;
     loop {

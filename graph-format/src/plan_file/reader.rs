@@ -18,9 +18,10 @@ use super::error::{Damage, PlanFileError};
 use super::manifest::Manifest;
 use super::package::FragmentPackage;
 use super::snippets::SourceSnippets;
-use super::{Contents, Digest, FORMAT_VERSION, PlanFile, record};
+use super::{Contents, FORMAT_VERSION, PlanFile, record};
 use crate::address::ProviderSource;
 use crate::changes::Changes;
+use crate::digest::Digest;
 use crate::graph::{
     ExecutionGraph, Fragment, OperationId, OutlineRow, Shard, Waits, verify, verify_fragment, verify_outline,
 };

@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use super::container::{GENERATED, MOST_SECTIONS, Magic, Section, SectionKind, assemble};
 use super::error::WriteError;
 use super::reader::OutlineRecord;
-use super::{Contents, Digest, PlanFile, SourceSnippets, read_back, record};
+use super::{Contents, PlanFile, SourceSnippets, read_back, record};
+use crate::digest::Digest;
 use crate::schema::ProviderSchema;
 
 /// Writes a plan. Equal plans give equal bytes; their blake3 is handed back.

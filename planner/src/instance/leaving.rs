@@ -146,10 +146,9 @@ impl Planner {
             let in_use = self.ask.providers.open(&desired.provider).await?;
             let through = (&desired.provider, &in_use.provider);
             let prior = self.ask.read(&desired.address, object, &desired.schema, through, self.ask.refresh).await?;
-            let key = DeposedKey(key.as_str().into());
             self.plan_leaving(Unwanted {
                 address: &desired.address,
-                deposed: Some(&key),
+                deposed: Some(key),
                 instance: &desired.provider,
                 provider: &in_use.provider,
                 schema: &desired.schema,

@@ -1,6 +1,6 @@
 //! Plans single objects that state has and the configuration does not.
 
-use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Reason;
 use weft_graph_format::schema::Schema;
 
@@ -44,10 +44,9 @@ impl Planner {
         }
         for (key, object) in &record.deposed {
             let prior = self.ask.read(&address, object, &schema, through, self.ask.refresh).await?;
-            let key = DeposedKey(key.as_str().into());
             let deposed = Unwanted {
                 address: &address,
-                deposed: Some(&key),
+                deposed: Some(key),
                 instance: &instance,
                 provider: &in_use.provider,
                 schema: &schema,

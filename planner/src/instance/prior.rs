@@ -7,13 +7,14 @@ use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::{PriorObject, StateRecord};
 use weft_graph_format::marks::Marks;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::Path;
 use weft_graph_format::schema::{Block, Schema};
+use weft_graph_format::stored::value_path;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
 use weft_providers::call::{RawState, ReadRequest};
-use weft_state::{InstanceObject, PathStep};
+use weft_state::InstanceObject;
 
 use super::problems;
 use crate::diagnostics::{call_failed, placed};
@@ -190,35 +191,11 @@ fn record_of(object: &InstanceObject, schema: &Schema) -> StateRecord {
 /// The marks of a stored object. If state has a path that cannot be read, the whole object is sensitive.
 pub(crate) fn marks_of(object: &InstanceObject, address: &str) -> Vec<(Path, Marks)> {
     let paths: Option<Vec<_>> =
-        object.sensitive_paths.iter().map(|steps| Some((path_of(steps)?, Marks::SENSITIVE))).collect();
+        object.sensitive_paths.iter().map(|steps| Some((value_path(steps)?, Marks::SENSITIVE))).collect();
     paths.unwrap_or_else(|| {
         tracing::warn!(%address, "a sensitive path of the state cannot be read: the whole object is hidden");
         vec![(Path::ROOT, Marks::SENSITIVE)]
     })
-}
-
-/// A path in state; `None` if it cannot be read.
-fn path_of(steps: &[PathStep]) -> Option<Path> {
-    let steps: Option<Vec<Step>> = steps
-        .iter()
-        .map(|step| match step {
-            PathStep::Attribute(name) => Some(Step::Attribute(name.as_str().into())),
-            PathStep::Index(raw) => match serde_json::from_str::<serde_json::Value>(raw.as_str()).ok()? {
-                // The type of the key may be stored with it.
-                serde_json::Value::Object(typed) => key_step(typed.get("value")?),
-                key => key_step(&key),
-            },
-        })
-        .collect();
-    steps.map(Path)
-}
-
-fn key_step(key: &serde_json::Value) -> Option<Step> {
-    match key {
-        serde_json::Value::String(key) => Some(Step::Key(key.as_str().into())),
-        serde_json::Value::Number(index) => index.as_u64().map(Step::Index),
-        _ => None,
-    }
 }
 
 /// The given marks, and those that the schema requires for a value.
@@ -275,6 +252,9 @@ pub(crate) fn without_provenance(value: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use weft_graph_format::path::Step;
+    use weft_graph_format::stored::PathStep;
+
     use super::*;
     use weft_graph_format::schema::Attribute;
     use weft_state::RawJson;

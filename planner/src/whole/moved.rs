@@ -8,7 +8,7 @@ use weft_evaluator::Declared;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::{Expansion, ExpansionKind};
 use weft_evaluator::selection::Selection;
-use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ModuleInstance, ResourceInstance};
+use weft_graph_format::address::{ConfigResource, Module, ModuleInstance, ResourceInstance};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_state::{InstanceRecord, StoredInstance};
 
@@ -107,14 +107,7 @@ pub(crate) fn carry_out_moves(
 }
 
 fn renamed(address: &ResourceInstance, record: InstanceRecord) -> InstanceRecord {
-    let key = match &address.key {
-        InstanceKey::None => weft_state::InstanceKey::None,
-        InstanceKey::Int(i) => weft_state::InstanceKey::Int(i64::try_from(*i).unwrap_or(i64::MAX)),
-        InstanceKey::String(key) => weft_state::InstanceKey::Str(key.to_string()),
-    };
-    let (type_name, name) = (address.resource.type_name.as_str(), address.resource.name.as_str());
-    let empty =
-        InstanceRecord::new(address.module.to_string(), record.mode, type_name, name, key, record.provider.clone());
+    let empty = InstanceRecord { mode: record.mode, provider: record.provider, ..InstanceRecord::at(address) };
     InstanceRecord { current: record.current, deposed: record.deposed, ..empty }
 }
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::RevisionRule;
 use crate::content::{content_revision, digest_of};
+use crate::record::OutputWrite;
 use crate::record::{CheckRecord, InstanceRecord, OutputRecord};
 use crate::run::Digest;
 use crate::snapshot::{Revision, StoredInstance, StoredOutput, Subject};
-use crate::step::OutputWrite;
 
 /// Instances, outputs and results of checks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,10 @@
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use redis::Value;
 
+use weft_graph_format::address::DeposedKey;
+
 use crate::content::bytes_of;
-use crate::record::{DeposedKey, Opaque};
+use crate::record::Opaque;
 use crate::run::{Attempt, Digest, OpIndex, OpRecord, OpStatus, RunId, Token, WorkerId};
 use crate::snapshot::{Doubt, DoubtKey, Revision, Subject};
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use weft_sealing::{OpenError, Opened, Sealing, TargetName};
 
+use crate::record::OutputWrite;
 use crate::snapshot::{Doubt, Snapshot, Subject};
-use crate::step::{InstanceWrite, OutputWrite, Writes};
+use crate::step::{InstanceWrite, Writes};
 use crate::store::StoreError;
 
 /// The prefix of a sealed text in base64.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use weft_graph_format::address::ModuleInstance;
+use weft_graph_format::address::{DeposedKey, InstanceKey, ModuleInstance, ResourceMode};
 use weft_graph_format::codec::type_json;
 
 use super::digit::find_format_digit;
@@ -13,8 +13,7 @@ use super::owner::Owners;
 use super::{Problem, StateFile, StateFileError, problems};
 use crate::json::canonical;
 use crate::record::{
-    CheckObject, CheckRecord, DeposedKey, InstanceKey, InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep,
-    RawJson, ResourceMode,
+    CheckObject, CheckRecord, InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep, RawJson,
 };
 
 #[derive(Deserialize)]
@@ -166,7 +165,7 @@ fn read_resource(
     for object in resource.instances.unwrap_or_default() {
         let key = match &object.index_key {
             None | Some(KeyForm(serde_json::Value::Null)) => InstanceKey::None,
-            Some(KeyForm(serde_json::Value::String(key))) => InstanceKey::Str(key.clone()),
+            Some(KeyForm(serde_json::Value::String(key))) => InstanceKey::String(key.into()),
             Some(KeyForm(serde_json::Value::Number(number))) => {
                 whole(number).map(InstanceKey::Int).ok_or_else(|| problems::fractional_key(&plain, number))?
             }
@@ -213,11 +212,11 @@ fn module_text(text: String) -> String {
 }
 
 /// A whole number in any JSON spelling that OpenTofu accepts as an index.
-fn whole(number: &serde_json::Number) -> Option<i64> {
-    number.as_i64().or_else(|| {
+fn whole(number: &serde_json::Number) -> Option<u64> {
+    number.as_u64().or_else(|| {
         let float = number.as_f64()?;
         // Above 2^53, a float no longer identifies one integer.
-        (float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0).then_some(float as i64)
+        (float.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&float)).then_some(float as u64)
     })
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use weft_graph_format::address::{DeposedKey, InstanceKey, ResourceMode};
+
 use super::StateFile;
 use crate::json::{Escapes, push_indented, push_line, push_string};
-use crate::record::{
-    CheckObject, CheckRecord, DeposedKey, InstanceKey, InstanceObject, InstanceRecord, OutputRecord, PathStep,
-};
+use crate::record::{CheckObject, CheckRecord, InstanceObject, InstanceRecord, OutputRecord, PathStep};
 
 /// Text under construction, with the current level and whether a comma is due.
 struct Page {
@@ -123,7 +123,7 @@ fn by_resource(instances: &BTreeMap<String, InstanceRecord>) -> BTreeMap<Place<'
     let mut resources: BTreeMap<Place<'_>, Vec<&InstanceRecord>> = BTreeMap::new();
     for record in instances.values().filter(|record| !record.is_empty()) {
         let owner = configuration(&record.provider);
-        let place = (&*record.module, record.mode.word(), &*record.resource_type, &*record.name, owner);
+        let place = (&*record.module, mode_word(record.mode), &*record.resource_type, &*record.name, owner);
         resources.entry(place).or_default().push(record);
     }
     for records in resources.values_mut() {
@@ -186,6 +186,15 @@ fn configuration(provider: &str) -> &str {
     }
 }
 
+/// The word of a state file for a mode. Ephemeral objects are never stored.
+fn mode_word(mode: ResourceMode) -> &'static str {
+    match mode {
+        ResourceMode::Managed => "managed",
+        ResourceMode::Data => "data",
+        ResourceMode::Ephemeral => "ephemeral",
+    }
+}
+
 fn write_object(
     page: &mut Page,
     key: &InstanceKey,
@@ -198,7 +207,7 @@ fn write_object(
     match key {
         InstanceKey::None => {}
         InstanceKey::Int(index) => page.word("index_key", index),
-        InstanceKey::Str(key) => page.string("index_key", key),
+        InstanceKey::String(key) => page.string("index_key", key),
     }
     if object.tainted {
         page.string("status", "tainted");

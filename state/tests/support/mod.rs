@@ -2,6 +2,7 @@
 
 #![allow(dead_code)]
 
+use weft_graph_format::address::{InstanceKey, ResourceMode};
 use weft_state::*;
 
 pub const PROVIDER: &str = "provider[\"weft.test/sim/cloud\"].by_region[\"eu\"]";
@@ -35,7 +36,7 @@ pub fn address(index: u32) -> String {
 
 /// The record of instance `index` with a number as its content.
 pub fn record(index: u32, content: u64) -> InstanceRecord {
-    let key = InstanceKey::Int(i64::from(index));
+    let key = InstanceKey::Int(u64::from(index));
     let mut record = InstanceRecord::new("", ResourceMode::Managed, "sim_thing", "x", key, PROVIDER);
     let attributes = format!("{{\"id\": \"thing-{index}\", \"size\": {content}}}");
     record.current = Some(InstanceObject::new(1, RawJson::new(attributes)));

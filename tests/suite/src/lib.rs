@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 pub const ARROWS: &[(&str, &[&str])] = &[
     ("graph-format", &[]),
     ("proto", &[]),
+    ("protocol", &["graph-format", "proto"]),
     ("sealing", &[]),
     ("syntax", &["graph-format"]),
     ("expressions", &["graph-format", "syntax"]),
@@ -16,13 +17,14 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("registry", &["graph-format", "providers"]),
     ("state", &["graph-format", "sealing"]),
     ("planner", &["graph-format", "expressions", "evaluator", "providers", "state"]),
-    ("executor", &["graph-format", "expressions", "providers", "proto"]),
-    ("coordinator", &["graph-format", "proto", "state"]),
+    ("executor", &["graph-format", "expressions", "providers", "protocol"]),
+    ("coordinator", &["graph-format", "proto", "protocol", "state"]),
     (
         "cli",
         &[
             "graph-format",
             "proto",
+            "protocol",
             "syntax",
             "expressions",
             "evaluator",

@@ -1,10 +1,9 @@
-//! An event of an operation, in this process or elsewhere.
+//! An event of an operation, with its diagnostics decoded.
 
-use weft_coordinator::client::OperationEvent;
 use weft_coordinator::process::worker_name;
-use weft_coordinator::result::decode_diagnostics;
 use weft_coordinator::{Progress, ProgressKind};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_protocol::diagnostics::decode_diagnostics;
 
 /// An event of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,14 +16,14 @@ pub struct Happening {
     pub deposed: Option<String>,
     /// `create`, `update`, ...
     pub action: String,
-    /// The id as text; empty without one.
+    /// The provider instance as text; empty without one.
     pub provider_instance: String,
     /// Name of the worker.
     pub worker: String,
     /// Milliseconds since a worker received the operation.
     pub elapsed_ms: u64,
-    /// The kind of event; `None` for a kind of a later version of the protocol.
-    pub what: Option<ProgressKind>,
+    /// The kind of event.
+    pub what: ProgressKind,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -49,24 +48,8 @@ impl From<Progress> for Happening {
             provider_instance: step.provider_instance,
             worker: worker_name(&step.worker).to_owned(),
             elapsed_ms: step.elapsed_ms,
-            what: Some(step.what),
+            what: step.what,
             diagnostics: decode_diagnostics(&step.diagnostics),
-        }
-    }
-}
-
-impl From<OperationEvent> for Happening {
-    fn from(event: OperationEvent) -> Happening {
-        Happening {
-            operation: event.operation,
-            address: event.address,
-            deposed: event.deposed,
-            action: event.action,
-            provider_instance: event.provider_instance,
-            worker: event.worker,
-            elapsed_ms: event.elapsed_ms,
-            what: ProgressKind::of_word(&event.status, event.reason, event.intended),
-            diagnostics: event.diagnostics,
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::drawing::{Drawing, Shape};
-use weft_graph_format::address::ResourceInstance;
-use weft_state::{ResourceMode, Snapshot};
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_state::Snapshot;
 
 /// Prints it.
 pub fn draw(root: &Arc<CompiledModule>, snapshot: &Snapshot) -> Drawing {

@@ -7,7 +7,7 @@ use weft_evaluator::drawing::{Drawing, Shape};
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::plan_file::PlanFile;
 
-use crate::outline::outline;
+use weft_coordinator::outline::outline;
 
 /// Prints it.
 pub fn draw(plan: &PlanFile) -> Drawing {
@@ -17,7 +17,7 @@ pub fn draw(plan: &PlanFile) -> Drawing {
     for operation in &outline.operations {
         let vertex = vertex(&mut drawing, operation);
         by_index.insert(operation.index, vertex);
-        let shard = usize::try_from(operation.shard).ok().and_then(|shard| outline.shards.get(shard));
+        let shard = outline.shard(operation.shard);
         if let Some(ShardKey::Provider(instance)) = shard.map(|shard| &shard.key) {
             let open = drawing.vertex(instance, instance, Shape::Diamond);
             let close = drawing.vertex(&format!("{instance} (close)"), instance, Shape::Plain);

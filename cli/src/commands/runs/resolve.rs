@@ -12,9 +12,9 @@ use crate::apply;
 use crate::command::{self, Command, Invocation};
 use crate::exit::Exit;
 use crate::options::{switch, text};
-use crate::outline::outline;
 use crate::runtime::block_on;
 use crate::store::Access;
+use weft_coordinator::outline::outline;
 
 /// The command.
 pub const RESOLVE: Command = Command {

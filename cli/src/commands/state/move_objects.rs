@@ -241,11 +241,7 @@ fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, f
         record.module = address.module.to_string();
         record.resource_type = address.resource.type_name.to_string();
         record.name = address.resource.name.to_string();
-        record.key = match &address.key {
-            InstanceKey::None => weft_state::InstanceKey::None,
-            InstanceKey::Int(i) => weft_state::InstanceKey::Int(i64::try_from(*i).unwrap_or(i64::MAX)),
-            InstanceKey::String(key) => weft_state::InstanceKey::Str(key.to_string()),
-        };
+        record.key = address.key.clone();
         record.address =
             instance_address(&record.module, record.mode, &record.resource_type, &record.name, &record.key);
         file.instances.insert(record.address.clone(), record);

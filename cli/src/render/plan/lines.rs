@@ -52,7 +52,7 @@ pub fn next_steps(out: Option<&str>, automation: bool, style: &Style) -> String 
 }
 
 fn with_id(hook: &Hook) -> String {
-    hook.id.as_ref().map(|(key, value)| format!(" [{key}={value}]")).unwrap_or_default()
+    hook.id.as_ref().map(|id| format!(" [{}={}]", id.attribute, id.value)).unwrap_or_default()
 }
 
 /// A duration for people: `7s`, `3m7s`, `1h0m7s`.
@@ -104,7 +104,7 @@ pub fn progress_line(hook: &Hook) -> String {
         "read" => "Still reading...",
         _ => "Still going...",
     };
-    let id = hook.id.as_ref().map(|(key, value)| format!("{key}={value}, ")).unwrap_or_default();
+    let id = hook.id.as_ref().map(|id| format!("{}={}, ", id.attribute, id.value)).unwrap_or_default();
     format!("{}: {verb} [{id}{} elapsed]", hook.address, duration(hook.elapsed_seconds))
 }
 
@@ -134,11 +134,18 @@ pub fn failed_line(hook: &Hook) -> String {
 
 #[cfg(test)]
 mod tests {
+    use weft_protocol::ShownName;
+
     use super::*;
 
     fn hook(action: &str, id: Option<&str>, elapsed_seconds: u64) -> Hook {
         let Ok(address) = "aws_x.y[0]".parse() else { panic!("an address") };
-        Hook { address, action: action.into(), id: id.map(|id| ("id".into(), id.into())), elapsed_seconds }
+        Hook {
+            address,
+            action: action.into(),
+            id: id.map(|id| ShownName { attribute: "id".into(), value: id.into() }),
+            elapsed_seconds,
+        }
     }
 
     #[test]

@@ -1,44 +1,26 @@
 //! The results of checks, in the form of `checks`.
 
-use indexmap::IndexMap;
 use serde_json::{Map, Value as Json, json};
-use weft_graph_format::address::{ModuleInstance, ResourceInstance, ResourceMode};
-use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_graph_format::checks::{by_config, split_module};
+use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_state::CheckRecord;
 
 use super::objects::key;
-
-/// The results by object of the configuration.
-pub fn by_config(results: &[CheckResult]) -> IndexMap<(CheckedKind, String), Vec<&CheckResult>> {
-    let mut found: IndexMap<(CheckedKind, String), Vec<&CheckResult>> = IndexMap::new();
-    for result in results {
-        found.entry((result.kind, without_keys(&result.address))).or_default().push(result);
-    }
-    found
-}
-
-/// The combined status of several instances.
-pub fn worst(instances: &[&CheckResult]) -> CheckStatus {
-    instances.iter().map(|result| result.status).max_by_key(|status| rank(*status)).unwrap_or(CheckStatus::Unknown)
-}
-
-/// Whether the instances are known, and there are any.
-pub fn has_instances(instances: &[&CheckResult]) -> bool {
-    !instances.iter().all(|result| matches!(result.status, CheckStatus::Unreached | CheckStatus::Absent))
-}
 
 /// The results in a plan: one entry for each object of the configuration, with its instances.
 pub fn planned(results: &[CheckResult]) -> Json {
     by_config(results)
         .into_iter()
-        .map(|((kind, config), instances)| {
-            let status = worst(&instances);
-            let known = has_instances(&instances);
-            let instances: Vec<Json> = instances
+        .map(|found| {
+            let known = found.has_instances();
+            let instances: Vec<Json> = found
+                .instances
                 .iter()
                 .map(|result| instance(&result.address, result.status.word(), &result.messages))
                 .collect();
-            let mut object = json!({ "address": address(kind_word(kind), &config), "status": status.word() });
+            let mut object =
+                json!({ "address": address(kind_word(found.kind), &found.config), "status": found.status().word() });
             if let Json::Object(fields) = &mut object
                 && known
             {
@@ -72,16 +54,6 @@ pub fn stored(records: &[CheckRecord]) -> Json {
         .collect()
 }
 
-/// An error outranks a failure, a failure an unknown result, and that a pass.
-fn rank(status: CheckStatus) -> u8 {
-    match status {
-        CheckStatus::Pass | CheckStatus::Absent => 0,
-        CheckStatus::Unknown | CheckStatus::Unreached => 1,
-        CheckStatus::Fail => 2,
-        CheckStatus::Error => 3,
-    }
-}
-
 fn kind_word(kind: CheckedKind) -> &'static str {
     match kind {
         CheckedKind::Resource => "resource",
@@ -106,7 +78,7 @@ fn address(kind: &str, config: &str) -> Json {
             object.insert("name".into(), found.resource.name.as_str().into());
         }
         _ => {
-            let (module, name) = split(config);
+            let (module, name) = split_module(config);
             if let Some(module) = module {
                 object.insert("module".into(), module.into());
             }
@@ -129,7 +101,7 @@ fn instance(text: &str, status: &str, messages: &[String]) -> Json {
             }
         }
         Err(_) => {
-            if let (Some(module), _) = split(text) {
+            if let (Some(module), _) = split_module(text) {
                 address.insert("module".into(), module.into());
             }
         }
@@ -142,30 +114,4 @@ fn instance(text: &str, status: &str, messages: &[String]) -> Json {
         object.insert("problems".into(), problems.into());
     }
     Json::Object(object)
-}
-
-/// The module that an address begins with, and the rest: `output.x`, `check.y`, `var.z`.
-fn split(address: &str) -> (Option<&str>, &str) {
-    let ends = address.match_indices('.').map(|(at, _)| at).collect::<Vec<_>>();
-    for at in ends.into_iter().rev() {
-        let module = address[..at].parse::<ModuleInstance>();
-        if module.is_ok_and(|module| !module.is_root()) {
-            return (Some(&address[..at]), &address[at + 1..]);
-        }
-    }
-    (None, address)
-}
-
-/// The address of the object that an instance belongs to.
-fn without_keys(address: &str) -> String {
-    if let Ok(found) = address.parse::<ResourceInstance>() {
-        return found.config().to_string();
-    }
-    match split(address) {
-        (Some(module), rest) => match module.parse::<ModuleInstance>() {
-            Ok(module) => format!("{}.{rest}", module.config()),
-            Err(_) => address.to_owned(),
-        },
-        (None, rest) => rest.to_owned(),
-    }
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use smol_str::SmolStr;
+use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::UiMode;
-use weft_state::{ModelStore, ResourceMode, RunStore, Snapshot};
+use weft_state::{ModelStore, RunStore, Snapshot};
 
 use super::{FileRunner, MAIN};
 use crate::plan::{PARALLELISM, Wishes};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weft_state::WorkerId;
 
 use super::Random;
-use crate::worker::Task;
+use weft_protocol::Task;
 
 /// How a call ends for its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

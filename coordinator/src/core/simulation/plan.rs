@@ -5,6 +5,7 @@ use weft_state::{Claim, ClaimMode, Revision, Subject};
 
 use super::Random;
 use crate::outline::{Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ShardKey, Waiter};
+use crate::table::ShardIndex;
 
 /// Numbers of operations leave gaps, as in a graph with operations that are not tracked.
 const STRIDE: u32 = 3;
@@ -26,8 +27,8 @@ pub(super) fn random_plan(random: &mut Random) -> Outline {
         let index = position as u32 * STRIDE + 1;
         let mut operation = OutlineOperation::new(index, kind, format!("a.b{position}"), "act", 0);
         operation.shard = match kind {
-            OperationKind::Output | OperationKind::Evaluate => shards as u32,
-            _ => random.index(shards) as u32,
+            OperationKind::Output | OperationKind::Evaluate => ShardIndex(shards as u32),
+            _ => ShardIndex(random.index(shards) as u32),
         };
         operation.probe_by_identity = kind == OperationKind::Create && random.chance(60);
         operation.journalled = !(kind == OperationKind::Evaluate && random.chance(40));
@@ -65,13 +66,13 @@ pub(super) fn random_plan(random: &mut Random) -> Outline {
 }
 
 /// The result of an operation is read in a shard.
-fn export(outline: &mut Outline, source: usize, reader: u32) {
+fn export(outline: &mut Outline, source: usize, reader: ShardIndex) {
     let operation = &mut outline.operations[source];
     if operation.shard == reader || operation.exports.iter().any(|export| export.readers.contains(&reader)) {
         return;
     }
     match operation.exports.first_mut() {
-        Some(export) if reader.is_multiple_of(2) => {
+        Some(export) if reader.0.is_multiple_of(2) => {
             export.readers.push(reader);
             export.readers.sort_unstable();
         }

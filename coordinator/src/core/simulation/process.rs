@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use weft_state::{Digest, InstanceObject, Opaque, RawJson, WorkerId};
+use weft_state::{Digest, InstanceObject, Opaque, RawJson, RunId, WorkerId};
 
 use super::Random;
 use super::cloud::{Cloud, Ending};
 use super::world::Kept;
+use crate::event::Hello;
 use crate::outline::{Need, OperationKind, Outline, OutlineOperation};
-use crate::worker::{
-    FromWorker, HeldPhase, HeldTask, Hello, ObjectChange, ObjectWrite, Order, Task, TaskDone, TaskResult, TaskWrites,
+use weft_protocol::{
+    HeldPhase, HeldTask, ObjectChange, ObjectWrite, Order, Report, SettleOrder, Task, TaskDone, TaskResult, TaskWrites,
     Verdict,
 };
 
@@ -28,7 +29,7 @@ struct Held {
 }
 
 #[derive(Clone, Debug, Default)]
-struct OpenShard {
+struct ShardHere {
     locals: BTreeSet<u32>,
     foreign: BTreeSet<(u32, u32)>,
 }
@@ -47,10 +48,10 @@ pub(super) struct Process {
     /// The coordinator that it is connected to.
     pub(super) connection: Option<usize>,
     pub(super) inbox: VecDeque<Order>,
-    pub(super) outbox: VecDeque<FromWorker>,
+    pub(super) outbox: VecDeque<Report>,
     held: BTreeMap<Task, Held>,
     settles: VecDeque<Settle>,
-    shards: BTreeMap<u32, OpenShard>,
+    shards: BTreeMap<u32, ShardHere>,
     draining: bool,
 }
 
@@ -90,10 +91,10 @@ impl Process {
         for (task, held) in &self.held {
             match (&held.result, held.phase) {
                 (Some(result), _) => {
-                    self.outbox.push_back(FromWorker::Result { task: *task, result: result.clone() });
+                    self.outbox.push_back(Report::Result { task: *task, result: Arc::new(result.clone()) });
                 }
                 (None, HeldPhase::Asked) => {
-                    self.outbox.push_back(FromWorker::Intent { task: *task, planned: Digest::default() });
+                    self.outbox.push_back(Report::Intent { task: *task, planned: Digest::default() });
                 }
                 _ => {}
             }
@@ -103,7 +104,15 @@ impl Process {
             labels: BTreeMap::new(),
             capacity: 6,
             packages: Vec::new(),
-            held: self.held.iter().map(|(task, held)| HeldTask { task: *task, phase: held.phase }).collect(),
+            held: self
+                .held
+                .iter()
+                .map(|(task, held)| HeldTask {
+                    run: RunId::parse("run-1").expect("a run id"),
+                    task: *task,
+                    phase: held.phase,
+                })
+                .collect(),
         }
     }
 
@@ -117,9 +126,9 @@ impl Process {
     pub(super) fn obey(&mut self, around: &mut Around<'_>) {
         let Some(order) = self.inbox.pop_front() else { return };
         match order {
-            Order::Open { shard, restored } => {
-                let open = self.shards.entry(shard).or_default();
-                open.locals.extend(restored.into_iter().map(|(operation, _)| operation));
+            Order::Open(opened) => {
+                let open = self.shards.entry(opened.shard).or_default();
+                open.locals.extend(opened.restored.into_iter().map(|(operation, _)| operation));
             }
             Order::Restored { shard, operation, .. } => {
                 self.shards.entry(shard).or_default().locals.insert(operation);
@@ -128,8 +137,7 @@ impl Process {
                 self.shards.remove(&shard);
             }
             Order::Foreign { shard, operation, export, .. } => {
-                let open = self.shards.get_mut(&shard).expect("a foreign result came to a shard that is not open");
-                open.foreign.insert((operation, export));
+                self.shards.get_mut(&shard).expect("an open shard").foreign.insert((operation, export));
             }
             Order::Start { shard, task, read_first } => {
                 self.check_inputs(shard, task, around);
@@ -139,8 +147,7 @@ impl Process {
             Order::Granted(task) => match self.held.get_mut(&task) {
                 Some(held) if held.phase == HeldPhase::Asked => {
                     if self.draining || around.now - held.asked > INTENT_AGE {
-                        let reason = "too late".to_owned();
-                        self.finish(task, TaskResult::NotCalled { reason });
+                        self.finish(task, TaskResult::NotCalled { reason: "too late".to_owned() });
                     } else {
                         held.phase = HeldPhase::Called;
                         let (id, random) = (self.id.clone(), &mut *around.random);
@@ -179,7 +186,9 @@ impl Process {
                 }
                 self.held.remove(&task);
             }
-            Order::Settle { task, holder_dead, .. } => self.settles.push_back(Settle { task, holder_dead }),
+            Order::Settle(SettleOrder { task, holder_dead, .. }) => {
+                self.settles.push_back(Settle { task, holder_dead })
+            }
             Order::Drain => self.draining = true,
             Order::Stop => {
                 self.draining = true;
@@ -204,10 +213,15 @@ impl Process {
             check_done(outline, *need, &around.kept.done);
             let Need::Operation(need) = need else { continue };
             let source = outline.operation(*need).expect("an operation of the plan");
-            if source.shard == shard {
+            if source.shard.0 == shard {
                 assert!(open.locals.contains(need), "{task:?} reads {need}, which is not there");
             }
-            for (export, _) in source.exports.iter().enumerate().filter(|(_, export)| export.readers.contains(&shard)) {
+            for (export, _) in source
+                .exports
+                .iter()
+                .enumerate()
+                .filter(|(_, export)| export.readers.contains(&crate::ShardIndex(shard)))
+            {
                 assert!(open.foreign.contains(&(*need, export as u32)), "{task:?} reads {need} from elsewhere");
             }
         }
@@ -228,7 +242,7 @@ impl Process {
     fn prepare(&mut self, task: Task, around: &mut Around<'_>) {
         if self.draining {
             self.held.remove(&task);
-            self.say(FromWorker::Returned(task));
+            self.say(Report::Returned(task));
             return;
         }
         let Some(operation) = around.outline.operation(task.operation) else { return };
@@ -241,7 +255,7 @@ impl Process {
         } else if let Some(held) = self.held.get_mut(&task) {
             held.phase = HeldPhase::Asked;
             held.asked = around.now;
-            self.say(FromWorker::Intent { task, planned: Digest::default() });
+            self.say(Report::Intent { task, planned: Digest::default() });
         }
     }
 
@@ -288,13 +302,13 @@ impl Process {
         let verdict = if !around.calm && around.random.chance(10) {
             Verdict::Unknown("the cloud does not answer".to_owned())
         } else if around.cloud.has(settle.task.operation) {
-            let open = self.shards.entry(operation.shard).or_default();
+            let open = self.shards.entry(operation.shard.0).or_default();
             open.locals.insert(operation.index);
             Verdict::Applied(Box::new(result_of(operation)))
         } else {
             Verdict::NotApplied { holder_dead: settle.holder_dead }
         };
-        self.say(FromWorker::Settled { task: settle.task, verdict });
+        self.say(Report::Settled { task: settle.task, verdict });
     }
 
     fn finish(&mut self, task: Task, result: TaskResult) {
@@ -307,10 +321,10 @@ impl Process {
                 open.locals.insert(task.operation);
             }
         }
-        self.say(FromWorker::Result { task, result });
+        self.say(Report::Result { task, result: Arc::new(result) });
     }
 
-    fn say(&mut self, message: FromWorker) {
+    fn say(&mut self, message: Report) {
         if self.connection.is_some() {
             self.outbox.push_back(message);
         }
@@ -353,5 +367,6 @@ fn result_of(operation: &OutlineOperation) -> TaskDone {
         local: Arc::from([1]),
         exports: operation.exports.iter().map(|_| Arc::from([2])).collect(),
         diagnostics: Opaque::default(),
+        shown: None,
     }
 }

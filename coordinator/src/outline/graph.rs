@@ -1,37 +1,20 @@
-//! From a plan file to the input of a coordinator: the outline of its operations, and the part of each shard.
+//! From an execution graph to its outline.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use weft_coordinator::{
-    Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, RunPlan, ShardKey, Waiter,
-};
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{self, Action, Opcode, OutlineRow, Shard, Waits};
 use weft_graph_format::path::Path;
-use weft_graph_format::plan_file::{Manifest, PlanFile, PlanReader};
-use weft_state::{Claim, ClaimMode, Digest, Revision, Subject};
+use weft_graph_format::plan_file::{Manifest, PlanFile};
+use weft_state::{Claim, ClaimMode, Revision, Subject};
 
-use crate::apply::checks;
-use crate::problems;
+use super::checks::planned_checks;
+use super::{Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ShardKey, Waiter};
+use crate::table::ShardIndex;
 
-/// How claims of outputs begin.
+/// The prefix of claims on outputs.
 const OUTPUT: &str = "output.";
 
-/// What a run of this plan is begun with. The plan itself is not kept: there may be millions of operations.
-///
-/// # Errors
-/// When a part of it cannot be written for a worker.
-pub fn run_plan(mut plan: PlanFile, digest: Digest) -> Result<RunPlan, Vec<Diagnostic>> {
-    let outline = Arc::new(outline(&plan));
-    let wanted = plan.manifest.ephemeral_variables.keys().map(ToString::to_string).collect();
-    let encoded = plan.take_packages().map(|package| package.encode().map(Arc::from));
-    let fragments: Result<Vec<Arc<[u8]>>, _> = encoded.collect();
-    let unwritable = |error| vec![Diagnostic::error("Plan cannot be carried out", format!("{error}."))];
-    Ok(RunPlan { outline, fragments: fragments.map_err(unwritable)?, digest, inputs: BTreeMap::new(), wanted })
-}
-
-/// The operations as a coordinator sees them.
+/// The outline of a plan file: its operations as a coordinator sees them.
 pub fn outline(plan: &PlanFile) -> Outline {
     let mut operations: Vec<OutlineOperation> = plan.graph.outline.iter().map(operation).collect();
     let mut exports = exports(plan);
@@ -44,7 +27,7 @@ pub fn outline(plan: &PlanFile) -> Outline {
         shards: plan.graph.fragments.iter().map(|fragment| shard(&fragment.shard, &plan.manifest)).collect(),
         claims: plan.manifest.claims.iter().map(claim).collect(),
         lineage: Some(plan.manifest.lineage.clone()),
-        checks: checks::records(&checks::Known::of(plan)).unwrap_or_default(),
+        checks: planned_checks(&plan.manifest.checks).unwrap_or_default(),
         check_needs: plan.manifest.check_needs.clone(),
     }
 }
@@ -98,16 +81,16 @@ fn needs(waits: &Waits) -> Vec<Need> {
     operations.chain(waits.waiters.iter().map(|index| Need::Waiter(index.0))).collect()
 }
 
-/// What each fragment wants of results elsewhere; those that want the same of an operation share one export.
+/// The exports of each operation. Fragments that read the same parts share one export.
 fn exports(plan: &PlanFile) -> BTreeMap<u32, Vec<Export>> {
-    let mut wanted: BTreeMap<u32, BTreeMap<&[Path], Vec<u32>>> = BTreeMap::new();
+    let mut wanted: BTreeMap<u32, BTreeMap<&[Path], Vec<ShardIndex>>> = BTreeMap::new();
     for (reader, fragment) in (0..).zip(&plan.graph.fragments) {
         for foreign in &fragment.foreign {
             let readers = wanted.entry(foreign.operation.0).or_default().entry(&foreign.paths).or_default();
-            readers.push(reader);
+            readers.push(ShardIndex(reader));
         }
     }
-    let export = |(paths, readers): (&[Path], Vec<u32>)| Export { paths: paths.to_vec(), readers };
+    let export = |(paths, readers): (&[Path], Vec<ShardIndex>)| Export { paths: paths.to_vec(), readers };
     wanted.into_iter().map(|(id, exports)| (id, exports.into_iter().map(export).collect())).collect()
 }
 
@@ -129,35 +112,4 @@ fn claim(claim: &graph::Claim) -> Claim {
     };
     let mode = if claim.exclusive { ClaimMode::Exclusive } else { ClaimMode::Shared };
     Claim { subject, mode, expected: Revision(claim.revision) }
-}
-
-/// Reads plan files for a coordinator: checked as a whole, and refused where planning had failed.
-#[derive(Clone, Copy, Debug)]
-pub struct Reader;
-
-/// A plan file in memory, whole and checked.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn read(bytes: &[u8]) -> Result<PlanFile, Vec<Diagnostic>> {
-    let refused = |error: weft_graph_format::plan_file::PlanFileError| {
-        vec![Diagnostic::error("Plan file refused", format!("{error}."))]
-    };
-    PlanReader::from_bytes(bytes).and_then(|reader| reader.whole()).map_err(refused)
-}
-
-/// Why a plan with errors is not applied.
-pub fn refuse_errored(plan: &PlanFile) -> Result<(), Diagnostic> {
-    if !plan.manifest.errored {
-        return Ok(());
-    }
-    Err(problems::incomplete_plan())
-}
-
-impl weft_coordinator::PlanReader for Reader {
-    fn read(&self, plan: &[u8]) -> Result<RunPlan, Vec<Diagnostic>> {
-        let file = read(plan)?;
-        refuse_errored(&file).map_err(|problem| vec![problem])?;
-        run_plan(file, Digest::of(plan))
-    }
 }

@@ -1,0 +1,42 @@
+//! What a worker gets of a plan when it opens a shard.
+
+use std::collections::BTreeMap;
+
+use weft_protocol::{Export, Order, ShardPackage};
+
+use crate::plan::RunPlan;
+use crate::table::ShardIndex;
+
+/// The parts of a plan, by shard.
+#[derive(Debug)]
+pub(crate) struct Packages {
+    plan: RunPlan,
+    /// What other shards read of each shard's results.
+    exports: BTreeMap<ShardIndex, Vec<Export>>,
+}
+
+impl Packages {
+    pub(crate) fn new(plan: RunPlan) -> Packages {
+        let mut exports: BTreeMap<ShardIndex, Vec<Export>> = BTreeMap::new();
+        for operation in &plan.outline.operations {
+            let found = operation
+                .exports
+                .iter()
+                .map(|export| Export { operation: operation.index, paths: export.paths.clone() });
+            exports.entry(operation.shard).or_default().extend(found);
+        }
+        Packages { plan, exports }
+    }
+
+    /// Adds the shard's part of the plan to an order that opens it. Other orders stay as they are.
+    pub(crate) fn complete(&self, order: Order) -> Order {
+        let Order::Open(mut open) = order else { return order };
+        open.package = Some(ShardPackage {
+            fragment: self.plan.fragments.get(open.shard as usize).cloned().unwrap_or_default(),
+            exports: self.exports.get(&ShardIndex(open.shard)).cloned().unwrap_or_default(),
+            inputs: self.plan.inputs.clone(),
+            plan: self.plan.digest,
+        });
+        Order::Open(open)
+    }
+}

@@ -1,0 +1,194 @@
+//! Events of operations, and how they travel from a coordinator to a command line.
+
+use weft_proto::cluster as proto;
+use weft_protocol::ShownName;
+use weft_state::{Opaque, WorkerId};
+
+use crate::process::worker_name;
+
+/// Something to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The operation's number.
+    pub operation: u32,
+    /// Its address.
+    pub address: String,
+    /// The deposed object that it is about.
+    pub deposed: Option<String>,
+    /// `create`, `update`...
+    pub action: String,
+    /// Provider instance as text; empty where there is none.
+    pub provider_instance: String,
+    /// Which attempt.
+    pub attempt: u32,
+    /// Who carries it out; empty when nobody does.
+    pub worker: WorkerId,
+    /// Milliseconds since it was handed to a worker.
+    pub elapsed_ms: u64,
+    /// What happened.
+    pub what: ProgressKind,
+    /// Encoded diagnostics.
+    pub diagnostics: Opaque,
+}
+
+/// What happened to an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProgressKind {
+    /// A worker has it.
+    Started,
+    /// It was given back and waits again.
+    Returned,
+    /// Done, durable.
+    Done {
+        /// Something outside may have been changed: there was an intent. Without one, a planned change turned out to be
+        /// none.
+        intended: bool,
+        /// How progress lines name the object.
+        shown: Option<ShownName>,
+    },
+    /// Failed, durable.
+    Failed,
+    /// Not done since this operation (its number) failed or is in doubt.
+    Skipped {
+        /// The operation's number.
+        because: u32,
+    },
+    /// Nobody knows; evidence is sought.
+    Settling {
+        /// Why nobody knows.
+        reason: String,
+    },
+    /// Nobody knows, and no evidence was found.
+    InDoubt {
+        /// Why, for people.
+        reason: String,
+    },
+    /// A superseded attempt reported an object that differs from the recorded one; it is kept.
+    Stray,
+    /// No connected worker may take the shard of this operation.
+    Waiting,
+}
+
+impl ProgressKind {
+    /// The word that names it on the wire and in JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            ProgressKind::Started => "started",
+            ProgressKind::Returned => "returned",
+            ProgressKind::Done { .. } => "done",
+            ProgressKind::Failed => "failed",
+            ProgressKind::Skipped { .. } => "skipped",
+            ProgressKind::Settling { .. } => "settling",
+            ProgressKind::InDoubt { .. } => "in-doubt",
+            ProgressKind::Stray => "stray",
+            ProgressKind::Waiting => "waiting",
+        }
+    }
+}
+
+impl Progress {
+    /// The event for the wire. Only the name of the worker travels, not its incarnation.
+    pub(crate) fn into_wire(self) -> proto::OperationEvent {
+        let status = self.what.word().to_owned();
+        let (mut reason, mut intended, mut shown) = (String::new(), false, None);
+        match self.what {
+            ProgressKind::Settling { reason: why } | ProgressKind::InDoubt { reason: why } => reason = why,
+            ProgressKind::Skipped { because } => reason = because.to_string(),
+            ProgressKind::Done { intended: called, shown: name } => {
+                intended = called;
+                shown = name.map(|name| proto::ShownName { attribute: name.attribute, value: name.value });
+            }
+            ProgressKind::Started
+            | ProgressKind::Returned
+            | ProgressKind::Failed
+            | ProgressKind::Stray
+            | ProgressKind::Waiting => {}
+        }
+        proto::OperationEvent {
+            operation: self.operation,
+            address: self.address,
+            action: self.action,
+            provider_instance: self.provider_instance,
+            worker: worker_name(&self.worker).to_owned(),
+            elapsed_ms: self.elapsed_ms,
+            status,
+            diagnostics: self.diagnostics.0,
+            deposed: self.deposed.unwrap_or_default(),
+            attempt: self.attempt,
+            reason,
+            intended,
+            shown,
+        }
+    }
+
+    /// The event from the wire; `None` for a kind of a later version.
+    pub(crate) fn from_wire(event: proto::OperationEvent) -> Option<Progress> {
+        let reason = event.reason;
+        let what = match event.status.as_str() {
+            "started" => ProgressKind::Started,
+            "returned" => ProgressKind::Returned,
+            "done" => {
+                let shown = event.shown.map(|name| ShownName { attribute: name.attribute, value: name.value });
+                ProgressKind::Done { intended: event.intended, shown }
+            }
+            "failed" => ProgressKind::Failed,
+            "skipped" => ProgressKind::Skipped { because: reason.parse().unwrap_or_default() },
+            "settling" => ProgressKind::Settling { reason },
+            "in-doubt" => ProgressKind::InDoubt { reason },
+            "stray" => ProgressKind::Stray,
+            "waiting" => ProgressKind::Waiting,
+            _ => return None,
+        };
+        Some(Progress {
+            operation: event.operation,
+            address: event.address,
+            deposed: (!event.deposed.is_empty()).then_some(event.deposed),
+            action: event.action,
+            provider_instance: event.provider_instance,
+            attempt: event.attempt,
+            worker: WorkerId(event.worker),
+            elapsed_ms: event.elapsed_ms,
+            what,
+            diagnostics: Opaque(event.diagnostics),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_comes_back() {
+        let shown = ShownName { attribute: "id".to_owned(), value: "i-1".to_owned() };
+        let kinds = [
+            ProgressKind::Started,
+            ProgressKind::Returned,
+            ProgressKind::Done { intended: true, shown: Some(shown) },
+            ProgressKind::Done { intended: false, shown: None },
+            ProgressKind::Failed,
+            ProgressKind::Skipped { because: 7 },
+            ProgressKind::Settling { reason: "lost".to_owned() },
+            ProgressKind::InDoubt { reason: "lost".to_owned() },
+            ProgressKind::Stray,
+            ProgressKind::Waiting,
+        ];
+        for what in kinds {
+            let progress = Progress {
+                operation: 3,
+                address: "a.b".to_owned(),
+                deposed: Some("0badcafe".to_owned()),
+                action: "create".to_owned(),
+                provider_instance: "provider[\"h/n/t\"]".to_owned(),
+                attempt: 2,
+                worker: WorkerId("w".to_owned()),
+                elapsed_ms: 9,
+                what,
+                diagnostics: Opaque(vec![1]),
+            };
+            assert_eq!(Progress::from_wire(progress.clone().into_wire()), Some(progress));
+        }
+        let later = proto::OperationEvent { status: "pondering".to_owned(), ..Default::default() };
+        assert_eq!(Progress::from_wire(later), None);
+    }
+}

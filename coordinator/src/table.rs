@@ -1,0 +1,125 @@
+//! Positions of distinct kinds, and tables that are indexed by one kind only.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// A position in a table of one kind.
+pub(crate) trait Place: Copy {
+    /// The position with this number.
+    fn new(number: usize) -> Self;
+
+    /// The number of the position, from 0.
+    fn number(self) -> usize;
+}
+
+macro_rules! place {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl Place for $name {
+            fn new(number: usize) -> $name {
+                // The plan format counts operations, shards and exports in 32 bits.
+                $name(u32::try_from(number).unwrap_or(u32::MAX))
+            }
+
+            fn number(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl $name {
+            /// The position behind it.
+            #[allow(dead_code, reason = "not every kind is walked in turn")]
+            pub(crate) fn next(self) -> $name {
+                $name(self.0 + 1)
+            }
+        }
+    };
+}
+
+place! {
+    /// The position of an operation in [`crate::Outline::operations`].
+    Position
+}
+place! {
+    /// The position of a shard in [`crate::Outline::shards`], the number that workers know it by.
+    ShardIndex
+}
+place! {
+    /// The position of an export in [`crate::OutlineOperation::exports`].
+    ExportIndex
+}
+place! {
+    /// The position of a worker among all that a term has heard of.
+    WorkerIndex
+}
+
+/// A list that is indexed by one kind of position.
+#[derive(Clone)]
+pub(crate) struct Table<P, T> {
+    rows: Vec<T>,
+    kind: PhantomData<P>,
+}
+
+impl<P: Place, T> Table<P, T> {
+    /// A table of these rows.
+    pub(crate) fn new(rows: Vec<T>) -> Table<P, T> {
+        Table { rows, kind: PhantomData }
+    }
+
+    /// Every position, in order. It holds no borrow, so rows can be changed on the way.
+    pub(crate) fn positions(&self) -> impl DoubleEndedIterator<Item = P> + use<P, T> {
+        (0..self.rows.len()).map(P::new)
+    }
+
+    /// Every row, in order.
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.rows.iter()
+    }
+
+    /// Every row with its position, in order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (P, &T)> {
+        self.rows.iter().enumerate().map(|(number, row)| (P::new(number), row))
+    }
+
+    /// The row at a position, if there is one.
+    pub(crate) fn get_mut(&mut self, position: P) -> Option<&mut T> {
+        self.rows.get_mut(position.number())
+    }
+
+    /// Adds a row behind the others.
+    pub(crate) fn push(&mut self, row: T) -> P {
+        let position = P::new(self.rows.len());
+        self.rows.push(row);
+        position
+    }
+}
+
+impl<P: Place, T> Default for Table<P, T> {
+    fn default() -> Table<P, T> {
+        Table::new(Vec::new())
+    }
+}
+
+impl<P, T: fmt::Debug> fmt::Debug for Table<P, T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rows.fmt(out)
+    }
+}
+
+impl<P: Place, T> Index<P> for Table<P, T> {
+    type Output = T;
+
+    fn index(&self, position: P) -> &T {
+        &self.rows[position.number()]
+    }
+}
+
+impl<P: Place, T> IndexMut<P> for Table<P, T> {
+    fn index_mut(&mut self, position: P) -> &mut T {
+        &mut self.rows[position.number()]
+    }
+}

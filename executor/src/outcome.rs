@@ -1,0 +1,81 @@
+//! How a task ends, with its diagnostics as they were made. [`weft_protocol::TaskResult`] is the same for a coordinator.
+
+use std::sync::Arc;
+
+use weft_graph_format::value::Value;
+use weft_protocol::diagnostics::encode_diagnostics;
+use weft_protocol::{ObjectChange, ShownName, TaskDone, TaskResult, TaskWrites};
+
+use crate::problem::Problems;
+
+/// How a task ends.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// It is done.
+    Done(Done),
+    /// The provider returned an error, or Weft failed before any call.
+    Failed {
+        writes: TaskWrites,
+        diagnostics: Problems,
+        /// A create that left neither an object nor proof of absence.
+        absence_unproven: bool,
+    },
+    /// The outcome is unknown.
+    InDoubt { reason: String, provider_dead: bool, diagnostics: Problems },
+    /// No call was made for the granted intent, and none will be.
+    NotCalled { reason: String },
+}
+
+/// The result of an operation that is done.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    pub(crate) writes: TaskWrites,
+    pub(crate) local: Arc<[u8]>,
+    pub(crate) exports: Vec<Arc<[u8]>>,
+    pub(crate) diagnostics: Problems,
+    pub(crate) shown: Option<ShownName>,
+}
+
+impl Outcome {
+    /// A failure that changes nothing.
+    pub(crate) fn failed(diagnostics: Problems) -> Outcome {
+        Outcome::Failed { writes: TaskWrites::default(), diagnostics, absence_unproven: false }
+    }
+}
+
+impl From<Done> for TaskDone {
+    fn from(done: Done) -> TaskDone {
+        TaskDone {
+            writes: done.writes,
+            local: done.local,
+            exports: done.exports,
+            diagnostics: encode_diagnostics(&done.diagnostics),
+            shown: done.shown,
+        }
+    }
+}
+
+impl From<Outcome> for TaskResult {
+    fn from(outcome: Outcome) -> TaskResult {
+        match outcome {
+            Outcome::Done(done) => TaskResult::Done(done.into()),
+            Outcome::Failed { writes, diagnostics, absence_unproven } => {
+                TaskResult::Failed { writes, diagnostics: encode_diagnostics(&diagnostics), absence_unproven }
+            }
+            Outcome::InDoubt { reason, provider_dead, diagnostics } => {
+                TaskResult::InDoubt { reason, provider_dead, diagnostics: encode_diagnostics(&diagnostics) }
+            }
+            Outcome::NotCalled { reason } => TaskResult::NotCalled { reason },
+        }
+    }
+}
+
+/// How progress lines name the object that a task wrote: its `id`, else its `name`, if that is text and may be shown.
+pub(crate) fn shown_name(value: &Value, writes: &TaskWrites) -> Option<ShownName> {
+    let puts =
+        writes.objects.iter().any(|write| write.deposed.is_none() && matches!(write.change, ObjectChange::Put(_)));
+    if !puts {
+        return None;
+    }
+    ShownName::of(value)
+}

@@ -1,0 +1,98 @@
+//! Results of conditions, grouped by the object of the configuration that they belong to.
+
+use rustc_hash::FxHashMap;
+
+use crate::address::{ModuleInstance, ResourceInstance};
+use crate::plan_file::{CheckResult, CheckStatus, CheckedKind};
+
+/// The results of one object of the configuration.
+#[derive(Clone, Debug)]
+pub struct ObjectChecks<'r> {
+    /// The kind of object.
+    pub kind: CheckedKind,
+    /// Its address without keys.
+    pub config: String,
+    /// The results of its instances.
+    pub instances: Vec<&'r CheckResult>,
+}
+
+impl ObjectChecks<'_> {
+    /// The combined status of the instances: an error outranks a failure, a failure an unknown result, and that a pass.
+    pub fn status(&self) -> CheckStatus {
+        let statuses = self.instances.iter().map(|result| result.status);
+        statuses.max_by_key(|status| rank(*status)).unwrap_or(CheckStatus::Unknown)
+    }
+
+    /// Whether the instances are known, and there are any.
+    pub fn has_instances(&self) -> bool {
+        !self.instances.iter().all(|result| matches!(result.status, CheckStatus::Unreached | CheckStatus::Absent))
+    }
+}
+
+/// Groups results by object of the configuration, in the order in which the objects first appear.
+pub fn by_config(results: &[CheckResult]) -> Vec<ObjectChecks<'_>> {
+    let mut places: FxHashMap<(CheckedKind, String), usize> = FxHashMap::default();
+    let mut found: Vec<ObjectChecks<'_>> = Vec::new();
+    for result in results {
+        let config = config_address(&result.address);
+        let place = *places.entry((result.kind, config.clone())).or_insert_with(|| {
+            found.push(ObjectChecks { kind: result.kind, config, instances: Vec::new() });
+            found.len() - 1
+        });
+        found[place].instances.push(result);
+    }
+    found
+}
+
+fn rank(status: CheckStatus) -> u8 {
+    match status {
+        CheckStatus::Pass | CheckStatus::Absent => 0,
+        CheckStatus::Unknown | CheckStatus::Unreached => 1,
+        CheckStatus::Fail => 2,
+        CheckStatus::Error => 3,
+    }
+}
+
+/// Splits the address of an output value, check block or variable into its module instance, as text, and the rest:
+/// `output.x`, `check.y`, `var.z`.
+pub fn split_module(address: &str) -> (Option<&str>, &str) {
+    let ends: Vec<usize> = address.match_indices('.').map(|(at, _)| at).collect();
+    for at in ends.into_iter().rev() {
+        let module = address[..at].parse::<ModuleInstance>();
+        if module.is_ok_and(|module| !module.is_root()) {
+            return (Some(&address[..at]), &address[at + 1..]);
+        }
+    }
+    (None, address)
+}
+
+/// The address without keys, of an object that has conditions.
+pub fn config_address(address: &str) -> String {
+    if let Ok(found) = address.parse::<ResourceInstance>() {
+        return found.config().to_string();
+    }
+    match split_module(address) {
+        (Some(module), rest) => match module.parse::<ModuleInstance>() {
+            Ok(module) => format!("{}.{rest}", module.config()),
+            Err(_) => address.to_owned(),
+        },
+        (None, rest) => rest.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_without_keys() {
+        for (address, expected) in [
+            ("a.b", "a.b"),
+            ("module.m[0].a.b[\"x].y\"]", "module.m.a.b"),
+            ("module.m[\"q\\\"]\"].output.o", "module.m.output.o"),
+            ("check.c", "check.c"),
+        ] {
+            assert_eq!(config_address(address), expected);
+        }
+    }
+}

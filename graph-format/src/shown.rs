@@ -1,0 +1,51 @@
+//! How progress lines name an object.
+
+use crate::value::Value;
+
+/// The attribute that names an object in progress lines, with its value. Never sensitive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownName {
+    /// `id` or `name`.
+    pub attribute: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// The attributes that may name an object, in the order in which they are tried.
+const NAMING: [&str; 2] = ["id", "name"];
+
+impl ShownName {
+    /// The `id` of an object, else its `name`, where that is a string that may be shown.
+    pub fn of(object: &Value) -> Option<ShownName> {
+        if object.marks().is_sensitive() {
+            return None;
+        }
+        let fields = object.as_fields()?;
+        NAMING.into_iter().find_map(|attribute| {
+            let found = fields.get(attribute)?;
+            let value = found.as_str().filter(|_| !found.marks().is_sensitive())?;
+            Some(ShownName { attribute: attribute.to_owned(), value: value.to_owned() })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::marks::Marks;
+
+    #[test]
+    fn the_id_names_an_object_else_its_name() {
+        let shown = |fields: &[(&'static str, Value)]| {
+            ShownName::of(&Value::object(fields.iter().cloned())).map(|shown| (shown.attribute, shown.value))
+        };
+        let (id, name) = (("id", Value::string("i-1")), ("name", Value::string("n")));
+        let secret = ("id", Value::string("i-1").mark(&Marks::SENSITIVE));
+        assert_eq!(shown(&[id.clone(), name.clone()]), Some(("id".to_owned(), "i-1".to_owned())));
+        assert_eq!(shown(&[secret.clone(), name.clone()]), Some(("name".to_owned(), "n".to_owned())));
+        assert_eq!(shown(&[("id", Value::int(1)), name]), Some(("name".to_owned(), "n".to_owned())));
+        assert_eq!(shown(&[secret]), None);
+        let hidden = Value::object([id]).mark(&Marks::SENSITIVE);
+        assert_eq!(ShownName::of(&hidden), None);
+    }
+}

@@ -1,0 +1,36 @@
+//! Diagnostics as they travel and are stored: encoded once by the worker, decoded where they are shown.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::stored::Opaque;
+
+/// Encodes diagnostics; no bytes for none.
+pub fn encode_diagnostics(diagnostics: &[Diagnostic]) -> Opaque {
+    if diagnostics.is_empty() {
+        return Opaque::default();
+    }
+    // Encoding plain data into memory does not fail.
+    Opaque(postcard::to_stdvec(diagnostics).unwrap_or_default())
+}
+
+/// Decodes diagnostics. Bytes that cannot be read become a diagnostic themselves, so that every failure has a message.
+pub fn decode_diagnostics(bytes: &Opaque) -> Vec<Diagnostic> {
+    if bytes.0.is_empty() {
+        return Vec::new();
+    }
+    postcard::from_bytes(&bytes.0).unwrap_or_else(|_| {
+        let detail = "The worker's message could not be read: it may be of another version of Weft.";
+        vec![Diagnostic::error("Unreadable message", detail)]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diagnostics_come_back() {
+        let given = vec![Diagnostic::error("No", "It cannot be.").about("a.b")];
+        assert_eq!(decode_diagnostics(&encode_diagnostics(&given)), given);
+        assert_eq!(decode_diagnostics(&Opaque(vec![255]))[0].summary, "Unreadable message");
+    }
+}

@@ -1,0 +1,91 @@
+//! What coordinators and workers say to each other: plain data, and the one codec for both sides.
+//!
+//! [`order`] goes from a coordinator to a worker, [`report`] comes back, and [`greeting`] opens a connection in either
+//! direction. [`frame`] encodes and decodes whole frames. `proto/proto/cluster.proto` says what is on the wire; no
+//! generated type of it is in a message.
+//!
+//! # The rules for workers
+//!
+//! In one process the frames go over channels, else over one stream. A worker that follows these rules never makes two
+//! unproven calls for one operation, and never loses a result.
+//!
+//! 1. **Greeting.** The first frame has a [`Greeting`] and nothing else. `name/incarnation` identifies the worker. The
+//!    incarnation stays the same as long as the process lives, also over reconnects. `held` lists every task, of every
+//!    run, that was started and then not acknowledged, dropped, refused or returned. After the coordinator's
+//!    [`Welcome`], the worker sends again each intent without an answer and each result without an acknowledgement. An
+//!    empty `held` means that no earlier task is under way.
+//! 2. **Shards.** [`Order::Open`] brings the fragment. A shard that is already open stays open, and receives the
+//!    `restored` results. [`Order::Foreign`] and [`Order::Restored`] come before the tasks that read them, and may come
+//!    twice. After [`Order::Close`] no task of the shard follows, and its provider may end. After [`Order::Leave`] the
+//!    worker forgets the run, except for tasks that were called and not acknowledged. A shard that cannot be opened
+//!    (missing package, unreadable fragment) is reported as [`Report::Refused`], and its started tasks are forgotten.
+//! 3. **Tasks that change nothing outside** are carried out at once and end in a [`TaskResult`].
+//! 4. **Tasks that change the world.** Everything that can be done before the call comes first: the final plan, compared
+//!    with the reviewed one. A failure there is a [`TaskResult::Failed`] without an intent, and a plan without changes
+//!    needs no intent either. Then the worker sends a [`Report::Intent`]. It makes the call only after
+//!    [`Order::Granted`] for that very attempt, and only if less than [`Welcome::intent_age_ms`] has passed on its own
+//!    clock since it first asked; otherwise the result is [`TaskResult::NotCalled`]. After [`Order::IntentRefused`] it
+//!    forgets the task. It answers a grant for a task that it does not hold, or has returned, with
+//!    [`TaskResult::NotCalled`], and ignores a grant for a task that it has already called.
+//! 5. **Results.** [`TaskResult::Done`] has every change of the state, object by object, `local` for readers of the same
+//!    shard, and one value for each [`Export`] of the operation. [`TaskResult::Failed`] is only for an error that the
+//!    provider returned or, without an intent, an error of Weft. A create that returned an error and no object sets
+//!    `absence_unproven`; if the run was stopped or a deadline had passed before that, it is in doubt instead. A broken
+//!    connection, a crash of the provider, a deadline, or an undecodable reply after the call is a
+//!    [`TaskResult::InDoubt`], with `provider_dead` once the provider's process is known to be dead. Silence proves
+//!    nothing.
+//! 6. **Kept until acknowledged.** The worker keeps a result, and sends it again after each reconnect, until
+//!    [`Order::Acknowledged`].
+//! 7. **Ending early.** [`Order::Drop`]: forget the task unless it was called; if its intent was asked for, the result is
+//!    [`TaskResult::NotCalled`]. [`Order::Drain`]: start no new call in this run, and give back with
+//!    [`Report::Returned`] each task that has not asked for an intent. A task that asked ends with the refusal or, if
+//!    its intent is granted, with [`TaskResult::NotCalled`]. A worker that is about to leave sends
+//!    [`WorkerFrame::leaving`] once, gets no new task of any run, and returns tasks in the same way. It leaves when the
+//!    results of its calls are acknowledged.
+//! 8. **Settling.** The worker reads the object by its known id (update, delete) or looks it up by its planned identity
+//!    (create), and changes nothing, since the attempt may still be running elsewhere. The verdict is
+//!    [`Verdict::Applied`] with everything that a finished task reports, [`Verdict::NotApplied`], or
+//!    [`Verdict::Unknown`] with the reason. A deleted object that is absent, and an updated object that is as planned,
+//!    count as applied. `holder_dead` repeats the order's, unless the worker knows more. With `adopt`, the worker reads
+//!    the object with that id. A task with `read_first` reads or looks up before it plans.
+//! 9. **Silence.** A worker sends a heartbeat every [`Welcome::heartbeat_ms`] on an idle stream. After
+//!    [`Welcome::pause_ms`] without a frame from the coordinator it starts no new call, lets running calls end, and
+//!    connects again.
+//! 10. **Providers die with the worker.** Provider processes are killed when the worker's process dies, so a dead worker
+//!     proves that none of its calls is under way.
+
+#![forbid(unsafe_code)]
+
+pub mod diagnostics;
+pub mod frame;
+pub mod greeting;
+pub mod order;
+pub mod report;
+mod wire;
+
+use weft_graph_format::run::Attempt;
+pub use weft_graph_format::shown::ShownName;
+
+pub use frame::{CoordinatorFrame, FrameError, RunOrders, RunReports, WorkerFrame};
+pub use greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
+pub use order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
+pub use report::{ObjectChange, ObjectWrite, Report, TaskDone, TaskResult, TaskWrites, Verdict};
+
+/// The version of the protocol. Both sides must have the same.
+pub const PROTOCOL: u32 = 1;
+
+/// An operation and one attempt of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Task {
+    /// The operation's number in the plan.
+    pub operation: u32,
+    /// The attempt.
+    pub attempt: Attempt,
+}
+
+impl Task {
+    /// The task of this operation and attempt.
+    pub fn new(operation: u32, attempt: u32) -> Task {
+        Task { operation, attempt: Attempt(attempt) }
+    }
+}

@@ -1,0 +1,121 @@
+//! What a coordinator tells a worker.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use weft_graph_format::digest::Digest;
+use weft_graph_format::path::Path;
+use weft_graph_format::run::WorkerId;
+
+use crate::Task;
+
+/// One order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Order {
+    /// Take this shard.
+    Open(Box<OpenShard>),
+    /// This shard gets no more tasks.
+    Close(u32),
+    /// A result of another shard that tasks of this shard read. It comes before every task that needs it.
+    Foreign {
+        /// The reading shard.
+        shard: u32,
+        /// The operation in the other shard.
+        operation: u32,
+        /// Which export of the operation.
+        export: u32,
+        /// The value, as its worker exported it.
+        value: Arc<[u8]>,
+    },
+    /// A result of this shard that another worker, or an earlier term, produced.
+    Restored {
+        /// The shard.
+        shard: u32,
+        /// The operation.
+        operation: u32,
+        /// The value for readers of the same shard.
+        value: Arc<[u8]>,
+    },
+    /// Carry out this task.
+    Start {
+        /// The shard.
+        shard: u32,
+        /// The task.
+        task: Task,
+        /// An earlier attempt was uncertain or failed: read the object first.
+        read_first: bool,
+    },
+    /// The intent is durable: call the provider now.
+    Granted(Task),
+    /// The intent is refused: make no call, and forget the task.
+    IntentRefused(Task),
+    /// The result is durable or not needed: forget it.
+    Acknowledged(Task),
+    /// Forget this task unless it was called. If its intent was asked for, report [`crate::TaskResult::NotCalled`].
+    Drop(Task),
+    /// Look for evidence of what an uncertain attempt did.
+    Settle(SettleOrder),
+    /// Start no new call, let running calls end, and return tasks that have not begun.
+    Drain,
+    /// As [`Order::Drain`], and ask providers to end their calls early.
+    Stop,
+    /// The run is over for this worker. A task that was called stays until it is acknowledged.
+    Leave,
+}
+
+/// A shard for a worker.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OpenShard {
+    /// The shard.
+    pub shard: u32,
+    /// Results of this shard's operations that other workers or earlier terms produced, by operation.
+    pub restored: Vec<(u32, Arc<[u8]>)>,
+    /// The shard's part of the plan. The deciding core leaves it out; the sender adds it.
+    pub package: Option<ShardPackage>,
+}
+
+/// The part of a plan that a shard's worker needs.
+#[derive(Clone, Default, PartialEq)]
+pub struct ShardPackage {
+    /// The encoded fragment.
+    pub fragment: Arc<[u8]>,
+    /// What other shards read of this shard's results.
+    pub exports: Vec<Export>,
+    /// Inputs that the plan does not contain: name and encoded value. Never written to disk.
+    pub inputs: BTreeMap<String, Vec<u8>>,
+    /// Digest of the plan file.
+    pub plan: Digest,
+}
+
+/// Shows sizes only: fragments are large, and inputs are secret.
+impl fmt::Debug for ShardPackage {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, exports, inputs) = (self.fragment.len(), self.exports.len(), self.inputs.len());
+        write!(out, "<{bytes} bytes, {exports} exports, {inputs} inputs>")
+    }
+}
+
+/// What other shards read of one operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Export {
+    /// The operation.
+    pub operation: u32,
+    /// Which parts of its result.
+    pub paths: Vec<Path>,
+}
+
+/// An uncertain attempt to look into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettleOrder {
+    /// The shard.
+    pub shard: u32,
+    /// The uncertain attempt.
+    pub task: Task,
+    /// The worker that made it.
+    pub holder: WorkerId,
+    /// Whether the coordinator knows that the worker's process is dead.
+    pub holder_dead: bool,
+    /// The user says that the object exists and has this id.
+    pub adopt: Option<String>,
+}

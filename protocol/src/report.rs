@@ -1,0 +1,157 @@
+//! What a worker tells a coordinator.
+
+use std::sync::Arc;
+
+use weft_graph_format::address::DeposedKey;
+use weft_graph_format::digest::Digest;
+use weft_graph_format::shown::ShownName;
+use weft_graph_format::stored::{InstanceObject, Opaque, OutputWrite};
+
+use crate::Task;
+
+/// One report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// Asks for the durable record that comes before a call that changes the world.
+    Intent {
+        /// The task.
+        task: Task,
+        /// Digest of the final planned value.
+        planned: Digest,
+    },
+    /// How a task ended.
+    Result {
+        /// The task.
+        task: Task,
+        /// How it ended. The worker keeps the same value until it is acknowledged.
+        result: Arc<TaskResult>,
+    },
+    /// What the evidence says about an uncertain attempt.
+    Settled {
+        /// The uncertain attempt.
+        task: Task,
+        /// The verdict.
+        verdict: Verdict,
+    },
+    /// A task that never began, given back.
+    Returned(Task),
+    /// A shard that cannot be opened.
+    Refused {
+        /// The shard.
+        shard: u32,
+        /// Encoded diagnostics.
+        diagnostics: Opaque,
+    },
+}
+
+/// How a task ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskResult {
+    /// It is done.
+    Done(TaskDone),
+    /// The provider returned an error, or Weft failed before any call.
+    Failed {
+        /// A partial object that the provider returned.
+        writes: TaskWrites,
+        /// Encoded diagnostics.
+        diagnostics: Opaque,
+        /// A create that left neither an object nor proof of absence.
+        absence_unproven: bool,
+    },
+    /// The outcome is unknown.
+    InDoubt {
+        /// Why, as text.
+        reason: String,
+        /// The provider process that was called is known to be dead.
+        provider_dead: bool,
+        /// Encoded diagnostics.
+        diagnostics: Opaque,
+    },
+    /// The intent was recorded, but no call was made for it and none will be.
+    NotCalled {
+        /// Why, as text.
+        reason: String,
+    },
+}
+
+impl TaskResult {
+    /// A failure that changes nothing.
+    pub fn failed(diagnostics: Opaque) -> TaskResult {
+        TaskResult::Failed { writes: TaskWrites::default(), diagnostics, absence_unproven: false }
+    }
+}
+
+/// The result of a task that is done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskDone {
+    /// Changes of the state.
+    pub writes: TaskWrites,
+    /// What operations of the same shard read of the result, in the worker's encoding.
+    pub local: Arc<[u8]>,
+    /// The value of each export of the operation, in the order of [`crate::ShardPackage::exports`].
+    pub exports: Vec<Arc<[u8]>>,
+    /// Encoded warnings.
+    pub diagnostics: Opaque,
+    /// How progress lines name the object.
+    pub shown: Option<ShownName>,
+}
+
+/// Changes of the state, object by object. The coordinator turns them into whole records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskWrites {
+    /// Objects of resource instances.
+    pub objects: Vec<ObjectWrite>,
+    /// Root outputs.
+    pub outputs: Vec<OutputWrite>,
+}
+
+impl TaskWrites {
+    /// Whether they change nothing.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty() && self.outputs.is_empty()
+    }
+}
+
+/// A change of one object of a resource instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectWrite {
+    /// The instance.
+    pub address: String,
+    /// The provider instance that manages it, as text; empty to leave it as it is.
+    pub provider: String,
+    /// The key of the deposed object; `None` for the current object.
+    pub deposed: Option<DeposedKey>,
+    /// The change.
+    pub change: ObjectChange,
+}
+
+/// What happens to an object in the state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectChange {
+    /// It becomes this object.
+    Put(Box<InstanceObject>),
+    /// It is removed.
+    Remove,
+    /// The current object becomes the deposed object with this key.
+    DeposeAs(DeposedKey),
+    /// The deposed object with this key becomes the current object again, unless there is one.
+    RestoreFrom(DeposedKey),
+    /// All deposed objects of this address move to the written address.
+    DeposedFrom(String),
+    /// The current object is no longer tainted.
+    Untaint,
+}
+
+/// What the evidence says about an uncertain attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It took effect.
+    Applied(Box<TaskDone>),
+    /// It took no effect. This counts once the process that made the attempt is dead.
+    NotApplied {
+        /// Whether the worker knows that the process is dead.
+        holder_dead: bool,
+    },
+    /// The evidence does not say. The reason, as text.
+    Unknown(String),
+}
