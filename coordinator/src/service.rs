@@ -1,4 +1,4 @@
-//! Many runs at a time on one store: submit, watch, resume, resolve, cancel, and take over what others left.
+//! Many runs at a time on one store: submit, watch, resume, resolve, cancel, and take over runs that others left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::plan::{PlacementRule, ReadPlan, RunPlan};
 use crate::term::{self, RunError};
 use crate::timing::{GATHER_CONNECTED, LEASE_TTL, RENEW_INTERVAL};
 
-/// How long `resolve` waits for what comes of it: adopting reads from a provider.
+/// How long `resolve` waits for the outcome. Adopting an object reads from a provider.
 const RESOLVE_WAIT: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
@@ -28,14 +28,14 @@ struct Active {
     watchers: broadcast::Sender<Notice>,
 }
 
-/// A coordinator process: its store, its workers, the runs that it carries out.
+/// A coordinator process: its store, its workers, and the runs that it carries out.
 pub struct Service {
     store: Arc<dyn RunStore>,
     reader: Arc<dyn ReadPlan>,
     holder: Holder,
     hub: Hub,
     active: Mutex<BTreeMap<RunId, Active>>,
-    /// Runs whose term is being begun.
+    /// Runs whose term is about to begin.
     beginning: Mutex<BTreeSet<RunId>>,
 }
 
@@ -45,42 +45,42 @@ impl std::fmt::Debug for Service {
     }
 }
 
-/// A run that is to be begun.
+/// A run to begin.
 #[derive(Clone, Debug, Default)]
 pub struct Submission {
-    /// The plan file, whole.
+    /// The whole plan file.
     pub plan: Vec<u8>,
-    /// Inputs that the plan does not carry.
+    /// Inputs that the plan does not contain.
     pub inputs: BTreeMap<String, Vec<u8>>,
-    /// Most operations at once.
+    /// The maximum number of concurrent operations.
     pub parallelism: Option<u32>,
-    /// Which labels provider instances want.
+    /// Placement rules.
     pub placement: Vec<PlacementRule>,
-    /// Nobody watches, so there is no worker at home.
+    /// No command watches the run, so there is no worker at home.
     pub detach: bool,
-    /// State and run must be encrypted where they are kept.
+    /// State and run must be stored encrypted.
     pub sealed: bool,
-    /// The plan must be encrypted where it is kept.
+    /// The plan must be stored encrypted.
     pub sealed_plan: bool,
 }
 
-/// How a run is to be gone on with.
+/// A run to resume.
 #[derive(Clone, Debug, Default)]
 pub struct Resumption {
-    /// Inputs that the plan does not carry.
+    /// Inputs that the plan does not contain.
     pub inputs: BTreeMap<String, Vec<u8>>,
-    /// Most operations at once.
+    /// The maximum number of concurrent operations.
     pub parallelism: Option<u32>,
-    /// Which labels provider instances want.
+    /// Placement rules.
     pub placement: Vec<PlacementRule>,
 }
 
-/// What came of a user's resolution.
+/// The outcome of a user's resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// Where the operation stands now.
+    /// The status of the operation now.
     pub status: OpStatus,
-    /// Why it is still in doubt; empty when it is not.
+    /// Why it is still in doubt; empty otherwise.
     pub reason: String,
 }
 
@@ -97,7 +97,7 @@ impl Service {
         })
     }
 
-    /// Its workers.
+    /// The workers of the coordinator.
     pub fn hub(&self) -> &Hub {
         &self.hub
     }
@@ -105,8 +105,8 @@ impl Service {
     /// Stores a plan as a new run and begins it.
     ///
     /// # Errors
-    /// When the plan cannot be read, wants workers that cannot come, or its claims are refused; when it must not lie open
-    /// and would.
+    /// When the plan cannot be read, needs workers that cannot connect, or its claims are refused; when it must be
+    /// stored encrypted and the store does not encrypt.
     pub async fn submit(self: &Arc<Self>, submission: Submission) -> Result<RunId, RunError> {
         if submission.sealed && !self.store.is_sealed() || submission.sealed_plan && !self.store.seals_plans() {
             return Err(RunError::NotSealed(self.store.place()));
@@ -130,10 +130,10 @@ impl Service {
         Ok(run)
     }
 
-    /// Goes on with a run, or with the newest unfinished one; `None` when there is none.
+    /// Resumes a run, or the newest unfinished one; `None` when there is none.
     ///
     /// # Errors
-    /// When it cannot be begun.
+    /// When the run cannot begin.
     pub async fn resume(self: &Arc<Self>, run: Option<RunId>, how: Resumption) -> Result<Option<RunId>, RunError> {
         let run = match run {
             Some(run) => run,
@@ -156,7 +156,7 @@ impl Service {
         Ok(Some(run))
     }
 
-    /// Begins a term and lets it go on by itself. A term of this run that is being begun already is left to it.
+    /// Begins a term in the background. A term of this run that is already about to begin continues instead.
     async fn start(
         self: &Arc<Self>,
         run: &RunId,
@@ -192,19 +192,19 @@ impl Service {
     /// One run with its operations; the newest without a name.
     ///
     /// # Errors
-    /// When there is none, or its plan cannot be read.
+    /// When the run does not exist, or its plan cannot be read.
     pub async fn show(&self, run: Option<RunId>) -> Result<Option<RunDetails>, RunError> {
         let Some(run) = self.named(run).await? else { return Ok(None) };
         let view = self.store.run(&run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
         Ok(Some(RunDetails::new(&view, &self.plan(&run).await?.outline)))
     }
 
-    /// Notices of a run that goes on here; `None` when it does not.
+    /// Subscribes to the notices of a run; `None` when this coordinator does not carry it out.
     pub fn watch(&self, run: &RunId) -> Option<broadcast::Receiver<Notice>> {
         self.active.lock().get(run).map(|active| active.watchers.subscribe())
     }
 
-    /// The run that is meant: this one, or the newest.
+    /// The id of this run, or of the newest one.
     ///
     /// # Errors
     /// When the store does not answer.
@@ -215,10 +215,10 @@ impl Service {
         }
     }
 
-    /// What the store says of a run.
+    /// The store's header of a run.
     ///
     /// # Errors
-    /// When there is no such run.
+    /// When the run does not exist.
     pub async fn header(&self, run: &RunId) -> Result<RunHeader, RunError> {
         let runs = self.store.runs().await?;
         runs.into_iter().find(|header| header.id == *run).ok_or_else(|| RunError::NoRun(run.clone()))
@@ -227,7 +227,7 @@ impl Service {
     /// The plan file of a run, or of the newest unfinished one; `None` when there is none.
     ///
     /// # Errors
-    /// When the store does not answer, or has no such run.
+    /// When the store does not answer, or the run does not exist.
     pub async fn plan_file(&self, run: Option<RunId>) -> Result<Option<(RunId, Vec<u8>)>, RunError> {
         let run = match run {
             Some(run) => run,
@@ -245,7 +245,7 @@ impl Service {
         self.reader.read(&bytes.0).map_err(RunError::Plan)
     }
 
-    /// Drains a run, or leaves it at once. Nothing happens to a run that does not go on here.
+    /// Drains a run, or leaves it at once. Does nothing for a run that this coordinator does not carry out.
     pub async fn cancel(&self, run: &RunId, how: Cancel) {
         let active = self.active.lock().get(run).cloned();
         if let Some(active) = active {
@@ -253,10 +253,10 @@ impl Service {
         }
     }
 
-    /// Carries out what the user says of an operation in doubt, in the run that goes on or in a term of its own.
+    /// Carries out the user's decision on an operation in doubt, in the running term or in a term of its own.
     ///
     /// # Errors
-    /// When there is no such run, nothing at the address is in doubt, or the store does not answer.
+    /// When the run does not exist, nothing at the address is in doubt, or the store does not answer.
     pub async fn resolve(
         self: &Arc<Self>,
         run: &RunId,
@@ -292,7 +292,8 @@ impl Service {
         Ok(Resolved { status, reason })
     }
 
-    /// Looks for runs whose coordinator is gone, for ever: a lease that has not moved for a TTL is taken over.
+    /// Looks for runs whose coordinator is gone, until the process ends. A lease that has not moved for a TTL is taken
+    /// over.
     pub async fn take_over_runs(self: Arc<Self>) {
         let mut looks = interval(RENEW_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -324,8 +325,8 @@ impl Service {
         }
     }
 
-    /// Inputs that a plan does not carry died with the coordinator that had them, since they are never stored: such a
-    /// run is stopped in good order, and `weft runs resume` gives them again.
+    /// Inputs that a plan does not contain are never stored, so they are lost with the coordinator that had them. Such
+    /// a run is stopped in good order, and `weft runs resume` provides them again.
     async fn take_over(self: &Arc<Self>, run: &RunId, view: LeaseView) {
         info!(%run, holder = %view.holder, "taking the run over: its coordinator is gone");
         let begun = match self.plan(run).await {
@@ -344,7 +345,7 @@ impl Service {
         }
     }
 
-    /// Ends everything here: runs are drained for a moment, then left for others to take over.
+    /// Ends all runs here: drains them for a moment, then leaves them for other coordinators.
     pub async fn stop(&self) {
         let active: Vec<Active> = self.active.lock().values().cloned().collect();
         for run in &active {
@@ -352,13 +353,13 @@ impl Service {
         }
     }
 
-    /// Whether no run goes on here.
+    /// Whether this coordinator carries out no run.
     pub fn is_idle(&self) -> bool {
         self.active.lock().is_empty()
     }
 }
 
-/// Waits until something came of a resolution.
+/// Waits for the outcome of a resolution.
 async fn settled(mut watch: broadcast::Receiver<Notice>, operation: u32) -> Option<RunOutcome> {
     use crate::progress::ProgressKind as K;
     loop {

@@ -1,4 +1,4 @@
-//! Carrying a final plan out, and judging what came of it.
+//! Carries out a final plan, and decides what the reply means.
 
 use weft_expressions::resource_rules::result_problems;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -16,15 +16,15 @@ use crate::provider::is_alive;
 use crate::resource::{marked, settle_unknowns};
 use crate::task::TaskContext;
 
-/// What is left to do after everything that can be done before a call.
+/// What is left to do before the call.
 enum Prepared {
-    /// Nothing: it is done.
+    /// Nothing: the operation is done.
     Done(Done),
     /// The call.
     Call(Begun, FinalPlan),
 }
 
-/// Carries an `apply` out.
+/// Carries out an `apply`.
 pub(crate) async fn apply(context: &mut TaskContext) -> Outcome {
     let shard = context.shard.clone();
     let deletes = matches!(
@@ -35,7 +35,7 @@ pub(crate) async fn apply(context: &mut TaskContext) -> Outcome {
     if deletes { placeless(result) } else { result }
 }
 
-/// What went wrong with a delete has no place: its block is gone, or says nothing of it.
+/// Removes the position from diagnostics of a delete: its block is gone, or does not describe the object.
 fn placeless(result: Outcome) -> Outcome {
     match result {
         Outcome::Failed { writes, diagnostics, absence_unproven } => {
@@ -83,7 +83,7 @@ async fn carry_out(context: &mut TaskContext) -> Outcome {
         planned_identity: plan.identity.clone(),
     };
     let answer = begun.provider.apply_resource_change(request).await;
-    // An error that was there before the provider was asked to stop is one of its own.
+    // An error from before the provider was asked to stop is the provider's own.
     let stopped = context.run.is_stopping();
     match answer {
         Ok(reply) => judge(context, &change, begun, &plan, reply, stopped),
@@ -91,7 +91,7 @@ async fn carry_out(context: &mut TaskContext) -> Outcome {
     }
 }
 
-/// Configuration, provider, final plan, and after an earlier attempt a look at the object.
+/// Prepares the call: configuration, provider, final plan, and after an earlier attempt a look at the object.
 async fn prepare(context: &TaskContext, change: &Change<'_>) -> Result<Prepared, Problems> {
     let mut begun = change.begin(&context.shard, &context.host).await?;
     let creates = change.planned.action == Action::Create;
@@ -115,7 +115,7 @@ async fn prepare(context: &TaskContext, change: &Change<'_>) -> Result<Prepared,
         }
     }
     let plan = match change.planned.action {
-        // The reviewed plan was made for the object as it was.
+        // The reviewed plan was made for the prior object.
         Action::Update if moved_on => {
             let reviewed = change.planned.value.unmark_deep().0;
             if as_planned(change, &reviewed, &begun.prior) {
@@ -148,7 +148,7 @@ fn unread(change: &Change<'_>, why: &str) -> weft_graph_format::diagnostic::Diag
     change.subject().error("Object cannot be read", detail)
 }
 
-/// Whether an object is what was planned.
+/// Whether an object equals the planned one.
 pub(crate) fn as_planned(
     change: &Change<'_>,
     planned: &weft_graph_format::value::Value,
@@ -157,7 +157,7 @@ pub(crate) fn as_planned(
     !object.is_null() && result_problems(&change.kind.block, planned, object).is_empty()
 }
 
-/// A planned update of an object that is as it shall be already: only what state keeps beside it may differ.
+/// A planned update of an object that is already as planned. Only the record in the state may differ.
 fn unchanged(context: &TaskContext, change: &Change<'_>, begun: Begun) -> Result<Done, Problems> {
     let object = ObjectState {
         state: begun.prior.clone(),
@@ -167,10 +167,10 @@ fn unchanged(context: &TaskContext, change: &Change<'_>, begun: Begun) -> Result
     found(context, change, begun, &object, false)
 }
 
-/// The result of a change whose object is there.
+/// The result of a change whose object exists.
 ///
 /// # Errors
-/// An object that cannot be stored.
+/// The object cannot be stored.
 pub(crate) fn found(
     context: &TaskContext,
     change: &Change<'_>,
@@ -189,7 +189,7 @@ pub(crate) fn found(
     Ok(context.done(Some(&value), change.put(stored, again), begun.warnings))
 }
 
-/// A call without a proper reply: a failure only when it is certain that nothing was sent.
+/// A call without a proper reply. It is a failure only when it is certain that nothing was sent.
 fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> Outcome {
     let subject = change.subject();
     match &error {
@@ -207,7 +207,7 @@ fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> Outcome {
     }
 }
 
-/// What the provider's reply comes to.
+/// Decides what the provider's reply means.
 fn judge(
     context: &TaskContext,
     change: &Change<'_>,
@@ -235,7 +235,7 @@ fn judge(
             .push(subject.place(subject.error("Provider returned invalid result object after apply", detail), &path));
     }
     let nothing_named = action == Action::Create && object.state.is_null();
-    // A create without an object and without an error: something may be there, and its id is lost.
+    // A create without an object and without an error: something may exist whose id is lost.
     let unnamed = nothing_named && !has_errors(&problems);
     if !has_errors(&problems) {
         problems.extend(contradictions(change, plan, &begun, &object, legacy_type_system, &provider));
@@ -247,18 +247,18 @@ fn judge(
             Ok(TaskWrites { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() })
         }
         (Action::Delete, false) => {
-            // It stays as the provider tells, and creating first no longer is its order.
+            // The object is stored as the provider returned it, without `create_before_destroy`.
             let record = StateRecord { create_before_destroy: false, identity: None, ..change.prior_record().clone() };
             put(&record, change.was_tainted()).map(|stored| change.put(stored, false))
         }
         (Action::Create, false) => {
-            // What failed halfway is not kept from being destroyed: that is how it is replaced.
+            // An object that failed halfway may be destroyed, since that is how it is replaced.
             let record = &change.planned.record;
             let record = StateRecord { skip_destroy: record.skip_destroy && !failed, ..record.clone() };
             put(&record, failed || change.planned.provisioned).map(|s| change.put(s, context.read_first))
         }
         (_, false) => put(&change.planned.record, failed && change.was_tainted()).map(|s| change.put(s, false)),
-        // Nothing came of it: what is in state stays.
+        // Nothing was changed, so the state stays as it is.
         (_, true) => Ok(change.restored()),
     };
     let writes = match written {
@@ -283,7 +283,7 @@ fn judge(
     Outcome::Failed { writes, diagnostics: problems, absence_unproven: nothing_named }
 }
 
-/// In what a reply without errors contradicts the plan.
+/// Reports how a reply without errors contradicts the plan.
 fn contradictions(
     change: &Change<'_>,
     plan: &FinalPlan,

@@ -1,8 +1,8 @@
-//! How values travel between workers and through the journal.
+//! The encoding of values between workers and in the journal.
 //!
-//! One byte says what follows: [`VALUE`] the marks (postcard: paths and what stands there) and the value as MessagePack
-//! with its type; [`WITHHELD`] nothing, for a value that must not leave its process. The depth of values is bounded by
-//! the codec in both directions.
+//! The first byte says what follows: after [`VALUE`], the marks (postcard: paths and marks) and the value as
+//! MessagePack with its type; after [`WITHHELD`], nothing, for a value that must not leave its process. The codec
+//! limits the depth of values in both directions.
 
 use std::collections::BTreeMap;
 
@@ -14,30 +14,30 @@ use weft_graph_format::value::{Kind, Value};
 
 /// A value follows.
 const VALUE: u8 = 1;
-/// The value stays where it is.
+/// The value is not sent.
 const WITHHELD: u8 = 2;
 
-/// Why a value cannot be written or read.
+/// Why a value cannot be encoded or decoded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CarryError {
-    /// It cannot be written.
+    /// The value cannot be encoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
-    /// It cannot be read.
+    /// The value cannot be decoded.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// Its marks cannot be written or read.
+    /// The marks cannot be encoded or decoded.
     #[error("the marks of a value are damaged")]
     Marks,
-    /// It is of another version, or not a value at all.
+    /// The bytes are of another version, or not a value.
     #[error("not a value")]
     NoValue,
 }
 
-/// A value as bytes, with its marks: the form of inputs (`OpenShard.inputs`), exports and local results.
+/// Encodes a value with its marks, for inputs, exports and local results.
 ///
 /// # Errors
-/// A value that is nested too deeply.
+/// The value is nested too deeply.
 pub fn encode_value(value: &Value) -> Result<Vec<u8>, CarryError> {
     let (bare, marks) = value.unmark_with_paths();
     let mut out = vec![VALUE];
@@ -46,20 +46,20 @@ pub fn encode_value(value: &Value) -> Result<Vec<u8>, CarryError> {
     Ok(out)
 }
 
-/// The value in bytes of [`encode_value`].
+/// Decodes the bytes of [`encode_value`].
 ///
 /// # Errors
-/// Bytes that hold no value, or that of a value withheld.
+/// The bytes hold no value, or a withheld one.
 pub fn decode_value(bytes: &[u8]) -> Result<Value, CarryError> {
     carried(bytes)?.ok_or(CarryError::NoValue)
 }
 
-/// Stands for a value that must not leave its process.
+/// The bytes in place of a value that must not leave its process.
 pub(crate) fn withheld() -> Vec<u8> {
     vec![WITHHELD]
 }
 
-/// The value in these bytes; none when it was withheld.
+/// Decodes a value; `None` when it was withheld.
 pub(crate) fn carried(bytes: &[u8]) -> Result<Option<Value>, CarryError> {
     match bytes.split_first() {
         Some((&WITHHELD, [])) => Ok(None),
@@ -71,8 +71,8 @@ pub(crate) fn carried(bytes: &[u8]) -> Result<Option<Value>, CarryError> {
     }
 }
 
-/// The value with nothing left in it but what the paths lead to: other attributes and keys are gone, other elements of
-/// lists and tuples null. Following one of the paths gives the same in both.
+/// The value, reduced to what the paths lead to: other attributes and keys are removed, other elements of lists and
+/// tuples are null. Each path leads to the same part in both.
 pub(crate) fn only(value: &Value, paths: &[Path]) -> Value {
     let steps: Vec<&[Step]> = paths.iter().map(|path| path.0.as_slice()).collect();
     only_steps(value, &steps)
@@ -97,7 +97,7 @@ fn only_steps(value: &Value, paths: &[&[Step]]) -> Value {
                     entries.insert(name.clone(), only_steps(part, &named(name)));
                 }
             }
-            // The element type of a map that was cut may not be that of its elements; an object is followed alike.
+            // A map that was cut may have another element type. An object has the same paths.
             Value::object(entries)
         }
         Kind::List(items) | Kind::Tuple(items) => {

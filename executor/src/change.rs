@@ -1,4 +1,4 @@
-//! A change of one object: the operations that an `apply` is made of, and everything that is got ready before its call.
+//! A change of one object: the operations of an `apply`, and everything that is prepared before its call.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::shard::Shard;
 use crate::simple::no_schema;
 use crate::task::{Host, damaged};
 
-/// What the error of an import of an object that is not there is called.
+/// The summary of the error when an imported object does not exist.
 const NO_SUCH_OBJECT: &str = "Cannot import non-existent remote object";
 
-/// An `apply` with the operations that it is made of.
+/// An `apply` with its operations.
 pub(crate) struct Change<'s> {
     pub(crate) address: &'s ResourceInstance,
     /// The address as text.
@@ -35,41 +35,41 @@ pub(crate) struct Change<'s> {
     prior: Option<&'s PriorObject>,
     config: Option<FormulaIndex>,
     formula: Option<&'s Formula>,
-    /// The key under which the object was set aside that this one replaces.
+    /// The key of the deposed object that this one replaces.
     pub(crate) replaces: Option<&'s DeposedKey>,
-    /// What the module tells the provider of itself.
+    /// The `provider_meta` of the module.
     pub(crate) meta: Option<&'s Value>,
 }
 
-/// What a change starts from.
+/// The input of a change.
 pub(crate) struct Begun {
     pub(crate) provider: Arc<Provider>,
-    /// The object as it is; null for a create. Without marks.
+    /// The current object; null for a create. Without marks.
     pub(crate) prior: Value,
     pub(crate) prior_private: Vec<u8>,
     pub(crate) prior_identity: Option<Value>,
     /// The configuration; null for a delete. Without marks.
     pub(crate) config: Value,
-    /// Where the configuration is sensitive.
+    /// Sensitive paths of the configuration.
     config_sensitive: Vec<Path>,
     pub(crate) warnings: Problems,
 }
 
-/// What a look at the remote object showed.
+/// The result of a look at the remote object.
 pub(crate) enum Seen {
-    /// It is there.
+    /// The object exists.
     Object(Box<ObjectState>),
-    /// It is not.
+    /// The object does not exist.
     Nothing,
-    /// Nobody can tell: why.
+    /// Unknown. The reason.
     Unclear(String),
 }
 
 impl<'s> Change<'s> {
-    /// The change that an operation of a shard is.
+    /// The change that an operation of a shard makes.
     ///
     /// # Errors
-    /// A damaged plan.
+    /// The plan is damaged.
     pub(crate) fn of(shard: &'s Shard, id: OperationId) -> Result<Change<'s>, Problems> {
         let missing = |what| vec![damaged(id, what)];
         let Some(Operation::Apply { address, deposed, plan }) = shard.operation(id) else {
@@ -103,7 +103,7 @@ impl<'s> Change<'s> {
         })
     }
 
-    /// Whom messages are about.
+    /// The subject of diagnostics.
     pub(crate) fn subject(&self) -> Subject<'_> {
         Subject { address: &self.text, config: self.formula }
     }
@@ -113,12 +113,12 @@ impl<'s> Change<'s> {
         self.prior.is_some_and(|prior| prior.tainted)
     }
 
-    /// What state keeps beside the object before the change.
+    /// The record in the state before the change.
     pub(crate) fn prior_record(&self) -> &StateRecord {
         self.prior.map_or(&self.planned.record, |prior| &prior.record)
     }
 
-    /// Evaluates the configuration, then gets hold of the provider.
+    /// Evaluates the configuration, then opens the provider.
     pub(crate) async fn begin(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Begun, Problems> {
         let (config, config_sensitive) = match self.config {
             Some(index) => {
@@ -140,12 +140,12 @@ impl<'s> Change<'s> {
         })
     }
 
-    /// Where an object of this change must not be shown.
+    /// The sensitive paths of an object of this change.
     pub(crate) fn sensitive(&self, object: &Value, begun: &Begun) -> Vec<Path> {
         self.kind.sensitive_paths(object, self.planned.sensitive.iter().chain(&begun.config_sensitive))
     }
 
-    /// In what an object contradicts a plan. What must not be shown is not in the messages.
+    /// Reports how an object contradicts a plan, without its sensitive values.
     pub(crate) fn contradictions(&self, planned: &Value, object: &Value, begun: &Begun) -> Vec<RuleProblem> {
         let found = result_problems(&self.kind.block, planned, object);
         if found.is_empty() {
@@ -164,10 +164,10 @@ impl<'s> Change<'s> {
         told
     }
 
-    /// An object as it is stored after this change.
+    /// The object in the form of the state, after this change.
     ///
     /// # Errors
-    /// What cannot be written, for people.
+    /// The reason why it cannot be encoded.
     pub(crate) fn stored(
         &self,
         object: &ObjectState,
@@ -183,7 +183,7 @@ impl<'s> Change<'s> {
             .map_err(|error| error.to_string())
     }
 
-    /// A change of the object in state.
+    /// A change of the object in the state.
     pub(crate) fn write(&self, change: ObjectChange) -> ObjectWrite {
         ObjectWrite {
             address: self.text.clone(),
@@ -193,14 +193,14 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// A new object in state. After an earlier attempt the object that it replaces may be the current one again.
+    /// A new object in the state. After an earlier attempt, the object that it replaces may be the current one again.
     pub(crate) fn put(&self, object: Box<InstanceObject>, again: bool) -> TaskWrites {
         let aside = self.replaces.filter(|_| again).map(|key| self.write(ObjectChange::DeposeAs(key.clone())));
         let objects = aside.into_iter().chain([self.write(ObjectChange::Put(object))]).collect();
         TaskWrites { objects, outputs: Vec::new() }
     }
 
-    /// What state becomes when nothing came of a create: the object that was set aside for it is the current one again.
+    /// The state after a create that made nothing: the deposed object becomes the current one again.
     pub(crate) fn restored(&self) -> TaskWrites {
         let restore = self
             .replaces
@@ -208,7 +208,7 @@ impl<'s> Change<'s> {
         TaskWrites { objects: restore.into_iter().collect(), outputs: Vec::new() }
     }
 
-    /// Reads the object as it is now.
+    /// Reads the current object.
     pub(crate) async fn look(&self, begun: &mut Begun) -> Seen {
         let known = ObjectState {
             state: begun.prior.clone(),
@@ -247,8 +247,8 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// Looks an object up by an import id, and reads it. Where it is known to be the one that was `planned`, what an
-    /// import cannot tell (a password that the cloud keeps to itself) is what was planned.
+    /// Looks up an object by an import id, and reads it. If the object is known to be the `planned` one, parts that an
+    /// import cannot read (a password, for example) come from the plan.
     pub(crate) async fn find(&self, begun: &mut Begun, id: String, planned: Option<&Value>) -> Seen {
         let imported = begun.provider.import_resource_state(&self.kind.name, ImportTarget::Id(id)).await;
         let reply = match imported {
@@ -275,7 +275,7 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// An imported object with known planned values where it has none.
+    /// Fills null parts of an imported object with known planned values.
     fn completed(&self, imported: &Value, planned: &Value) -> Value {
         let (Some(fields), Some(wanted)) = (imported.as_fields(), planned.as_fields()) else { return imported.clone() };
         Value::object(fields.iter().map(|(name, value)| {
@@ -289,16 +289,16 @@ impl<'s> Change<'s> {
         }))
     }
 
-    /// The import id by which a create in doubt is looked up; none when the type has no such look-up.
+    /// The import id that finds the object of a create in doubt; `None` when the type has none.
     ///
     /// # Errors
-    /// What it would be made from and is not known.
+    /// A part of the id is unknown.
     pub(crate) fn lookup_id(&self, planned: &Value) -> Option<Result<String, String>> {
         self.planned.lookup.as_deref().map(|template| filled(template, planned))
     }
 }
 
-/// The messages in one line.
+/// The diagnostics in one line.
 fn summaries(problems: &Problems) -> String {
     let errors = problems.iter().filter(|p| p.is_error()).map(|p| match p.detail.is_empty() {
         true => p.summary.clone(),
@@ -307,7 +307,7 @@ fn summaries(problems: &Problems) -> String {
     errors.collect::<Vec<_>>().join("; ")
 }
 
-/// A template with the values of attributes in the places of their names in braces.
+/// Fills a template: names in braces are replaced by the values of attributes.
 fn filled(template: &str, object: &Value) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = template;

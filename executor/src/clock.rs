@@ -1,7 +1,7 @@
-//! A clock that does not stand still while the machine is suspended.
+//! A clock that counts the time while the machine is suspended.
 //!
-//! [`std::time::Instant`] does on Linux. A worker that slept for an hour would then take an intent for fresh that was
-//! granted before, and call after a successor has looked for evidence.
+//! On Linux, [`std::time::Instant`] stops during a suspend. A worker that slept for an hour would take an old grant for
+//! a fresh one, and call after a successor has looked for evidence.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use rustix::time::{ClockId, clock_gettime};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const CLOCK: ClockId = ClockId::Boottime;
 
-/// Elsewhere the monotonic clock goes on during a suspend.
+/// On other systems the monotonic clock counts a suspend.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const CLOCK: ClockId = ClockId::Monotonic;
 
-/// A moment on that clock.
+/// A point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(Duration);
 
 impl Moment {
-    /// This moment.
+    /// Now.
     pub(crate) fn now() -> Moment {
         let time = clock_gettime(CLOCK);
         let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
@@ -27,7 +27,7 @@ impl Moment {
         Moment(Duration::new(seconds, nanoseconds))
     }
 
-    /// What has passed since, a suspend included.
+    /// The time since then, including suspends.
     pub(crate) fn elapsed(self) -> Duration {
         Moment::now().0.saturating_sub(self.0)
     }
@@ -50,7 +50,7 @@ mod tests {
     fn the_clock_counts_from_the_start_of_the_machine() {
         let uptime = std::fs::read_to_string("/proc/uptime").expect("the uptime");
         let seconds: f64 = uptime.split_whitespace().next().and_then(|text| text.parse().ok()).expect("seconds");
-        // `/proc/uptime` counts suspends; the difference is the time between the two looks.
+        // `/proc/uptime` counts suspends. The difference is the time between the two readings.
         let apart = Moment::now().0.as_secs_f64() - seconds;
         assert!((-0.1..60.0).contains(&apart), "{apart} s apart");
     }

@@ -13,7 +13,7 @@ use crate::simple::no_schema;
 use crate::task::{TaskContext, damaged, not_here};
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
-/// Reads a data source and stores what it read. What goes wrong when a check block looks at something stops nothing.
+/// Reads a data source and stores the result. An error in a read for a check block stops nothing.
 pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     let (id, shard) = (context.id(), &context.shard);
     let Some(Operation::ReadData { address, provider, config, record, sensitive, for_check, .. }) = shard.operation(id)
@@ -36,7 +36,7 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
                 .into_iter()
                 .map(|problem| Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK))
                 .collect();
-            // Assertions know by this that they have nothing to look at. State keeps what the plan had to say of it.
+            // Assertions recognize by the null that there is nothing to check. The state keeps the object of the plan.
             let nothing = Value::null(kind.block.implied_type());
             return Ok(context.done(Some(&nothing), TaskWrites::default(), said));
         }
@@ -56,7 +56,7 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     Ok(context.done(Some(&value), writes, said))
 }
 
-/// What the provider finds, wholly known and without marks, and what it says.
+/// Asks the provider. The object is wholly known and without marks.
 async fn ask(
     context: &TaskContext,
     slot: &ProviderSlot,

@@ -1,5 +1,4 @@
-//! Where orders come in and tasks go out: the runs, shards and running tasks of a worker. What is decided about tasks
-//! is decided in [`crate::held`]; here it is carried out.
+//! Carries out orders: the runs, shards and running tasks of a worker. [`crate::held`] decides what happens to tasks.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -24,34 +23,34 @@ use crate::settle::settle;
 use crate::shard::Shard;
 use crate::task::{Host, Permission, RunContext, TaskContext, carry_out};
 
-/// Most evidence sought at once: each look may read from a provider, and none is urgent.
+/// The maximum number of concurrent searches for evidence. Each may read from a provider, and none is urgent.
 const MOST_SETTLING: usize = 64;
 
-/// What tasks tell the desk.
+/// An event of a task or shard.
 pub(crate) enum Event {
-    /// A shard was opened, or cannot be.
+    /// A shard was opened, or cannot be opened.
     Opened { run: RunId, shard: u32, outcome: Result<Box<Shard>, Problems> },
     /// A task is ready for its call.
     Asked { run: RunId, task: Task, planned: Digest },
-    /// A task came to its end.
+    /// A task ended.
     Finished { run: RunId, task: Task, outcome: Outcome },
-    /// A task was ended by a defect of ours.
+    /// A panic ended a task.
     Broken { run: RunId, task: Task },
-    /// There is evidence, or none to be had.
+    /// A search for evidence ended.
     Settled { run: RunId, task: Task, verdict: Verdict },
 }
 
 struct RunState {
     context: Arc<RunContext>,
-    /// Of the newest term that gave orders.
+    /// The epoch of the newest term that gave orders.
     epoch: u64,
     shards: BTreeMap<u32, ShardState>,
 }
 
 enum ShardState {
-    /// Being opened; what came meanwhile, in order.
+    /// It is being opened. Orders that arrived meanwhile, in order.
     Opening(Vec<Waiting>),
-    /// It cannot be opened here. Tasks that were on their way meanwhile are forgotten.
+    /// It cannot be opened here. Tasks that were on their way are forgotten.
     Refused,
     Open {
         shard: Arc<Shard>,
@@ -59,7 +58,7 @@ enum ShardState {
     },
 }
 
-/// What waits for its shard to be opened.
+/// An order that waits until its shard is open.
 enum Waiting {
     Arrived(Vec<(u32, Arc<[u8]>)>),
     Begin(Task, bool),
@@ -81,7 +80,7 @@ pub(crate) struct Desk {
     held: HeldTasks,
     runs: BTreeMap<RunId, RunState>,
     running: BTreeMap<(RunId, Task), Running>,
-    /// What is to be said, in order.
+    /// Reports to send, in order.
     reports: std::collections::VecDeque<(RunId, Report)>,
     room: Arc<Semaphore>,
     settling: Arc<Semaphore>,
@@ -108,39 +107,40 @@ impl Desk {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Everything that is held, for a greeting.
+    /// All held tasks, for a greeting.
     pub(crate) fn held(&self) -> Vec<HeldTask> {
         self.held.all()
     }
 
-    /// A new connection: what may have got lost is said again. Evidence is kept as it was not acknowledged by anybody.
+    /// A new connection: reports that may be lost are queued again. Evidence stays in the queue, since no coordinator
+    /// acknowledges it.
     pub(crate) fn connected(&mut self) {
         self.reports.retain(|(_, report)| matches!(report, Report::Settled { .. }));
         self.reports.extend(self.held.unanswered());
     }
 
-    /// How much there is to say.
+    /// The number of queued reports.
     pub(crate) fn reports(&self) -> usize {
         self.reports.len()
     }
 
-    /// The oldest of what there is to say.
+    /// Takes the oldest reports.
     pub(crate) fn take_reports(&mut self, most: usize) -> impl Iterator<Item = (RunId, Report)> {
         let count = self.reports.len().min(most);
         self.reports.drain(..count)
     }
 
-    /// Whether nothing is left that anybody must hear of.
+    /// Whether no report and no task is left that a coordinator must know of.
     pub(crate) fn is_idle(&self) -> bool {
         self.reports.is_empty() && self.held.nothing_open()
     }
 
-    /// Whether nothing is under way: all that is held are results that were not acknowledged.
+    /// Whether nothing is running: only results without an acknowledgement are left.
     pub(crate) fn only_results(&self) -> bool {
         self.held.only_results()
     }
 
-    /// How many calls are under way, and how many results were not acknowledged.
+    /// The number of running calls, and of results without an acknowledgement.
     pub(crate) fn open(&self) -> Open {
         self.held.open()
     }
@@ -149,7 +149,7 @@ impl Desk {
         self.reports.push_back((run.clone(), report));
     }
 
-    /// What a coordinator says.
+    /// Handles the orders of a coordinator.
     pub(crate) fn ordered(&mut self, of_run: RunOrders) {
         let RunOrders { run, epoch, orders } = of_run;
         if let Some(state) = self.runs.get_mut(&run)
@@ -184,7 +184,7 @@ impl Desk {
                 Grant::Call => {
                     let running = self.running.get_mut(&(run.clone(), task));
                     if let Some(grant) = running.and_then(|running| running.grant.take()) {
-                        // A task that ended meanwhile says so itself.
+                        // A task that ended meanwhile reports that itself.
                         let _ = grant.send(());
                     }
                 }
@@ -253,7 +253,7 @@ impl Desk {
         });
     }
 
-    /// Does something in a shard, now or once it is open.
+    /// Handles an order for a shard, now or once the shard is open.
     fn at_shard(&mut self, run: &RunId, number: u32, what: Waiting) {
         let state = self.runs.get_mut(run).and_then(|state| {
             let context = state.context.clone();
@@ -286,7 +286,7 @@ impl Desk {
         }
     }
 
-    /// An order for a shard that was never opened here.
+    /// Handles an order for a shard that was never opened here.
     fn no_shard(&mut self, run: &RunId, number: u32, what: Waiting) {
         match what {
             Waiting::Begin(task, _) => {
@@ -319,7 +319,7 @@ impl Desk {
             permission: Permission { events: events.clone(), granted: Some(granted) },
         };
         let (room, id) = (self.room.clone(), key.0.clone());
-        // Boxed, since a task is copied a few times on its way into the runtime, and these are large.
+        // Boxed, since a task is large and is moved several times on its way into the runtime.
         let working = tokio::spawn(Box::pin(async move {
             let Ok(_room) = room.acquire_owned().await else { return };
             let event = match AssertUnwindSafe(carry_out(context)).catch_unwind().await {
@@ -352,7 +352,7 @@ impl Desk {
         self.close_unused(run, running.number, &running.shard);
     }
 
-    /// What tasks say.
+    /// Handles an event.
     pub(crate) fn happened(&mut self, event: Event) {
         match event {
             Event::Opened { run, shard, outcome } => self.opened(&run, shard, outcome),
@@ -390,7 +390,7 @@ impl Desk {
     }
 
     fn opened(&mut self, run: &RunId, number: u32, outcome: Result<Box<Shard>, Problems>) {
-        // The run may be over meanwhile.
+        // The run may have ended meanwhile.
         let Some(state) = self.runs.get_mut(run) else { return };
         let Some(ShardState::Opening(waiting)) = state.shards.remove(&number) else { return };
         match outcome {
@@ -398,7 +398,7 @@ impl Desk {
                 let opened = ShardState::Open { shard: Arc::from(shard), closing: false };
                 state.shards.insert(number, opened);
                 for what in waiting {
-                    // What was forgotten while it waited is not begun.
+                    // A task that was forgotten while it waited does not begin.
                     if let Waiting::Begin(task, _) = &what
                         && !self.held.holds(run, *task)
                     {
@@ -420,7 +420,7 @@ impl Desk {
         }
     }
 
-    /// Closes ephemeral objects that nobody here needs any more.
+    /// Closes ephemeral objects without users.
     fn release(&self, shard: &Arc<Shard>, objects: Vec<Arc<ObjectSlot>>) {
         for slot in objects {
             let (host, all) = (self.host.clone(), shard.objects.clone());
@@ -428,7 +428,7 @@ impl Desk {
         }
     }
 
-    /// The worker ends: closes whatever ephemeral objects are open. Returns when they are.
+    /// Closes all open ephemeral objects, and returns when they are closed. The worker ends.
     pub(crate) async fn close_objects(&self) {
         for state in self.runs.values() {
             state.context.objects.close_all(&self.host).await;
@@ -436,7 +436,7 @@ impl Desk {
         self.host.closed().await;
     }
 
-    /// Ends the providers of a shard that is over, once nobody uses them.
+    /// Ends the providers of a closed shard, once they have no users.
     fn close_unused(&mut self, run: &RunId, number: u32, shard: &Arc<Shard>) {
         let state = self.runs.get_mut(run).map(|state| &mut state.shards);
         let over = match state.as_ref().and_then(|shards| shards.get(&number)) {
@@ -494,7 +494,7 @@ impl Desk {
         }
     }
 
-    /// The worker is about to leave: no new calls.
+    /// The worker is about to leave: it starts no new call.
     pub(crate) fn drain(&mut self) {
         for (run, task) in self.held.drain_worker() {
             self.abort(&run, task);
@@ -502,7 +502,7 @@ impl Desk {
         }
     }
 
-    /// It is to leave soon: providers are asked to end their calls early.
+    /// The worker must leave soon: providers are asked to end their calls early.
     pub(crate) fn stop(&self) {
         self.runs.keys().for_each(|run| self.stop_providers(run));
     }
@@ -510,7 +510,7 @@ impl Desk {
 
 fn arrived(shard: &Shard, run: &RunContext, operation: u32, value: &[u8]) {
     if let Err(error) = shard.results.arrived(operation, value, &run.live) {
-        // Whoever reads it fails, and says that it is missing.
+        // A reader of the missing result fails and reports that.
         tracing::error!(run = %run.id, operation, %error, "a result cannot be read");
     }
 }

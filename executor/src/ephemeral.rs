@@ -1,8 +1,7 @@
-//! Ephemeral objects of a run: opened when an operation of a shard here first needs one, shared by all shards of the
-//! run that this worker holds, renewed while they are open, and closed after the last operation here that needs them.
+//! Ephemeral objects of a run. They are opened when an operation of a shard here first needs them, shared by all shards
+//! of the run on this worker, renewed while they are open, and closed after the last operation here that needs them.
 //!
-//! Nothing about them leaves the process, so nothing of them survives it: another worker, or the next one after a
-//! crash, opens them anew.
+//! Nothing about them leaves the process. Another worker, or a later process, opens its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +29,7 @@ use crate::task::{Host, damaged};
 #[derive(Default)]
 pub(crate) struct LiveObjects {
     slots: Mutex<BTreeMap<String, Arc<ObjectSlot>>>,
-    /// Counts openings and closings: what was computed from objects holds as long as this does.
+    /// Counts openings and closings. A value computed from objects is valid as long as the count does not change.
     generation: AtomicU64,
 }
 
@@ -41,19 +40,19 @@ impl std::fmt::Debug for LiveObjects {
 }
 
 impl LiveObjects {
-    /// The place of an object, the same for all shards.
+    /// The slot of an object, which all shards share.
     pub(crate) fn slot(&self, address: &ResourceInstance) -> Arc<ObjectSlot> {
         let text = address.to_string();
         let slot = || ObjectSlot { text: text.clone(), users: Mutex::default(), state: AsyncMutex::default() };
         self.slots.lock().entry(text.clone()).or_insert_with(|| Arc::new(slot())).clone()
     }
 
-    /// Which objects are open, as a number that changes with them.
+    /// A number that changes whenever an object is opened or closed.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Whether an object is open that was opened through this provider instance.
+    /// Whether an open object was opened through this provider instance.
     pub(crate) fn need(&self, provider: &str) -> bool {
         self.slots.lock().values().any(|slot| match slot.state.try_lock() {
             Ok(state) => state.open.as_ref().is_some_and(|open| open.provider == provider),
@@ -62,7 +61,7 @@ impl LiveObjects {
         })
     }
 
-    /// Closes whatever is open, used or not.
+    /// Closes every open object.
     pub(crate) async fn close_all(&self, host: &Host) {
         let slots: Vec<_> = self.slots.lock().values().cloned().collect();
         futures::future::join_all(slots.iter().map(|slot| slot.close(self, host, true))).await;
@@ -76,12 +75,12 @@ pub(crate) struct ObjectSlot {
     state: AsyncMutex<State>,
 }
 
-/// Who may still need an object.
+/// Users of an object.
 #[derive(Default)]
 struct Users {
     /// Operations, and shards whose provider is configured from it.
     count: usize,
-    /// The shards that have been opened here, and how many have it altogether: others may come here yet.
+    /// The number of shards that were opened here and of all shards that have it. Others may still be opened here.
     shards: BTreeSet<u32>,
     expected: usize,
 }
@@ -95,14 +94,14 @@ impl Users {
 #[derive(Default)]
 struct State {
     open: Option<Open>,
-    /// Why it could not be opened. Others that need it fail alike, without another try.
+    /// Why it could not be opened. Its other users fail in the same way, without another try.
     failure: Option<Problems>,
 }
 
 struct Open {
     value: Value,
     object: OpenObject,
-    /// The provider instance that it was opened through.
+    /// The provider instance through which it was opened.
     provider: String,
 }
 
@@ -119,24 +118,24 @@ impl ObjectSlot {
         users.expected = of as usize;
     }
 
-    /// Whether nobody needs it.
+    /// Whether it has no users.
     pub(crate) fn is_unused(&self) -> bool {
         self.users.lock().are_gone()
     }
 
-    /// Counts a user less. Says whether it was the last.
+    /// Removes a user. Returns whether it was the last.
     pub(crate) fn released(&self) -> bool {
         let mut users = self.users.lock();
         users.count = users.count.saturating_sub(1);
         users.are_gone()
     }
 
-    /// Forgets an earlier failure: a new term of the run begins.
+    /// Forgets an earlier failure, since a new term of the run begins.
     pub(crate) async fn retry(&self) {
         self.state.lock().await.failure = None;
     }
 
-    /// The object, opened by this operation if it is not open; `live` has what its configuration reads.
+    /// The object. This operation opens it if it is not open; `live` has the values that its configuration reads.
     pub(crate) async fn value(
         &self,
         shard: &Arc<Shard>,
@@ -240,7 +239,7 @@ impl ObjectSlot {
         OpenObject::new(address.resource.type_name.clone(), opened, again, heard)
     }
 
-    /// Closes it, unless somebody needs it again; `anyway` whoever needs it.
+    /// Closes the object if it has no users, or in any case with `anyway`.
     pub(crate) async fn close(&self, objects: &LiveObjects, host: &Host, anyway: bool) {
         let mut state = self.state.lock().await;
         if !anyway && !self.is_unused() {
@@ -281,7 +280,7 @@ fn unable(text: &str, summary: &str, what: &str, why: &str) -> Diagnostic {
 
 async fn tell(host: &Host, text: &str, step: EphemeralStep) {
     if let Some(to) = &host.options.said {
-        // Whoever listened may have gone.
+        // The listener may be gone.
         let _ = to.send(Said::Ephemeral { address: text.to_owned(), step }).await;
     }
 }

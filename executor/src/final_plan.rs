@@ -1,4 +1,4 @@
-//! The final plan: asked for again with everything known, and held against the reviewed one.
+//! The final plan: the provider plans again with every value known, and the result is compared with the reviewed plan.
 
 use weft_expressions::resource_rules::{plan_problems, proposed_new, replace_paths};
 use weft_graph_format::address::ResourceMode;
@@ -11,16 +11,16 @@ use weft_providers::call::{PlanRequest, PlannedChange};
 use crate::change::{Begun, Change};
 use crate::problem::{Problems, has_errors};
 
-/// What will be asked of the provider.
+/// The request to the provider.
 #[derive(Clone, Debug)]
 pub(crate) struct FinalPlan {
-    /// The object to come, with unknown parts; null for a delete. Without marks.
+    /// The planned object, with unknown parts; null for a delete. Without marks.
     pub(crate) planned: Value,
     pub(crate) private: Vec<u8>,
     pub(crate) identity: Option<Value>,
-    /// The provider's results are held to the rules loosely.
+    /// The provider uses the legacy type system, so its results are checked less strictly.
     pub(crate) legacy: bool,
-    /// The object is as it shall be already.
+    /// The object is already as planned.
     pub(crate) no_op: bool,
 }
 
@@ -28,16 +28,16 @@ impl FinalPlan {
     /// blake3 of the planned value in the provider's own encoding.
     ///
     /// # Errors
-    /// A value that cannot be sent to the provider.
+    /// The value cannot be sent to the provider.
     pub(crate) fn digest(&self, change: &Change<'_>) -> Result<Digest, EncodeError> {
         Ok(Digest::of(&msgpack::encode(&self.planned, &change.kind.ty)?))
     }
 }
 
-/// Makes the final plan of a change. Nothing outside is changed by it.
+/// Makes the final plan of a change. It changes nothing outside.
 ///
 /// # Errors
-/// What the provider refuses, and in what its plan is another than the reviewed one.
+/// What the provider refuses, and how its plan differs from the reviewed one.
 pub(crate) async fn final_plan(change: &Change<'_>, begun: &mut Begun) -> Result<FinalPlan, Problems> {
     let reviewed = change.planned;
     let reviewed_value = reviewed.value.unmark_deep().0;
@@ -53,8 +53,8 @@ pub(crate) async fn final_plan(change: &Change<'_>, begun: &mut Begun) -> Result
     plan_again(change, begun, &reviewed_value).await
 }
 
-/// Validates a configuration that was not known when it was planned. One that was is the same now, and was validated
-/// then.
+/// Validates a configuration that was unknown when it was planned. A configuration that was known is unchanged, and was
+/// validated then.
 async fn validate_again(change: &Change<'_>, begun: &mut Begun) -> Result<(), Problems> {
     if change.planned.config_known {
         return Ok(());
@@ -78,7 +78,7 @@ pub(crate) async fn plan_again(
     let subject = change.subject();
     validate_again(change, begun).await?;
     let prior = change.kind.without_write_only(&begun.prior);
-    // What the reviewed plan of a create kept for itself must be in the final one too: a client token, for example.
+    // The final plan of a create needs the private data of the reviewed plan, such as a client token.
     let private = match change.planned.action {
         Action::Create => change.planned.private.clone(),
         _ => begun.prior_private.clone(),
@@ -99,7 +99,7 @@ pub(crate) async fn plan_again(
     if has_errors(&said) {
         return Err(said);
     }
-    // The warnings of a configuration that was known came with the reviewed plan.
+    // The warnings of a known configuration came with the reviewed plan.
     if !change.planned.config_known {
         begun.warnings.extend(said);
     }
@@ -119,14 +119,14 @@ pub(crate) async fn plan_again(
     })
 }
 
-/// What the provider proposes now.
+/// The provider's proposal.
 struct Proposal<'plan> {
     prior: &'plan Value,
     planned: &'plan Value,
     found: &'plan PlannedChange,
 }
 
-/// Where the proposal breaks the rules of a plan, and where it contradicts the reviewed one.
+/// Reports where the proposal breaks the rules for plans, and where it contradicts the reviewed one.
 fn plan_faults(change: &Change<'_>, begun: &Begun, reviewed: &Value, proposal: &Proposal<'_>) -> Problems {
     let Proposal { prior, planned, found } = *proposal;
     let subject = change.subject();

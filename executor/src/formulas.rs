@@ -1,4 +1,4 @@
-//! Running the formulas of a shard over the results that it has.
+//! Runs the formulas of a shard over the available results.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -32,7 +32,7 @@ pub(crate) fn call_providers(table: &FormulaTable) -> Vec<bool> {
     found
 }
 
-/// What one run of a formula may use.
+/// The surroundings of one run of a formula.
 struct Environment<'a> {
     shard: &'a Shard,
     host: &'a Host,
@@ -96,7 +96,7 @@ impl Results for Environment<'_> {
 }
 
 impl Shard {
-    /// The value of a formula: wholly known, with its marks. Ephemeral objects that it needs are opened.
+    /// The value of a formula: wholly known, with its marks. Opens the ephemeral objects that it needs.
     pub(crate) async fn evaluate(
         self: &Arc<Shard>,
         host: &Arc<Host>,
@@ -107,7 +107,7 @@ impl Shard {
         self.run(host, index, address, live).await
     }
 
-    /// The same, with what it needs of live values.
+    /// Runs a formula with the live values that it needs.
     pub(crate) async fn run(
         self: &Arc<Shard>,
         host: &Arc<Host>,
@@ -138,7 +138,7 @@ impl Shard {
                 format!("A part of {address} is still not known, although everything that it is made of is there."),
             )]),
             Err(Fault::Failed(problems)) => {
-                // A problem with a place of its own says enough, as in planning.
+                // A problem with its own position needs no other, as in planning.
                 let placed = |problem: Diagnostic| match problem.subject {
                     Some(_) => problem,
                     None => subject.place(problem, &Path::ROOT),

@@ -1,5 +1,5 @@
-//! Functions of providers, called while a formula runs. Formulas run without waiting, so whoever runs one that calls a
-//! provider does it on a thread that may block.
+//! Functions of providers, called while a formula runs. Formulas do not await, so a formula that calls a provider runs
+//! on a thread that may block.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -32,7 +32,7 @@ impl<'a> FunctionCaller<'a> {
         FunctionCaller { shard, host, runtime, open: Mutex::default() }
     }
 
-    /// The provider of this name: the instance of the shard, or a process that is not configured.
+    /// The provider of this name: the instance of the shard, or a process without a configuration.
     fn provider(&self, name: &str) -> Result<Arc<Provider>, Diagnostic> {
         if let Some(found) = self.open.lock().get(name) {
             return Ok(found.clone());
@@ -68,7 +68,7 @@ impl<'a> FunctionCaller<'a> {
         Ok(Arc::new(Provider::Plugin(lease)))
     }
 
-    /// What a function takes and gives.
+    /// The signature of a function.
     pub(crate) fn signature(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic> {
         if provider == ProviderSource::builtin("terraform").to_string() {
             let signature = terraform_functions::signature(function)

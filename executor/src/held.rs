@@ -1,8 +1,8 @@
-//! The tasks that a worker holds: which phase each is in, and what follows from what a coordinator says and from what
-//! becomes of them. Plain functions over data; time comes in as milliseconds of one clock.
+//! The tasks of a worker: the phase of each, and what follows from orders and events. Plain functions over data; time
+//! comes in as milliseconds of one clock.
 //!
-//! What must hold: a task is called at most once; it is called only when granted while it waits, and young; a result
-//! stays until it is acknowledged; a called task is never forgotten before.
+//! Invariants: a task is called at most once; it is called only when it was granted while it waited and its intent is
+//! young; a result stays until it is acknowledged; a task that was called is not forgotten before that.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use weft_protocol::{HeldPhase, HeldTask, Report, Task, TaskResult};
 #[derive(Debug, Default)]
 pub(crate) struct HeldTasks {
     runs: BTreeMap<RunId, OfRun>,
-    /// The worker as a whole takes no more work.
+    /// The worker takes no more work.
     draining: bool,
 }
 
@@ -27,7 +27,7 @@ struct OfRun {
 
 #[derive(Debug)]
 struct Held {
-    /// None for one that was granted though it was not here.
+    /// `None` for a task that was granted but not held.
     shard: Option<u32>,
     phase: HeldPhase,
     /// A call was allowed, whatever the phase is now.
@@ -38,50 +38,50 @@ struct Held {
     result: Option<Arc<TaskResult>>,
 }
 
-/// What a worker has not finished with.
+/// Unfinished work of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Open {
-    /// Calls that are under way.
+    /// Running calls.
     pub calls: usize,
-    /// Results that no coordinator has acknowledged.
+    /// Results without an acknowledgement.
     pub results: usize,
 }
 
-/// What to do about an order to start.
+/// The answer to an order to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// Carry it out.
+    /// Begin the task.
     Begin,
-    /// It is known already.
+    /// The task is already held.
     Known,
-    /// Give it back.
+    /// Return the task.
     Return,
 }
 
-/// What to do about an order to drop.
+/// The answer to an order to drop.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Dropped {
-    /// It is forgotten: nothing can have happened, and nobody waits for an answer.
+    /// The task is forgotten. Nothing can have happened, and no coordinator waits for an answer.
     Forgotten,
-    /// Its intent was asked for: say that no call is made.
+    /// The intent was asked for: report that no call is made.
     Answer(Arc<TaskResult>),
-    /// It was called, or is not here.
+    /// The task was called, or is not held.
     Ignore,
 }
 
-/// What to do about a grant.
+/// The answer to a grant.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Grant {
-    /// The call may be made now.
+    /// Make the call now.
     Call,
-    /// No call is made: say so, and forget what was prepared.
+    /// Make no call: report that, and forget what was prepared.
     Answer(Arc<TaskResult>),
-    /// Nothing.
+    /// Ignore it.
     Ignore,
 }
 
 impl HeldTasks {
-    /// A task was handed over.
+    /// Handles an order to start.
     pub(crate) fn start(&mut self, run: &RunId, shard: u32, task: Task) -> Start {
         let draining = self.draining;
         let of_run = self.runs.entry(run.clone()).or_default();
@@ -95,7 +95,7 @@ impl HeldTasks {
         Start::Begin
     }
 
-    /// A task is ready for its call. False when nobody wants it any more.
+    /// A task is ready for its call. Returns `false` for a task that is no longer wanted.
     pub(crate) fn asked(&mut self, run: &RunId, task: Task, planned: Digest, now: u64) -> bool {
         let Some(held) = self.get(run, task) else { return false };
         if held.phase != HeldPhase::Preparing {
@@ -105,7 +105,7 @@ impl HeldTasks {
         true
     }
 
-    /// The intent of a task is durable.
+    /// Handles a grant: the intent of a task is durable.
     pub(crate) fn granted(&mut self, run: &RunId, task: Task, now: u64, intent_age: u64) -> Grant {
         let worker_draining = self.draining;
         let of_run = self.runs.entry(run.clone()).or_default();
@@ -128,13 +128,13 @@ impl HeldTasks {
         Grant::Answer(result)
     }
 
-    /// No call may be made for a task. Whether it was there and is forgotten now.
+    /// Handles a refusal: no call may be made. Returns whether a task was forgotten.
     pub(crate) fn refused(&mut self, run: &RunId, task: Task) -> bool {
         self.forget_unless(run, task, |held| held.phase != HeldPhase::Asked && held.phase != HeldPhase::Preparing)
     }
 
-    /// A task is not wanted. Where its intent was asked for, that may be durable already: then only the answer that no
-    /// call was made settles it, so the answer is kept like any result.
+    /// Handles an order to drop a task. An intent that was asked for may already be durable; then only the answer that
+    /// no call was made settles it, so the answer is kept like a result.
     pub(crate) fn dropped(&mut self, run: &RunId, task: Task) -> Dropped {
         let Some(of_run) = self.runs.get_mut(run) else { return Dropped::Ignore };
         let Some(held) = of_run.tasks.get_mut(&task) else { return Dropped::Ignore };
@@ -163,7 +163,7 @@ impl HeldTasks {
         }
     }
 
-    /// A task came to its end. None when nobody wants its result any more.
+    /// A task ended. Returns `None` for a result that is no longer wanted.
     pub(crate) fn finished(&mut self, run: &RunId, task: Task, result: TaskResult) -> Option<Report> {
         let held = self.get(run, task)?;
         if held.phase == HeldPhase::Finished {
@@ -183,21 +183,22 @@ impl HeldTasks {
         }
     }
 
-    /// A run is being stopped: what is given back.
+    /// A run is being stopped. Returns the tasks to give back.
     pub(crate) fn drain(&mut self, run: &RunId) -> Vec<Task> {
         let of_run = self.runs.entry(run.clone()).or_default();
         of_run.draining = true;
         of_run.forget_all(|held| held.phase == HeldPhase::Preparing)
     }
 
-    /// Another term of a run has begun: an earlier one's wish to stop is not its own.
+    /// Another term of a run has begun. The order to stop was for the earlier one.
     pub(crate) fn new_term(&mut self, run: &RunId) {
         if let Some(of_run) = self.runs.get_mut(run) {
             of_run.draining = false;
         }
     }
 
-    /// A run is over for this worker: what is forgotten. What was called stays until it is acknowledged.
+    /// A run is over for this worker. Returns the forgotten tasks; a task that was called stays until it is
+    /// acknowledged.
     pub(crate) fn leave(&mut self, run: &RunId) -> Vec<Task> {
         let Some(of_run) = self.runs.get_mut(run) else { return Vec::new() };
         of_run.draining = false;
@@ -208,13 +209,13 @@ impl HeldTasks {
         gone
     }
 
-    /// A shard cannot be opened: its tasks, which are forgotten.
+    /// A shard cannot be opened. Returns its tasks, which are forgotten.
     pub(crate) fn shard_refused(&mut self, run: &RunId, shard: u32) -> Vec<Task> {
         let Some(of_run) = self.runs.get_mut(run) else { return Vec::new() };
         of_run.forget_all(|held| held.shard == Some(shard) && !held.called)
     }
 
-    /// The worker is about to leave: what has not begun its way to a call stops.
+    /// The worker is about to leave. Returns the tasks that have not asked for an intent.
     pub(crate) fn drain_worker(&mut self) -> Vec<(RunId, Task)> {
         self.draining = true;
         let mut gone = Vec::new();
@@ -226,18 +227,18 @@ impl HeldTasks {
         gone
     }
 
-    /// Whether nothing is left that anybody must hear of.
+    /// Whether no task is left that a coordinator must know of.
     pub(crate) fn nothing_open(&self) -> bool {
         self.runs.values().all(|of_run| of_run.tasks.values().all(|held| held.phase == HeldPhase::Preparing))
     }
 
-    /// Whether nothing is under way: all that is held are results that were not acknowledged.
+    /// Whether nothing is running: only results without an acknowledgement are left.
     pub(crate) fn only_results(&self) -> bool {
         let mut tasks = self.runs.values().flat_map(|of_run| of_run.tasks.values());
         tasks.all(|held| matches!(held.phase, HeldPhase::Preparing | HeldPhase::Finished))
     }
 
-    /// How many calls are under way, and how many results were not acknowledged.
+    /// The number of running calls, and of results without an acknowledgement.
     pub(crate) fn open(&self) -> Open {
         let mut open = Open::default();
         for held in self.runs.values().flat_map(|of_run| of_run.tasks.values()) {
@@ -250,18 +251,18 @@ impl HeldTasks {
         open
     }
 
-    /// Whether tasks of a shard are under way.
+    /// Whether tasks of a shard are running.
     pub(crate) fn uses(&self, run: &RunId, shard: u32) -> bool {
         let tasks = self.runs.get(run).into_iter().flat_map(|of_run| of_run.tasks.values());
         tasks.into_iter().any(|held| held.shard == Some(shard) && held.phase != HeldPhase::Finished)
     }
 
-    /// Whether a task is there.
+    /// Whether a task is held.
     pub(crate) fn holds(&self, run: &RunId, task: Task) -> bool {
         self.runs.get(run).is_some_and(|of_run| of_run.tasks.contains_key(&task))
     }
 
-    /// Everything, for a greeting.
+    /// All tasks, for a greeting.
     pub(crate) fn all(&self) -> Vec<HeldTask> {
         let tasks = self.runs.iter().flat_map(|(run, of_run)| of_run.tasks.iter().map(move |found| (run, found)));
         tasks.map(|(run, (task, held))| HeldTask { run: run.clone(), task: *task, phase: held.phase }).collect()
@@ -273,7 +274,7 @@ impl HeldTasks {
         held.is_some_and(|held| held.phase == HeldPhase::Called)
     }
 
-    /// What is said again after a greeting: questions without an answer, results without an acknowledgement.
+    /// Reports to repeat after a greeting: intents without an answer, results without an acknowledgement.
     pub(crate) fn unanswered(&self) -> Vec<(RunId, Report)> {
         let mut found = Vec::new();
         for (run, of_run) in &self.runs {
@@ -289,7 +290,7 @@ impl HeldTasks {
         found
     }
 
-    /// The result of a task that has one.
+    /// The result of a finished task.
     pub(crate) fn result(&self, run: &RunId, task: Task) -> Option<Report> {
         let held = self.runs.get(run)?.tasks.get(&task)?;
         held.result.clone().map(|result| Report::Result { task, result })
@@ -434,8 +435,8 @@ mod tests {
     }
 
     proptest! {
-        /// Under any order of events: a call is young and asked for, never made twice while held, and stays held with
-        /// its result until that is acknowledged.
+        /// Under any order of events, a task is called only while its intent is young, at most once while it is held,
+        /// and its result stays until it is acknowledged.
         #[test]
         fn calls_are_kept(steps in steps()) {
             let (mut held, mut now) = (HeldTasks::default(), 0);

@@ -1,5 +1,5 @@
-//! What formulas of a shard read of what is never stored: ephemeral objects, and values that are computed from them and
-//! from inputs. It is got ready before a formula runs, since formulas run without waiting.
+//! Live values that formulas of a shard read: ephemeral objects, and values computed from them and from inputs. They
+//! are prepared before a formula runs, since formulas do not await.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,25 +18,25 @@ use crate::problem::Problems;
 use crate::shard::{LiveValues, Shard};
 use crate::task::Host;
 
-/// Which operations of a shard need which ephemeral objects, and what is known of live values.
+/// Which operations of a shard need which ephemeral objects, and the known live values.
 #[derive(Default)]
 pub(crate) struct LiveParts {
-    /// The rows of the formula table below which a live result is read, and what each of them reads.
+    /// Rows of the formula table that read a live result, with what each of them reads.
     reads: FxHashMap<u32, Read>,
     /// The objects by the number of their `open_ephemeral`.
     slots: BTreeMap<OperationId, Arc<ObjectSlot>>,
-    /// The instances of each ephemeral resource: a block is opened as a whole.
+    /// The instances of each ephemeral resource. A block is opened as a whole.
     instances: BTreeMap<AbsResource, Vec<OperationId>>,
-    /// Objects that an operation needs, until it is over.
+    /// Objects that an operation needs, until it ends.
     users: Mutex<FxHashMap<u32, Vec<OperationId>>>,
-    /// Objects that a provider was configured from, until the shard is over.
+    /// Objects that a provider was configured from, until the shard is closed.
     kept: Mutex<Vec<OperationId>>,
     /// Values that were computed while the objects of this generation were open.
     known: Mutex<(u64, FxHashMap<u32, Value>)>,
 }
 
 impl LiveParts {
-    /// Looks through a fragment, and counts its operations as users of the objects.
+    /// Analyses a fragment, and counts its operations as users of the objects.
     pub(crate) fn of(fragment: &Fragment, number: u32, objects: &LiveObjects) -> LiveParts {
         let mut parts = LiveParts::default();
         let mut live: FxHashSet<u32> = FxHashSet::default();
@@ -77,7 +77,7 @@ impl LiveParts {
         let row = |id: OperationId| place(id).and_then(|at| fragment.rows.get(at));
         let (mut users, mut kept) = (FxHashMap::default(), BTreeSet::new());
         for of in &fragment.rows {
-            // What runs inside a tracked operation, but for providers: these stay.
+            // Operations that run inside a tracked one. Providers live longer.
             let mut roots: Vec<FormulaIndex> = Vec::new();
             let mut pending = match &of.operation {
                 Operation::OpenProvider { .. } => vec![of.id],
@@ -111,7 +111,7 @@ impl LiveParts {
         *self.kept.lock() = kept.into_iter().collect();
     }
 
-    /// The live operations that formulas need, each after those that it needs itself.
+    /// The live operations that formulas need, in dependency order.
     fn reads_below<'f>(
         &self,
         roots: &[FormulaIndex],
@@ -144,13 +144,13 @@ impl LiveParts {
         found
     }
 
-    /// An operation is over: the objects that nobody here needs any more.
+    /// An operation ended. Returns the objects without users here.
     pub(crate) fn ended(&self, operation: u32) -> Vec<Arc<ObjectSlot>> {
         let needed = self.users.lock().remove(&operation).unwrap_or_default();
         self.released(needed)
     }
 
-    /// The shard is over: the objects that nobody here needs any more.
+    /// The shard is closed. Returns the objects without users here.
     pub(crate) fn over(&self) -> Vec<Arc<ObjectSlot>> {
         let users = std::mem::take(&mut *self.users.lock());
         let kept = std::mem::take(&mut *self.kept.lock());
@@ -170,23 +170,23 @@ impl LiveParts {
         self.slots.values()
     }
 
-    /// Whether running this formula needs something live.
+    /// Whether this formula needs live values.
     pub(crate) fn is_read(&self, index: FormulaIndex) -> bool {
         self.reads.contains_key(&index.0)
     }
 }
 
-/// What a formula row reads that is live.
+/// The live operations that a formula row reads.
 struct Read {
     result: Option<OperationId>,
     operands: Vec<FormulaIndex>,
 }
 
 impl Shard {
-    /// Everything live that a formula needs, opened and computed.
+    /// Opens and computes every live value that a formula needs.
     ///
     /// # Errors
-    /// Why an object cannot be opened or a value not be computed: it fails whatever needs it.
+    /// Why an object cannot be opened or a value cannot be computed. Whatever needs it fails.
     pub(crate) fn live_values<'a>(
         self: &'a Arc<Shard>,
         host: &'a Arc<Host>,
@@ -203,7 +203,7 @@ impl Shard {
                 match self.operation(id) {
                     Some(Operation::OpenEphemeral { address, .. }) => {
                         let mut together = vec![id];
-                        // Instances of one block need nothing of each other.
+                        // Instances of one block do not need each other.
                         let resource = address.all();
                         while let Some(next) = needed.next_if(|id| self.is_instance(*id, &resource)) {
                             together.push(next);

@@ -1,4 +1,4 @@
-//! What a worker's host decides.
+//! Settings of a worker by its host.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,33 +11,33 @@ use weft_providers::PoolOptions;
 
 use crate::packages::Packages;
 
-/// Most tasks at once unless the host says otherwise: enough to hide the delay of a store and a network.
+/// The default maximum number of concurrent tasks: enough to hide the latency of a store and a network.
 pub const DEFAULT_CAPACITY: u32 = 256;
 
-/// What a worker tells its host beside the results of operations.
+/// Messages to the host, beside the results of operations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
     /// A line that a provisioner wrote.
     Line {
-        /// The instance that it belongs to.
+        /// The instance of the provisioner.
         address: String,
-        /// Which provisioner: `local-exec`.
+        /// The kind of provisioner: `local-exec`.
         provisioner: String,
         /// The line, without its end.
         line: String,
     },
-    /// Something happens to an ephemeral object.
+    /// An event of an ephemeral object.
     Ephemeral {
         /// The instance.
         address: String,
-        /// What happens.
+        /// The event.
         step: EphemeralStep,
     },
-    /// What a provider said of an ephemeral object while no operation was waiting for it.
+    /// A diagnostic of a provider about an ephemeral object that no operation was waiting for.
     Problem(Box<Diagnostic>),
 }
 
-/// What happens to an ephemeral object.
+/// An event of an ephemeral object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EphemeralStep {
     /// It is about to be opened.
@@ -54,7 +54,7 @@ pub enum EphemeralStep {
     CloseDone,
 }
 
-/// Tells the lines of one provisioner.
+/// Sends the output lines of one provisioner.
 #[derive(Clone, Debug)]
 pub(crate) struct Saying {
     to: Option<mpsc::Sender<Said>>,
@@ -71,15 +71,15 @@ impl Saying {
         Said::Line { address: self.address.clone(), provisioner: self.provisioner.clone(), line }
     }
 
-    /// Tells a line, where anybody listens.
+    /// Sends a line, if the host listens.
     pub(crate) async fn say(&self, line: String) {
         if let Some(to) = &self.to {
-            // Whoever listened may have gone.
+            // The listener may be gone.
             let _ = to.send(self.said(line)).await;
         }
     }
 
-    /// The same, outside of the runtime.
+    /// Sends a line from outside the runtime.
     pub(crate) fn say_blocking(&self, line: String) {
         if let Some(to) = &self.to {
             let _ = to.blocking_send(self.said(line));
@@ -90,23 +90,23 @@ impl Saying {
 /// Settings of a worker.
 #[derive(Clone)]
 pub struct WorkerOptions {
-    /// Its name among the workers of a cluster, without `/`.
+    /// Its name, unique in a cluster and without `/`.
     pub name: String,
-    /// Which process it is: the coordinator's `process::incarnation()`.
+    /// The identity of its process, from the coordinator's `process::incarnation()`.
     pub incarnation: String,
-    /// What placement rules look at.
+    /// Labels for placement rules.
     pub labels: BTreeMap<String, String>,
-    /// Most tasks at once, all runs together; at least 1.
+    /// The maximum number of concurrent tasks over all runs; at least 1.
     pub capacity: u32,
-    /// Where provider packages come from.
+    /// The source of provider packages.
     pub packages: Arc<dyn Packages>,
-    /// How many provider processes may run at once, how long to wait for them, where their schemas are kept.
+    /// The maximum number of provider processes, the time to wait for one, and the location of cached schemas.
     pub pool: PoolOptions,
-    /// How functions reach files. Only the worker of whoever applies has any.
+    /// File access of functions. Only the worker at home has any.
     pub files: Arc<dyn Files>,
-    /// What relative file names are relative to.
+    /// The base of relative file names.
     pub base_directory: PathBuf,
-    /// Who hears what provisioners write and what happens to ephemeral objects.
+    /// Receives the output of provisioners and the events of ephemeral objects.
     pub said: Option<mpsc::Sender<Said>>,
 }
 

@@ -1,4 +1,4 @@
-//! Where a worker's provider packages come from: its host knows.
+//! The source of a worker's provider packages.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::ProviderPackage;
@@ -7,20 +7,20 @@ use weft_providers::Plugin;
 
 /// The packages of a worker's host.
 pub trait Packages: Send + Sync {
-    /// What there is. An empty list says nothing: any shard may come then.
+    /// The available packages. An empty list accepts any shard.
     fn held(&self) -> Vec<HeldPackage> {
         Vec::new()
     }
 
-    /// How to start the provider that a plan was made with. Called on a thread that may block, once for each provider
-    /// of a shard; the result is verified against the checksums by the host.
+    /// The plugin of the provider that a plan was made with. Called once for each provider of a shard, on a thread that
+    /// may block. The host verifies the checksums.
     ///
     /// # Errors
     /// A message that names the missing or altered package.
     fn find(&self, wanted: &ProviderPackage) -> Result<Plugin, Diagnostic>;
 }
 
-/// No package at all: only what is built in can be used.
+/// No packages: only built-in providers are available.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoPackages;
 

@@ -1,4 +1,4 @@
-//! Messages for what goes wrong at apply, each with the address and the place in the source that it is about.
+//! Diagnostics of apply, each with its address and its position in the source.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
@@ -9,7 +9,7 @@ use weft_providers::{CallError, OpenError, ProviderDiagnostic};
 /// Errors and warnings.
 pub(crate) type Problems = Vec<Diagnostic>;
 
-/// Whom messages are about: an address, and the formula of its configuration where there is one.
+/// The subject of diagnostics: an address, and the formula of its configuration if there is one.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) address: &'a str,
@@ -17,12 +17,12 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// An error about it.
+    /// An error about the subject.
     pub(crate) fn error(&self, summary: impl Into<String>, detail: impl Into<String>) -> Diagnostic {
         self.place(Diagnostic::error(summary, detail), &Path::ROOT)
     }
 
-    /// The same message, about this and the place that the path leads to.
+    /// Adds the address of the subject, and the position of the path.
     pub(crate) fn place(&self, problem: Diagnostic, path: &Path) -> Diagnostic {
         let problem = if problem.address.is_none() { problem.about(self.address) } else { problem };
         match self.config.and_then(|config| range_of(config, path)) {
@@ -31,7 +31,7 @@ impl Subject<'_> {
         }
     }
 
-    /// What a provider said.
+    /// The diagnostics of a provider.
     pub(crate) fn said(&self, found: &[ProviderDiagnostic]) -> Problems {
         let placed = |d: &ProviderDiagnostic| match d.bare {
             true => d.to_diagnostic(),
@@ -40,7 +40,7 @@ impl Subject<'_> {
         found.iter().map(placed).collect()
     }
 
-    /// A provider that gave no proper answer to a call that changes nothing, or that was not sent.
+    /// A call that changes nothing and had no proper reply, or was not sent.
     pub(crate) fn call_failed(&self, error: &CallError) -> Diagnostic {
         let summary = match error {
             CallError::UnknownType { .. } => "Invalid resource type",
@@ -50,7 +50,7 @@ impl Subject<'_> {
         self.error(summary, format!("{}: {error}.", self.address))
     }
 
-    /// A provider that cannot be had.
+    /// A provider that cannot be opened.
     pub(crate) fn open_failed(&self, error: &OpenError) -> Problems {
         match error {
             OpenError::Configure(found) => self.said(found),
@@ -61,7 +61,7 @@ impl Subject<'_> {
     }
 }
 
-/// Where in the source the part of a configuration stands that the path leads to, or what holds it.
+/// The position of the part of a configuration that the path leads to, or of its nearest container.
 fn range_of(config: &Formula, path: &Path) -> Option<SourceRange> {
     let mut here = config;
     let mut found = here.range().cloned();
@@ -90,7 +90,7 @@ fn range_of(config: &Formula, path: &Path) -> Option<SourceRange> {
     }
 }
 
-/// Warnings only, out of messages without an error.
+/// Whether there is an error among the diagnostics.
 pub(crate) fn has_errors(problems: &[Diagnostic]) -> bool {
     weft_graph_format::diagnostic::has_errors(problems)
 }

@@ -1,5 +1,5 @@
-//! The provider instances of a shard: started when a task first needs one, shared by the tasks that run at the same
-//! time, given back to the pool when none does, so that other shards may have its place.
+//! The provider instances of a shard. They are started when a task first needs them, shared by concurrent tasks, and
+//! returned to the pool when unused, so that other shards may use the room.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -21,24 +21,24 @@ pub(crate) struct ProviderSlot {
     /// The instance as text.
     pub(crate) text: String,
     config: FormulaIndex,
-    /// How to start it; none for what is built in.
+    /// How to start it; `None` for a built-in provider.
     plugin: Option<Plugin>,
-    /// What the pool knows it by: instances of different runs are not the same.
+    /// The name of the instance in the pool. Instances of different runs differ.
     key: String,
     current: Mutex<Weak<Provider>>,
     opening: AsyncMutex<Opening>,
-    /// It was told to end early: a process that was is not used for new work.
+    /// It was asked to end early. A process that was is not used for new work.
     stopped: AtomicBool,
 }
 
 #[derive(Default)]
 struct Opening {
     config: Option<Value>,
-    /// Why it could not be opened. Others that need it fail alike, without another try.
+    /// Why it could not be opened. Other tasks fail in the same way, without another try.
     failure: Option<Problems>,
 }
 
-/// A provider in use, and what it said when it was configured, to whoever was first.
+/// A provider in use, and the warnings of its configuration for the first task.
 pub(crate) struct Opened {
     pub(crate) provider: Arc<Provider>,
     pub(crate) warnings: Problems,
@@ -64,7 +64,7 @@ impl ProviderSlot {
         }
     }
 
-    /// The provider, configured. Nobody may hold another one meanwhile: both would wait for room.
+    /// The configured provider. The caller must not hold another one: both could wait for room.
     pub(crate) async fn acquire(&self, shard: &Arc<Shard>, host: &Arc<Host>) -> Result<Opened, Problems> {
         let Some(plugin) = &self.plugin else {
             let provider = Provider::Builtin(host.pool.builtin()).standing_in(&self.instance, host.pool.stand_ins());
@@ -114,12 +114,12 @@ impl ProviderSlot {
         Ok(Opened { provider: Arc::new(provider), warnings })
     }
 
-    /// The provider, if a task uses it now and it runs.
+    /// The provider, if a task uses it and it runs.
     fn live(&self) -> Option<Arc<Provider>> {
         self.current.lock().upgrade().filter(|provider| is_alive(provider))
     }
 
-    /// Asks a provider that is in use to end its calls early.
+    /// Asks a provider in use to end its calls early.
     pub(crate) async fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         let Some(provider) = self.live() else { return };
@@ -131,7 +131,7 @@ impl ProviderSlot {
         }
     }
 
-    /// Forgets an earlier failure: a new term of the run begins.
+    /// Forgets an earlier failure, since a new term of the run begins.
     pub(crate) async fn retry(&self) {
         *self.opening.lock().await = Opening::default();
     }

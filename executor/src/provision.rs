@@ -1,4 +1,4 @@
-//! Running provisioners: commands on the machine of whoever applies.
+//! Runs provisioners: commands on the user's machine.
 
 use std::io::{PipeReader, Read, Write};
 use std::path::PathBuf;
@@ -19,18 +19,18 @@ use crate::task::{TaskContext, not_here};
 use weft_graph_format::digest::Digest;
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
-/// The only kind that can be run so far.
+/// The only supported kind.
 const LOCAL_EXEC: &str = "local-exec";
-/// How much of a command's output is kept for the message when it fails: as much as OpenTofu keeps.
+/// How much of a command's output is kept for the error message: as much as OpenTofu keeps.
 const KEPT_OUTPUT: usize = 8 * 1024;
-/// The longest line that is handed on in one piece; what writes more without a break is no text.
+/// The maximum length of a line. Longer output without a line break is split.
 const LONGEST_LINE: usize = 64 * 1024;
 /// Bytes read at a time.
 const PIECE: usize = 8 * 1024;
-/// What runs a command when nothing is said.
+/// The default interpreter.
 const SHELL: [&str; 2] = ["/bin/sh", "-c"];
 
-/// Why a command did not succeed.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 enum CommandError {
     #[error("{0}")]
@@ -41,7 +41,7 @@ enum CommandError {
     Signal(ExitStatus),
 }
 
-/// A command as its arguments say.
+/// A command, as its arguments describe it.
 #[derive(Debug, PartialEq, Eq)]
 struct LocalExec {
     command: String,
@@ -52,7 +52,7 @@ struct LocalExec {
     quiet: bool,
 }
 
-/// Runs the provisioner of an operation. The intent is asked for right before the command is started.
+/// Runs the provisioner of an operation. The intent is asked for right before the command starts.
 pub(crate) async fn provision(context: &mut TaskContext) -> Outcome {
     let shard = context.shard.clone();
     let id = context.id();
@@ -64,7 +64,7 @@ pub(crate) async fn provision(context: &mut TaskContext) -> Outcome {
     let place = |problem: Diagnostic| place(problem, &address, range.as_ref());
     let ended = |context: &TaskContext, outcome: Result<(), Problems>| match outcome {
         Ok(()) => Outcome::Done(succeeded(context, &address, *when)),
-        // What follows goes on as if nothing had happened, as the block says.
+        // With `on_failure = continue` the run goes on as if nothing had happened.
         Err(problems) if *continues => {
             tracing::warn!(address, ?problems, "a provisioner failed, and the block says to go on");
             Outcome::Done(succeeded(context, &address, *when))
@@ -114,7 +114,7 @@ fn place(problem: Diagnostic, address: &str, range: Option<&SourceRange>) -> Dia
     }
 }
 
-/// With the last provisioner of a create the object is whole.
+/// After the last provisioner of a create, the object is complete.
 fn succeeded(context: &TaskContext, address: &str, when: ProvisionWhen) -> Done {
     let objects = match when {
         ProvisionWhen::Completed => vec![ObjectWrite {
@@ -133,7 +133,7 @@ fn text_of(value: Option<&Value>) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// The command that arguments describe.
+/// Reads the arguments of a command.
 fn read(arguments: &Value) -> Result<LocalExec, Diagnostic> {
     let invalid = |detail: &str| Diagnostic::error("Invalid local-exec provisioner command", detail.to_owned());
     let field = |name: &str| arguments.as_fields().and_then(|fields| fields.get(name));
@@ -162,7 +162,7 @@ fn read(arguments: &Value) -> Result<LocalExec, Diagnostic> {
     })
 }
 
-/// Runs a command to its end; on an error the last of its output as well.
+/// Runs a command to its end. An error comes with the end of the output.
 async fn run(
     command: &LocalExec,
     base: PathBuf,
@@ -196,15 +196,15 @@ async fn run(
         if !directory.as_os_str().is_empty() {
             process.current_dir(directory);
         }
-        // Both ends for writing are with the child alone from here on.
+        // From here on, only the child has the write ends.
         process.spawn().map_err(failed)?
     };
     let shown = hidden.is_none().then_some(saying);
-    // A thread of its own: what a command leaves running may hold the pipe open, and nobody waits for that when the
-    // process is to end at once.
+    // A separate thread: a command may leave processes behind that keep the pipe open, and the end of the process must
+    // not wait for them.
     let (told, heard) = oneshot::channel();
     let listen = move || {
-        // Whoever asked may be gone.
+        // The receiver may be gone.
         let _ = told.send(drain(reader, shown));
     };
     std::thread::Builder::new().name("provisioner output".into()).spawn(listen).map_err(failed)?;
@@ -217,7 +217,7 @@ async fn run(
     }
 }
 
-/// Hands each line on, until nobody can write any more; gives the last of all.
+/// Forwards each line until the pipe is closed, and returns the end of the output.
 fn drain(mut reader: PipeReader, saying: Option<Saying>) -> String {
     let mut kept: Vec<u8> = Vec::new();
     let mut line: Vec<u8> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a worker knows of a resource type, and how objects of it are stored.
+//! Resource types, and the form of their objects in the state.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ pub(crate) struct ResourceType {
     pub(crate) block: Block,
     /// The type of its objects.
     pub(crate) ty: Type,
-    /// The type of its identity, where it has one.
+    /// The type of its identity, if it has one.
     identity: Option<Type>,
     has_sensitive: bool,
     has_write_only: bool,
 }
 
-/// The resource types of a shard, each made ready once.
+/// The resource types of a shard, each prepared once.
 #[derive(Debug, Default)]
 pub(crate) struct ResourceTypes {
     managed: FxHashMap<ProviderSource, FxHashMap<SmolStr, Arc<ResourceType>>>,
@@ -38,7 +38,7 @@ pub(crate) struct ResourceTypes {
 }
 
 impl ResourceTypes {
-    /// Takes in all types of a provider.
+    /// Adds all types of a provider.
     pub(crate) fn add(&mut self, source: &ProviderSource, schema: &ProviderSchema) {
         let managed = self.managed.entry(source.clone()).or_default();
         for (name, found) in &schema.resources {
@@ -79,12 +79,12 @@ impl ResourceType {
         }
     }
 
-    /// No object.
+    /// The null object.
     pub(crate) fn null(&self) -> Value {
         Value::null(self.ty.clone())
     }
 
-    /// Where an object must not be shown: what is given, as far as it is there, and what the schema says. Ascending.
+    /// The sensitive paths of an object, ascending: those that are given and exist, and those of the schema.
     pub(crate) fn sensitive_paths<'p>(&self, object: &Value, given: impl Iterator<Item = &'p Path>) -> Vec<Path> {
         let mut found: BTreeSet<Path> = given.filter(|path| object.at_path(path).is_ok()).cloned().collect();
         if self.has_sensitive {
@@ -93,7 +93,7 @@ impl ResourceType {
         found.into_iter().collect()
     }
 
-    /// What the provider must not have given back is null.
+    /// Replaces write-only attributes by null. A provider must not return them.
     pub(crate) fn without_write_only(&self, object: &Value) -> Value {
         if !self.has_write_only {
             return object.clone();
@@ -108,7 +108,7 @@ impl ResourceType {
         })
     }
 
-    /// An object as state keeps it. `object` is wholly known and without marks.
+    /// The object in the form of the state. `object` is wholly known and without marks.
     pub(crate) fn stored(
         &self,
         object: &Value,
@@ -138,14 +138,14 @@ impl ResourceType {
         })
     }
 
-    /// The identity that state has, as a value.
+    /// The identity in the state, as a value.
     pub(crate) fn identity_of(&self, record: &StateRecord) -> Option<Value> {
         let (text, ty) = (record.identity.as_ref()?, self.identity.as_ref()?);
         json::decode(text.as_bytes(), ty).ok()
     }
 }
 
-/// The value marked where it must not be shown.
+/// Marks the value at its sensitive paths.
 pub(crate) fn marked(object: &Value, sensitive: &[Path]) -> Value {
     if sensitive.is_empty() {
         return object.clone();
@@ -154,7 +154,7 @@ pub(crate) fn marked(object: &Value, sensitive: &[Path]) -> Value {
     object.mark_paths(&marks)
 }
 
-/// Unknown parts as null, and where they were.
+/// Replaces unknown parts by null, and returns their paths.
 pub(crate) fn settle_unknowns(value: &Value) -> (Value, Vec<Path>) {
     let mut found = Vec::new();
     let settled = value.transform(&mut |path, part| match part.open().1 {

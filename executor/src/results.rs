@@ -1,4 +1,4 @@
-//! Results of operations that formulas of a shard read, and which parts of a shard's own results anybody reads.
+//! Results of operations that formulas of a shard read, and the parts of a shard's own results that anyone reads.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use weft_protocol::Export;
 
 use crate::carried::{self, CarryError};
 
-/// What formulas of one shard may read.
+/// The results that formulas of one shard may read.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     values: RwLock<FxHashMap<u32, Value>>,
-    /// What formulas of the shard read, by operation.
+    /// The parts that formulas of the shard read, by operation.
     read_here: FxHashMap<u32, Vec<Path>>,
-    /// What others read of the shard's own operations, in the order of the exports.
+    /// The parts of the shard's own results that others read, in the order of the exports.
     exports: FxHashMap<u32, Vec<Vec<Path>>>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Published {
 }
 
 impl Results {
-    /// Nothing yet, for the formulas of a fragment. One pass over its table.
+    /// No results yet, for the formulas of a fragment. One pass over its table.
     pub(crate) fn new(fragment: &Fragment, exports: Vec<Export>) -> Results {
         let mut read_here: FxHashMap<u32, Vec<Path>> = FxHashMap::default();
         for row in &fragment.formulas.rows {
@@ -40,7 +40,7 @@ impl Results {
         }
         for paths in read_here.values_mut() {
             paths.sort();
-            // What holds a part comes before it and makes it needless.
+            // A path contains the paths behind it.
             paths.dedup_by(|later, earlier| earlier.is_prefix_of(later));
         }
         let mut by_operation: FxHashMap<u32, Vec<Vec<Path>>> = FxHashMap::default();
@@ -50,12 +50,12 @@ impl Results {
         Results { values: RwLock::default(), read_here, exports: by_operation }
     }
 
-    /// The result of an operation, or as much of it as is read here.
+    /// The result of an operation, or the part of it that is read here.
     pub(crate) fn get(&self, operation: u32) -> Option<Value> {
         self.values.read().get(&operation).cloned()
     }
 
-    /// Takes a result as it arrived. Nothing arrives for one that nobody reads.
+    /// Takes a result from a coordinator. A result without readers does not arrive.
     pub(crate) fn arrived(&self, operation: u32, bytes: &[u8], live: &LiveResults) -> Result<(), CarryError> {
         if bytes.is_empty() {
             return Ok(());
@@ -70,14 +70,14 @@ impl Results {
         Ok(())
     }
 
-    /// What is sent when a result cannot be.
+    /// The bytes in place of a result that cannot be sent.
     pub(crate) fn withheld(&self, operation: u32) -> Published {
         let exports = self.exports.get(&operation).map(Vec::len).unwrap_or_default();
         Published { local: Vec::new(), exports: vec![carried::withheld(); exports] }
     }
 
-    /// Keeps a result of the shard's own for its readers here, and says what is sent to the others. An ephemeral value
-    /// is not sent: it stays among the live results of this process.
+    /// Keeps a result for its readers here, and returns what is sent to others. An ephemeral value is not sent: it
+    /// stays among the live results of this process.
     pub(crate) fn publish(&self, operation: u32, value: &Value, live: &LiveResults) -> Result<Published, CarryError> {
         let here = self.read_here.get(&operation).map(|paths| carried::only(value, paths));
         let exports = self.exports.get(&operation).map(Vec::as_slice).unwrap_or_default();
@@ -96,7 +96,7 @@ impl Results {
     }
 }
 
-/// Ephemeral results of one run, which other shards of it in this process may read.
+/// Ephemeral results of one run, for other shards in this process.
 #[derive(Debug, Default)]
 pub(crate) struct LiveResults {
     values: RwLock<BTreeMap<u32, Value>>,

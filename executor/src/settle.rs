@@ -1,4 +1,4 @@
-//! Finding out what became of an attempt in doubt. Nothing is changed: the attempt may still be running elsewhere.
+//! Finds out what an attempt in doubt did. It changes nothing, since the attempt may still be running elsewhere.
 
 use weft_graph_format::graph::Action;
 use weft_protocol::{ObjectChange, SettleOrder, TaskWrites, Verdict};
@@ -9,7 +9,7 @@ use crate::final_plan::final_plan;
 use crate::problem::Problems;
 use crate::task::TaskContext;
 
-/// What the evidence says.
+/// Looks for evidence, and returns the verdict.
 pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Verdict {
     let shard = context.shard.clone();
     let change = match Change::of(&shard, context.id()) {
@@ -53,13 +53,13 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Verdic
             Seen::Unclear(why) => Verdict::Unknown(why),
         },
         _ => match change.look(&mut begun).await {
-            // An object that is as it was before says more than one that could also be as planned.
+            // An unchanged object is stronger evidence than one that could also be as planned.
             Seen::Object(object) if object.state.same_unmarked(&begun.prior) => not_applied,
             Seen::Object(object) => match final_plan(&change, &mut begun).await {
                 Ok(plan) if as_planned(&change, &plan.planned, &object.state) => {
                     applied(context, &change, begun, &object)
                 }
-                // Neither as it was nor as planned: the next attempt goes on from what it finds.
+                // Neither unchanged nor as planned. The next attempt continues from what it finds.
                 Ok(_) => not_applied,
                 Err(problems) => Verdict::Unknown(first_words(&problems)),
             },

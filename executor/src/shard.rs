@@ -1,4 +1,4 @@
-//! A fragment made ready to run.
+//! A fragment, prepared to run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use crate::resource::{ResourceType, ResourceTypes};
 use crate::results::{LiveResults, Results};
 use crate::task::Host;
 
-/// An operation of a fragment, as its worker has it.
+/// An operation of a fragment.
 pub(crate) type Step = Operation<FormulaIndex>;
 
-/// What operations that are never stored gave, for the run of one formula.
+/// Results of operations that are never stored, for the run of one formula.
 pub(crate) type LiveValues = Arc<FxHashMap<u32, Value>>;
 
 /// An open shard.
@@ -41,24 +41,24 @@ pub(crate) struct Shard {
     calls_providers: Vec<bool>,
     inputs: BTreeMap<String, Value>,
     types: ResourceTypes,
-    /// By the number of the `open_provider`.
+    /// By the number of their `open_provider`.
     providers: BTreeMap<OperationId, ProviderSlot>,
     /// The last `depose` of an instance.
     deposed: FxHashMap<ResourceInstance, (OperationId, DeposedKey)>,
     pub(crate) results: Results,
     /// Ephemeral resource types.
     ephemeral: BTreeMap<ProviderSource, BTreeMap<SmolStr, Arc<Schema>>>,
-    /// What the shard reads of what is never stored.
+    /// The live values that the shard reads.
     pub(crate) live: LiveParts,
-    /// The ephemeral objects of the run, those of other shards here too.
+    /// The ephemeral objects of the run, including those of other shards here.
     pub(crate) objects: Arc<LiveObjects>,
 }
 
 impl Shard {
-    /// Reads and checks a fragment and finds the packages that it needs. May block; linear in the fragment.
+    /// Decodes and checks a fragment, and finds its packages. May block; linear in the fragment.
     ///
     /// # Errors
-    /// What is wrong with it, and which packages are missing: all of them.
+    /// The problems of the fragment, and every missing package.
     pub(crate) fn open(
         host: &Host,
         run: &RunId,
@@ -116,12 +116,12 @@ impl Shard {
         if problems.is_empty() {
             return Ok(shard);
         }
-        // Nobody will need what it counted on.
+        // The objects that it counted on have no user.
         drop(shard.live.over());
         Err(problems)
     }
 
-    /// Looks through the operations once for what is needed by others.
+    /// Indexes the operations that others need, in one pass.
     fn index(&mut self, host: &Host, run: &RunId) -> Problems {
         let mut problems = Vec::new();
         let mut plugins = BTreeMap::new();
@@ -157,7 +157,7 @@ impl Shard {
         Some(&self.rows[place].operation)
     }
 
-    /// The object that a `prior_state` hands out.
+    /// The object of a `prior_state`.
     pub(crate) fn prior(&self, id: OperationId) -> Option<&PriorObject> {
         match self.operation(id)? {
             Operation::PriorState { object, .. } => Some(object),
@@ -197,7 +197,7 @@ impl Shard {
         self.ephemeral.get(source)?.get(name).map(|found| found.as_ref())
     }
 
-    /// The key under which the earlier object of an instance was set aside before this operation.
+    /// The key of the deposed object that an operation of this instance replaces.
     pub(crate) fn deposed_before(&self, address: &ResourceInstance, id: OperationId) -> Option<&DeposedKey> {
         self.deposed.get(address).filter(|(depose, _)| *depose < id).map(|(_, key)| key)
     }
@@ -211,7 +211,7 @@ impl Shard {
         self.calls_providers.get(index.0 as usize).copied().unwrap_or_default()
     }
 
-    /// The result of an operation as formulas read it: one that is here, or an object of the plan itself.
+    /// The result of an operation for formulas: an available one, or an object of the plan itself.
     pub(crate) fn result(&self, id: OperationId) -> Option<Value> {
         self.results.get(id.0).or_else(|| self.prior(id).map(|object| object.value.clone()))
     }
@@ -220,17 +220,17 @@ impl Shard {
         self.inputs.get(name)
     }
 
-    /// What the module of an instance tells the instance's provider of itself.
+    /// The `provider_meta` of the instance's module.
     pub(crate) fn provider_meta(&self, address: &ResourceInstance, provider: &ProviderSource) -> Option<&Value> {
         self.manifest.provider_meta(address, provider)
     }
 
-    /// What `plantimestamp()` gave.
+    /// The value of `plantimestamp()`.
     pub(crate) fn plan_timestamp(&self) -> Option<&str> {
         Some(self.manifest.timestamp.as_str()).filter(|text| !text.is_empty())
     }
 
-    /// The package that the plan was made with.
+    /// The provider package that the plan was made with.
     pub(crate) fn package(&self, source: &ProviderSource) -> ProviderPackage {
         self.manifest.package(source).cloned().unwrap_or_else(|| ProviderPackage {
             source: source.clone(),

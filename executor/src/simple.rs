@@ -1,4 +1,4 @@
-//! Operations that call no provider: values, outputs, conditions, and changes of state alone.
+//! Operations that call no provider: values, outputs, conditions, and changes of the state alone.
 
 use weft_expressions::convert::convert;
 use weft_graph_format::codec::{json, type_json};
@@ -56,8 +56,8 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
         let detail = format!("{address} is made from sensitive values. Declare it with sensitive = true.");
         return Err(vec![subject.error("Output refers to sensitive values", detail)]);
     }
-    // An output that is null is not stored, unless the null stands for what was unknown and stays so: it has a value,
-    // and an apply to come may find it.
+    // A null output is not stored, unless it stands for a value that was unknown and stays so: a later apply may find
+    // it.
     let constant = subject.config.is_some_and(|formula| matches!(formula.op(), FormulaOp::Constant(_)));
     let stored = if bare.is_null() && (!constant || planned.is_known()) {
         None
@@ -84,7 +84,7 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         return Err(vec![not_here(context.id())]);
     };
     let place = |problem: Diagnostic| match range {
-        // The place says whose condition it is.
+        // The position already identifies the condition.
         Some(range) => problem.at(range.clone()),
         None => problem.about(address.as_str()),
     };
@@ -113,7 +113,7 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         Err(problems) => (String::from("The error message cannot be computed."), problems),
     };
     if *kind == CheckKind::Assertion {
-        // The check block goes on, and so does everything else.
+        // A false assertion is a warning, and stops nothing.
         let warning = place(Diagnostic::warning(summary(*kind, address), text));
         let warning = warning.code(if hidden { HIDDEN_MESSAGE } else { FAILED_CONDITION });
         return Ok(context.done(Some(&value), TaskWrites::default(), vec![warning]));
@@ -144,7 +144,7 @@ fn detail(kind: CheckKind, text: String, range: Option<&SourceRange>) -> String 
     }
 }
 
-/// The text of a message; one that must not be shown is replaced by words.
+/// The text of a message. A text that must not be shown is replaced.
 fn message_text(message: &Value) -> String {
     let (bare, marks) = message.unmark_deep();
     if marks.is_sensitive() {
@@ -159,7 +159,7 @@ fn message_text(message: &Value) -> String {
     }
 }
 
-/// Changes state alone: sets an object aside, forgets one, or writes what planning learned.
+/// Changes the state alone: deposes or forgets an object, or writes what planning found.
 pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
     let id = context.id();
     let write = |address: &dyn std::fmt::Display, provider: String, deposed, change| TaskWrites {
@@ -209,7 +209,7 @@ pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
     }
 }
 
-/// A plan that says nothing of a resource type that it uses.
+/// The plan lacks the schema of a resource type that it uses.
 pub(crate) fn no_schema(subject: &Subject<'_>, type_name: &str) -> Diagnostic {
     let detail = format!("The plan has no schema for {type_name}, which {} needs.", subject.address);
     subject.error("Damaged plan", detail)

@@ -1,4 +1,4 @@
-//! Carrying out one task.
+//! Carries out one task.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,16 +26,16 @@ use crate::results::LiveResults;
 use crate::shard::Shard;
 use crate::{apply, data, provision, simple};
 
-/// How old a granted intent may be until a coordinator says: a quarter of a lease of ten seconds.
+/// The maximum age of a granted intent, unless the coordinator sets another: a quarter of a lease of ten seconds.
 const INTENT_AGE_MS: u64 = 2_500;
 
-/// What all tasks of a worker share.
+/// State shared by all tasks of a worker.
 pub(crate) struct Host {
     pub(crate) options: WorkerOptions,
     pub(crate) pool: ProviderPool,
-    /// The oldest intent that may be acted on, in milliseconds.
+    /// The maximum age of a granted intent, in milliseconds.
     intent_age_ms: AtomicU64,
-    /// What goes on although no task waits for it: objects and processes that are being closed.
+    /// Work that no task waits for: objects and processes that are being closed.
     closing: Mutex<JoinSet<()>>,
 }
 
@@ -45,14 +45,14 @@ impl Host {
         Host { options, pool, intent_age_ms: AtomicU64::new(INTENT_AGE_MS), closing: Mutex::default() }
     }
 
-    /// Does something that nobody waits for before the worker ends.
+    /// Runs something in the background. The worker waits for it before it ends.
     pub(crate) fn later(&self, closing: impl Future<Output = ()> + Send + 'static) {
         let mut set = self.closing.lock();
         while set.try_join_next().is_some() {}
         set.spawn(closing);
     }
 
-    /// Waits for all that is being closed.
+    /// Waits for the background work.
     pub(crate) async fn closed(&self) {
         let set = std::mem::take(&mut *self.closing.lock());
         set.join_all().await;
@@ -67,13 +67,13 @@ impl Host {
     }
 }
 
-/// What all tasks of a run share.
+/// State shared by all tasks of a run.
 #[derive(Debug)]
 pub(crate) struct RunContext {
     pub(crate) id: RunId,
     pub(crate) live: LiveResults,
     pub(crate) objects: Arc<LiveObjects>,
-    /// Providers were asked to end their calls early: what they say from then on may be said because of that.
+    /// Providers were asked to end their calls early. Their errors from then on may be a consequence.
     stopping: AtomicBool,
 }
 
@@ -91,19 +91,19 @@ impl RunContext {
     }
 }
 
-/// How a task gets the permission to call.
+/// The permission of a task to make its call.
 pub(crate) struct Permission {
     pub(crate) events: mpsc::Sender<Event>,
     pub(crate) granted: Option<oneshot::Receiver<()>>,
 }
 
-/// A task and everything that carrying it out needs.
+/// A task, with everything that it needs.
 pub(crate) struct TaskContext {
     pub(crate) host: Arc<Host>,
     pub(crate) run: Arc<RunContext>,
     pub(crate) shard: Arc<Shard>,
     pub(crate) task: Task,
-    /// An earlier attempt was uncertain or failed: the object is looked at first.
+    /// An earlier attempt was uncertain or failed: the object is read first.
     pub(crate) read_first: bool,
     pub(crate) permission: Permission,
 }
@@ -114,7 +114,7 @@ impl TaskContext {
         OperationId(self.task.operation)
     }
 
-    /// Asks for the durable intent and waits for it. After `Ok` the call must follow at once.
+    /// Asks for a durable intent and waits for it. After `Ok` the call must follow at once.
     ///
     /// # Errors
     /// Why there is no permission, or no longer.
@@ -131,7 +131,7 @@ impl TaskContext {
         Ok(())
     }
 
-    /// The result of an operation that is done: its value is kept for the readers here and written for the others.
+    /// The result of an operation that is done. Its value is kept for readers here and encoded for the others.
     pub(crate) fn done(&self, value: Option<&Value>, writes: TaskWrites, diagnostics: Problems) -> Done {
         let nothing = Value::null(Type::Dynamic);
         let value = value.unwrap_or(&nothing);
@@ -146,7 +146,7 @@ impl TaskContext {
     }
 }
 
-/// Carries a task out.
+/// Carries out a task.
 pub(crate) async fn carry_out(mut context: TaskContext) -> Outcome {
     let shard = context.shard.clone();
     let id = context.id();
@@ -175,7 +175,7 @@ pub(crate) async fn carry_out(mut context: TaskContext) -> Outcome {
     }
 }
 
-/// An operation that this fragment does not have.
+/// The fragment does not have this operation.
 pub(crate) fn not_here(id: OperationId) -> Diagnostic {
     Diagnostic::error(
         "Damaged plan",
@@ -187,7 +187,7 @@ fn not_a_task(id: OperationId) -> Diagnostic {
     Diagnostic::error("Damaged plan", format!("Operation {} is not one that is carried out by itself.", id.0))
 }
 
-/// An operand that is not what the operation needs.
+/// An operand is not what the operation needs.
 pub(crate) fn damaged(id: OperationId, what: &str) -> Diagnostic {
     Diagnostic::error(
         "Damaged plan",

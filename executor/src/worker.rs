@@ -1,4 +1,4 @@
-//! A worker: it takes orders from a coordinator over a channel of frames, and carries them out.
+//! A worker: it receives orders from a coordinator over a channel of frames, and carries them out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,11 @@ use crate::task::Host;
 /// One encoded frame of `weft.cluster.v1`.
 pub type Frame = Vec<u8>;
 
-/// A worker's end of its connection: in one process two channels, over the network a stream pumped into them.
+/// A worker's end of its connection: two channels in one process, or a stream over the network that is pumped into
+/// them.
 #[derive(Debug)]
 pub struct Channel {
-    /// Encoded `CoordinatorFrame`s. Its end is the end of the connection.
+    /// Encoded `CoordinatorFrame`s. The connection ends when this channel ends.
     pub incoming: mpsc::Receiver<Frame>,
     /// Encoded `WorkerFrame`s.
     pub outgoing: mpsc::Sender<Frame>,
@@ -27,57 +28,58 @@ pub struct Channel {
 /// Why a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The coordinator closed it, or it broke: connect again and call [`Worker::run`] with the new channel.
+    /// The coordinator closed the connection, or it broke. Connect again and call [`Worker::run`] with the new channel.
     Disconnected,
-    /// Nothing was heard for too long: as [`Ended::Disconnected`].
+    /// No frame arrived for too long. Connect again as after [`Ended::Disconnected`].
     Silent,
-    /// The coordinator does not take this worker: its reason.
+    /// The coordinator refuses this worker. The reason.
     Refused(String),
-    /// [`WorkerHandle::drain`] was called, and nothing is open any more.
+    /// [`WorkerHandle::drain`] was called, and no work is left.
     Drained,
 }
 
-/// How long a coordinator may take to greet.
+/// How long a coordinator may take to send its welcome.
 const WELCOME_WAIT: Duration = Duration::from_secs(10);
 
-/// How long the closing of ephemeral objects may take when everything else is over: revoking a token is one request.
+/// How long closing ephemeral objects may take at the end. Revoking a token is one request.
 const CLOSING_WAIT: Duration = Duration::from_secs(60);
 
-/// Events that wait for the worker; tasks wait beyond that. Each task has at most two under way.
+/// The capacity of the queue of events. When it is full, tasks wait. Each task has at most two events under way.
 const EVENTS: usize = 4_096;
 
-/// Most reports in one frame, and most events looked at before anything else: large enough to share the cost of a
-/// frame, small enough that a frame is on its way within a millisecond.
+/// The maximum number of reports in one frame, and of events handled in a row: large enough to share the cost of a
+/// frame, and small enough to send it within a millisecond.
 const FRAME_REPORTS: usize = 256;
 
-/// Ends of heartbeats and pauses that a coordinator may ask for: nothing sensible is shorter.
+/// The shortest heartbeat and pause that a coordinator may ask for. Nothing shorter is useful.
 const SHORTEST_BEAT: Duration = Duration::from_millis(10);
 
-/// How long results that nobody acknowledges are offered by a worker that is to end, once nothing else is under way: a
-/// coordinator that carries their run out answers within a second. What is lost then is in doubt already, or becomes so.
+/// How long a worker that is about to end offers results that no coordinator acknowledges, once nothing else is
+/// running. A coordinator that carries out their run answers within a second. Results that are lost then are already in
+/// doubt, or will be.
 const DELIVERY_WAIT: Duration = Duration::from_secs(5);
 
-/// How a worker is asked to end.
+/// The requested end of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Wish {
-    /// It is not.
+    /// None.
     #[default]
     Stay,
-    /// What runs goes on to its end.
+    /// Running calls continue to their end.
     Drain,
     /// Providers are asked to stop.
     Stop,
 }
 
-/// Tells a running worker to end. Cheap to clone.
+/// Ends a running worker. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct WorkerHandle {
     wish: Arc<watch::Sender<Wish>>,
 }
 
 impl WorkerHandle {
-    /// No new calls; running ones go on to their end, and their results are delivered. Then [`Worker::run`] returns
-    /// [`Ended::Drained`].
+    /// Starts no new calls. Running calls continue to their end, and their results are delivered. Then [`Worker::run`]
+    /// returns [`Ended::Drained`].
     pub fn drain(&self) {
         self.wish.send_modify(|wish| *wish = (*wish).max(Wish::Drain));
     }
@@ -88,14 +90,14 @@ impl WorkerHandle {
     }
 }
 
-/// A worker. It outlives its connections: what it has not been acknowledged for is said again over the next one.
+/// A worker. It outlives its connections: results without an acknowledgement are sent again over the next one.
 pub struct Worker {
     host: Arc<Host>,
     desk: Desk,
     events: mpsc::Receiver<Event>,
     handle: WorkerHandle,
     wish: watch::Receiver<Wish>,
-    /// How much of the wish was passed on.
+    /// The request that was already passed on.
     passed: Wish,
 }
 
@@ -116,12 +118,12 @@ impl Worker {
         Worker { host, desk, events, handle, wish, passed: Wish::Stay }
     }
 
-    /// Stops it from elsewhere.
+    /// A handle to end it from elsewhere.
     pub fn handle(&self) -> WorkerHandle {
         self.handle.clone()
     }
 
-    /// What it has not finished with, also while it has no connection.
+    /// Its unfinished work, also while it has no connection.
     pub fn open(&mut self) -> Open {
         while let Ok(event) = self.events.try_recv() {
             self.desk.happened(event);
@@ -130,7 +132,7 @@ impl Worker {
         self.desk.open()
     }
 
-    /// Passes on that it is to end.
+    /// Passes on the request to end.
     fn pass_wish(&mut self) {
         let wish = *self.wish.borrow_and_update();
         if wish > self.passed {
@@ -142,8 +144,8 @@ impl Worker {
         }
     }
 
-    /// Works for the coordinator at the other end until the connection ends. Tasks that are under way then go on; the
-    /// next call says what became of them. Must be called within a tokio runtime.
+    /// Works for the coordinator at the other end until the connection ends. Running tasks continue, and the next call
+    /// reports their results. Must be called within a tokio runtime.
     pub async fn run(&mut self, channel: Channel) -> Ended {
         let Channel { mut incoming, outgoing } = channel;
         let greeting = WorkerFrame { greeting: Some(self.greeting()), ..WorkerFrame::default() };
@@ -219,7 +221,7 @@ impl Worker {
                     }
                     if spoke.elapsed() >= beat.period() / 2 {
                         beats += 1;
-                        // A full channel has frames under way, which say as much.
+                        // A full channel has frames under way, which also show that the worker is alive.
                         let sent = outgoing.try_send(WorkerFrame { heartbeat: beats, ..WorkerFrame::default() }.encode());
                         if let Err(mpsc::error::TrySendError::Closed(_)) = sent {
                             return Ended::Disconnected;
@@ -251,7 +253,7 @@ impl Worker {
                         next = if looked_at < FRAME_REPORTS { self.events.try_recv().ok() } else { None };
                     }
                 }
-                // Before what it gives back: that must not come again to it.
+                // The announcement comes before the returned tasks, so that these do not come back.
                 permit = outgoing.reserve(), if self.desk.reports() > 0 || (ends && !told) => {
                     let Ok(permit) = permit else { return Ended::Disconnected };
                     if ends && !told {
@@ -266,8 +268,8 @@ impl Worker {
         }
     }
 
-    /// Ends all providers, used or not. Whatever is under way is lost; call it when [`Worker::run`] has drained, or
-    /// when there is no time left.
+    /// Ends all providers, used or not. Running calls are lost: call it when [`Worker::run`] has drained, or when no
+    /// time is left.
     pub async fn close(self) {
         if timeout(CLOSING_WAIT, self.desk.close_objects()).await.is_err() {
             tracing::warn!("ephemeral objects were not closed in time");
