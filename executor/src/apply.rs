@@ -11,9 +11,10 @@ use weft_providers::call::{AppliedChange, ApplyRequest, ObjectState, Reply};
 use crate::change::{Begun, Change, Seen};
 use crate::final_plan::{FinalPlan, final_plan, plan_again};
 use crate::outcome::{Done, Outcome};
-use crate::problem::{Problems, has_errors};
+use crate::problems;
 use crate::provider::is_alive;
 use crate::resource::{marked, settle_unknowns};
+use crate::subject::{Problems, has_errors};
 use crate::task::TaskContext;
 
 /// What is left to do before the call.
@@ -64,10 +65,7 @@ async fn carry_out(context: &mut TaskContext) -> Outcome {
     };
     let digest = match plan.digest(&change) {
         Ok(digest) => digest,
-        Err(error) => {
-            let detail = format!("The plan for {} cannot be sent to its provider: {error}.", change.text);
-            return failed(vec![change.subject().error("Plugin error", detail)]);
-        }
+        Err(error) => return failed(vec![problems::plan_not_sent(&change.subject(), &error)]),
     };
     if let Err(reason) = context.ask(digest).await {
         return Outcome::NotCalled { reason };
@@ -107,11 +105,8 @@ async fn prepare(context: &TaskContext, change: &Change<'_>) -> Result<Prepared,
                 let writes = TaskWrites { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() };
                 return Ok(Prepared::Done(context.done(None, writes, begun.warnings)));
             }
-            Seen::Nothing => {
-                let detail = format!("{} is no longer there, so it cannot be changed. Plan again.", change.text);
-                return Err(vec![change.subject().error("Object is gone", detail)]);
-            }
-            Seen::Unclear(why) => return Err(vec![unread(change, &why)]),
+            Seen::Nothing => return Err(vec![problems::object_gone(&change.subject())]),
+            Seen::Unclear(why) => return Err(vec![problems::unread(&change.subject(), &why)]),
         }
     }
     let plan = match change.planned.action {
@@ -132,20 +127,14 @@ async fn prepare(context: &TaskContext, change: &Change<'_>) -> Result<Prepared,
         && creates
         && let Some(id) = change.lookup_id(&plan.planned)
     {
-        let id = id.map_err(|why| vec![unread(change, &why)])?;
+        let id = id.map_err(|why| vec![problems::unread(&change.subject(), &why)])?;
         match change.find(&mut begun, id, Some(&plan.planned)).await {
             Seen::Object(object) => return Ok(Prepared::Done(found(context, change, begun, &object, true)?)),
             Seen::Nothing => {}
-            Seen::Unclear(why) => return Err(vec![unread(change, &why)]),
+            Seen::Unclear(why) => return Err(vec![problems::unread(&change.subject(), &why)]),
         }
     }
     Ok(Prepared::Call(begun, plan))
-}
-
-fn unread(change: &Change<'_>, why: &str) -> weft_graph_format::diagnostic::Diagnostic {
-    let detail =
-        format!("After an uncertain attempt {} must be read before anything is done, but: {why}.", change.text);
-    change.subject().error("Object cannot be read", detail)
 }
 
 /// Whether an object equals the planned one.
@@ -182,9 +171,9 @@ pub(crate) fn found(
         Action::Update => change.was_tainted(),
         _ => change.planned.provisioned,
     };
-    let stored = change.stored(object, &begun, &change.planned.record, tainted).map_err(|why| {
-        vec![change.subject().error("Object cannot be stored", format!("{} cannot be stored: {why}.", change.text))]
-    })?;
+    let stored = change
+        .stored(object, &begun, &change.planned.record, tainted)
+        .map_err(|why| vec![problems::object_not_stored(&change.subject(), &why)])?;
     let value = marked(&object.state, &change.sensitive(&object.state, &begun));
     Ok(context.done(Some(&value), change.put(stored, again), begun.warnings))
 }
@@ -218,29 +207,22 @@ fn judge(
 ) -> Outcome {
     let subject = change.subject();
     let action = change.planned.action;
-    let mut problems = begun.warnings.clone();
-    problems.extend(subject.said(&reply.diagnostics));
+    let mut found = begun.warnings.clone();
+    found.extend(subject.said(&reply.diagnostics));
     let AppliedChange { object, legacy_type_system } = reply.value;
     let (state, unknown) = settle_unknowns(&object.state.unmark_deep().0);
     let object = ObjectState { state, ..object };
     let provider = change.slot.instance.source.for_display();
     for path in unknown {
-        let detail = format!(
-            "After the apply, {provider} still does not know {} of {}. This is a defect of the provider; \
-             the rest of the object is stored.",
-            if path.0.is_empty() { String::from("the whole object") } else { path.to_string() },
-            change.text
-        );
-        problems
-            .push(subject.place(subject.error("Provider returned invalid result object after apply", detail), &path));
+        found.push(problems::unknown_result(&subject, &provider, &path));
     }
     let nothing_named = action == Action::Create && object.state.is_null();
     // A create without an object and without an error: something may exist whose id is lost.
-    let unnamed = nothing_named && !has_errors(&problems);
-    if !has_errors(&problems) {
-        problems.extend(contradictions(change, plan, &begun, &object, legacy_type_system, &provider));
+    let unnamed = nothing_named && !has_errors(&found);
+    if !has_errors(&found) {
+        found.extend(contradictions(change, plan, &begun, &object, legacy_type_system, &provider));
     }
-    let failed = has_errors(&problems);
+    let failed = has_errors(&found);
     let put = |record, tainted| change.stored(&object, &begun, record, tainted);
     let written = match (action, object.state.is_null()) {
         (Action::Delete, true) if !failed => {
@@ -265,22 +247,22 @@ fn judge(
         Ok(writes) => writes,
         Err(why) => {
             let reason = format!("the object that the provider returned cannot be stored: {why}");
-            return Outcome::InDoubt { reason, provider_dead: false, diagnostics: problems };
+            return Outcome::InDoubt { reason, provider_dead: false, diagnostics: found };
         }
     };
     if !failed {
         let value = marked(&object.state, &change.sensitive(&object.state, &begun));
-        return Outcome::Done(context.done(Some(&value), writes, problems));
+        return Outcome::Done(context.done(Some(&value), writes, found));
     }
     if unnamed {
         let reason = format!("{provider} says that it is made, and returned no object");
-        return Outcome::InDoubt { reason, provider_dead: false, diagnostics: problems };
+        return Outcome::InDoubt { reason, provider_dead: false, diagnostics: found };
     }
     if nothing_named && stopped {
         let reason = String::from("the create was interrupted, and the provider did not say whether anything was made");
-        return Outcome::InDoubt { reason, provider_dead: false, diagnostics: problems };
+        return Outcome::InDoubt { reason, provider_dead: false, diagnostics: found };
     }
-    Outcome::Failed { writes, diagnostics: problems, absence_unproven: nothing_named }
+    Outcome::Failed { writes, diagnostics: found, absence_unproven: nothing_named }
 }
 
 /// Reports how a reply without errors contradicts the plan.
@@ -297,22 +279,11 @@ fn contradictions(
         if object.state.is_null() {
             return Vec::new();
         }
-        let detail = format!(
-            "{provider} says that it destroyed {}, and gave back an object all the same. This is a defect of the \
-             provider; the object is kept in state.",
-            change.text
-        );
-        return vec![subject.error("Provider returned invalid result object after apply", detail)];
+        return vec![problems::object_after_delete(&subject, provider)];
     }
-    let inconsistent = |why: String, path: &Path| {
-        let detail = format!(
-            "What {provider} made of {} is not what it planned: {why}. This is a defect of the provider.",
-            change.text
-        );
-        subject.place(subject.error("Provider produced inconsistent result after apply", detail), path)
-    };
+    let inconsistent = |why: String, path: &Path| problems::inconsistent_result(&subject, provider, &why, path);
     if object.state.is_null() {
-        return vec![inconsistent(String::from("there is no object"), &Path::ROOT)];
+        return vec![inconsistent(String::from("it returned no object"), &Path::ROOT)];
     }
     let broken = change.contradictions(&plan.planned, &object.state, begun);
     if legacy || plan.legacy {

@@ -6,11 +6,11 @@ use weft_graph_format::graph::Operation;
 use weft_graph_format::value::Value;
 
 use crate::outcome::Done;
-use crate::problem::{Problems, Subject, has_errors};
+use crate::problems::{self, damaged, not_here};
 use crate::provider::ProviderSlot;
 use crate::resource::marked;
-use crate::simple::no_schema;
-use crate::task::{TaskContext, damaged, not_here};
+use crate::subject::{Problems, Subject, has_errors};
+use crate::task::TaskContext;
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
 /// Reads a data source and stores the result. An error in a read for a check block stops nothing.
@@ -24,7 +24,7 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     let text = address.to_string();
     let subject = Subject { address: &text, config: shard.formula(*config) };
     let Some(kind) = shard.resource_type(&slot.instance.source, address) else {
-        return Err(vec![no_schema(&subject, &address.resource.type_name)]);
+        return Err(vec![problems::no_schema(&subject, &address.resource.type_name)]);
     };
     let (config, marks) = shard.evaluate(&context.host, *config, &text).await?.unmark_with_paths();
     let given = || marks.iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path).chain(sensitive);
@@ -43,9 +43,9 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
         Err(problems) => return Err(problems),
     };
     let value = marked(&found, &places(&found));
-    let stored = kind.stored(&found, places(&found), Vec::new(), record, false, None).map_err(|error| {
-        vec![subject.error("Object cannot be stored", format!("{text} cannot be stored: {error}."))]
-    })?;
+    let stored = kind
+        .stored(&found, places(&found), Vec::new(), record, false, None)
+        .map_err(|error| vec![problems::object_not_stored(&subject, &error)])?;
     let write = ObjectWrite {
         address: text.clone(),
         provider: slot.text.clone(),
@@ -81,16 +81,12 @@ async fn ask(
     }
     let found = reply.value.unmark_deep().0;
     let source = slot.instance.source.for_display();
-    let invalid = |what: &str| {
-        let detail =
-            format!("{source} answered the reading of {address} with {what}. This is a defect of the provider.");
-        vec![subject.error("Provider produced invalid object", detail)]
-    };
+    let invalid = |what: &str| vec![problems::invalid_object(subject, &source, address, what)];
     if found.is_null() {
         return Err(invalid("null"));
     }
     if !found.is_wholly_known() {
-        return Err(invalid("values that are not known"));
+        return Err(invalid("unknown values"));
     }
     Ok((found, said))
 }

@@ -8,7 +8,6 @@ use futures::FutureExt;
 use futures::future::join_all;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::AbortHandle;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::digest::Digest;
 use weft_graph_format::run::RunId;
 use weft_protocol::diagnostics::encode_diagnostics;
@@ -18,9 +17,10 @@ use crate::clock::Moment;
 use crate::ephemeral::ObjectSlot;
 use crate::held::{Dropped, Grant, HeldTasks, Open, Start};
 use crate::outcome::Outcome;
-use crate::problem::Problems;
+use crate::problems::defect;
 use crate::settle::settle;
 use crate::shard::Shard;
+use crate::subject::Problems;
 use crate::task::{Host, Permission, RunContext, TaskContext, carry_out};
 
 /// The maximum number of concurrent searches for evidence. Each may read from a provider, and none is urgent.
@@ -363,7 +363,7 @@ impl Desk {
             }
             Event::Finished { run, task, outcome } => self.finished(&run, task, outcome),
             Event::Broken { run, task } => {
-                let problem = defect("The task was ended by a defect of the worker; its log has more.");
+                let problem = defect("A panic in the worker ended the task. The log of the worker has more.");
                 let outcome = match self.held.is_called(&run, task) {
                     true => Outcome::InDoubt {
                         reason: String::from("the worker met a defect of its own after the call was allowed"),
@@ -513,8 +513,4 @@ fn arrived(shard: &Shard, run: &RunContext, operation: u32, value: &[u8]) {
         // A reader of the missing result fails and reports that.
         tracing::error!(run = %run.id, operation, %error, "a result cannot be read");
     }
-}
-
-fn defect(detail: &str) -> Diagnostic {
-    Diagnostic::error("Worker failed", detail)
 }

@@ -11,7 +11,6 @@ use parking_lot::Mutex;
 use tokio::sync::Mutex as AsyncMutex;
 use weft_expressions::resource_rules::{opened_problem, sensitive_paths};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{Operation, OperationId};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::value::Value;
@@ -19,11 +18,11 @@ use weft_providers::ephemeral::{ProviderAgain, RenewalHeard};
 use weft_providers::{OpenObject, ProviderDiagnostic, Renewal};
 
 use crate::options::{EphemeralStep, Said};
-use crate::problem::{Problems, Subject, has_errors};
+use crate::problems::{self, damaged, no_schema};
 use crate::resource::marked;
 use crate::shard::{LiveValues, Shard};
-use crate::simple::no_schema;
-use crate::task::{Host, damaged};
+use crate::subject::{Problems, Subject, has_errors};
+use crate::task::Host;
 
 /// The ephemeral objects of one run at this worker.
 #[derive(Default)]
@@ -199,10 +198,8 @@ impl ObjectSlot {
         let found = reply.value.result.unmark_deep().0;
         if let Some(what) = opened_problem(&schema.block, &config, &found) {
             let source = slot.instance.source.for_display();
-            let detail =
-                format!("{source} answered the opening of {address} with {what}. This is a defect of the provider.");
             close(&self.text, object, host).await;
-            return Err(vec![subject.error("Provider produced invalid object", detail)]);
+            return Err(vec![problems::invalid_object(&subject, &source, address, &what)]);
         }
         let given = marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path);
         let sensitive: Vec<_> = given.chain(sensitive_paths(&found, &schema.block)).collect();
@@ -255,7 +252,10 @@ async fn close(text: &str, object: OpenObject, host: &Host) {
     tell(host, text, EphemeralStep::CloseStarted).await;
     match object.close().await {
         Ok(said) => tell_problems(host, about(text, &said)).await,
-        Err(why) => tell_problems(host, vec![unable(text, "Ephemeral object not closed", "closed", &why)]).await,
+        Err(why) => {
+            tell_problems(host, vec![problems::ephemeral_failed(text, "Ephemeral object not closed", "closed", &why)])
+                .await
+        }
     }
     tell(host, text, EphemeralStep::CloseDone).await;
 }
@@ -264,7 +264,7 @@ async fn renewed(text: &str, host: &Host, renewal: Renewal) {
     let said = match renewal {
         Renewal::Started => return tell(host, text, EphemeralStep::RenewStarted).await,
         Renewal::Done(said) | Renewal::Refused(said) => about(text, &said),
-        Renewal::Failed(why) => vec![unable(text, "Ephemeral object not renewed", "renewed", &why)],
+        Renewal::Failed(why) => vec![problems::ephemeral_failed(text, "Ephemeral object not renewed", "renewed", &why)],
     };
     tell_problems(host, said).await;
     tell(host, text, EphemeralStep::RenewDone).await;
@@ -272,10 +272,6 @@ async fn renewed(text: &str, host: &Host, renewal: Renewal) {
 
 fn about(text: &str, said: &[ProviderDiagnostic]) -> Problems {
     Subject { address: text, config: None }.said(said)
-}
-
-fn unable(text: &str, summary: &str, what: &str, why: &str) -> Diagnostic {
-    Diagnostic::error(summary, format!("{text} could not be {what}: {why}.")).about(text)
 }
 
 async fn tell(host: &Host, text: &str, step: EphemeralStep) {

@@ -5,11 +5,13 @@ use weft_graph_format::address::ResourceMode;
 use weft_graph_format::codec::{EncodeError, msgpack};
 use weft_graph_format::digest::Digest;
 use weft_graph_format::graph::Action;
+use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
 use weft_providers::call::{PlanRequest, PlannedChange};
 
 use crate::change::{Begun, Change};
-use crate::problem::{Problems, has_errors};
+use crate::problems;
+use crate::subject::{Problems, has_errors};
 
 /// The request to the provider.
 #[derive(Clone, Debug)]
@@ -130,7 +132,7 @@ struct Proposal<'plan> {
 fn plan_faults(change: &Change<'_>, begun: &Begun, reviewed: &Value, proposal: &Proposal<'_>) -> Problems {
     let Proposal { prior, planned, found } = *proposal;
     let subject = change.subject();
-    let mut problems = Vec::new();
+    let mut faults = Vec::new();
     let provider = change.slot.instance.source.for_display();
     let broken = plan_problems(&change.kind.block, prior, &begun.config, planned);
     if found.legacy_type_system {
@@ -138,31 +140,19 @@ fn plan_faults(change: &Change<'_>, begun: &Begun, reviewed: &Value, proposal: &
             tracing::warn!(address = change.text, %provider, "the legacy provider's plan is irregular: {problem}");
         }
     } else {
-        problems.extend(broken.into_iter().map(|problem| {
-            let detail = format!(
-                "With everything known, {provider} planned an invalid value for {}: {problem}. This is a defect of the \
-                 provider.",
-                change.text
-            );
-            subject.place(subject.error("Provider produced invalid plan", detail), &problem.path)
-        }));
-    }
-    let inconsistent = |why: String| {
-        let detail = format!(
-            "With everything known, {provider} plans something else for {} than what was reviewed: {why}. This is a \
-             defect of the provider; plan again to see the new plan.",
-            change.text
+        faults.extend(
+            broken.into_iter().map(|problem| problems::invalid_plan(&subject, &provider, &problem, &problem.path)),
         );
-        subject.error("Provider produced inconsistent final plan", detail)
-    };
+    }
+    let inconsistent = |why: String, path: &Path| problems::inconsistent_plan(&subject, &provider, &why, path);
     for problem in change.contradictions(reviewed, planned, begun) {
-        problems.push(subject.place(inconsistent(problem.to_string()), &problem.path));
+        faults.push(inconsistent(problem.to_string(), &problem.path));
     }
     if change.planned.action == Action::Update {
         let replace = replace_paths(prior, planned, &found.requires_replace);
         for path in replace.paths {
-            problems.push(subject.place(inconsistent(format!("a change of {path} now needs a new object")), &path));
+            faults.push(inconsistent(format!("a change of {path} now needs a new object"), &path));
         }
     }
-    problems
+    faults
 }

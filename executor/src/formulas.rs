@@ -15,8 +15,9 @@ use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
 
 use crate::functions::FunctionCaller;
-use crate::problem::{Problems, Subject};
+use crate::problems;
 use crate::shard::{LiveValues, Shard};
+use crate::subject::{Problems, Subject};
 use crate::task::Host;
 
 /// For each row of a table, whether running it calls a provider. One pass.
@@ -53,12 +54,7 @@ impl Results for Environment<'_> {
     }
 
     fn input(&self, name: &str) -> Result<Value, Fault> {
-        self.shard.input(name).cloned().ok_or_else(|| {
-            Fault::Failed(vec![Diagnostic::error(
-                "No value for required variable",
-                format!("The plan does not carry the value of var.{name}: give it again, for example with -var."),
-            )])
-        })
+        self.shard.input(name).cloned().ok_or_else(|| Fault::Failed(vec![problems::missing_input(name)]))
     }
 
     fn impure(&self, _: Occurrence) -> Option<Value> {
@@ -83,7 +79,7 @@ impl Results for Environment<'_> {
     fn provider_function(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic> {
         match &self.functions {
             Some(caller) => caller.signature(provider, function),
-            None => Err(Diagnostic::error("Unavailable provider function", "No provider can be called here.")),
+            None => Err(problems::no_provider_here()),
         }
     }
 
@@ -116,8 +112,7 @@ impl Shard {
         live: LiveValues,
     ) -> Result<Value, Problems> {
         let Some(formula) = self.formula(index) else {
-            let detail = format!("{address}: formula {} is not in the fragment.", index.0);
-            return Err(vec![Diagnostic::error("Damaged plan", detail).about(address)]);
+            return Err(vec![problems::no_formula(address, index.0)]);
         };
         let subject = Subject { address, config: Some(formula) };
         let outcome = if self.calls_providers(index) {
@@ -133,10 +128,7 @@ impl Shard {
         };
         match outcome {
             Ok(value) if value.is_wholly_known() => Ok(value),
-            Ok(_) => Err(vec![subject.error(
-                "Value not known",
-                format!("A part of {address} is still not known, although everything that it is made of is there."),
-            )]),
+            Ok(_) => Err(vec![problems::unknown_value(&subject)]),
             Err(Fault::Failed(problems)) => {
                 // A problem with its own position needs no other, as in planning.
                 let placed = |problem: Diagnostic| match problem.subject {
@@ -145,13 +137,7 @@ impl Shard {
                 };
                 Err(problems.into_iter().map(placed).collect())
             }
-            Err(Fault::Skipped) => Err(vec![subject.error(
-                "Missing result",
-                format!(
-                    "{address} reads a result that this worker does not have. A value that must not be stored cannot \
-                     be carried from one worker to another."
-                ),
-            )]),
+            Err(Fault::Skipped) => Err(vec![problems::missing_result(&subject)]),
         }
     }
 }

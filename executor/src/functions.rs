@@ -15,8 +15,9 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::value::Value;
 use weft_providers::{Lease, Provider, Wanted};
 
-use crate::problem::Subject;
+use crate::problems;
 use crate::shard::Shard;
+use crate::subject::Subject;
 use crate::task::Host;
 
 /// Calls functions for the run of one formula. Plugins that it started stay in use until it is dropped.
@@ -47,23 +48,30 @@ impl<'a> FunctionCaller<'a> {
             let opened = self.runtime.block_on(slot.acquire(self.shard, self.host));
             return match opened {
                 Ok(opened) => Ok(opened.provider),
-                Err(problems) => Err(problems.into_iter().next().unwrap_or_else(|| unavailable(name, "it failed"))),
+                Err(problems) => Err(problems
+                    .into_iter()
+                    .next()
+                    .unwrap_or_else(|| problems::unavailable_function(name, "it failed"))),
             };
         }
         // The text of an instance has as many slashes as that of a source.
         let source = ProviderInstance::from_str(name)
             .map(|instance| instance.source.clone())
             .or_else(|_| ProviderSource::from_str(name))
-            .map_err(|error| unavailable(name, &error.to_string()))?;
+            .map_err(|error| problems::unavailable_function(name, &error.to_string()))?;
         if source.is_builtin() {
-            return Err(unavailable(name, "it has no functions"));
+            return Err(problems::unavailable_function(name, "it has no functions"));
         }
         let plugin = self.host.options.packages.find(&self.shard.package(&source))?;
         let key = format!("{source} (functions)");
         let wanted = Wanted { key, plugin, config: None };
         let subject = Subject { address: name, config: None };
         let lease = self.runtime.block_on(self.host.pool.open(wanted)).map_err(|error| {
-            subject.open_failed(&error).into_iter().next().unwrap_or_else(|| unavailable(name, "it failed"))
+            subject
+                .open_failed(&error)
+                .into_iter()
+                .next()
+                .unwrap_or_else(|| problems::unavailable_function(name, "it failed"))
         })?;
         Ok(Arc::new(Provider::Plugin(lease)))
     }
@@ -71,23 +79,28 @@ impl<'a> FunctionCaller<'a> {
     /// The signature of a function.
     pub(crate) fn signature(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic> {
         if provider == ProviderSource::builtin("terraform").to_string() {
-            let signature = terraform_functions::signature(function)
-                .ok_or_else(|| unavailable(provider, &format!("it has no function named {function:?}")))?;
+            let signature = terraform_functions::signature(function).ok_or_else(|| {
+                problems::unavailable_function(provider, &format!("it has no function named {function:?}"))
+            })?;
             let signature = Arc::new(signature);
             return Ok(ProviderFunction { provider: provider.into(), function: function.into(), signature });
         }
         let found = self.provider(provider)?;
-        let schema =
-            self.runtime.block_on(found.schema()).map_err(|error| unavailable(provider, &error.to_string()))?;
+        let schema = self
+            .runtime
+            .block_on(found.schema())
+            .map_err(|error| problems::unavailable_function(provider, &error.to_string()))?;
         let signature = match (schema.functions.get(function), lease_of(&found)) {
             (Some(signature), _) => signature.clone(),
             (None, Some(lease)) => {
                 let asked = self.runtime.block_on(lease.get_functions());
-                let functions = asked.map_err(|error| unavailable(provider, &error.to_string()))?.value;
-                let missing = || unavailable(provider, &format!("it has no function named {function:?}"));
+                let functions =
+                    asked.map_err(|error| problems::unavailable_function(provider, &error.to_string()))?.value;
+                let missing =
+                    || problems::unavailable_function(provider, &format!("it has no function named {function:?}"));
                 functions.get(function).cloned().ok_or_else(missing)?
             }
-            (None, None) => return Err(unavailable(provider, "it has no functions")),
+            (None, None) => return Err(problems::unavailable_function(provider, "it has no functions")),
         };
         Ok(ProviderFunction { provider: provider.into(), function: function.into(), signature: Arc::new(signature) })
     }
@@ -114,8 +127,4 @@ impl<'a> FunctionCaller<'a> {
 
 fn lease_of(provider: &Provider) -> Option<&Lease> {
     provider.plugin()
-}
-
-fn unavailable(provider: &str, why: &str) -> Diagnostic {
-    Diagnostic::error("Unavailable provider function", format!("Functions of {provider} cannot be called: {why}."))
 }

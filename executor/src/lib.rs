@@ -7,7 +7,7 @@
 //! [`shard`] is a fragment made ready to run, with its results in [`results`] and its provider instances in
 //! [`provider`]; [`formulas`] runs formulas and [`functions`] calls functions of providers for them; [`carried`] is how
 //! values travel; [`ephemeral`] keeps ephemeral objects open and [`live`] knows what reads them; [`resource`] knows a
-//! resource type and how its objects are stored, [`problem`] words what goes wrong.
+//! resource type and how its objects are stored, [`problems`] has the diagnostics.
 //!
 //! A task is carried out by [`task`]: [`simple`] has the operations that call nobody, [`data`] reads data sources,
 //! [`change`] gets everything ready for a change of the world, [`final_plan`] makes the final plan, [`apply`] carries
@@ -41,7 +41,7 @@ mod live;
 mod options;
 mod outcome;
 mod packages;
-mod problem;
+mod problems;
 mod provider;
 mod provision;
 mod resource;
@@ -49,6 +49,7 @@ mod results;
 mod settle;
 mod shard;
 mod simple;
+mod subject;
 mod task;
 mod worker;
 

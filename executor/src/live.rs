@@ -14,8 +14,8 @@ use weft_graph_format::graph::{FormulaIndex, Fragment, Operation, OperationId};
 use weft_graph_format::value::Value;
 
 use crate::ephemeral::{LiveObjects, ObjectSlot};
-use crate::problem::Problems;
 use crate::shard::{LiveValues, Shard};
+use crate::subject::Problems;
 use crate::task::Host;
 
 /// Which operations of a shard need which ephemeral objects, and the known live values.
@@ -250,7 +250,7 @@ impl Shard {
     ) -> Result<Value, Problems> {
         match self.live.slots.get(&id) {
             Some(slot) => slot.value(self, host, id, before).await,
-            None => Err(vec![crate::task::damaged(id, "ephemeral object")]),
+            None => Err(vec![crate::problems::damaged(id, "ephemeral object")]),
         }
     }
 

@@ -6,7 +6,7 @@ use weft_graph_format::value::Value;
 use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{ObjectChange, ShownName, TaskDone, TaskResult, TaskWrites};
 
-use crate::problem::Problems;
+use crate::subject::Problems;
 
 /// How a task ends.
 #[derive(Debug)]

@@ -5,6 +5,8 @@ use weft_graph_format::plan_file::ProviderPackage;
 use weft_protocol::HeldPackage;
 use weft_providers::Plugin;
 
+use crate::problems;
+
 /// The packages of a worker's host.
 pub trait Packages: Send + Sync {
     /// The available packages. An empty list accepts any shard.
@@ -27,9 +29,6 @@ pub struct NoPackages;
 impl Packages for NoPackages {
     fn find(&self, wanted: &ProviderPackage) -> Result<Plugin, Diagnostic> {
         let (source, version) = (wanted.source.for_display(), &wanted.version);
-        Err(Diagnostic::error(
-            "Missing provider package",
-            format!("This worker has no provider packages, and the plan needs {source} {version}."),
-        ))
+        Err(problems::no_packages(&source, version))
     }
 }

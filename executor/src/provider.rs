@@ -11,8 +11,8 @@ use weft_graph_format::graph::FormulaIndex;
 use weft_graph_format::value::Value;
 use weft_providers::{Plugin, Provider, Wanted};
 
-use crate::problem::{Problems, Subject};
 use crate::shard::Shard;
+use crate::subject::{Problems, Subject};
 use crate::task::Host;
 
 /// One `open_provider` of a shard.

@@ -14,8 +14,9 @@ use weft_graph_format::value::{Kind, Value};
 
 use crate::options::Saying;
 use crate::outcome::{Done, Outcome};
-use crate::problem::Problems;
-use crate::task::{TaskContext, not_here};
+use crate::problems::{self, not_here};
+use crate::subject::Problems;
+use crate::task::TaskContext;
 use weft_graph_format::digest::Digest;
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
@@ -82,8 +83,7 @@ pub(crate) async fn provision(context: &mut TaskContext) -> Outcome {
         (false, false) => None,
     };
     if provisioner != LOCAL_EXEC {
-        let detail = format!("This version of Weft cannot run the provisioner {provisioner:?}.");
-        return Outcome::failed(vec![place(Diagnostic::error("Provisioner not supported", detail))]);
+        return Outcome::failed(vec![place(problems::unsupported_provisioner(provisioner))]);
     }
     let command = match read(&bare) {
         Ok(command) => command,
@@ -96,13 +96,8 @@ pub(crate) async fn provision(context: &mut TaskContext) -> Outcome {
     let saying = Saying::new(context.host.options.said.clone(), &address, provisioner);
     let base = context.host.options.base_directory.clone();
     let outcome = run(&command, base, saying, hidden).await;
-    let outcome = outcome.map_err(|(error, output)| {
-        let detail = match hidden {
-            Some(what) => format!("The command failed: {error}. It is made from {what} values, so it is not shown."),
-            None => format!("Error running command '{}': {error}. Output: {output}", command.command),
-        };
-        vec![place(Diagnostic::error("local-exec provisioner error", detail))]
-    });
+    let outcome = outcome
+        .map_err(|(error, output)| vec![place(problems::command_failed(&error, &command.command, &output, hidden))]);
     ended(context, outcome)
 }
 
@@ -135,10 +130,9 @@ fn text_of(value: Option<&Value>) -> Option<String> {
 
 /// Reads the arguments of a command.
 fn read(arguments: &Value) -> Result<LocalExec, Diagnostic> {
-    let invalid = |detail: &str| Diagnostic::error("Invalid local-exec provisioner command", detail.to_owned());
     let field = |name: &str| arguments.as_fields().and_then(|fields| fields.get(name));
     let Some(command) = text_of(field("command")).filter(|command| !command.is_empty()) else {
-        return Err(invalid("The command must be a string that is not empty."));
+        return Err(problems::invalid_command("The command must be a string that is not empty."));
     };
     let mut words: Vec<String> = match field("interpreter").map(|list| list.open().1) {
         Some(Kind::List(items) | Kind::Tuple(items)) if !items.items().is_empty() => {
@@ -151,7 +145,7 @@ fn read(arguments: &Value) -> Result<LocalExec, Diagnostic> {
         fields.iter().filter_map(|(name, value)| Some((name.to_string(), text_of(Some(value))?))).collect()
     });
     let mut words = words.into_iter();
-    let Some(program) = words.next() else { return Err(invalid("There is no interpreter.")) };
+    let Some(program) = words.next() else { return Err(problems::invalid_command("There is no interpreter.")) };
     Ok(LocalExec {
         command,
         program,

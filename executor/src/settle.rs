@@ -6,7 +6,7 @@ use weft_protocol::{ObjectChange, SettleOrder, TaskWrites, Verdict};
 use crate::apply::{as_planned, found};
 use crate::change::{Begun, Change, Seen};
 use crate::final_plan::final_plan;
-use crate::problem::Problems;
+use crate::subject::Problems;
 use crate::task::TaskContext;
 
 /// Looks for evidence, and returns the verdict.

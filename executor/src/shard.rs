@@ -6,7 +6,6 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use weft_graph_format::address::{DeposedKey, ProviderSource, ResourceInstance};
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PriorObject, Row};
 use weft_graph_format::plan_file::{FragmentPackage, Manifest, ProviderPackage};
@@ -20,10 +19,11 @@ use crate::carried;
 use crate::ephemeral::LiveObjects;
 use crate::formulas::call_providers;
 use crate::live::LiveParts;
-use crate::problem::Problems;
+use crate::problems;
 use crate::provider::ProviderSlot;
 use crate::resource::{ResourceType, ResourceTypes};
 use crate::results::{LiveResults, Results};
+use crate::subject::Problems;
 use crate::task::Host;
 
 /// An operation of a fragment.
@@ -68,24 +68,22 @@ impl Shard {
     ) -> Result<Shard, Problems> {
         let OpenShard { shard: number, restored, package } = open;
         let ShardPackage { fragment, exports, inputs: given, .. } = package.unwrap_or_default();
-        let package = FragmentPackage::decode(&fragment).map_err(|error| {
-            let detail = format!("This worker cannot read its part of the plan: {error}.");
-            vec![Diagnostic::error("Unreadable plan", detail)]
-        })?;
+        let package = FragmentPackage::decode(&fragment)
+            .map_err(|error| vec![problems::unreadable("its part of the plan", &error)])?;
         let FragmentPackage { manifest, mut schemas, mut fragment, .. } = package;
         let mut problems = Vec::new();
         let mut inputs = BTreeMap::new();
         for (name, bytes) in &given {
             match carried::decode_value(bytes) {
                 Ok(value) => drop(inputs.insert(name.clone(), value)),
-                Err(error) => problems.push(unreadable(&format!("the input var.{name}"), &error)),
+                Err(error) => problems.push(problems::unreadable(&format!("the input var.{name}"), &error)),
             }
         }
-        let formulas = fragment.formulas.formulas().map_err(|error| vec![unreadable("a formula", &error)])?;
+        let formulas = fragment.formulas.formulas().map_err(|error| vec![problems::unreadable("a formula", &error)])?;
         let results = Results::new(&fragment, exports);
         for (operation, bytes) in &restored {
             if let Err(error) = results.arrived(*operation, bytes, live) {
-                problems.push(unreadable(&format!("the result of operation {operation}"), &error));
+                problems.push(problems::unreadable(&format!("the result of operation {operation}"), &error));
             }
         }
         let mut types = ResourceTypes::default();
@@ -239,8 +237,4 @@ impl Shard {
             hashes: Vec::new(),
         })
     }
-}
-
-fn unreadable(what: &str, error: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::error("Unreadable plan", format!("This worker cannot read {what}: {error}."))
 }

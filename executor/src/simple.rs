@@ -2,17 +2,17 @@
 
 use weft_expressions::convert::convert;
 use weft_graph_format::codec::{json, type_json};
-use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, HIDDEN_MESSAGE, UNSUITABLE_CONDITION};
+use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, HIDDEN_MESSAGE};
 use weft_graph_format::formula::FormulaOp;
 use weft_graph_format::graph::{CheckKind, Operation};
-use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use crate::outcome::Done;
-use crate::problem::{Problems, Subject};
+use crate::problems::{self, message, not_here};
 use crate::resource::marked;
-use crate::task::{TaskContext, not_here};
+use crate::subject::{Problems, Subject};
+use crate::task::TaskContext;
 use weft_graph_format::stored::{OutputRecord, OutputWrite, RawJson};
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
@@ -41,20 +41,16 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     let value = if *ty == Type::Dynamic {
         value
     } else {
-        let failed = |error: weft_expressions::convert::ConvertError| {
-            vec![subject.error("Invalid output value", format!("The value of {address} is unsuitable: {error}."))]
-        };
+        let failed =
+            |error: weft_expressions::convert::ConvertError| vec![problems::unsuitable_output(&subject, &error)];
         convert(&value, ty).map_err(failed)?
     };
     let (bare, marks) = value.unmark_deep();
     if marks.is_ephemeral() {
-        let detail =
-            format!("{address} would store an ephemeral value. Make the output from values that may be stored.");
-        return Err(vec![subject.error("Ephemeral value not allowed", detail)]);
+        return Err(vec![problems::ephemeral_output(&subject)]);
     }
     if marks.is_sensitive() && !sensitive {
-        let detail = format!("{address} is made from sensitive values. Declare it with sensitive = true.");
-        return Err(vec![subject.error("Output refers to sensitive values", detail)]);
+        return Err(vec![problems::sensitive_output(&subject)]);
     }
     // A null output is not stored, unless it stands for a value that was unknown and stays so: a later apply may find
     // it.
@@ -63,9 +59,8 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
         None
     } else {
         let value_type = bare.ty();
-        let text = json::encode(&bare, &value_type).map_err(|error| {
-            vec![subject.error("Invalid output value", format!("The value of {address} cannot be stored: {error}."))]
-        })?;
+        let text =
+            json::encode(&bare, &value_type).map_err(|error| vec![problems::output_not_stored(&subject, &error)])?;
         let value_type = type_json::encode(&value_type);
         Some(OutputRecord {
             value: RawJson::new(text),
@@ -91,71 +86,44 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
     let value = context.shard.evaluate(&context.host, *condition, address).await?;
     let value = match convert(&value, &Type::Bool) {
         Ok(value) if !value.is_null() => value,
-        Ok(_) => {
-            let detail = "The condition is null; it must be true or false.";
-            return Err(vec![place(Diagnostic::error("Invalid condition result", detail).code(UNSUITABLE_CONDITION))]);
-        }
-        Err(error) => {
-            let detail = format!("The condition is unsuitable: {error}.");
-            return Err(vec![place(Diagnostic::error("Invalid condition result", detail).code(UNSUITABLE_CONDITION))]);
-        }
+        Ok(_) => return Err(vec![place(problems::null_condition())]),
+        Err(error) => return Err(vec![place(problems::unsuitable_condition(&error))]),
     };
     if value.as_bool() == Some(true) {
         return Ok(context.done(Some(&value), TaskWrites::default(), Vec::new()));
     }
     let mut hidden = false;
-    let (text, mut problems) = match context.shard.evaluate(&context.host, *message, address).await {
+    let (text, mut also) = match context.shard.evaluate(&context.host, *message, address).await {
         Ok(message) => {
             let marks = message.unmark_deep().1;
             hidden = marks.is_sensitive() || marks.is_ephemeral();
             (message_text(&message), Vec::new())
         }
-        Err(problems) => (String::from("The error message cannot be computed."), problems),
+        Err(found) => (String::from(message::NOT_COMPUTED), found),
     };
     if *kind == CheckKind::Assertion {
         // A false assertion is a warning, and stops nothing.
-        let warning = place(Diagnostic::warning(summary(*kind, address), text));
+        let warning = place(Diagnostic::warning(problems::condition_summary(*kind, address), text));
         let warning = warning.code(if hidden { HIDDEN_MESSAGE } else { FAILED_CONDITION });
         return Ok(context.done(Some(&value), TaskWrites::default(), vec![warning]));
     }
-    let failure = Diagnostic::error(summary(*kind, address), detail(*kind, text, range.as_ref()));
-    problems.insert(0, place(failure.code(FAILED_CONDITION)));
-    Err(problems)
-}
-
-fn summary(kind: CheckKind, address: &str) -> String {
-    let whose =
-        if address.starts_with("output.") || address.contains(".output.") { "Module output value" } else { "Resource" };
-    match kind {
-        CheckKind::Precondition => format!("{whose} precondition failed"),
-        CheckKind::Postcondition => format!("{whose} postcondition failed"),
-        CheckKind::Validation => String::from("Invalid value for variable"),
-        CheckKind::Assertion => String::from("Check block assertion failed"),
-    }
-}
-
-fn detail(kind: CheckKind, text: String, range: Option<&SourceRange>) -> String {
-    match (kind, range) {
-        (CheckKind::Validation, Some(range)) => {
-            let (file, line) = (&range.file, range.start.line);
-            format!("{text}\n\nThis was checked by the validation rule at {file}:{line}.")
-        }
-        _ => text,
-    }
+    let failure = problems::failed_condition(*kind, address, text, range.as_ref());
+    also.insert(0, place(failure.code(FAILED_CONDITION)));
+    Err(also)
 }
 
 /// The text of a message. A text that must not be shown is replaced.
-fn message_text(message: &Value) -> String {
-    let (bare, marks) = message.unmark_deep();
+fn message_text(given: &Value) -> String {
+    let (bare, marks) = given.unmark_deep();
     if marks.is_sensitive() {
-        return String::from("The error message is made from sensitive values, so it is not shown.");
+        return String::from(message::SENSITIVE);
     }
     if marks.is_ephemeral() {
-        return String::from("The error message is made from ephemeral values, so it is not shown.");
+        return String::from(message::EPHEMERAL);
     }
     match convert(&bare, &Type::String) {
-        Ok(text) => text.as_str().map_or_else(|| String::from("The error message is null."), |t| t.trim().to_owned()),
-        Err(_) => String::from("The error message is not a string."),
+        Ok(text) => text.as_str().map_or_else(|| String::from(message::NULL), |t| t.trim().to_owned()),
+        Err(_) => String::from(message::NO_STRING),
     }
 }
 
@@ -182,7 +150,7 @@ pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
                 Some(object) => {
                     let subject = Subject { address: &text, config: None };
                     let Some(kind) = context.shard.resource_type(&provider.source, address) else {
-                        return Err(vec![no_schema(&subject, &address.resource.type_name)]);
+                        return Err(vec![problems::no_schema(&subject, &address.resource.type_name)]);
                     };
                     let (bare, marks) = object.value.unmark_with_paths();
                     let given = marks.iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path);
@@ -190,9 +158,7 @@ pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
                     let value = marked(&bare, &sensitive);
                     let stored = kind
                         .stored(&bare, sensitive, object.private.clone(), &object.record, object.tainted, None)
-                        .map_err(|error| {
-                            vec![subject.error("Object cannot be stored", format!("{text} cannot be stored: {error}."))]
-                        })?;
+                        .map_err(|error| vec![problems::object_not_stored(&subject, &error)])?;
                     (ObjectChange::Put(Box::new(stored)), Some(value))
                 }
             };
@@ -207,12 +173,6 @@ pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
         }
         _ => Err(vec![not_here(id)]),
     }
-}
-
-/// The plan lacks the schema of a resource type that it uses.
-pub(crate) fn no_schema(subject: &Subject<'_>, type_name: &str) -> Diagnostic {
-    let detail = format!("The plan has no schema for {type_name}, which {} needs.", subject.address);
-    subject.error("Damaged plan", detail)
 }
 
 #[cfg(test)]
@@ -232,9 +192,12 @@ mod tests {
 
     #[test]
     fn summaries_say_whose_condition() {
-        assert_eq!(summary(CheckKind::Precondition, "a.b"), "Resource precondition failed");
-        assert_eq!(summary(CheckKind::Postcondition, "a.b[0]"), "Resource postcondition failed");
-        assert_eq!(summary(CheckKind::Precondition, "output.x"), "Module output value precondition failed");
-        assert_eq!(summary(CheckKind::Validation, "var.x"), "Invalid value for variable");
+        assert_eq!(problems::condition_summary(CheckKind::Precondition, "a.b"), "Resource precondition failed");
+        assert_eq!(problems::condition_summary(CheckKind::Postcondition, "a.b[0]"), "Resource postcondition failed");
+        assert_eq!(
+            problems::condition_summary(CheckKind::Precondition, "output.x"),
+            "Module output value precondition failed"
+        );
+        assert_eq!(problems::condition_summary(CheckKind::Validation, "var.x"), "Invalid value for variable");
     }
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::digest::Digest;
 use weft_graph_format::graph::{Operation, OperationId};
 use weft_graph_format::run::RunId;
@@ -21,9 +20,10 @@ use crate::desk::Event;
 use crate::ephemeral::LiveObjects;
 use crate::options::WorkerOptions;
 use crate::outcome::{Done, Outcome, shown_name};
-use crate::problem::{Problems, has_errors};
+use crate::problems;
 use crate::results::LiveResults;
 use crate::shard::Shard;
+use crate::subject::{Problems, has_errors};
 use crate::{apply, data, provision, simple};
 
 /// The maximum age of a granted intent, unless the coordinator sets another: a quarter of a lease of ten seconds.
@@ -150,7 +150,7 @@ impl TaskContext {
 pub(crate) async fn carry_out(mut context: TaskContext) -> Outcome {
     let shard = context.shard.clone();
     let id = context.id();
-    let Some(operation) = shard.operation(id) else { return Outcome::failed(vec![not_here(id)]) };
+    let Some(operation) = shard.operation(id) else { return Outcome::failed(vec![problems::not_here(id)]) };
     let outcome = match operation {
         Operation::Apply { .. } => return apply::apply(&mut context).await,
         Operation::Provision { .. } => return provision::provision(&mut context).await,
@@ -166,31 +166,11 @@ pub(crate) async fn carry_out(mut context: TaskContext) -> Outcome {
         | Operation::FinalPlan { .. }
         | Operation::OpenEphemeral { .. }
         | Operation::CloseEphemeral { .. }
-        | Operation::EvaluateLive { .. } => Err(vec![not_a_task(id)]),
+        | Operation::EvaluateLive { .. } => Err(vec![problems::not_a_task(id)]),
     };
     match outcome {
         Ok(done) if has_errors(&done.diagnostics) => Outcome::failed(done.diagnostics),
         Ok(done) => Outcome::Done(done),
         Err(problems) => Outcome::failed(problems),
     }
-}
-
-/// The fragment does not have this operation.
-pub(crate) fn not_here(id: OperationId) -> Diagnostic {
-    Diagnostic::error(
-        "Damaged plan",
-        format!("Operation {} is not in the part of the plan that this worker has.", id.0),
-    )
-}
-
-fn not_a_task(id: OperationId) -> Diagnostic {
-    Diagnostic::error("Damaged plan", format!("Operation {} is not one that is carried out by itself.", id.0))
-}
-
-/// An operand is not what the operation needs.
-pub(crate) fn damaged(id: OperationId, what: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Damaged plan",
-        format!("Operation {} has no {what} in the part of the plan that this worker has.", id.0),
-    )
 }

@@ -1,0 +1,275 @@
+//! The diagnostics of a worker, as constructors.
+
+use std::fmt::Display;
+
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::diagnostic::{Diagnostic, UNSUITABLE_CONDITION};
+use weft_graph_format::graph::{CheckKind, OperationId};
+use weft_graph_format::path::Path;
+use weft_graph_format::source::SourceRange;
+
+use crate::subject::Subject;
+
+/// The summary of diagnostics about a plan that contradicts itself.
+const DAMAGED_PLAN: &str = "Damaged plan";
+
+/// The fragment does not have this operation.
+pub(crate) fn not_here(id: OperationId) -> Diagnostic {
+    let detail = format!("Operation {} is not in the part of the plan that this worker has.", id.0);
+    Diagnostic::error(DAMAGED_PLAN, detail)
+}
+
+/// The operation only runs inside another one.
+pub(crate) fn not_a_task(id: OperationId) -> Diagnostic {
+    Diagnostic::error(DAMAGED_PLAN, format!("Operation {} does not run on its own.", id.0))
+}
+
+/// An operand is not what the operation needs.
+pub(crate) fn damaged(id: OperationId, what: &str) -> Diagnostic {
+    let detail = format!("Operation {} has no {what} in the part of the plan that this worker has.", id.0);
+    Diagnostic::error(DAMAGED_PLAN, detail)
+}
+
+/// The fragment does not have this formula.
+pub(crate) fn no_formula(address: &str, index: u32) -> Diagnostic {
+    Diagnostic::error(DAMAGED_PLAN, format!("{address}: formula {index} is not in the fragment.")).about(address)
+}
+
+/// The plan lacks the schema of a resource type that it uses.
+pub(crate) fn no_schema(subject: &Subject<'_>, type_name: &str) -> Diagnostic {
+    let detail = format!("The plan has no schema for {type_name}, which {} needs.", subject.address);
+    subject.error(DAMAGED_PLAN, detail)
+}
+
+/// The fragment, or a part of it, cannot be decoded.
+pub(crate) fn unreadable(what: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Unreadable plan", format!("This worker cannot read {what}: {error}."))
+}
+
+/// A defect of the worker.
+pub(crate) fn defect(detail: &str) -> Diagnostic {
+    Diagnostic::error("Worker failed", detail)
+}
+
+/// The worker has no provider packages.
+pub(crate) fn no_packages(source: &str, version: &str) -> Diagnostic {
+    let detail = format!("This worker has no provider packages, and the plan needs {source} {version}.");
+    Diagnostic::error("Missing provider package", detail)
+}
+
+/// Functions of a provider cannot be called.
+pub(crate) fn unavailable_function(provider: &str, why: &str) -> Diagnostic {
+    let detail = format!("Functions of {provider} cannot be called: {why}.");
+    Diagnostic::error("Unavailable provider function", detail)
+}
+
+/// A formula calls a provider where none can be called.
+pub(crate) fn no_provider_here() -> Diagnostic {
+    Diagnostic::error("Unavailable provider function", "No provider can be called here.")
+}
+
+/// The plan needs the value of an ephemeral variable, and nobody gave it again.
+pub(crate) fn missing_input(name: &str) -> Diagnostic {
+    let detail = format!("The plan does not contain the value of var.{name}. Set it again, for example with -var.");
+    Diagnostic::error("No value for required variable", detail)
+}
+
+/// The value of a formula has unknown parts.
+pub(crate) fn unknown_value(subject: &Subject<'_>) -> Diagnostic {
+    let detail = format!(
+        "A part of {} is still unknown, although everything that it is computed from is known.",
+        subject.address
+    );
+    subject.error("Value not known", detail)
+}
+
+/// A formula reads a result that is on another worker, or nowhere.
+pub(crate) fn missing_result(subject: &Subject<'_>) -> Diagnostic {
+    let detail = format!(
+        "{} reads a result that this worker does not have. A value that must not be stored cannot be sent from one \
+         worker to another.",
+        subject.address
+    );
+    subject.error("Missing result", detail)
+}
+
+/// The value of an output does not fit its type.
+pub(crate) fn unsuitable_output(subject: &Subject<'_>, error: &dyn Display) -> Diagnostic {
+    subject.error("Invalid output value", format!("The value of {} is unsuitable: {error}.", subject.address))
+}
+
+/// The value of an output cannot be encoded.
+pub(crate) fn output_not_stored(subject: &Subject<'_>, error: &dyn Display) -> Diagnostic {
+    subject.error("Invalid output value", format!("The value of {} cannot be stored: {error}.", subject.address))
+}
+
+/// An output has an ephemeral value.
+pub(crate) fn ephemeral_output(subject: &Subject<'_>) -> Diagnostic {
+    let detail = format!("{} would store an ephemeral value. Use only values that may be stored.", subject.address);
+    subject.error("Ephemeral value not allowed", detail)
+}
+
+/// An output that is not sensitive has a sensitive value.
+pub(crate) fn sensitive_output(subject: &Subject<'_>) -> Diagnostic {
+    let detail =
+        format!("The value of {} depends on sensitive values. Declare it with sensitive = true.", subject.address);
+    subject.error("Output refers to sensitive values", detail)
+}
+
+/// A condition is null.
+pub(crate) fn null_condition() -> Diagnostic {
+    let detail = "The condition is null; it must be true or false.";
+    Diagnostic::error("Invalid condition result", detail).code(UNSUITABLE_CONDITION)
+}
+
+/// A condition is not a boolean.
+pub(crate) fn unsuitable_condition(error: &dyn Display) -> Diagnostic {
+    let detail = format!("The condition is unsuitable: {error}.");
+    Diagnostic::error("Invalid condition result", detail).code(UNSUITABLE_CONDITION)
+}
+
+/// The summary of a condition that is false.
+pub(crate) fn condition_summary(kind: CheckKind, address: &str) -> String {
+    let whose =
+        if address.starts_with("output.") || address.contains(".output.") { "Module output value" } else { "Resource" };
+    match kind {
+        CheckKind::Precondition => format!("{whose} precondition failed"),
+        CheckKind::Postcondition => format!("{whose} postcondition failed"),
+        CheckKind::Validation => String::from("Invalid value for variable"),
+        CheckKind::Assertion => String::from("Check block assertion failed"),
+    }
+}
+
+/// A condition is false. `text` is its message.
+pub(crate) fn failed_condition(
+    kind: CheckKind,
+    address: &str,
+    text: String,
+    range: Option<&SourceRange>,
+) -> Diagnostic {
+    let detail = match (kind, range) {
+        (CheckKind::Validation, Some(range)) => {
+            let (file, line) = (&range.file, range.start.line);
+            format!("{text}\n\nThis was checked by the validation rule at {file}:{line}.")
+        }
+        _ => text,
+    };
+    Diagnostic::error(condition_summary(kind, address), detail)
+}
+
+/// The texts in place of an error message that cannot be shown.
+pub(crate) mod message {
+    pub(crate) const SENSITIVE: &str = "The error message refers to sensitive values, so it is not shown.";
+    pub(crate) const EPHEMERAL: &str = "The error message refers to ephemeral values, so it is not shown.";
+    pub(crate) const NULL: &str = "The error message is null.";
+    pub(crate) const NO_STRING: &str = "The error message is not a string.";
+    pub(crate) const NOT_COMPUTED: &str = "The error message cannot be computed.";
+}
+
+/// An object cannot be encoded for the state.
+pub(crate) fn object_not_stored(subject: &Subject<'_>, error: &dyn Display) -> Diagnostic {
+    subject.error("Object cannot be stored", format!("{} cannot be stored: {error}.", subject.address))
+}
+
+/// The planned value cannot be encoded for the provider.
+pub(crate) fn plan_not_sent(subject: &Subject<'_>, error: &dyn Display) -> Diagnostic {
+    let detail = format!("The plan for {} cannot be sent to its provider: {error}.", subject.address);
+    subject.error("Plugin error", detail)
+}
+
+/// The object of a change does not exist anymore.
+pub(crate) fn object_gone(subject: &Subject<'_>) -> Diagnostic {
+    let detail = format!("{} does not exist anymore, so it cannot be changed. Make a new plan.", subject.address);
+    subject.error("Object is gone", detail)
+}
+
+/// The object cannot be read after an uncertain attempt.
+pub(crate) fn unread(subject: &Subject<'_>, why: &str) -> Diagnostic {
+    let detail = format!("After an uncertain attempt, {} must be read first, but: {why}.", subject.address);
+    subject.error("Object cannot be read", detail)
+}
+
+/// A data source or ephemeral resource returned an object that breaks the rules.
+pub(crate) fn invalid_object(
+    subject: &Subject<'_>,
+    provider: &str,
+    address: &ResourceInstance,
+    what: &str,
+) -> Diagnostic {
+    let detail = format!("{provider} returned {what} for {address}. This is a bug in the provider.");
+    subject.error("Provider produced invalid object", detail)
+}
+
+/// A final plan breaks the rules of plans.
+pub(crate) fn invalid_plan(subject: &Subject<'_>, provider: &str, problem: &dyn Display, path: &Path) -> Diagnostic {
+    let detail = format!(
+        "With all values known, {provider} planned an invalid value for {}: {problem}. This is a bug in the provider.",
+        subject.address
+    );
+    subject.place(subject.error("Provider produced invalid plan", detail), path)
+}
+
+/// A final plan contradicts the reviewed one.
+pub(crate) fn inconsistent_plan(subject: &Subject<'_>, provider: &str, why: &str, path: &Path) -> Diagnostic {
+    let detail = format!(
+        "With all values known, {provider} plans another change of {} than the reviewed one: {why}. This is a bug in the \
+         provider. Make a new plan to see the new change.",
+        subject.address
+    );
+    subject.place(subject.error("Provider produced inconsistent final plan", detail), path)
+}
+
+/// The result of a change has unknown parts.
+pub(crate) fn unknown_result(subject: &Subject<'_>, provider: &str, path: &Path) -> Diagnostic {
+    let part = if path.0.is_empty() { String::from("the whole object") } else { path.to_string() };
+    let detail = format!(
+        "After the apply, {provider} still returned an unknown value for {part} of {}. This is a bug in the provider. \
+         The rest of the object is stored.",
+        subject.address
+    );
+    subject.place(subject.error("Provider returned invalid result object after apply", detail), path)
+}
+
+/// A delete returned an object.
+pub(crate) fn object_after_delete(subject: &Subject<'_>, provider: &str) -> Diagnostic {
+    let detail = format!(
+        "{provider} reported that it destroyed {}, but returned an object. This is a bug in the provider. The object \
+         stays in the state.",
+        subject.address
+    );
+    subject.error("Provider returned invalid result object after apply", detail)
+}
+
+/// The result of a change contradicts its plan.
+pub(crate) fn inconsistent_result(subject: &Subject<'_>, provider: &str, why: &str, path: &Path) -> Diagnostic {
+    let detail = format!(
+        "The object that {provider} returned for {} is not the planned one: {why}. This is a bug in the provider.",
+        subject.address
+    );
+    subject.place(subject.error("Provider produced inconsistent result after apply", detail), path)
+}
+
+/// An ephemeral object could not be opened, renewed or closed.
+pub(crate) fn ephemeral_failed(address: &str, summary: &str, what: &str, why: &str) -> Diagnostic {
+    Diagnostic::error(summary, format!("{address} could not be {what}: {why}.")).about(address)
+}
+
+/// The kind of provisioner is not supported.
+pub(crate) fn unsupported_provisioner(kind: &str) -> Diagnostic {
+    let detail = format!("This version of Weft cannot run the provisioner {kind:?}.");
+    Diagnostic::error("Provisioner not supported", detail)
+}
+
+/// The arguments of a `local-exec` provisioner are unsuitable.
+pub(crate) fn invalid_command(detail: &str) -> Diagnostic {
+    Diagnostic::error("Invalid local-exec provisioner command", detail)
+}
+
+/// A command failed. `hidden` says which values its text depends on, if it must not be shown.
+pub(crate) fn command_failed(error: &dyn Display, command: &str, output: &str, hidden: Option<&str>) -> Diagnostic {
+    let detail = match hidden {
+        Some(what) => format!("The command failed: {error}. It depends on {what} values, so it is not shown."),
+        None => format!("Error running command '{command}': {error}. Output: {output}"),
+    };
+    Diagnostic::error("local-exec provisioner error", detail)
+}
