@@ -29,8 +29,6 @@ mod reports;
 mod roster;
 
 #[cfg(test)]
-mod simulation;
-#[cfg(test)]
 mod tests;
 
 use std::cmp::Reverse;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
@@ -19,6 +20,7 @@ use weft_state::{
 use crate::core::{Coordinator, RunOptions};
 use crate::event::{Cancel, Command, Event, Finish, FinishReason};
 use crate::hub::Hub;
+use crate::lease::Freshness;
 use crate::outline::OutlineError;
 use crate::packages::Packages;
 use crate::patience::Patience;
@@ -189,23 +191,9 @@ pub(crate) struct Driver {
     steps: Vec<StoreStep>,
     orders: BTreeMap<WorkerId, Vec<Order>>,
     finish: Option<Finish>,
-    heartbeat: Heartbeat,
+    freshness: Freshness,
     strays: Vec<String>,
     told: OpCounts,
-}
-
-/// The age of the lease.
-struct Heartbeat {
-    renewed: Instant,
-    paused: bool,
-}
-
-impl Heartbeat {
-    /// Whether the run pauses from now on, or continues. No new call begins without a renewal for half the TTL.
-    fn turned(&mut self) -> Option<bool> {
-        let paused = self.renewed.elapsed() >= LEASE_PAUSE;
-        (std::mem::replace(&mut self.paused, paused) != paused).then_some(paused)
-    }
 }
 
 impl Driver {
@@ -226,7 +214,7 @@ impl Driver {
             steps: Vec::new(),
             orders: BTreeMap::new(),
             finish: None,
-            heartbeat: Heartbeat { renewed: Instant::now(), paused: false },
+            freshness: Freshness::new(LEASE_PAUSE, Duration::ZERO),
             strays: Vec::new(),
             told: OpCounts::default(),
         };
@@ -240,7 +228,7 @@ impl Driver {
         let listening = self.hub.listen_for(&self.run, events).await;
         self.look_for_the_dead();
         let mut batch: Flight<Result<Vec<StoreAnswer>, StoreError>> = None;
-        let mut renewal: Flight<Result<RenewAnswer, StoreError>> = None;
+        let mut renewal: Flight<(Duration, Result<RenewAnswer, StoreError>)> = None;
         let mut ticks = interval(TICK);
         let mut renewals = interval(RENEW_INTERVAL);
         let mut looks = interval(WORKER_HEARTBEAT);
@@ -289,8 +277,8 @@ impl Driver {
                     self.renewal_answered(answer);
                 }
                 _ = renewals.tick(), if renewal.is_none() => {
-                    let (store, lease) = (Arc::clone(&self.store), self.lease.clone());
-                    renewal = Some(Box::pin(async move { store.renew(&lease).await }));
+                    let (store, lease, sent) = (Arc::clone(&self.store), self.lease.clone(), self.begun.elapsed());
+                    renewal = Some(Box::pin(async move { (sent, store.renew(&lease).await) }));
                 }
                 _ = looks.tick() => self.look_for_the_dead(),
                 _ = ticks.tick() => {
@@ -353,10 +341,10 @@ impl Driver {
         }
     }
 
-    fn renewal_answered(&mut self, answer: Result<RenewAnswer, StoreError>) {
+    fn renewal_answered(&mut self, (sent, answer): (Duration, Result<RenewAnswer, StoreError>)) {
         match answer {
             Ok(RenewAnswer::Renewed { .. }) => {
-                self.heartbeat.renewed = Instant::now();
+                self.freshness.renewed(sent);
                 self.watch_lease();
             }
             Ok(RenewAnswer::Fenced(_)) => self.step(Event::Fenced),
@@ -365,7 +353,7 @@ impl Driver {
     }
 
     fn watch_lease(&mut self) {
-        if let Some(paused) = self.heartbeat.turned() {
+        if let Some(paused) = self.freshness.turned(self.begun.elapsed()) {
             self.step(Event::Paused(paused));
         }
     }

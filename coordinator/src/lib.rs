@@ -26,9 +26,13 @@ pub mod term;
 pub mod timing;
 pub mod transport;
 
+mod lease;
 mod packages;
 mod patience;
 mod table;
+
+#[cfg(feature = "simulation")]
+pub mod simulation;
 
 pub use client::Client;
 pub use core::{Coordinator, RunOptions};

@@ -14,6 +14,7 @@ use crate::core::RunOptions;
 use crate::driver::{BegunTerm, Notice, RunOutcome, TakenBy, begin_term};
 use crate::event::{Cancel, Decision, Event, UserResolution};
 use crate::hub::Hub;
+use crate::lease::{Look, Looks};
 use crate::listing::{RunDetails, RunListing, doubtful, resumable};
 use crate::plan::{PlacementRule, ReadPlan, RunPlan};
 use crate::term::{self, RunError};
@@ -297,7 +298,7 @@ impl Service {
     pub async fn take_over_runs(self: Arc<Self>) {
         let mut looks = interval(RENEW_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut seen: BTreeMap<RunId, (LeaseView, Instant)> = BTreeMap::new();
+        let (began, mut seen): (Instant, BTreeMap<RunId, Looks>) = (Instant::now(), BTreeMap::new());
         loop {
             looks.tick().await;
             let runs = match self.store.runs().await {
@@ -313,12 +314,11 @@ impl Service {
                 if self.active.lock().contains_key(&header.id) {
                     continue;
                 }
-                let same = |old: &(LeaseView, Instant)| (old.0.token, old.0.heartbeat) == (view.token, view.heartbeat);
-                let since = seen.get(&header.id).filter(|old| same(old)).map_or_else(Instant::now, |old| old.1);
-                if since.elapsed() >= LEASE_TTL {
+                let mut looks = seen.remove(&header.id).unwrap_or_default();
+                if looks.look(&view, LEASE_TTL, began.elapsed()) == Look::Unmoved {
                     self.take_over(&header.id, view).await;
                 } else {
-                    known.insert(header.id, (view, since));
+                    known.insert(header.id, looks);
                 }
             }
             seen = known;

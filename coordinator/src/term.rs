@@ -12,6 +12,7 @@ use weft_state::{
 };
 
 use crate::core::Beginning;
+use crate::lease::{Look, Looks};
 use crate::outline::{Outline, OutlineError};
 use crate::timing::LEASE_TTL;
 
@@ -168,7 +169,7 @@ pub async fn take_lease(
     holder: &Holder,
     mut unmoved: Option<LeaseView>,
 ) -> Result<Lease, RunError> {
-    let mut seen: Option<(LeaseView, Instant)> = None;
+    let (began, mut looks) = (Instant::now(), Looks::default());
     loop {
         let asked = unmoved.is_some();
         let term = random_term()?;
@@ -178,19 +179,14 @@ pub async fn take_lease(
             AcquireAnswer::NoRun => return Err(RunError::NoRun(run.clone())),
             AcquireAnswer::Held(view) => view,
         };
-        match &seen {
-            Some((known, since)) if (known.token, known.heartbeat) == (view.token, view.heartbeat) => {
-                if since.elapsed() >= LEASE_TTL && asked {
-                    return Err(RunError::Held { run: run.clone(), view: Box::new(view) });
-                }
-                if since.elapsed() >= LEASE_TTL {
-                    unmoved = Some(view);
-                    continue;
-                }
+        match looks.look(&view, LEASE_TTL, began.elapsed()) {
+            Look::Unmoved if !asked => {
+                unmoved = Some(view);
+                continue;
             }
-            // The holder is alive.
-            Some(_) => return Err(RunError::Held { run: run.clone(), view: Box::new(view) }),
-            None => seen = Some((view, Instant::now())),
+            // Its holder lives, as it shows now or by the answer to what was asked.
+            Look::Moved | Look::Unmoved => return Err(RunError::Held { run: run.clone(), view: Box::new(view) }),
+            Look::First | Look::Waits => {}
         }
         sleep(LOOK_INTERVAL).await;
     }

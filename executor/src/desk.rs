@@ -1,4 +1,5 @@
-//! Carries out orders: the runs, shards and running tasks of a worker. [`crate::held`] decides what happens to tasks.
+//! Where orders come in and tasks go out: the runs, shards and running tasks of a worker. [`crate::docket`] decides;
+//! this module carries the decisions out.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -11,11 +12,11 @@ use tokio::task::AbortHandle;
 use weft_graph_format::digest::Digest;
 use weft_graph_format::run::RunId;
 use weft_protocol::diagnostics::encode_diagnostics;
-use weft_protocol::{HeldTask, OpenShard, Order, Report, RunOrders, SettleOrder, Task, TaskResult, Verdict};
+use weft_protocol::{OpenShard, Report, RunOrders, SettleOrder, Task, Verdict};
 
 use crate::clock::Moment;
+use crate::docket::{Action, Docket, Now};
 use crate::ephemeral::ObjectSlot;
-use crate::held::{Dropped, Grant, HeldTasks, Open, Start};
 use crate::outcome::Outcome;
 use crate::problems::defect;
 use crate::settle::settle;
@@ -42,28 +43,8 @@ pub(crate) enum Event {
 
 struct RunState {
     context: Arc<RunContext>,
-    /// The epoch of the newest term that gave orders.
-    epoch: u64,
-    shards: BTreeMap<u32, ShardState>,
-}
-
-enum ShardState {
-    /// It is being opened. Orders that arrived meanwhile, in order.
-    Opening(Vec<Waiting>),
-    /// It cannot be opened here. Tasks that were on their way are forgotten.
-    Refused,
-    Open {
-        shard: Arc<Shard>,
-        closing: bool,
-    },
-}
-
-/// An order that waits until its shard is open.
-enum Waiting {
-    Arrived(Vec<(u32, Arc<[u8]>)>),
-    Begin(Task, bool),
-    Settle(SettleOrder),
-    Close,
+    /// The open shards.
+    shards: BTreeMap<u32, Arc<Shard>>,
 }
 
 struct Running {
@@ -77,11 +58,9 @@ struct Running {
 pub(crate) struct Desk {
     host: Arc<Host>,
     events: mpsc::Sender<Event>,
-    held: HeldTasks,
+    docket: Docket,
     runs: BTreeMap<RunId, RunState>,
     running: BTreeMap<(RunId, Task), Running>,
-    /// Reports to send, in order.
-    reports: std::collections::VecDeque<(RunId, Report)>,
     room: Arc<Semaphore>,
     settling: Arc<Semaphore>,
     began: Moment,
@@ -93,155 +72,104 @@ impl Desk {
         Desk {
             host,
             events,
-            held: HeldTasks::default(),
+            docket: Docket::default(),
             runs: BTreeMap::new(),
             running: BTreeMap::new(),
-            reports: std::collections::VecDeque::new(),
             room: Arc::new(Semaphore::new(capacity)),
             settling: Arc::new(Semaphore::new(MOST_SETTLING)),
             began: Moment::now(),
         }
     }
 
-    fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    fn now(&self) -> Now {
+        let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Now { ms, intent_age: self.host.intent_age_ms() }
     }
 
-    /// All held tasks, for a greeting.
-    pub(crate) fn held(&self) -> Vec<HeldTask> {
-        self.held.all()
+    /// What is decided about tasks, for reading.
+    pub(crate) fn docket(&self) -> &Docket {
+        &self.docket
     }
 
-    /// A new connection: reports that may be lost are queued again. Evidence stays in the queue, since no coordinator
-    /// acknowledges it.
+    /// A new connection: what may have got lost is reported again.
     pub(crate) fn connected(&mut self) {
-        self.reports.retain(|(_, report)| matches!(report, Report::Settled { .. }));
-        self.reports.extend(self.held.unanswered());
+        self.docket.connected();
     }
 
-    /// The number of queued reports.
-    pub(crate) fn reports(&self) -> usize {
-        self.reports.len()
-    }
-
-    /// Takes the oldest reports.
+    /// The oldest reports.
     pub(crate) fn take_reports(&mut self, most: usize) -> impl Iterator<Item = (RunId, Report)> {
-        let count = self.reports.len().min(most);
-        self.reports.drain(..count)
-    }
-
-    /// Whether no report and no task is left that a coordinator must know of.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.reports.is_empty() && self.held.nothing_open()
-    }
-
-    /// Whether nothing is running: only results without an acknowledgement are left.
-    pub(crate) fn only_results(&self) -> bool {
-        self.held.only_results()
-    }
-
-    /// The number of running calls, and of results without an acknowledgement.
-    pub(crate) fn open(&self) -> Open {
-        self.held.open()
-    }
-
-    fn say(&mut self, run: &RunId, report: Report) {
-        self.reports.push_back((run.clone(), report));
+        self.docket.take_reports(most)
     }
 
     /// Handles the orders of a coordinator.
     pub(crate) fn ordered(&mut self, of_run: RunOrders) {
         let RunOrders { run, epoch, orders } = of_run;
-        if let Some(state) = self.runs.get_mut(&run)
-            && epoch > state.epoch
-        {
-            state.epoch = epoch;
-            state.context.set_stopping(false);
-            self.held.new_term(&run);
-        }
+        let actions = self.docket.heard(&run, epoch);
+        self.carry_out(actions);
         for order in orders {
-            self.order(&run, epoch, order);
+            let actions = self.docket.ordered(&run, epoch, order, self.now());
+            self.carry_out(actions);
         }
     }
 
-    fn order(&mut self, run: &RunId, epoch: u64, order: Order) {
-        match order {
-            Order::Open(open) => self.open_shard(run, epoch, *open),
-            Order::Close(shard) => self.at_shard(run, shard, Waiting::Close),
-            Order::Foreign { shard, operation, value, .. } | Order::Restored { shard, operation, value } => {
-                self.at_shard(run, shard, Waiting::Arrived(vec![(operation, value)]));
-            }
-            Order::Start { shard, task, read_first } => match self.held.start(run, shard, task) {
-                Start::Begin => self.at_shard(run, shard, Waiting::Begin(task, read_first)),
-                Start::Return => self.say(run, Report::Returned(task)),
-                Start::Known => {
-                    if let Some(result) = self.held.result(run, task) {
-                        self.say(run, result);
+    fn carry_out(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Open(run, open) => self.open_shard(&run, *open),
+                Action::Reopened(run, number) => self.retry(&run, number),
+                Action::Arrived(run, number, results) => {
+                    if let Some((context, shard)) = self.shard(&run, number) {
+                        for (operation, value) in results {
+                            arrived(&shard, &context, operation, &value);
+                        }
                     }
                 }
-            },
-            Order::Granted(task) => match self.held.granted(run, task, self.now(), self.host.intent_age_ms()) {
-                Grant::Call => {
-                    let running = self.running.get_mut(&(run.clone(), task));
+                Action::Begin { run, shard: number, task, read_first } => {
+                    if let Some((context, shard)) = self.shard(&run, number) {
+                        self.begin(context, number, shard, task, read_first);
+                    }
+                }
+                Action::Call(run, task) => {
+                    let running = self.running.get_mut(&(run, task));
                     if let Some(grant) = running.and_then(|running| running.grant.take()) {
                         // A task that ended meanwhile reports that itself.
                         let _ = grant.send(());
                     }
                 }
-                Grant::Answer(result) => {
-                    self.abort(run, task);
-                    self.say(run, Report::Result { task, result });
+                Action::Abort(run, task) => self.abort(&run, task),
+                Action::Settle(run, order) => {
+                    if let Some((context, shard)) = self.shard(&run, order.shard) {
+                        self.settle(context, shard, order);
+                    }
                 }
-                Grant::Ignore => {}
-            },
-            Order::IntentRefused(task) => {
-                if self.held.refused(run, task) {
-                    self.abort(run, task);
+                Action::Close(run, number) => {
+                    if let Some((_, shard)) = self.shard(&run, number) {
+                        self.close_unused(&run, number, &shard);
+                    }
                 }
+                Action::NewTerm(run) => {
+                    if let Some(state) = self.runs.get(&run) {
+                        state.context.set_stopping(false);
+                    }
+                }
+                Action::Stop(run) => self.stop_providers(&run),
+                Action::Leave(run, tasks) => self.leave(&run, tasks),
             }
-            Order::Drop(task) => match self.held.dropped(run, task) {
-                Dropped::Forgotten => self.abort(run, task),
-                Dropped::Answer(result) => {
-                    self.abort(run, task);
-                    self.say(run, Report::Result { task, result });
-                }
-                Dropped::Ignore => {}
-            },
-            Order::Acknowledged(task) => self.held.acknowledged(run, task),
-            Order::Settle(settle) => self.at_shard(run, settle.shard, Waiting::Settle(settle)),
-            Order::Drain => self.drain_run(run),
-            Order::Stop => {
-                self.drain_run(run);
-                self.stop_providers(run);
-            }
-            Order::Leave => self.leave(run),
         }
     }
 
-    fn open_shard(&mut self, run: &RunId, epoch: u64, open: OpenShard) {
+    /// An open shard and its run. The docket names no other.
+    fn shard(&self, run: &RunId, number: u32) -> Option<(Arc<RunContext>, Arc<Shard>)> {
+        let state = self.runs.get(run)?;
+        Some((state.context.clone(), state.shards.get(&number)?.clone()))
+    }
+
+    fn open_shard(&mut self, run: &RunId, open: OpenShard) {
         let number = open.shard;
-        let state = self.runs.entry(run.clone()).or_insert_with(|| RunState {
-            context: Arc::new(RunContext::new(run.clone())),
-            epoch,
-            shards: BTreeMap::new(),
-        });
-        if let Some(known @ (ShardState::Opening(_) | ShardState::Open { .. })) = state.shards.get_mut(&number) {
-            if let ShardState::Open { shard, closing } = known {
-                *closing = false;
-                let shard = shard.clone();
-                tokio::spawn(async move {
-                    for slot in shard.providers() {
-                        slot.retry().await;
-                    }
-                    for slot in shard.live.slots() {
-                        slot.retry().await;
-                    }
-                });
-            }
-            self.at_shard(run, number, Waiting::Arrived(open.restored));
-            return;
-        }
-        state.shards.insert(number, ShardState::Opening(Vec::new()));
+        let state = self
+            .runs
+            .entry(run.clone())
+            .or_insert_with(|| RunState { context: Arc::new(RunContext::new(run.clone())), shards: BTreeMap::new() });
         let (host, context, events) = (self.host.clone(), state.context.clone(), self.events.clone());
         tokio::spawn(async move {
             let run = context.id.clone();
@@ -253,57 +181,17 @@ impl Desk {
         });
     }
 
-    /// Handles an order for a shard, now or once the shard is open.
-    fn at_shard(&mut self, run: &RunId, number: u32, what: Waiting) {
-        let state = self.runs.get_mut(run).and_then(|state| {
-            let context = state.context.clone();
-            state.shards.get_mut(&number).map(|shard| (context, shard))
+    /// Lets the providers and ephemeral objects of a shard start again that failed to.
+    fn retry(&self, run: &RunId, number: u32) {
+        let Some((_, shard)) = self.shard(run, number) else { return };
+        tokio::spawn(async move {
+            for slot in shard.providers() {
+                slot.retry().await;
+            }
+            for slot in shard.live.slots() {
+                slot.retry().await;
+            }
         });
-        match state {
-            None => self.no_shard(run, number, what),
-            Some((_, ShardState::Opening(waiting))) => waiting.push(what),
-            Some((_, ShardState::Refused)) => match what {
-                Waiting::Begin(..) => drop(self.held.shard_refused(run, number)),
-                Waiting::Settle(_) => self.no_shard(run, number, what),
-                Waiting::Arrived(_) | Waiting::Close => {}
-            },
-            Some((context, ShardState::Open { shard, closing })) => {
-                let shard = shard.clone();
-                match what {
-                    Waiting::Arrived(results) => {
-                        for (operation, value) in results {
-                            arrived(&shard, &context, operation, &value);
-                        }
-                    }
-                    Waiting::Begin(task, read_first) => self.begin(context, number, shard, task, read_first),
-                    Waiting::Settle(order) => self.settle(context, shard, order),
-                    Waiting::Close => {
-                        *closing = true;
-                        self.close_unused(run, number, &shard);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Handles an order for a shard that was never opened here.
-    fn no_shard(&mut self, run: &RunId, number: u32, what: Waiting) {
-        match what {
-            Waiting::Begin(task, _) => {
-                let problem = defect(&format!("Shard {number} is not open at this worker."));
-                if let Some(report) = self.held.finished(run, task, TaskResult::failed(encode_diagnostics(&[problem])))
-                {
-                    self.say(run, report);
-                }
-            }
-            Waiting::Settle(order) => {
-                let verdict = Verdict::Unknown(format!("shard {number} is not open at this worker"));
-                self.say(run, Report::Settled { task: order.task, verdict });
-            }
-            Waiting::Arrived(_) | Waiting::Close => {
-                tracing::warn!(%run, shard = number, "an order for a shard that is not open");
-            }
-        }
     }
 
     fn begin(&mut self, run: Arc<RunContext>, number: u32, shard: Arc<Shard>, task: Task, read_first: bool) {
@@ -356,68 +244,36 @@ impl Desk {
     pub(crate) fn happened(&mut self, event: Event) {
         match event {
             Event::Opened { run, shard, outcome } => self.opened(&run, shard, outcome),
-            Event::Asked { run, task, planned } => {
-                if self.held.asked(&run, task, planned, self.now()) {
-                    self.say(&run, Report::Intent { task, planned });
-                }
+            Event::Asked { run, task, planned } => self.docket.asked(&run, task, planned, self.now().ms),
+            Event::Finished { run, task, outcome } => {
+                self.docket.finished(&run, task, outcome.into());
+                self.ended(&run, task);
             }
-            Event::Finished { run, task, outcome } => self.finished(&run, task, outcome),
             Event::Broken { run, task } => {
-                let problem = defect("A panic in the worker ended the task. The log of the worker has more.");
-                let outcome = match self.held.is_called(&run, task) {
-                    true => Outcome::InDoubt {
-                        reason: String::from("the worker met a defect of its own after the call was allowed"),
-                        provider_dead: false,
-                        diagnostics: vec![problem],
-                    },
-                    false => Outcome::failed(vec![problem]),
-                };
-                self.finished(&run, task, outcome);
+                self.docket.broken(&run, task);
+                self.ended(&run, task);
             }
-            Event::Settled { run, task, verdict } => self.say(&run, Report::Settled { task, verdict }),
+            Event::Settled { run, task, verdict } => self.docket.settled(&run, task, verdict),
         }
     }
 
-    fn finished(&mut self, run: &RunId, task: Task, outcome: Outcome) {
-        let running = self.running.remove(&(run.clone(), task));
-        if let Some(report) = self.held.finished(run, task, outcome.into()) {
-            self.say(run, report);
-        }
-        if let Some(running) = running {
-            self.release(&running.shard, running.shard.live.ended(task.operation));
-            self.close_unused(run, running.number, &running.shard);
-        }
+    /// A task runs no longer: what only it needed is closed.
+    fn ended(&mut self, run: &RunId, task: Task) {
+        let Some(running) = self.running.remove(&(run.clone(), task)) else { return };
+        self.release(&running.shard, running.shard.live.ended(task.operation));
+        self.close_unused(run, running.number, &running.shard);
     }
 
     fn opened(&mut self, run: &RunId, number: u32, outcome: Result<Box<Shard>, Problems>) {
-        // The run may have ended meanwhile.
-        let Some(state) = self.runs.get_mut(run) else { return };
-        let Some(ShardState::Opening(waiting)) = state.shards.remove(&number) else { return };
-        match outcome {
-            Ok(shard) => {
-                let opened = ShardState::Open { shard: Arc::from(shard), closing: false };
-                state.shards.insert(number, opened);
-                for what in waiting {
-                    // A task that was forgotten while it waited does not begin.
-                    if let Waiting::Begin(task, _) = &what
-                        && !self.held.holds(run, *task)
-                    {
-                        continue;
-                    }
-                    self.at_shard(run, number, what);
-                }
-            }
-            Err(diagnostics) => {
-                state.shards.insert(number, ShardState::Refused);
-                self.held.shard_refused(run, number);
-                self.say(run, Report::Refused { shard: number, diagnostics: encode_diagnostics(&diagnostics) });
-                for what in waiting {
-                    if let Waiting::Settle(_) = what {
-                        self.no_shard(run, number, what);
-                    }
-                }
-            }
+        let (shard, outcome) = match outcome {
+            Ok(shard) => (Some(Arc::from(shard)), Ok(())),
+            Err(problems) => (None, Err(encode_diagnostics(&problems))),
+        };
+        let Some(actions) = self.docket.opened(run, number, outcome) else { return };
+        if let (Some(shard), Some(state)) = (shard, self.runs.get_mut(run)) {
+            state.shards.insert(number, shard);
         }
+        self.carry_out(actions);
     }
 
     /// Closes ephemeral objects without users.
@@ -438,17 +294,11 @@ impl Desk {
 
     /// Ends the providers of a closed shard, once they have no users.
     fn close_unused(&mut self, run: &RunId, number: u32, shard: &Arc<Shard>) {
-        let state = self.runs.get_mut(run).map(|state| &mut state.shards);
-        let over = match state.as_ref().and_then(|shards| shards.get(&number)) {
-            Some(ShardState::Open { closing, .. }) => *closing,
-            Some(ShardState::Opening(_)) => false,
-            Some(ShardState::Refused) | None => true,
-        };
-        if !over || self.held.uses(run, number) {
+        if !self.docket.may_close(run, number) {
             return;
         }
-        if let Some(shards) = state {
-            shards.remove(&number);
+        if let Some(state) = self.runs.get_mut(run) {
+            state.shards.remove(&number);
         }
         let (host, shard) = (self.host.clone(), shard.clone());
         self.host.later(async move {
@@ -465,7 +315,6 @@ impl Desk {
         let Some(state) = self.runs.get(run) else { return };
         state.context.set_stopping(true);
         for shard in state.shards.values() {
-            let ShardState::Open { shard, .. } = shard else { continue };
             let shard = shard.clone();
             tokio::spawn(async move {
                 futures::future::join_all(shard.providers().map(|slot| slot.stop())).await;
@@ -473,33 +322,24 @@ impl Desk {
         }
     }
 
-    fn leave(&mut self, run: &RunId) {
-        for task in self.held.leave(run) {
-            self.abort(run, task);
+    fn leave(&mut self, run: &RunId, tasks: Vec<Task>) {
+        for task in tasks {
+            if let Some(running) = self.running.remove(&(run.clone(), task)) {
+                running.abort.abort();
+            }
         }
         let Some(state) = self.runs.remove(run) else { return };
         for (number, shard) in state.shards {
-            if let ShardState::Open { shard, .. } = shard {
-                self.close_unused(run, number, &shard);
-            }
+            self.close_unused(run, number, &shard);
         }
         let (host, objects) = (self.host.clone(), state.context.objects.clone());
         self.host.later(async move { objects.close_all(&host).await });
     }
 
-    fn drain_run(&mut self, run: &RunId) {
-        for task in self.held.drain(run) {
-            self.abort(run, task);
-            self.say(run, Report::Returned(task));
-        }
-    }
-
     /// The worker is about to leave: it starts no new call.
     pub(crate) fn drain(&mut self) {
-        for (run, task) in self.held.drain_worker() {
-            self.abort(&run, task);
-            self.say(&run, Report::Returned(task));
-        }
+        let actions = self.docket.drain();
+        self.carry_out(actions);
     }
 
     /// The worker must leave soon: providers are asked to end their calls early.

@@ -80,6 +80,11 @@ pub(crate) enum Grant {
     Ignore,
 }
 
+/// Whether a call may still be made for an intent that was asked for then.
+pub fn is_young(asked: u64, now: u64, intent_age: u64) -> bool {
+    now.saturating_sub(asked) < intent_age
+}
+
 impl HeldTasks {
     /// Handles an order to start.
     pub(crate) fn start(&mut self, run: &RunId, shard: u32, task: Task) -> Start {
@@ -115,7 +120,7 @@ impl HeldTasks {
             HeldPhase::Called | HeldPhase::Finished | HeldPhase::Preparing => return Grant::Ignore,
             HeldPhase::Asked if held.shard.is_none() => "the worker does not hold the task",
             HeldPhase::Asked if draining => "the run is being stopped",
-            HeldPhase::Asked if held.asked_at.is_some_and(|asked| now.saturating_sub(asked) >= intent_age) => {
+            HeldPhase::Asked if held.asked_at.is_some_and(|asked| !is_young(asked, now, intent_age)) => {
                 "the intent was granted too late"
             }
             HeldPhase::Asked => {

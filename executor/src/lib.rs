@@ -2,8 +2,7 @@
 //!
 //! Reading order: [`worker`] is what a program starts; what it needs of its host is in [`options`] and [`packages`].
 //!
-//! Inside: [`message`] is what coordinators and workers say to each other as plain data and [`wire`] the same as
-//! frames; [`held`] is the deciding machine of a worker's tasks, pure, and [`desk`] carries out what it decides;
+//! Inside: [`docket`] and [`held`] decide about runs, shards and tasks, pure, and [`desk`] carries the decisions out;
 //! [`shard`] is a fragment made ready to run, with its results in [`results`] and its provider instances in
 //! [`provider`]; [`formulas`] runs formulas and [`functions`] calls functions of providers for them; [`carried`] is how
 //! values travel; [`ephemeral`] keeps ephemeral objects open and [`live`] knows what reads them; [`resource`] knows a
@@ -32,6 +31,7 @@ mod change;
 mod clock;
 mod data;
 mod desk;
+mod docket;
 mod ephemeral;
 mod final_plan;
 mod formulas;
@@ -52,6 +52,9 @@ mod simple;
 mod subject;
 mod task;
 mod worker;
+
+#[cfg(feature = "simulation")]
+pub mod simulation;
 
 pub use carried::{CarryError, decode_value, encode_value};
 pub use held::Open;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
@@ -18,6 +17,7 @@ use weft_providers::ProviderPool;
 use crate::clock::Moment;
 use crate::desk::Event;
 use crate::ephemeral::LiveObjects;
+use crate::held::is_young;
 use crate::options::WorkerOptions;
 use crate::outcome::{Done, Outcome, shown_name};
 use crate::problems;
@@ -125,7 +125,9 @@ impl TaskContext {
         let question = Event::Asked { run: self.run.id.clone(), task: self.task, planned };
         self.permission.events.send(question).await.map_err(|_| forgotten())?;
         granted.await.map_err(|_| forgotten())?;
-        if asked.elapsed() >= Duration::from_millis(self.host.intent_age_ms()) {
+        // The process may have been suspended since the grant arrived.
+        let waited = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if !is_young(0, waited, self.host.intent_age_ms()) {
             return Err(String::from("the intent was granted too late"));
         }
         Ok(())

@@ -129,7 +129,7 @@ impl Worker {
             self.desk.happened(event);
         }
         self.pass_wish();
-        self.desk.open()
+        self.desk.docket().open()
     }
 
     /// Passes on the request to end.
@@ -183,7 +183,7 @@ impl Worker {
             labels: options.labels.clone(),
             capacity: options.capacity.max(1),
             packages: options.packages.held(),
-            held: self.desk.held(),
+            held: self.desk.docket().held(),
             protocol: PROTOCOL,
         }
     }
@@ -203,16 +203,17 @@ impl Worker {
         loop {
             self.pass_wish();
             let ends = self.passed > Wish::Stay;
-            if told && self.desk.is_idle() {
+            let docket = self.desk.docket();
+            if told && docket.is_idle() {
                 return Ended::Drained;
             }
-            let rests = ends && self.desk.only_results();
+            let rests = ends && docket.only_results();
             rests_since = rests.then(|| rests_since.unwrap_or_else(Instant::now));
             if told && rests_since.is_some_and(|since| since.elapsed() >= DELIVERY_WAIT) {
-                tracing::warn!(results = self.desk.open().results, "results are left that no coordinator has taken");
+                tracing::warn!(results = docket.open().results, "results are left that no coordinator has taken");
                 return Ended::Drained;
             }
-            let room = self.desk.reports() < FRAME_REPORTS;
+            let reports = docket.reports();
             tokio::select! {
                 biased;
                 _ = beat.tick() => {
@@ -233,7 +234,7 @@ impl Worker {
                         return Ended::Drained;
                     }
                 }
-                frame = incoming.recv(), if room => {
+                frame = incoming.recv(), if reports < FRAME_REPORTS => {
                     let Some(frame) = frame else { return Ended::Disconnected };
                     heard = Instant::now();
                     match CoordinatorFrame::decode(&frame) {
@@ -244,7 +245,7 @@ impl Worker {
                         }
                     }
                 }
-                event = self.events.recv(), if room => {
+                event = self.events.recv(), if reports < FRAME_REPORTS => {
                     let mut next = event;
                     let mut looked_at = 0;
                     while let Some(event) = next {
@@ -254,7 +255,7 @@ impl Worker {
                     }
                 }
                 // The announcement comes before the returned tasks, so that these do not come back.
-                permit = outgoing.reserve(), if self.desk.reports() > 0 || (ends && !told) => {
+                permit = outgoing.reserve(), if reports > 0 || (ends && !told) => {
                     let Ok(permit) = permit else { return Ended::Disconnected };
                     if ends && !told {
                         told = true;

@@ -1,6 +1,7 @@
 //! Operations whose outcome is unknown, and the evidence that settles them, in the order of the run protocol: the late
 //! report of the worker itself, reading the object by its known id, looking it up by its planned identity, the user.
 
+use weft_mutants::mutant;
 use weft_state::{Attempt, Evidence, FailureKind, OpIndex, Opaque, Outcome, Resolution, StoreStep};
 
 use super::answers::{Doubted, Kept, Resolved, Step};
@@ -17,6 +18,9 @@ const GONE: &str = "a worker that is gone held it";
 impl Coordinator {
     /// Turns an open intent into a doubt, and looks for evidence.
     pub(super) fn doubt(&mut self, position: Position, reason: String) {
+        if mutant!(DoubtDropped) {
+            return self.never_called(position, &reason);
+        }
         self.push_doubt(position, reason.clone(), Doubted::Seek(reason));
     }
 
@@ -213,7 +217,9 @@ impl Coordinator {
             Verdict::NotApplied { .. } if matches!(evidence, Evidence::User(_)) => {
                 self.unsettled(position, "no object with the id that was given was found".to_owned());
             }
-            Verdict::NotApplied { holder_dead } if holder_dead || self.attempt_is_dead(position) => {
+            Verdict::NotApplied { holder_dead }
+                if holder_dead || self.attempt_is_dead(position) || mutant!(RetryOfBegunCall) =>
+            {
                 self.resolve(position, evidence, Outcome::Pending, Resolved::Pending);
             }
             Verdict::NotApplied { .. } => {

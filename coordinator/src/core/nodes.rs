@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::outline::{Need, Outline, OutlineError};
 use crate::table::{Place, Position};
+use weft_mutants::mutant;
 
 /// Operations by their position, followed by waiters.
 #[derive(Clone, Debug)]
@@ -120,7 +121,7 @@ impl Nodes {
 
     /// Whether all needs of an operation are done.
     pub(crate) fn is_free(&self, operation: Position) -> bool {
-        self.unmet[operation.number()] == 0
+        self.unmet[operation.number()] <= u32::from(mutant!(StartedTooEarly))
     }
 
     /// Whether a need of an operation failed, is in doubt or was skipped.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use weft_graph_format::address::DeposedKey;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_mutants::mutant;
 use weft_state::{
     Attempt, CommitRecord, Digest, DoubtKey, Failure, FailureKind, Intent, OpIndex, Opaque, StoreStep, Stray, WorkerId,
     Writes,
@@ -57,6 +58,9 @@ impl Coordinator {
         let free = !(self.course.draining || self.course.paused);
         match (current, op.state) {
             (true, State::Leased(Leased::AtWorker)) if free => {
+                if mutant!(CommitWithoutIntent) {
+                    return self.order(worker, Order::Granted(task));
+                }
                 let operation = self.operation(position);
                 let target = DoubtKey {
                     address: operation.address.clone(),
@@ -104,7 +108,11 @@ impl Coordinator {
             | State::InDoubt(Doubt::ResolveInStore) => {
                 self.results.late.insert(position, (worker, task.attempt, result));
             }
-            State::Leased(Leased::ResultInStore) | State::Intended(Intended::ResultInStore) => {}
+            State::Leased(Leased::ResultInStore) | State::Intended(Intended::ResultInStore) => {
+                if mutant!(ResultCountedTwice) {
+                    self.take_result(position, result);
+                }
+            }
             State::InDoubt(_) => self.worker_settles(position, result),
             State::Done | State::Failed { .. } => self.order(worker, Order::Acknowledged(task)),
             State::Pending | State::Skipped => self.superseded(worker, position, task, result),
@@ -160,6 +168,9 @@ impl Coordinator {
             Ok(writes) => {
                 let commit = self.commit_record(position, writes, &kept, intended);
                 self.result_is_here(position);
+                if mutant!(ExportBeforeCommit) {
+                    self.keep_result(position, kept.result.clone(), kept.by);
+                }
                 self.store(Step::Commit(position, Box::new(kept)), StoreStep::Commit(commit));
             }
             Err(error) if intended => self.doubt(position, format!("the result cannot be recorded: {error}")),

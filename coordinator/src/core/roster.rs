@@ -335,8 +335,11 @@ impl Coordinator {
     }
 
     /// Checks that every worker's load equals the count over its shards.
-    #[cfg(test)]
-    pub(super) fn check_loads(&self) {
+    ///
+    /// # Panics
+    /// When it is not.
+    #[cfg(any(test, feature = "simulation"))]
+    pub fn check_loads(&self) {
         for worker in self.roster.workers.iter() {
             let open = worker.shards.iter().map(|shard| u64::from(self.backlog.shards[*shard].open));
             assert_eq!(worker.load, open.sum::<u64>(), "the load of {}", worker.id);

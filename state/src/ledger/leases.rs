@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weft_mutants::mutant;
+
 use super::{LeaseState, Ledger, RunState};
 use crate::content::{excludes, ordered};
 use crate::run::{
@@ -57,7 +59,7 @@ impl Ledger {
             }
             let unmoved = request.unmoved.as_ref();
             let seen = unmoved.is_some_and(|seen| (seen.token, seen.heartbeat) == (lease.token, lease.heartbeat));
-            if !alone && !seen {
+            if !alone && !seen && !mutant!(TakeoverWithoutWaiting) {
                 let view = LeaseView {
                     token: lease.token,
                     heartbeat: lease.heartbeat,

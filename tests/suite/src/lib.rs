@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// The arrows of the design: each crate, and those of ours that it may use.
 pub const ARROWS: &[(&str, &[&str])] = &[
     ("graph-format", &[]),
+    ("mutants", &[]),
     ("proto", &[]),
     ("protocol", &["graph-format", "proto"]),
     ("sealing", &[]),
@@ -15,10 +16,10 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("evaluator", &["graph-format", "syntax", "expressions"]),
     ("providers", &["graph-format", "proto", "sealing"]),
     ("registry", &["graph-format", "providers"]),
-    ("state", &["graph-format", "sealing"]),
+    ("state", &["graph-format", "mutants", "sealing"]),
     ("planner", &["graph-format", "expressions", "evaluator", "providers", "state"]),
     ("executor", &["graph-format", "expressions", "providers", "protocol"]),
-    ("coordinator", &["graph-format", "proto", "protocol", "state"]),
+    ("coordinator", &["graph-format", "mutants", "proto", "protocol", "state"]),
     (
         "cli",
         &[

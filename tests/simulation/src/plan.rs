@@ -1,16 +1,17 @@
 //! Random plans.
 
+use weft_coordinator::{
+    Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ShardIndex, ShardKey, Waiter,
+};
 use weft_graph_format::path::Path;
 use weft_state::{Claim, ClaimMode, Revision, Subject};
 
-use super::Random;
-use crate::outline::{Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ShardKey, Waiter};
-use crate::table::ShardIndex;
+use crate::random::Random;
 
 /// Numbers of operations leave gaps, as in a graph with operations that are not tracked.
 const STRIDE: u32 = 3;
 
-pub(super) fn random_plan(random: &mut Random) -> Outline {
+pub(crate) fn random_plan(random: &mut Random) -> Outline {
     let shards = 1 + random.index(4);
     let count = 1 + random.index(24);
     let keys = (0..shards).map(|shard| ShardKey::Provider(format!("p{shard}"))).chain([ShardKey::Unplaced]);

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use weft_protocol::Task;
 use weft_state::WorkerId;
 
-use super::Random;
-use weft_protocol::Task;
+use crate::random::Random;
 
 /// How a call ends for its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// The result came.
     Success,
     /// The provider returned an error; nothing happened.
@@ -21,29 +21,29 @@ pub(super) enum Ending {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Call {
-    pub(super) task: Task,
-    pub(super) caller: WorkerId,
+pub(crate) struct Call {
+    pub(crate) task: Task,
+    pub(crate) caller: WorkerId,
     /// When it takes effect, if it lives until then.
-    pub(super) effect_at: Option<u64>,
-    pub(super) ends_at: u64,
-    pub(super) ending: Ending,
-    pub(super) effect: bool,
+    pub(crate) effect_at: Option<u64>,
+    pub(crate) ends_at: u64,
+    pub(crate) ending: Ending,
+    pub(crate) effect: bool,
     /// The caller knows the result.
-    pub(super) proven: bool,
+    pub(crate) proven: bool,
     /// Nothing more can come of it.
-    pub(super) over: bool,
+    pub(crate) over: bool,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cloud {
-    pub(super) calls: Vec<Call>,
-    pub(super) effects: BTreeMap<u32, u32>,
+pub(crate) struct Cloud {
+    pub(crate) calls: Vec<Call>,
+    pub(crate) effects: BTreeMap<u32, u32>,
 }
 
 impl Cloud {
     /// A call begins. Every earlier call of the operation must be proven, or its process dead.
-    pub(super) fn call(&mut self, task: Task, caller: WorkerId, now: u64, calm: bool, random: &mut Random) -> usize {
+    pub(crate) fn call(&mut self, task: Task, caller: WorkerId, now: u64, calm: bool, random: &mut Random) -> usize {
         for call in self.calls.iter().filter(|call| call.task.operation == task.operation) {
             assert!(call.proven || call.over, "a second call of {task:?} while {call:?} is unproven");
             assert!(!call.effect, "a second call of {task:?} after {call:?} took effect");
@@ -68,7 +68,7 @@ impl Cloud {
     }
 
     /// Effects that are due happen.
-    pub(super) fn pass(&mut self, now: u64) {
+    pub(crate) fn pass(&mut self, now: u64) {
         for call in &mut self.calls {
             if !call.over && !call.effect && call.effect_at.is_some_and(|at| at <= now) {
                 call.effect = true;
@@ -80,7 +80,7 @@ impl Cloud {
     }
 
     /// The provider is asked to stop: a call that has no effect yet ends, and nobody knows whether it will have one.
-    pub(super) fn interrupt(&mut self, call: usize, now: u64) {
+    pub(crate) fn interrupt(&mut self, call: usize, now: u64) {
         self.pass(now);
         let call = &mut self.calls[call];
         call.ends_at = call.ends_at.min(now);
@@ -90,14 +90,14 @@ impl Cloud {
     }
 
     /// A process is dead, and with it every call of its.
-    pub(super) fn caller_died(&mut self, caller: &WorkerId, now: u64) {
+    pub(crate) fn caller_died(&mut self, caller: &WorkerId, now: u64) {
         self.pass(now);
         for call in self.calls.iter_mut().filter(|call| call.caller == *caller) {
             call.over = true;
         }
     }
 
-    pub(super) fn has(&self, operation: u32) -> bool {
+    pub(crate) fn has(&self, operation: u32) -> bool {
         self.effects.contains_key(&operation)
     }
 }

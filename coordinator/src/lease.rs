@@ -1,0 +1,105 @@
+//! What is concluded from the time that a lease was not renewed: by its holder, and by a challenger. Plain functions over
+//! data; time comes in as the time that has passed on one clock.
+
+use std::time::Duration;
+
+use weft_mutants::mutant;
+use weft_state::{LeaseView, Token};
+
+/// How fresh a holder's own lease is.
+#[derive(Clone, Debug)]
+pub struct Freshness {
+    pause: Duration,
+    renewed: Duration,
+    paused: bool,
+}
+
+impl Freshness {
+    /// A lease that was just taken. Without a renewal for `pause` no new call begins.
+    pub fn new(pause: Duration, now: Duration) -> Freshness {
+        Freshness { pause, renewed: now, paused: false }
+    }
+
+    /// A renewal had success. It counts from when it was sent: the store may have answered late, and a challenger counts
+    /// from when the store took it.
+    pub fn renewed(&mut self, sent: Duration) {
+        self.renewed = self.renewed.max(sent);
+    }
+
+    /// Whether the run pauses from now on, or goes on again.
+    pub fn turned(&mut self, now: Duration) -> Option<bool> {
+        let paused = now.saturating_sub(self.renewed) >= self.pause;
+        (std::mem::replace(&mut self.paused, paused) != paused).then_some(paused)
+    }
+}
+
+/// What a look at a held lease says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// It is the first look.
+    First,
+    /// It moved: its holder lives. Waiting begins again.
+    Moved,
+    /// It did not move, but not for long enough.
+    Waits,
+    /// It did not move for a TTL: it may be taken.
+    Unmoved,
+}
+
+/// A challenger's looks at one lease.
+#[derive(Clone, Debug, Default)]
+pub struct Looks {
+    seen: Option<(Token, u64, Duration)>,
+}
+
+impl Looks {
+    /// One more look.
+    pub fn look(&mut self, view: &LeaseView, ttl: Duration, now: Duration) -> Look {
+        let ttl = if mutant!(LeaseTakenTooEarly) { ttl / 2 } else { ttl };
+        match self.seen {
+            Some((token, heartbeat, since)) if (token, heartbeat) == (view.token, view.heartbeat) => {
+                if now.saturating_sub(since) >= ttl { Look::Unmoved } else { Look::Waits }
+            }
+            earlier => {
+                self.seen = Some((view.token, view.heartbeat, now));
+                if earlier.is_some() { Look::Moved } else { Look::First }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_state::Holder;
+
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(10);
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn view(heartbeat: u64) -> LeaseView {
+        LeaseView { token: Token { epoch: 1, term: 7 }, heartbeat, holder: Holder::default(), age_ms: None }
+    }
+
+    #[test]
+    fn a_lease_that_stands_still_for_a_ttl_may_be_taken() {
+        let mut looks = Looks::default();
+        assert_eq!(looks.look(&view(1), TTL, seconds(0)), Look::First);
+        assert_eq!(looks.look(&view(1), TTL, seconds(9)), Look::Waits);
+        assert_eq!(looks.look(&view(2), TTL, seconds(9)), Look::Moved);
+        assert_eq!(looks.look(&view(2), TTL, seconds(18)), Look::Waits);
+        assert_eq!(looks.look(&view(2), TTL, seconds(19)), Look::Unmoved);
+    }
+
+    #[test]
+    fn a_renewal_counts_from_when_it_was_sent() {
+        let mut fresh = Freshness::new(seconds(5), seconds(0));
+        assert_eq!(fresh.turned(seconds(5)), Some(true));
+        fresh.renewed(seconds(4));
+        assert_eq!(fresh.turned(seconds(6)), Some(false));
+        assert_eq!(fresh.turned(seconds(9)), Some(true), "the answer came at 6, but the request left at 4");
+    }
+}

@@ -1,0 +1,449 @@
+//! What a worker decides: what follows from an order, and from what becomes of a task. Plain functions over data; time
+//! comes in as milliseconds of one clock. [`crate::desk`] carries the actions out, and the simulation of the project
+//! (`tests/simulation`) runs the same decisions against the coordinator's.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use weft_graph_format::digest::Digest;
+use weft_graph_format::run::RunId;
+use weft_graph_format::stored::Opaque;
+use weft_protocol::diagnostics::encode_diagnostics;
+use weft_protocol::{HeldTask, OpenShard, Order, Report, SettleOrder, Task, TaskResult, Verdict};
+
+use crate::held::{Dropped, Grant, HeldTasks, Open, Start};
+use crate::problems::defect;
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Open a shard, and say with [`Docket::opened`] what came of it.
+    Open(RunId, Box<OpenShard>),
+    /// A shard is wanted again that is still open: what it failed to start may be tried again.
+    Reopened(RunId, u32),
+    /// Results for a shard: operation and value.
+    Arrived(RunId, u32, Vec<(u32, Arc<[u8]>)>),
+    /// Carry out a task.
+    Begin {
+        /// The run.
+        run: RunId,
+        /// The shard, which is open.
+        shard: u32,
+        /// The task.
+        task: Task,
+        /// Read the object first.
+        read_first: bool,
+    },
+    /// The task that asked for its intent may make its call.
+    Call(RunId, Task),
+    /// Nobody wants the task any more, and it has made no call.
+    Abort(RunId, Task),
+    /// Look for evidence.
+    Settle(RunId, SettleOrder),
+    /// No task of the shard comes any more: close it once [`Docket::may_close`] allows that.
+    Close(RunId, u32),
+    /// A new term of the run has begun: what an earlier one stopped goes on.
+    NewTerm(RunId),
+    /// Ask the providers of the run to end their calls early.
+    Stop(RunId),
+    /// The run is over here. These tasks are not wanted any more.
+    Leave(RunId, Vec<Task>),
+}
+
+/// The time of an order.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Milliseconds of the worker's clock, which counts while the machine is suspended.
+    pub ms: u64,
+    /// The age in milliseconds from which a granted intent is too old.
+    pub intent_age: u64,
+}
+
+#[derive(Debug, Default)]
+struct RunState {
+    /// The epoch of the newest term that gave orders.
+    epoch: u64,
+    shards: BTreeMap<u32, ShardState>,
+}
+
+#[derive(Debug)]
+enum ShardState {
+    /// It is being opened. What came meanwhile, in order.
+    Opening(Vec<Waiting>),
+    /// It cannot be opened here.
+    Refused,
+    Open {
+        closing: bool,
+    },
+}
+
+/// An order that waits until its shard is open.
+#[derive(Debug)]
+enum Waiting {
+    Arrived(Vec<(u32, Arc<[u8]>)>),
+    Begin(Task, bool),
+    Settle(SettleOrder),
+    Close,
+}
+
+/// The runs, shards and tasks of a worker, and what it has to report.
+#[derive(Debug, Default)]
+pub struct Docket {
+    held: HeldTasks,
+    runs: BTreeMap<RunId, RunState>,
+    /// In the order in which they are to be sent.
+    reports: VecDeque<(RunId, Report)>,
+}
+
+impl Docket {
+    /// All held tasks, for a greeting.
+    pub fn held(&self) -> Vec<HeldTask> {
+        self.held.all()
+    }
+
+    /// A new connection: what may have got lost is reported again. Evidence stays, since nothing acknowledges it.
+    pub fn connected(&mut self) {
+        self.reports.retain(|(_, report)| matches!(report, Report::Settled { .. }));
+        self.reports.extend(self.held.unanswered());
+    }
+
+    /// How many reports wait.
+    pub fn reports(&self) -> usize {
+        self.reports.len()
+    }
+
+    /// The oldest reports.
+    pub fn take_reports(&mut self, most: usize) -> impl Iterator<Item = (RunId, Report)> {
+        let count = self.reports.len().min(most);
+        self.reports.drain(..count)
+    }
+
+    /// Whether nothing is left that a coordinator must hear of.
+    pub fn is_idle(&self) -> bool {
+        self.reports.is_empty() && self.held.nothing_open()
+    }
+
+    /// Whether nothing is running: only results without an acknowledgement are left.
+    pub fn only_results(&self) -> bool {
+        self.held.only_results()
+    }
+
+    /// The number of running calls, and of results without an acknowledgement.
+    pub fn open(&self) -> Open {
+        self.held.open()
+    }
+
+    fn say(&mut self, run: &RunId, report: Report) {
+        self.reports.push_back((run.clone(), report));
+    }
+
+    /// A term of a run is about to give orders. What an earlier term stopped goes on, also where no shard is open: else
+    /// this worker would give back every task of the run for ever.
+    pub fn heard(&mut self, run: &RunId, epoch: u64) -> Vec<Action> {
+        let state = self.runs.entry(run.clone()).or_insert_with(|| RunState { epoch, ..RunState::default() });
+        if epoch <= state.epoch {
+            return Vec::new();
+        }
+        state.epoch = epoch;
+        self.held.new_term(run);
+        vec![Action::NewTerm(run.clone())]
+    }
+
+    /// What follows from an order.
+    pub fn ordered(&mut self, run: &RunId, epoch: u64, order: Order, now: Now) -> Vec<Action> {
+        match order {
+            Order::Open(open) => self.open_shard(run, epoch, open),
+            Order::Close(shard) => self.at_shard(run, shard, Waiting::Close),
+            Order::Foreign { shard, operation, value, .. } | Order::Restored { shard, operation, value } => {
+                self.at_shard(run, shard, Waiting::Arrived(vec![(operation, value)]))
+            }
+            Order::Start { shard, task, read_first } => self.start(run, shard, task, read_first),
+            Order::Granted(task) => match self.held.granted(run, task, now.ms, now.intent_age) {
+                Grant::Call => vec![Action::Call(run.clone(), task)],
+                Grant::Answer(result) => self.answer(run, task, result),
+                Grant::Ignore => Vec::new(),
+            },
+            Order::IntentRefused(task) => match self.held.refused(run, task) {
+                true => vec![Action::Abort(run.clone(), task)],
+                false => Vec::new(),
+            },
+            Order::Drop(task) => match self.held.dropped(run, task) {
+                Dropped::Forgotten => vec![Action::Abort(run.clone(), task)],
+                Dropped::Answer(result) => self.answer(run, task, result),
+                Dropped::Ignore => Vec::new(),
+            },
+            Order::Acknowledged(task) => {
+                self.held.acknowledged(run, task);
+                Vec::new()
+            }
+            Order::Settle(settle) => self.at_shard(run, settle.shard, Waiting::Settle(settle)),
+            Order::Drain => self.drain_run(run),
+            Order::Stop => {
+                let mut actions = self.drain_run(run);
+                actions.push(Action::Stop(run.clone()));
+                actions
+            }
+            Order::Leave => {
+                let gone = self.held.leave(run);
+                self.runs.remove(run);
+                vec![Action::Leave(run.clone(), gone)]
+            }
+        }
+    }
+
+    fn start(&mut self, run: &RunId, shard: u32, task: Task, read_first: bool) -> Vec<Action> {
+        match self.held.start(run, shard, task) {
+            Start::Begin => self.at_shard(run, shard, Waiting::Begin(task, read_first)),
+            Start::Return => {
+                self.say(run, Report::Returned(task));
+                Vec::new()
+            }
+            Start::Known => {
+                if let Some(result) = self.held.result(run, task) {
+                    self.say(run, result);
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    /// Reports an end without a call.
+    fn answer(&mut self, run: &RunId, task: Task, result: Arc<TaskResult>) -> Vec<Action> {
+        self.say(run, Report::Result { task, result });
+        vec![Action::Abort(run.clone(), task)]
+    }
+
+    fn open_shard(&mut self, run: &RunId, epoch: u64, open: Box<OpenShard>) -> Vec<Action> {
+        let number = open.shard;
+        let state = self.runs.entry(run.clone()).or_insert_with(|| RunState { epoch, ..RunState::default() });
+        match state.shards.get_mut(&number) {
+            Some(ShardState::Open { closing }) => {
+                *closing = false;
+                let mut actions = vec![Action::Reopened(run.clone(), number)];
+                actions.extend(self.at_shard(run, number, Waiting::Arrived(open.restored)));
+                actions
+            }
+            Some(ShardState::Opening(_)) => self.at_shard(run, number, Waiting::Arrived(open.restored)),
+            Some(ShardState::Refused) | None => {
+                state.shards.insert(number, ShardState::Opening(Vec::new()));
+                vec![Action::Open(run.clone(), open)]
+            }
+        }
+    }
+
+    /// Handles an order for a shard, now or once the shard is open.
+    fn at_shard(&mut self, run: &RunId, number: u32, what: Waiting) -> Vec<Action> {
+        let run = run.clone();
+        match self.runs.get_mut(&run).and_then(|state| state.shards.get_mut(&number)) {
+            None => self.no_shard(&run, number, what),
+            Some(ShardState::Opening(waiting)) => {
+                waiting.push(what);
+                Vec::new()
+            }
+            Some(ShardState::Refused) => match what {
+                Waiting::Begin(..) => {
+                    self.held.shard_refused(&run, number);
+                    Vec::new()
+                }
+                Waiting::Settle(_) => self.no_shard(&run, number, what),
+                Waiting::Arrived(_) | Waiting::Close => Vec::new(),
+            },
+            Some(ShardState::Open { closing }) => vec![match what {
+                Waiting::Arrived(results) => Action::Arrived(run, number, results),
+                Waiting::Begin(task, read_first) => Action::Begin { run, shard: number, task, read_first },
+                Waiting::Settle(order) => Action::Settle(run, order),
+                Waiting::Close => {
+                    *closing = true;
+                    Action::Close(run, number)
+                }
+            }],
+        }
+    }
+
+    /// Handles an order for a shard that was never opened here.
+    fn no_shard(&mut self, run: &RunId, number: u32, what: Waiting) -> Vec<Action> {
+        match what {
+            Waiting::Begin(task, _) => {
+                let problem = defect(&format!("Shard {number} is not open at this worker."));
+                self.finished(run, task, TaskResult::failed(encode_diagnostics(&[problem])));
+            }
+            Waiting::Settle(order) => {
+                let verdict = Verdict::Unknown(format!("shard {number} is not open at this worker"));
+                self.settled(run, order.task, verdict);
+            }
+            Waiting::Arrived(_) | Waiting::Close => {
+                tracing::warn!(%run, shard = number, "an order for a shard that is not open");
+            }
+        }
+        Vec::new()
+    }
+
+    /// A shard was opened, or cannot be: encoded diagnostics. `None` when nobody wants it any more.
+    pub fn opened(&mut self, run: &RunId, number: u32, outcome: Result<(), Opaque>) -> Option<Vec<Action>> {
+        // The run may have ended meanwhile.
+        let state = self.runs.get_mut(run)?;
+        let Some(ShardState::Opening(_)) = state.shards.get(&number) else { return None };
+        let next = if outcome.is_ok() { ShardState::Open { closing: false } } else { ShardState::Refused };
+        let Some(ShardState::Opening(waiting)) = state.shards.insert(number, next) else { return None };
+        let mut actions = Vec::new();
+        if let Err(diagnostics) = outcome {
+            self.held.shard_refused(run, number);
+            self.say(run, Report::Refused { shard: number, diagnostics });
+        }
+        for what in waiting {
+            // What was forgotten while it waited is not begun.
+            if matches!(&what, Waiting::Begin(task, _) if !self.held.holds(run, *task)) {
+                continue;
+            }
+            actions.extend(self.at_shard(run, number, what));
+        }
+        Some(actions)
+    }
+
+    /// A task is ready for its call.
+    pub fn asked(&mut self, run: &RunId, task: Task, planned: Digest, now_ms: u64) {
+        if self.held.asked(run, task, planned, now_ms) {
+            self.say(run, Report::Intent { task, planned });
+        }
+    }
+
+    /// A task has ended.
+    pub fn finished(&mut self, run: &RunId, task: Task, result: TaskResult) {
+        if let Some(report) = self.held.finished(run, task, result) {
+            self.say(run, report);
+        }
+    }
+
+    /// A panic ended a task.
+    pub fn broken(&mut self, run: &RunId, task: Task) {
+        let problem = defect("A panic in the worker ended the task. The log of the worker has more.");
+        let diagnostics = encode_diagnostics(&[problem]);
+        let result = match self.held.is_called(run, task) {
+            true => TaskResult::InDoubt {
+                reason: String::from("the worker met a defect of its own after the call was allowed"),
+                provider_dead: false,
+                diagnostics,
+            },
+            false => TaskResult::failed(diagnostics),
+        };
+        self.finished(run, task, result);
+    }
+
+    /// There is evidence about an attempt, or none to be found.
+    pub fn settled(&mut self, run: &RunId, task: Task, verdict: Verdict) {
+        self.say(run, Report::Settled { task, verdict });
+    }
+
+    /// Whether a shard is over and no task uses it. It is forgotten then.
+    pub fn may_close(&mut self, run: &RunId, number: u32) -> bool {
+        let over = match self.runs.get(run).and_then(|state| state.shards.get(&number)) {
+            Some(ShardState::Open { closing }) => *closing,
+            Some(ShardState::Opening(_)) => false,
+            Some(ShardState::Refused) | None => true,
+        };
+        if !over || self.held.uses(run, number) {
+            return false;
+        }
+        if let Some(state) = self.runs.get_mut(run) {
+            state.shards.remove(&number);
+        }
+        true
+    }
+
+    fn drain_run(&mut self, run: &RunId) -> Vec<Action> {
+        let gone = self.held.drain(run);
+        gone.into_iter().map(|task| self.give_back(run, task)).collect()
+    }
+
+    /// The worker is about to leave: it makes no new calls.
+    pub fn drain(&mut self) -> Vec<Action> {
+        let gone = self.held.drain_worker();
+        gone.into_iter().map(|(run, task)| self.give_back(&run, task)).collect()
+    }
+
+    fn give_back(&mut self, run: &RunId, task: Task) -> Action {
+        self.say(run, Report::Returned(task));
+        Action::Abort(run.clone(), task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Now = Now { ms: 0, intent_age: 100 };
+
+    fn run() -> RunId {
+        RunId::parse("r").expect("a run id")
+    }
+
+    fn start(operation: u32) -> Order {
+        Order::Start { shard: 0, task: Task::new(operation, 1), read_first: false }
+    }
+
+    fn open() -> Order {
+        Order::Open(Box::default())
+    }
+
+    fn reports(docket: &mut Docket) -> Vec<Report> {
+        docket.take_reports(usize::MAX).map(|(_, report)| report).collect()
+    }
+
+    #[test]
+    fn a_task_waits_for_its_shard() {
+        let (mut docket, run) = (Docket::default(), run());
+        assert!(matches!(docket.ordered(&run, 1, open(), NOW).as_slice(), [Action::Open(..)]));
+        assert_eq!(docket.ordered(&run, 1, start(1), NOW), []);
+        assert_eq!(docket.ordered(&run, 1, start(2), NOW), []);
+        assert_eq!(docket.ordered(&run, 1, Order::Drop(Task::new(2, 1)), NOW).len(), 1);
+        let actions = docket.opened(&run, 0, Ok(())).expect("it is wanted");
+        let begin = Action::Begin { run: run.clone(), shard: 0, task: Task::new(1, 1), read_first: false };
+        assert_eq!(actions, [begin], "what was dropped meanwhile is not begun");
+        assert_eq!(docket.ordered(&run, 1, Order::Close(0), NOW), [Action::Close(run.clone(), 0)]);
+        assert!(!docket.may_close(&run, 0), "a task uses it");
+        docket.finished(&run, Task::new(1, 1), TaskResult::failed(Opaque::default()));
+        assert!(docket.may_close(&run, 0));
+    }
+
+    #[test]
+    fn a_shard_that_cannot_be_opened_is_reported_once() {
+        let (mut docket, run) = (Docket::default(), run());
+        docket.ordered(&run, 1, open(), NOW);
+        docket.ordered(&run, 1, start(1), NOW);
+        assert_eq!(docket.opened(&run, 0, Err(Opaque::default())), Some(Vec::new()));
+        assert_eq!(reports(&mut docket), [Report::Refused { shard: 0, diagnostics: Opaque::default() }]);
+        assert!(docket.held().is_empty());
+    }
+
+    #[test]
+    fn a_shard_of_a_run_that_is_over_is_not_wanted() {
+        let (mut docket, run) = (Docket::default(), run());
+        docket.ordered(&run, 1, open(), NOW);
+        docket.ordered(&run, 1, Order::Leave, NOW);
+        assert_eq!(docket.opened(&run, 0, Ok(())), None);
+    }
+
+    #[test]
+    fn a_new_term_ends_the_stop_of_an_earlier_one_also_without_a_shard() {
+        let (mut docket, run) = (Docket::default(), run());
+        docket.heard(&run, 1);
+        docket.ordered(&run, 1, Order::Drain, NOW);
+        assert_eq!(docket.heard(&run, 2), [Action::NewTerm(run.clone())]);
+        docket.ordered(&run, 2, open(), NOW);
+        docket.opened(&run, 0, Ok(()));
+        assert!(matches!(docket.ordered(&run, 2, start(1), NOW).as_slice(), [Action::Begin { .. }]));
+    }
+
+    #[test]
+    fn a_defect_after_the_call_is_a_doubt() {
+        let (mut docket, run) = (Docket::default(), run());
+        docket.ordered(&run, 1, open(), NOW);
+        docket.opened(&run, 0, Ok(()));
+        docket.ordered(&run, 1, start(1), NOW);
+        docket.asked(&run, Task::new(1, 1), Digest::default(), 0);
+        assert_eq!(docket.ordered(&run, 1, Order::Granted(Task::new(1, 1)), NOW).len(), 1);
+        docket.broken(&run, Task::new(1, 1));
+        let Some(Report::Result { result, .. }) = reports(&mut docket).pop() else { panic!("no result") };
+        assert!(matches!(*result, TaskResult::InDoubt { .. }));
+    }
+}

@@ -1,0 +1,93 @@
+//! Deliberate bugs. A safety net is worth what it catches, so each rule that keeps the promise of a run can be broken on
+//! purpose, and the simulation (`tests/simulation`) has to notice.
+//!
+//! `mutant!(Name)` stands where the rule is. Without the feature `active`, which no shipped binary enables, it is the
+//! constant `false`, and the compiler drops the branch.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+/// A rule that is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mutant {
+    /// The store does not compare the token of a step with that of the lease.
+    EpochUnchecked,
+    /// The store does not compare it for commits.
+    FenceUncheckedAtCommit,
+    /// The coordinator lets a worker call without a durable intent.
+    CommitWithoutIntent,
+    /// A challenger takes a lease that did not move for only half of the TTL.
+    LeaseTakenTooEarly,
+    /// The store grants a lease that is held and was not seen to stand still.
+    TakeoverWithoutWaiting,
+    /// A result that arrives twice is recorded twice.
+    ResultCountedTwice,
+    /// A call whose outcome is unknown counts as one that was not made.
+    DoubtDropped,
+    /// An operation is handed out while one that it needs is open.
+    StartedTooEarly,
+    /// An operation is tried again although its earlier call may still take effect.
+    RetryOfBegunCall,
+    /// Other shards receive a result that is not durable.
+    ExportBeforeCommit,
+}
+
+impl Mutant {
+    /// All of them.
+    pub const ALL: [Mutant; 10] = [
+        Mutant::EpochUnchecked,
+        Mutant::FenceUncheckedAtCommit,
+        Mutant::CommitWithoutIntent,
+        Mutant::LeaseTakenTooEarly,
+        Mutant::TakeoverWithoutWaiting,
+        Mutant::ResultCountedTwice,
+        Mutant::DoubtDropped,
+        Mutant::StartedTooEarly,
+        Mutant::RetryOfBegunCall,
+        Mutant::ExportBeforeCommit,
+    ];
+
+    /// The mutant with this name.
+    pub fn named(name: &str) -> Option<Mutant> {
+        Mutant::ALL.into_iter().find(|mutant| mutant.to_string() == name)
+    }
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{self:?}")
+    }
+}
+
+/// Whether a rule is broken in this thread.
+#[macro_export]
+macro_rules! mutant {
+    ($name:ident) => {
+        $crate::is_active($crate::Mutant::$name)
+    };
+}
+
+#[cfg(feature = "active")]
+thread_local! {
+    static ACTIVE: std::cell::Cell<Option<Mutant>> = const { std::cell::Cell::new(None) };
+}
+
+/// Breaks a rule in this thread, or none.
+#[cfg(feature = "active")]
+pub fn activate(mutant: Option<Mutant>) {
+    ACTIVE.set(mutant);
+}
+
+/// Whether a rule is broken in this thread.
+#[cfg(feature = "active")]
+pub fn is_active(mutant: Mutant) -> bool {
+    ACTIVE.get() == Some(mutant)
+}
+
+/// Whether a rule is broken: never in this build.
+#[cfg(not(feature = "active"))]
+#[inline(always)]
+pub const fn is_active(_: Mutant) -> bool {
+    false
+}

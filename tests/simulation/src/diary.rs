@@ -1,0 +1,72 @@
+//! What happened: as a number that equal histories have in common, and as text.
+
+use std::cell::RefCell;
+use std::fmt::{self, Write};
+use std::rc::Rc;
+
+use crate::Summary;
+
+/// The diary of one history. Clones share it, so that it outlives a history that ends in a panic.
+#[derive(Clone, Debug)]
+pub(crate) struct Diary(Rc<RefCell<Pages>>);
+
+#[derive(Debug)]
+struct Pages {
+    summary: Summary,
+    text: Option<String>,
+}
+
+impl Diary {
+    fn new(text: Option<String>) -> Diary {
+        let summary = Summary { history: 0, ended_ms: 0, terms: 0 };
+        Diary(Rc::new(RefCell::new(Pages { summary, text })))
+    }
+
+    /// One that keeps numbers only.
+    pub(crate) fn quiet() -> Diary {
+        Diary::new(None)
+    }
+
+    /// One that keeps text.
+    pub(crate) fn traced() -> Diary {
+        Diary::new(Some(String::new()))
+    }
+
+    /// Mixes a number in.
+    pub(crate) fn count(&self, what: u64) {
+        let history = &mut self.0.borrow_mut().summary.history;
+        *history = history.wrapping_mul(31).wrapping_add(what);
+    }
+
+    /// Writes a line.
+    pub(crate) fn write(&self, now: u64, line: impl FnOnce() -> String) {
+        if let Some(text) = &mut self.0.borrow_mut().text {
+            // Writing to text does not fail.
+            let _ = writeln!(text, "{now:>6} ms  {}", line());
+        }
+    }
+
+    /// The history has come to its end.
+    pub(crate) fn ended(&self, now: u64, terms: u64) {
+        let summary = &mut self.0.borrow_mut().summary;
+        (summary.ended_ms, summary.terms) = (now, terms);
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        self.0.borrow().summary
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.0.borrow().text.clone().unwrap_or_default()
+    }
+}
+
+/// Shows something in at most so many characters.
+pub(crate) fn brief(what: &dyn fmt::Debug) -> String {
+    const MOST: usize = 400;
+    let text = format!("{what:?}");
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}

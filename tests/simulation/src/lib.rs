@@ -1,0 +1,97 @@
+//! The promise under any order of events: one seed, one history.
+//!
+//! The coordinator's core (and successors, and predecessors that do not know yet that they are replaced) over the
+//! store's model, workers that decide as the shipped worker does ([`weft_executor::simulation`]), and a cloud whose calls
+//! take effect at some moment or not at all. Orders and reports go through the codec of the cluster protocol. Workers die,
+//! are suspended and come back; streams break; the store tears batches, loses what was not durable, and answers late;
+//! coordinators crash, are suspended, and are taken over; users interrupt.
+//!
+//! What is judged is the cloud's ledger against the store: at most one unproven call for each operation, no effect twice,
+//! no acknowledged result lost, every doubt named, and an end.
+//!
+//! Reading order: [`run`] is one seed. Inside, `world` takes one random step after another; `seat` is a coordinator,
+//! `process` a worker, `disk` the store, `cloud` the outside, and `kept` what the store has promised.
+
+#![forbid(unsafe_code)]
+
+mod cloud;
+mod diary;
+mod disk;
+mod judge;
+mod kept;
+mod plan;
+mod process;
+mod random;
+mod seat;
+mod world;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub use weft_mutants::Mutant;
+
+/// What equal histories have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// A digest of the history.
+    pub history: u64,
+    /// When it ended, in milliseconds.
+    pub ended_ms: u64,
+    /// How many terms it took.
+    pub terms: u64,
+}
+
+/// A history that breaks the promise.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The seed.
+    pub seed: u64,
+    /// What is wrong.
+    pub reason: String,
+    /// What happened, line by line.
+    pub history: String,
+}
+
+/// Runs one seed.
+///
+/// # Errors
+/// When the promise is broken.
+pub fn run(seed: u64) -> Result<Summary, Box<Failure>> {
+    let diary = diary::Diary::quiet();
+    if attempt(seed, diary.clone()).is_ok() {
+        return Ok(diary.summary());
+    }
+    // Once more, in words.
+    let diary = diary::Diary::traced();
+    let reason = match attempt(seed, diary.clone()) {
+        Err(reason) => reason,
+        Ok(()) => String::from("the second run of the seed went another way than the first"),
+    };
+    Err(Box::new(Failure { seed, reason, history: diary.text() }))
+}
+
+/// The whole history of one seed, as text.
+pub fn history(seed: u64) -> String {
+    let diary = diary::Diary::traced();
+    let outcome = attempt(seed, diary.clone());
+    let end = outcome.err().unwrap_or_else(|| String::from("the promise was kept"));
+    format!("{}{end}\n", diary.text())
+}
+
+fn attempt(seed: u64, diary: diary::Diary) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| world::World::new(seed, diary).run())).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+    })
+}
+
+/// Runs a seed with a deliberate bug.
+///
+/// # Errors
+/// When the promise is broken, as it should be.
+#[cfg(feature = "mutants")]
+pub fn run_mutant(seed: u64, mutant: Mutant) -> Result<Summary, Box<Failure>> {
+    weft_mutants::activate(Some(mutant));
+    let outcome = run(seed);
+    weft_mutants::activate(None);
+    outcome
+}

@@ -1,0 +1,442 @@
+//! A worker process: the shipped worker's decisions, and calls of the simulated cloud in place of providers.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use weft_coordinator::event::Hello;
+use weft_coordinator::{Need, OperationKind, Outline, OutlineOperation};
+use weft_executor::simulation::{Action, Docket, Now, is_young};
+use weft_graph_format::digest::Digest;
+use weft_protocol::{
+    CoordinatorFrame, HeldPhase, ObjectChange, ObjectWrite, OpenShard, Order, Report, RunOrders, SettleOrder, Task,
+    TaskDone, TaskResult, TaskWrites, Verdict, WorkerFrame,
+};
+use weft_state::{InstanceObject, Opaque, RawJson, RunId, WorkerId};
+
+use crate::cloud::{Cloud, Ending};
+use crate::kept::Kept;
+use crate::random::Random;
+use crate::seat::INTENT_AGE;
+
+/// First byte of a result for readers of the same shard, and of an exported one.
+const LOCAL: u8 = 1;
+const EXPORT: u8 = 2;
+
+/// How far a task is that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    Preparing {
+        read_first: bool,
+    },
+    Asked(u64),
+    /// The call was allowed, and begins when the process next works.
+    Allowed(u64),
+    Called(usize),
+}
+
+#[derive(Clone, Debug)]
+struct Running {
+    shard: u32,
+    stage: Stage,
+}
+
+/// Results that an open shard has.
+#[derive(Clone, Debug, Default)]
+struct Results {
+    locals: BTreeSet<u32>,
+    foreign: BTreeSet<(u32, u8)>,
+}
+
+/// A worker process.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) name: String,
+    pub(crate) id: WorkerId,
+    pub(crate) alive: bool,
+    /// It leaves when nothing is open any more.
+    pub(crate) leaving: bool,
+    /// The coordinator that it is connected to.
+    pub(crate) connection: Option<usize>,
+    pub(crate) inbox: VecDeque<Vec<u8>>,
+    /// It does nothing until then. Its clock counts that time.
+    pub(crate) suspended_until: u64,
+    docket: Docket,
+    opening: Vec<OpenShard>,
+    shards: BTreeMap<u32, Results>,
+    running: BTreeMap<Task, Running>,
+    settles: VecDeque<SettleOrder>,
+    /// Results of calls that were reported as done.
+    proven: BTreeSet<Task>,
+}
+
+/// What a process needs of the world around it.
+pub(crate) struct Around<'world> {
+    pub(crate) now: u64,
+    pub(crate) calm: bool,
+    pub(crate) run: &'world RunId,
+    pub(crate) outline: &'world Outline,
+    pub(crate) cloud: &'world mut Cloud,
+    pub(crate) random: &'world mut Random,
+    pub(crate) kept: &'world Kept,
+}
+
+impl Around<'_> {
+    fn happens(&mut self, percent: u64) -> bool {
+        !self.calm && self.random.chance(percent)
+    }
+}
+
+impl Process {
+    pub(crate) fn new(name: &str, birth: u64) -> Process {
+        Process {
+            name: name.to_owned(),
+            id: WorkerId(format!("{name}/{birth}")),
+            alive: true,
+            leaving: false,
+            connection: None,
+            inbox: VecDeque::new(),
+            suspended_until: 0,
+            docket: Docket::default(),
+            opening: Vec::new(),
+            shards: BTreeMap::new(),
+            running: BTreeMap::new(),
+            settles: VecDeque::new(),
+            proven: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn is_awake(&self, now: u64) -> bool {
+        self.alive && now >= self.suspended_until
+    }
+
+    /// Connects: the greeting. What has no answer is reported again.
+    pub(crate) fn connect(&mut self, coordinator: usize) -> Hello {
+        self.connection = Some(coordinator);
+        self.inbox.clear();
+        self.docket.connected();
+        Hello {
+            worker: self.id.clone(),
+            labels: BTreeMap::new(),
+            capacity: 6,
+            packages: Vec::new(),
+            held: self.docket.held(),
+        }
+    }
+
+    pub(crate) fn disconnect(&mut self) {
+        self.connection = None;
+        self.inbox.clear();
+    }
+
+    /// A frame with one order of a term arrives.
+    pub(crate) fn receive(&mut self, run: &RunId, epoch: u64, order: Order) {
+        let orders = RunOrders { run: run.clone(), epoch, orders: vec![order] };
+        self.inbox.push_back(CoordinatorFrame { orders: vec![orders], ..CoordinatorFrame::default() }.encode());
+    }
+
+    /// Whether it has something to report.
+    pub(crate) fn speaks(&self) -> bool {
+        self.connection.is_some() && self.docket.reports() > 0
+    }
+
+    /// Its oldest report, as it arrives.
+    pub(crate) fn report(&mut self) -> Option<Report> {
+        let frame = WorkerFrame::of_reports(self.docket.take_reports(1)).encode();
+        let frame = WorkerFrame::decode(&frame).expect("a frame of a worker can be read");
+        frame.reports.into_iter().flat_map(|of_run| of_run.reports).next()
+    }
+
+    /// Takes one frame.
+    pub(crate) fn obey(&mut self, around: &mut Around<'_>) {
+        let Some(frame) = self.inbox.pop_front() else { return };
+        let frame = CoordinatorFrame::decode(&frame).expect("a frame of a coordinator can be read");
+        for RunOrders { run, epoch, orders } in frame.orders {
+            let actions = self.docket.heard(&run, epoch);
+            self.carry_out(actions, around);
+            for order in orders {
+                self.judge(&order, around);
+                let now = Now { ms: around.now, intent_age: INTENT_AGE };
+                let actions = self.docket.ordered(&run, epoch, order, now);
+                self.carry_out(actions, around);
+            }
+        }
+    }
+
+    /// What an order says must be so.
+    fn judge(&self, order: &Order, around: &Around<'_>) {
+        let kept = around.kept;
+        match order {
+            Order::Acknowledged(task) => {
+                let finished = HeldPhase::Finished;
+                let ended = self.docket.held().iter().any(|held| held.task == *task && held.phase == finished);
+                let there = kept.done.contains(&task.operation) || kept.strays.contains(&task.operation);
+                let lost = ended && self.proven.contains(task) && !there;
+                assert!(!lost, "the result of {task:?} was acknowledged and is not in the store");
+            }
+            Order::Foreign { operation, .. } | Order::Restored { operation, .. } => {
+                assert!(kept.done.contains(operation), "a result of {operation} was sent before it was durable");
+            }
+            _ => {}
+        }
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>, around: &mut Around<'_>) {
+        for action in actions {
+            match action {
+                Action::Open(_, open) => self.opening.push(*open),
+                Action::Arrived(_, shard, results) => self.arrived(shard, &results),
+                Action::Begin { shard, task, read_first, .. } => {
+                    self.check_inputs(shard, task, around);
+                    self.running.insert(task, Running { shard, stage: Stage::Preparing { read_first } });
+                }
+                Action::Call(_, task) => {
+                    if let Some(running) = self.running.get_mut(&task)
+                        && let Stage::Asked(asked) = running.stage
+                    {
+                        running.stage = Stage::Allowed(asked);
+                    }
+                }
+                Action::Abort(_, task) => self.abort(task, around),
+                Action::Settle(_, order) => self.settles.push_back(order),
+                Action::Close(_, shard) => self.close_unused(shard, around),
+                Action::Stop(_) => {
+                    for running in self.running.values() {
+                        if let Stage::Called(call) = running.stage {
+                            around.cloud.interrupt(call, around.now);
+                        }
+                    }
+                }
+                Action::Leave(_, tasks) => {
+                    tasks.into_iter().for_each(|task| self.abort(task, around));
+                    self.settles.clear();
+                    self.opening.clear();
+                    self.shards.clear();
+                }
+                Action::Reopened(..) | Action::NewTerm(_) => {}
+            }
+        }
+    }
+
+    fn abort(&mut self, task: Task, around: &Around<'_>) {
+        let Some(running) = self.running.remove(&task) else { return };
+        let called = matches!(running.stage, Stage::Called(_) | Stage::Allowed(_));
+        assert!(!called, "{task:?} was given up after its call was allowed");
+        self.close_unused(running.shard, around);
+    }
+
+    fn close_unused(&mut self, shard: u32, around: &Around<'_>) {
+        if self.docket.may_close(around.run, shard) {
+            self.shards.remove(&shard);
+        }
+    }
+
+    fn arrived(&mut self, shard: u32, results: &[(u32, Arc<[u8]>)]) {
+        let open = self.shards.entry(shard).or_default();
+        for (operation, value) in results {
+            match value.as_ref() {
+                [EXPORT, export] => drop(open.foreign.insert((*operation, *export))),
+                _ => drop(open.locals.insert(*operation)),
+            }
+        }
+    }
+
+    /// Everything that a task may read must be there before it.
+    fn check_inputs(&self, shard: u32, task: Task, around: &Around<'_>) {
+        let outline = around.outline;
+        let operation = outline.operation(task.operation).expect("an operation of the plan");
+        let open = self.shards.get(&shard).expect("a task came to a shard that is not open");
+        for need in &operation.needs {
+            check_done(outline, *need, &around.kept.done);
+            let Need::Operation(need) = need else { continue };
+            let source = outline.operation(*need).expect("an operation of the plan");
+            if source.shard.0 == shard {
+                assert!(open.locals.contains(need), "{task:?} reads {need}, which is not there");
+            }
+            let read = |reader: &weft_coordinator::ShardIndex| reader.0 == shard;
+            for (export, _) in (0..).zip(&source.exports).filter(|(_, export)| export.readers.iter().any(read)) {
+                assert!(open.foreign.contains(&(*need, export)), "{task:?} reads {need} from elsewhere");
+            }
+        }
+    }
+
+    /// Goes on with something.
+    pub(crate) fn work(&mut self, around: &mut Around<'_>) {
+        self.begin_calls(around);
+        self.end_calls(around);
+        if !self.opening.is_empty() {
+            let open = self.opening.remove(0);
+            self.opened(open, around);
+        }
+        if let Some(settle) = self.settles.pop_front() {
+            self.settle(&settle, around);
+        }
+        let preparing = |running: &Running| matches!(running.stage, Stage::Preparing { .. });
+        let next = self.running.iter().find(|(_, running)| preparing(running)).map(|(task, _)| *task);
+        if let Some(task) = next {
+            self.prepare(task, around);
+        }
+        if around.happens(1)
+            && let Some(task) = self.running.keys().next().copied()
+        {
+            self.running.remove(&task);
+            self.docket.broken(around.run, task);
+        }
+    }
+
+    fn opened(&mut self, open: OpenShard, around: &mut Around<'_>) {
+        let outcome = if around.happens(1) { Err(Opaque(vec![1])) } else { Ok(()) };
+        let there = outcome.is_ok();
+        let Some(actions) = self.docket.opened(around.run, open.shard, outcome) else { return };
+        if there {
+            self.shards.insert(open.shard, Results::default());
+            self.arrived(open.shard, &open.restored);
+        }
+        self.carry_out(actions, around);
+    }
+
+    fn prepare(&mut self, task: Task, around: &mut Around<'_>) {
+        let Some(operation) = around.outline.operation(task.operation) else { return };
+        let fails = around.happens(4);
+        let Some(running) = self.running.get_mut(&task) else { return };
+        let Stage::Preparing { read_first } = running.stage else { return };
+        if fails {
+            self.finish(task, TaskResult::failed(Opaque(vec![1])), around);
+        } else if !operation.changes_world || read_first && around.cloud.has(task.operation) {
+            self.finish(task, TaskResult::Done(result_of(operation)), around);
+        } else {
+            running.stage = Stage::Asked(around.now);
+            self.docket.asked(around.run, task, Digest::default(), around.now);
+        }
+    }
+
+    fn begin_calls(&mut self, around: &mut Around<'_>) {
+        let allowed = self.running.iter().filter_map(|(task, running)| match running.stage {
+            Stage::Allowed(asked) => Some((*task, asked)),
+            _ => None,
+        });
+        for (task, asked) in allowed.collect::<Vec<_>>() {
+            if !is_young(asked, around.now, INTENT_AGE) {
+                let reason = String::from("the intent was granted too late");
+                self.finish(task, TaskResult::NotCalled { reason }, around);
+                continue;
+            }
+            let intended = around.kept.intents.contains(&(task, self.id.clone()));
+            assert!(intended, "{task:?} was called without a durable intent");
+            let call = around.cloud.call(task, self.id.clone(), around.now, around.calm, around.random);
+            if let Some(running) = self.running.get_mut(&task) {
+                running.stage = Stage::Called(call);
+            }
+        }
+    }
+
+    fn end_calls(&mut self, around: &mut Around<'_>) {
+        around.cloud.pass(around.now);
+        let called = self.running.iter().filter_map(|(task, running)| match running.stage {
+            Stage::Called(call) => Some((*task, call)),
+            _ => None,
+        });
+        for (task, call) in called.collect::<Vec<_>>() {
+            let call = &mut around.cloud.calls[call];
+            if call.ends_at > around.now {
+                continue;
+            }
+            let Some(operation) = around.outline.operation(task.operation) else { continue };
+            let doubt = |provider_dead| TaskResult::InDoubt {
+                reason: "no reply".to_owned(),
+                provider_dead,
+                diagnostics: Opaque::default(),
+            };
+            let result = match call.ending {
+                Ending::Success => {
+                    call.proven = true;
+                    self.proven.insert(task);
+                    TaskResult::Done(result_of(operation))
+                }
+                Ending::Error => {
+                    call.proven = true;
+                    TaskResult::failed(Opaque(vec![1]))
+                }
+                Ending::Crash => {
+                    call.over = true;
+                    doubt(true)
+                }
+                Ending::Deadline => doubt(false),
+            };
+            self.finish(task, result, around);
+        }
+    }
+
+    fn settle(&mut self, settle: &SettleOrder, around: &mut Around<'_>) {
+        let Some(operation) = around.outline.operation(settle.task.operation) else { return };
+        let verdict = if around.happens(10) {
+            Verdict::Unknown("the cloud does not answer".to_owned())
+        } else if around.cloud.has(settle.task.operation) {
+            if let Some(open) = self.shards.get_mut(&settle.shard) {
+                open.locals.insert(operation.index);
+            }
+            Verdict::Applied(Box::new(result_of(operation)))
+        } else {
+            Verdict::NotApplied { holder_dead: settle.holder_dead }
+        };
+        self.docket.settled(around.run, settle.task, verdict);
+    }
+
+    fn finish(&mut self, task: Task, result: TaskResult, around: &Around<'_>) {
+        let running = self.running.remove(&task);
+        let done = matches!(result, TaskResult::Done(_));
+        self.docket.finished(around.run, task, result);
+        let Some(running) = running else { return };
+        if done && let Some(open) = self.shards.get_mut(&running.shard) {
+            open.locals.insert(task.operation);
+        }
+        self.close_unused(running.shard, around);
+    }
+
+    /// It is to leave: it begins nothing more.
+    pub(crate) fn leave(&mut self, around: &mut Around<'_>) {
+        self.leaving = true;
+        let actions = self.docket.drain();
+        self.carry_out(actions, around);
+    }
+
+    /// Whether it has left in good order.
+    pub(crate) fn has_left(&self) -> bool {
+        self.leaving && self.docket.is_idle()
+    }
+}
+
+fn check_done(outline: &Outline, need: Need, done: &BTreeSet<u32>) {
+    match need {
+        Need::Operation(operation) => assert!(done.contains(&operation), "started before {operation} was done"),
+        Need::Waiter(waiter) => {
+            for need in &outline.waiters[waiter as usize].needs {
+                check_done(outline, *need, done);
+            }
+        }
+    }
+}
+
+/// What a worker reports of an operation that took place.
+fn result_of(operation: &OutlineOperation) -> TaskDone {
+    let change = match operation.kind {
+        OperationKind::Create | OperationKind::Update => {
+            let text = format!("{{\"id\":\"{}\"}}", operation.address);
+            Some(ObjectChange::Put(Box::new(InstanceObject::new(0, RawJson::new(text)))))
+        }
+        OperationKind::Delete => Some(ObjectChange::Remove),
+        _ => None,
+    };
+    let objects = change.into_iter().map(|change| ObjectWrite {
+        address: operation.address.clone(),
+        provider: "provider[\"h/n/t\"]".to_owned(),
+        deposed: None,
+        change,
+    });
+    TaskDone {
+        writes: TaskWrites { objects: objects.collect(), outputs: Vec::new() },
+        local: Arc::from([LOCAL]),
+        exports: (0..).zip(&operation.exports).map(|(export, _)| Arc::from([EXPORT, export])).collect(),
+        diagnostics: Opaque::default(),
+        shown: None,
+    }
+}

@@ -1,0 +1,327 @@
+//! Everything together, one random step after another, until the run is done.
+
+mod chaos;
+mod terms;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures::executor::block_on;
+use weft_coordinator::event::{Command, Event, FinishReason, UserResolution};
+use weft_coordinator::simulation::Looks;
+use weft_coordinator::{Outline, term};
+use weft_state::{ModelStore, Opaque, RevisionRule, RunId, WorkerId};
+
+use crate::cloud::Cloud;
+use crate::diary::{Diary, brief};
+use crate::disk::Disk;
+use crate::judge;
+use crate::plan::random_plan;
+use crate::process::{Around, Process};
+use crate::random::Random;
+use crate::seat::Seat;
+
+/// Steps in which things break. After them the world is calm, so that the run must come to its end.
+const CHAOS_STEPS: u64 = 1_200;
+/// Steps after which a run counts as stuck.
+const MOST_STEPS: u64 = 60_000;
+
+/// One history.
+pub(crate) struct World {
+    random: Random,
+    outline: Arc<Outline>,
+    run: RunId,
+    disk: Disk,
+    cloud: Cloud,
+    now: u64,
+    steps: u64,
+    workers: Vec<Process>,
+    births: u64,
+    graveyard: BTreeSet<WorkerId>,
+    terms: Terms,
+    decisions: Vec<UserResolution>,
+    diary: Diary,
+    over: bool,
+    /// How many of a hundred bad things happen. Calm histories get far, and wild ones are hit often.
+    wildness: u64,
+}
+
+/// The terms that were begun. More than one may believe that it holds the lease.
+#[derive(Default)]
+struct Terms {
+    seats: BTreeMap<usize, Seat>,
+    /// The one that was begun last, while it goes on.
+    current: Option<usize>,
+    count: u64,
+    /// The looks of the next challenger at the lease.
+    looks: Looks,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, diary: Diary) -> World {
+        let mut random = Random(seed);
+        let outline = Arc::new(random_plan(&mut random));
+        let rule = if random.chance(50) { RevisionRule::Sequence } else { RevisionRule::Content };
+        let store = ModelStore::new(rule, seed);
+        let run = RunId::parse("run-1").expect("a run id");
+        block_on(term::create(&store, run.clone(), 0, &outline, Opaque::default())).expect("a new run");
+        let count = 1 + random.index(3);
+        let wildness = [5, 15, 40, 100][random.index(4)];
+        for operation in &outline.operations {
+            let (needs, shard) = (brief(&operation.needs), operation.shard.0);
+            let line = || format!("plan: {} is {:?} in shard {shard}, needs {needs}", operation.index, operation.kind);
+            diary.write(0, line);
+        }
+        World {
+            random,
+            outline,
+            disk: Disk::new(store, run.clone()),
+            run,
+            cloud: Cloud::default(),
+            now: 0,
+            steps: 0,
+            workers: (0..count).map(|index| Process::new(&format!("w{index}"), 0)).collect(),
+            births: 0,
+            graveyard: BTreeSet::new(),
+            terms: Terms::default(),
+            decisions: Vec::new(),
+            diary,
+            over: false,
+            wildness,
+        }
+    }
+
+    fn calm(&self) -> bool {
+        self.steps > CHAOS_STEPS
+    }
+
+    /// Whether something that breaks happens.
+    fn happens(&mut self, percent: u64) -> bool {
+        !self.calm() && self.random.chance(percent)
+    }
+
+    fn write(&self, line: impl FnOnce() -> String) {
+        self.diary.write(self.now, line);
+    }
+
+    /// Until the run is done.
+    ///
+    /// # Panics
+    /// When the promise is broken.
+    pub(crate) fn run(mut self) {
+        while !self.over {
+            self.steps += 1;
+            assert!(self.steps < MOST_STEPS, "the run does not come to its end: {}", self.stuck());
+            self.step();
+        }
+        judge::last(&mut self.disk, &self.outline, &self.cloud);
+        self.diary.ended(self.now, self.terms.count);
+    }
+
+    fn stuck(&self) -> String {
+        let current = self.terms.current.and_then(|index| self.terms.seats.get(&index));
+        let core = current.map(|seat| format!("{:?}", seat.core));
+        format!("{} terms; {}", self.terms.count, core.unwrap_or_default())
+    }
+
+    fn step(&mut self) {
+        if self.terms.current.is_none() {
+            self.next_term();
+        }
+        match self.random.below(124) {
+            0..=24 => self.pass_time(),
+            25..=44 => self.some_worker(|_| true, Process::work),
+            45..=64 => self.some_worker(|worker| !worker.inbox.is_empty(), Process::obey),
+            65..=84 => self.hear(),
+            85..=94 => self.write_batch(),
+            95..=104 => self.answer_batch(),
+            105..=109 => self.come_back(),
+            110 => self.announce_dead(),
+            _ if self.calm() || !self.random.chance(self.wildness) => self.pass_time(),
+            111..=112 => self.kill_worker(),
+            113..=115 => self.break_stream(),
+            116 => self.crash_coordinator(),
+            117..=118 => self.suspend_coordinator(),
+            119 => self.interrupt(),
+            120 => self.suspend_worker(),
+            121 => self.leave_worker(),
+            122 => self.crash_store(),
+            _ => self.announce_dead(),
+        }
+        self.end_terms();
+    }
+
+    fn pass_time(&mut self) {
+        self.now += 1 + self.random.below(20);
+        self.cloud.pass(self.now);
+        self.look_at_lease();
+        for index in self.terms.seats.keys().copied().collect::<Vec<_>>() {
+            self.tend_lease(index);
+            self.tell(index, Event::Tick);
+        }
+    }
+
+    fn with_worker<T>(&mut self, chosen: usize, act: impl FnOnce(&mut Process, &mut Around<'_>) -> T) -> T {
+        let mut around = Around {
+            now: self.now,
+            calm: self.steps > CHAOS_STEPS,
+            run: &self.run,
+            outline: &self.outline,
+            cloud: &mut self.cloud,
+            random: &mut self.random,
+            kept: &self.disk.kept,
+        };
+        act(&mut self.workers[chosen], &mut around)
+    }
+
+    fn some_worker(&mut self, wanted: impl Fn(&Process) -> bool, act: impl Fn(&mut Process, &mut Around<'_>)) {
+        let now = self.now;
+        let may = |index: &usize| self.workers[*index].is_awake(now) && wanted(&self.workers[*index]);
+        let candidates: Vec<usize> = (0..self.workers.len()).filter(may).collect();
+        if candidates.is_empty() {
+            return;
+        }
+        let chosen = candidates[self.random.index(candidates.len())];
+        self.with_worker(chosen, act);
+        if self.workers[chosen].has_left() {
+            self.write(|| format!("{} has left", self.workers[chosen].id));
+            self.kill(chosen);
+        }
+    }
+
+    /// A coordinator hears one message; now and then twice.
+    fn hear(&mut self) {
+        let now = self.now;
+        let may = |index: &usize| self.workers[*index].is_awake(now) && self.workers[*index].speaks();
+        let candidates: Vec<usize> = (0..self.workers.len()).filter(may).collect();
+        if candidates.is_empty() {
+            return;
+        }
+        let chosen = candidates[self.random.index(candidates.len())];
+        let worker = &mut self.workers[chosen];
+        let (Some(seat), Some(report)) = (worker.connection, worker.report()) else { return };
+        let id = worker.id.clone();
+        if self.random.chance(5) {
+            self.tell(seat, Event::Said(id.clone(), report.clone()));
+        }
+        self.tell(seat, Event::Said(id, report));
+    }
+
+    /// A seat gives the store a batch: everything takes effect, or nothing, or only the beginning.
+    fn write_batch(&mut self) {
+        let now = self.now;
+        let may = |seat: &Seat| seat.is_awake(now) && !seat.sent && !(seat.batch.is_empty() && seat.steps.is_empty());
+        let candidates: Vec<usize> =
+            self.terms.seats.iter().filter(|(_, seat)| may(seat)).map(|(index, _)| *index).collect();
+        if candidates.is_empty() {
+            return;
+        }
+        let chosen = candidates[self.random.index(candidates.len())];
+        let size = 1 + self.random.index(8);
+        let lost = self.happens(5);
+        let tears = self.happens(8);
+        let Some(seat) = self.terms.seats.get_mut(&chosen) else { return };
+        if seat.batch.is_empty() {
+            seat.batch = (0..size).filter_map(|_| seat.steps.pop_front()).collect();
+        }
+        if lost {
+            return;
+        }
+        let torn = tears.then(|| self.random.index(seat.batch.len()));
+        seat.sent = torn.is_none();
+        let (lease, batch) = (seat.lease.clone(), seat.batch.clone());
+        self.write(|| match torn {
+            None => format!("term {chosen} gives the store {}", brief(&batch)),
+            Some(count) => format!("term {chosen} gives the store only {count} of {}", brief(&batch)),
+        });
+        self.disk.write(chosen, &lease, &batch, torn);
+    }
+
+    /// What was written becomes durable, or an answer arrives, or gets lost on its way.
+    fn answer_batch(&mut self) {
+        if self.disk.is_dirty() && self.random.chance(60) {
+            self.disk.sync();
+        }
+        let now = self.now;
+        let may = |index: &usize, seat: &Seat| seat.is_awake(now) && self.disk.has_answer(*index);
+        let candidates: Vec<usize> =
+            self.terms.seats.iter().filter(|(index, seat)| may(index, seat)).map(|(index, _)| *index).collect();
+        if candidates.is_empty() {
+            return;
+        }
+        let chosen = candidates[self.random.index(candidates.len())];
+        let lost = self.happens(8);
+        let (Some(seat), Some(answers)) = (self.terms.seats.get_mut(&chosen), self.disk.answer(chosen)) else { return };
+        seat.sent = false;
+        if lost {
+            self.write(|| format!("an answer of the store to term {chosen} gets lost"));
+            return;
+        }
+        seat.batch.clear();
+        self.tell(chosen, Event::Stored(answers));
+    }
+
+    /// A coordinator's core hears something, now or when it goes on.
+    fn tell(&mut self, index: usize, event: Event) {
+        let now = self.now;
+        let Some(seat) = self.terms.seats.get_mut(&index) else { return };
+        if !seat.is_awake(now) {
+            if event != Event::Tick {
+                seat.mailbox.push(event);
+            }
+            return;
+        }
+        let mut events = std::mem::take(&mut seat.mailbox);
+        events.push(event);
+        for event in events {
+            let Some(seat) = self.terms.seats.get_mut(&index) else { return };
+            if event != Event::Tick {
+                self.diary.write(now, || format!("term {index} hears {}", brief(&event)));
+            }
+            let clock = seat.clock(now);
+            let commands = seat.core.step(clock, event);
+            seat.core.check_loads();
+            self.carry_out(index, commands);
+        }
+    }
+
+    fn carry_out(&mut self, index: usize, commands: Vec<Command>) {
+        for command in commands {
+            self.diary.count(self.now);
+            if !matches!(command, Command::Progress(_)) {
+                self.diary.write(self.now, || format!("term {index} -> {}", brief(&command)));
+            }
+            let Some(seat) = self.terms.seats.get_mut(&index) else { return };
+            match command {
+                Command::Store(steps) => {
+                    self.diary.count(steps.len() as u64);
+                    seat.steps.extend(steps);
+                }
+                Command::Send { worker, orders } => {
+                    let epoch = seat.lease.token.epoch;
+                    let mine = |process: &&mut Process| process.id == worker && process.connection == Some(index);
+                    if let Some(process) = self.workers.iter_mut().find(mine) {
+                        self.diary.count(orders.len() as u64);
+                        orders.into_iter().for_each(|order| process.receive(&self.run, epoch, order));
+                    }
+                }
+                Command::Progress(_) => {}
+                Command::Finish(finish) => {
+                    let bad = matches!(
+                        finish.reason,
+                        FinishReason::Fenced | FinishReason::StoreRefused | FinishReason::Defect
+                    );
+                    let current = self.terms.current == Some(index);
+                    let (reason, defect) = (finish.reason, finish.defect.clone());
+                    assert!(
+                        !(bad && current),
+                        "the current term ended with {reason:?}: {}",
+                        defect.unwrap_or_default()
+                    );
+                    assert_ne!(reason, FinishReason::Defect, "a term ended with {}", defect.unwrap_or_default());
+                    seat.finish = Some(finish);
+                }
+            }
+        }
+    }
+}
