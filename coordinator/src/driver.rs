@@ -32,6 +32,7 @@ use crate::timing::{
     FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, STORE_BATCH, TICK, WATCH_EVENTS, WORKER_HEARTBEAT,
 };
 use crate::transport::CoordinatorEnd;
+use weft_protocol::clock::Moment;
 use weft_protocol::{CoordinatorFrame, Order, RunOrders};
 
 /// The capacity of the queue of event batches. When it is full, workers wait.
@@ -186,7 +187,7 @@ pub(crate) struct Driver {
     hub: Hub,
     watchers: broadcast::Sender<Notice>,
     events: mpsc::Sender<Vec<Event>>,
-    begun: Instant,
+    begun: Moment,
     /// Decisions that are not sent yet.
     steps: Vec<StoreStep>,
     orders: BTreeMap<WorkerId, Vec<Order>>,
@@ -210,7 +211,7 @@ impl Driver {
             hub,
             watchers,
             events,
-            begun: Instant::now(),
+            begun: Moment::now(),
             steps: Vec::new(),
             orders: BTreeMap::new(),
             finish: None,
@@ -286,7 +287,7 @@ impl Driver {
                     self.step(Event::Tick);
                     self.tell_counts();
                 }
-                _ = sleep_until(leave_at.unwrap_or(self.begun)), if leave_at.is_some() => break,
+                _ = sleep_until(leave_at.unwrap_or_else(Instant::now)), if leave_at.is_some() => break,
             }
         }
         drop(listening);

@@ -11,10 +11,10 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use weft_graph_format::digest::Digest;
 use weft_graph_format::run::RunId;
+use weft_protocol::clock::Moment;
 use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{OpenShard, Report, RunOrders, SettleOrder, Task, Verdict};
 
-use crate::clock::Moment;
 use crate::docket::{Action, Docket, Now};
 use crate::ephemeral::ObjectSlot;
 use crate::outcome::Outcome;

@@ -28,7 +28,6 @@
 mod apply;
 mod carried;
 mod change;
-mod clock;
 mod data;
 mod desk;
 mod docket;

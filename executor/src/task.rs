@@ -11,10 +11,10 @@ use weft_graph_format::graph::{Operation, OperationId};
 use weft_graph_format::run::RunId;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
+use weft_protocol::clock::Moment;
 use weft_protocol::{Task, TaskWrites};
 use weft_providers::ProviderPool;
 
-use crate::clock::Moment;
 use crate::desk::Event;
 use crate::ephemeral::LiveObjects;
 use crate::held::is_young;

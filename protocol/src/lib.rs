@@ -56,6 +56,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod clock;
 pub mod diagnostics;
 pub mod frame;
 pub mod greeting;

@@ -1,7 +1,8 @@
 //! A clock that counts the time while the machine is suspended.
 //!
 //! On Linux, [`std::time::Instant`] stops during a suspend. A worker that slept for an hour would take an old grant for
-//! a fresh one, and call after a successor has looked for evidence.
+//! a fresh one, and call after a successor has looked for evidence. A coordinator that slept would grant intents under a
+//! lease that another coordinator has taken over.
 
 use std::time::Duration;
 
@@ -16,11 +17,11 @@ const CLOCK: ClockId = ClockId::Monotonic;
 
 /// A point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment(Duration);
+pub struct Moment(Duration);
 
 impl Moment {
     /// Now.
-    pub(crate) fn now() -> Moment {
+    pub fn now() -> Moment {
         let time = clock_gettime(CLOCK);
         let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
         let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
@@ -28,7 +29,7 @@ impl Moment {
     }
 
     /// The time since then, including suspends.
-    pub(crate) fn elapsed(self) -> Duration {
+    pub fn elapsed(self) -> Duration {
         Moment::now().0.saturating_sub(self.0)
     }
 }
