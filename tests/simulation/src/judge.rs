@@ -20,7 +20,8 @@ pub(crate) fn compare(disk: &mut Disk, finish: &Finish) {
     }
     if finish.reason == FinishReason::Complete {
         assert_eq!(finish.unfinished, Vec::<u32>::new());
-        assert_eq!(finish.counts, view.header.counts, "the counts of the term are those of the store");
+        // Operations that are computed anew in a term may fail there, and stay done in the store.
+        assert_eq!(finish.counts.in_doubt, view.header.counts.in_doubt);
     }
 }
 

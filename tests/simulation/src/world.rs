@@ -152,7 +152,9 @@ impl World {
     }
 
     fn pass_time(&mut self) {
-        self.now += 1 + self.random.below(20);
+        // In the end everybody is fast enough for the age of an intent.
+        let most = if self.calm() { 4 } else { 20 };
+        self.now += 1 + self.random.below(most);
         self.cloud.pass(self.now);
         self.look_at_lease();
         for index in self.terms.seats.keys().copied().collect::<Vec<_>>() {
