@@ -187,14 +187,27 @@ pub(crate) struct Driver {
     hub: Hub,
     watchers: broadcast::Sender<Notice>,
     events: mpsc::Sender<Vec<Event>>,
-    begun: Moment,
+    begun: Instant,
     /// Decisions that are not sent yet.
     steps: Vec<StoreStep>,
     orders: BTreeMap<WorkerId, Vec<Order>>,
     finish: Option<Finish>,
-    freshness: Freshness,
+    lease_age: LeaseAge,
     strays: Vec<String>,
     told: OpCounts,
+}
+
+/// The age of the lease, on a clock that counts suspends: no call is granted by a term that slept past its lease.
+struct LeaseAge {
+    clock: Moment,
+    freshness: Freshness,
+}
+
+impl LeaseAge {
+    /// A lease that was just taken.
+    fn new() -> LeaseAge {
+        LeaseAge { clock: Moment::now(), freshness: Freshness::new(LEASE_PAUSE, Duration::ZERO) }
+    }
 }
 
 impl Driver {
@@ -211,11 +224,11 @@ impl Driver {
             hub,
             watchers,
             events,
-            begun: Moment::now(),
+            begun: Instant::now(),
             steps: Vec::new(),
             orders: BTreeMap::new(),
             finish: None,
-            freshness: Freshness::new(LEASE_PAUSE, Duration::ZERO),
+            lease_age: LeaseAge::new(),
             strays: Vec::new(),
             told: OpCounts::default(),
         };
@@ -278,7 +291,7 @@ impl Driver {
                     self.renewal_answered(answer);
                 }
                 _ = renewals.tick(), if renewal.is_none() => {
-                    let (store, lease, sent) = (Arc::clone(&self.store), self.lease.clone(), self.begun.elapsed());
+                    let (store, lease, sent) = (Arc::clone(&self.store), self.lease.clone(), self.lease_age.clock.elapsed());
                     renewal = Some(Box::pin(async move { (sent, store.renew(&lease).await) }));
                 }
                 _ = looks.tick() => self.look_for_the_dead(),
@@ -345,7 +358,7 @@ impl Driver {
     fn renewal_answered(&mut self, (sent, answer): (Duration, Result<RenewAnswer, StoreError>)) {
         match answer {
             Ok(RenewAnswer::Renewed { .. }) => {
-                self.freshness.renewed(sent);
+                self.lease_age.freshness.renewed(sent);
                 self.watch_lease();
             }
             Ok(RenewAnswer::Fenced(_)) => self.step(Event::Fenced),
@@ -354,7 +367,7 @@ impl Driver {
     }
 
     fn watch_lease(&mut self) {
-        if let Some(paused) = self.freshness.turned(self.begun.elapsed()) {
+        if let Some(paused) = self.lease_age.freshness.turned(self.lease_age.clock.elapsed()) {
             self.step(Event::Paused(paused));
         }
     }
