@@ -12,12 +12,12 @@ use weft_graph_format::value::{Kind, Value};
 use crate::convert::convert;
 use crate::symbolic;
 
-/// What is wrong with an expression, before it has a place.
+/// A problem of an expression, before it has a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The short line.
     pub summary: &'static str,
-    /// What was found.
+    /// The value that was found.
     pub detail: String,
 }
 
@@ -113,7 +113,7 @@ pub fn attribute(object: &Value, name: &str, range: Option<&SourceRange>) -> Res
     }
 }
 
-/// The operation of the part's formula: a longer path of a result, or else the plain attribute.
+/// The operation of the part's formula: a longer path of a result, or a plain attribute.
 fn reopened(part: Formula, container: &Formula, step: &Step) -> FormulaOp {
     match (part.op(), step) {
         (FormulaOp::Result(operation, path), _) => FormulaOp::Result(*operation, path.clone()),
@@ -210,7 +210,7 @@ impl Indexing<'_> {
     fn undecided(&self, ty: Type) -> Value {
         let Indexing { collection, key, .. } = *self;
         let both = [collection.clone(), key.clone()];
-        // As in OpenTofu the name of an attribute gives none of its marks away.
+        // As in OpenTofu, the name of an attribute passes on none of its marks.
         let named = matches!(collection.ty(), Type::Object(_));
         let marks = if named { collection.marks().clone() } else { collection.marks().union(key.marks()) };
         let symbolic = collection.formula().is_some() || key.formula().is_some() || collection.is_known();
@@ -218,7 +218,7 @@ impl Indexing<'_> {
         Value::unknown(ty).mark(&marks).with_formula(formula).add_origin(symbolic::joined_origin(&both).as_ref())
     }
 
-    /// The type of the element at a key that is converted, as far as the collection's type says it.
+    /// The type of the element at a converted key, as far as the collection's type determines it.
     fn open_type(&self, ty: &Type, key: &Value) -> Type {
         let found = match ty {
             Type::List(element) | Type::Map(element) => Some((**element).clone()),
@@ -250,7 +250,7 @@ impl Indexing<'_> {
     }
 }
 
-/// The type of the keys of a collection; `None` where it is not known what the collection is.
+/// The type of the keys of a collection; `None` for a collection of unknown kind.
 fn key_type(ty: &Type) -> Result<Option<Type>, Problem> {
     match ty {
         Type::Dynamic => Ok(None),
@@ -265,8 +265,8 @@ fn key_type(ty: &Type) -> Result<Option<Type>, Problem> {
     }
 }
 
-/// For sequences of which only the type is known: what no value of that type can have. What an object does not have is
-/// found missing when its value is known, as in OpenTofu.
+/// For sequences of which only the type is known: a part that no value of that type can have. A missing attribute of an
+/// object is reported when its value is known, as in OpenTofu.
 fn check_against_type(ty: &Type, key: &Value) -> Result<(), Problem> {
     match (ty, key.as_number()) {
         (Type::Tuple(items), Some(number)) if number.to_usize().is_none_or(|i| i >= items.len()) => {

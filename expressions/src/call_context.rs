@@ -1,4 +1,4 @@
-//! What a function call may use of the world: files, the time of the plan, and whether impure functions run.
+//! What a function call may use of its surroundings: files, the time of the plan, and whether impure functions run.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,10 +34,10 @@ pub trait Files: Send + Sync {
     /// The whole content.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// What stands there.
+    /// The content of a file.
     fn kind(&self, path: &Path) -> io::Result<FileKind>;
 
-    /// Names and kinds of what a directory holds, in any order.
+    /// Names and kinds of a directory's entries, in any order.
     fn list(&self, path: &Path) -> io::Result<Vec<(String, FileKind)>>;
 
     /// The home directory of the user, for `~`.
@@ -92,7 +92,7 @@ fn kind_of(metadata: &std::fs::Metadata) -> FileKind {
     }
 }
 
-/// No file at all: for workers that must not read what is not in the plan.
+/// No files: for workers that must not read anything outside the plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ForbiddenFiles;
 
@@ -122,7 +122,7 @@ impl Files for ForbiddenFiles {
     }
 }
 
-/// What a function call may use beside its arguments.
+/// The surroundings of a call, besides its arguments.
 #[derive(Clone, Copy)]
 pub struct CallContext<'a> {
     /// How files are reached.
@@ -133,7 +133,7 @@ pub struct CallContext<'a> {
     pub plan_timestamp: Option<&'a str>,
     /// What impure functions do.
     pub impure: Impure,
-    /// How many templates this call stands in, one called by the other.
+    /// The number of nested template calls around this one.
     pub template_depth: u32,
     /// The next number for an impure call.
     pub occurrences: &'a AtomicU32,

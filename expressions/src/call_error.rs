@@ -1,4 +1,4 @@
-//! What can be wrong with a call of a function, and how it is told.
+//! Errors of function calls, and their messages.
 
 use smol_str::SmolStr;
 use thiserror::Error;
@@ -10,7 +10,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 pub struct FunctionError {
     /// The argument at fault, counted from 0.
     pub argument: Option<usize>,
-    /// What is wrong, without a full stop, beginning in lower case.
+    /// The problem, without a full stop, beginning in lower case.
     pub message: String,
 }
 
@@ -35,11 +35,11 @@ pub enum CountError {
         if *at_least { " at least" } else { "" }
     )]
     NotEnough {
-        /// Of the function.
+        /// The function.
         function: SmolStr,
         /// It takes more than that.
         at_least: bool,
-        /// How many it must have.
+        /// The minimum number of arguments.
         expected: usize,
         /// The first parameter without an argument.
         missing: SmolStr,
@@ -47,9 +47,9 @@ pub enum CountError {
     /// Too many.
     #[error("Function \"{function}\" expects only {expected} argument(s).")]
     TooMany {
-        /// Of the function.
+        /// The function.
         function: SmolStr,
-        /// How many it takes.
+        /// The maximum number of arguments.
         expected: usize,
     },
 }

@@ -1,9 +1,9 @@
 //! Formulas to something that runs.
 //!
-//! [`Program::compile`] turns a shared graph of formulas into a table of nodes, operands before those that use them.
-//! Most nodes are a closure over the values of their operands; those that choose what to compute (conditionals,
-//! loops, `try`) are run by the loop in `run.rs`. Values are computed when they are needed, at most once in a run, and
-//! without recursion on the depth of the graph. All of it is the code that evaluation uses for known values.
+//! [`Program::compile`] turns a shared graph of formulas into a table of nodes, with operands before their users. Most
+//! nodes are closures over the values of their operands. The loop in `run.rs` runs nodes that choose what to compute
+//! (conditionals, loops, `try`). Values are computed when they are needed, at most once in a run, and without recursion
+//! on the depth of the graph. All of this uses the same code as the evaluation of known values.
 
 mod named;
 mod run;
@@ -28,24 +28,24 @@ pub enum Fault {
     /// It has errors.
     #[error("{}", .0.first().map_or("failed", |d| d.summary.as_str()))]
     Failed(Vec<Diagnostic>),
-    /// Something that it needs has failed or was skipped, which is told elsewhere: nothing catches this.
+    /// Something that it needs has failed or was skipped, and was already reported. Nothing catches this.
     #[error("an input is missing")]
     Skipped,
 }
 
-/// Where a run takes what formulas refer to.
+/// The source of the values that formulas refer to.
 pub trait Results {
     /// The value that an operation gave.
     fn result(&self, operation: OperationId) -> Result<Value, Fault>;
 
-    /// What people call what an operation gave, such as the address of a resource instance; none where that is not
-    /// known here.
+    /// The name of an operation's result for messages, such as the address of a resource instance; `None` if it is
+    /// unknown here.
     fn name(&self, operation: OperationId) -> Option<String>;
 
     /// A variable that is supplied again.
     fn input(&self, name: &str) -> Result<Value, Fault>;
 
-    /// What an impure call gave when it was run before; none to run it now.
+    /// The earlier result of an impure call; `None` to run it now.
     fn impure(&self, occurrence: Occurrence) -> Option<Value>;
 
     /// What calls may use.
@@ -64,7 +64,7 @@ type NodeId = u32;
 /// Computes a node from the values of all of its operands.
 type Compute = Box<dyn Fn(&dyn Results, &[Value]) -> Result<Value, Fault> + Send + Sync>;
 
-/// What a node does.
+/// The computation of a node.
 enum Action {
     /// Always this.
     Constant(Value),
@@ -73,7 +73,7 @@ enum Action {
     /// Operands: condition, yes, no. The chosen one is converted to the type; where that is open, the other one is run
     /// too, for its type.
     Conditional {
-        /// The type of the result, as the plan could tell it.
+        /// The type of the result, as far as the plan knows it.
         ty: Type,
     },
     /// The first operand without an error.
@@ -84,13 +84,13 @@ enum Action {
     Logical(weft_graph_format::formula::BinaryOperator),
     /// Given by the loop around it.
     Parameter,
-    /// Operands: collection, then what is set of key, value, condition.
+    /// Operands: the collection, then key, value and condition where they exist.
     For(ForAction),
     /// Operands: collection, body.
     Splat(LoopBody),
 }
 
-/// What a loop does anew in each step.
+/// The nodes that each step of a loop computes again.
 struct LoopBody {
     key_parameter: Option<NodeId>,
     value_parameter: Option<NodeId>,
@@ -103,7 +103,7 @@ struct ForAction {
     key: Option<NodeId>,
     value: NodeId,
     condition: Option<NodeId>,
-    /// The condition is looked at once before all steps, as in evaluation; not when that would call something impure.
+    /// The condition is evaluated once before all steps, as in evaluation, unless that would call something impure.
     try_condition: bool,
     grouping: bool,
 }
@@ -148,7 +148,7 @@ impl Program {
         Program { nodes: compiler.nodes, roots }
     }
 
-    /// Runs all formulas over the same results; what they share is computed once.
+    /// Runs all formulas over the same results. Shared parts are computed once.
     pub fn run(&self, results: &dyn Results) -> Vec<Result<Value, Fault>> {
         let mut run = run::Run::new(self, results);
         self.roots.iter().map(|root| run.force(*root)).collect()
@@ -171,7 +171,7 @@ pub fn run(formula: &Formula, results: &dyn Results) -> Result<Value, Fault> {
     program.run(results).pop().unwrap_or(Err(Fault::Skipped))
 }
 
-/// What is known of a node while compiling.
+/// Facts about a node during compilation.
 #[derive(Clone, Default)]
 struct Facts {
     /// Parameters of loops around it that it uses, in order.

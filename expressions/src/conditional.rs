@@ -1,4 +1,4 @@
-//! `condition ? yes : no`: the type that both results share, and what is known while the condition is not.
+//! `condition ? yes : no`: the common type of both results, and what is known of the result of an unknown condition.
 
 use weft_graph_format::number::Number;
 use weft_graph_format::types::Type;
@@ -52,8 +52,8 @@ pub fn condition_value(condition: &Value) -> Result<Value, Problem> {
         .map_err(|_| Problem::new("Incorrect condition type", "The condition expression must be of type bool."))
 }
 
-/// What is known of the result while the condition is not: an unknown value, or null when both are null. Neither
-/// formula nor origin; the marks are those of all three.
+/// What is known of the result of an unknown condition: an unknown value, or null if both results are null. It has
+/// neither formula nor origin, and the marks of all three.
 pub fn undecided(condition: &Value, yes: &Value, no: &Value, ty: &Type) -> Value {
     let marks = condition.marks().union(yes.marks()).union(no.marks());
     if yes.is_null() && no.is_null() {
@@ -103,7 +103,7 @@ fn outer(
     })
 }
 
-/// In what the types of the two results differ.
+/// How the types of the two results differ.
 fn describe_mismatch(yes: &Type, no: &Type) -> String {
     match (yes, no) {
         (Type::Object(y), Type::Object(n)) => {

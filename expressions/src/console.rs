@@ -21,9 +21,9 @@ pub const INPUT_NAME: &str = "<console-input>";
 /// The outcome of one expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The text that `jsonencode` gives for the value without its marks; none on error, and for what has no JSON.
+    /// The text of `jsonencode` for the value without its marks; `None` on error, and for values without a JSON form.
     pub json: Option<String>,
-    /// Its type as `type()` prints it; none on error.
+    /// The type in the form of `type()`; `None` on error.
     pub ty: Option<String>,
     /// Nothing when nothing is sensitive; otherwise which parts, in the shape of a plan's `after_sensitive`.
     pub sensitive: Option<Json>,
@@ -118,7 +118,7 @@ pub struct BareScope {
 }
 
 impl BareScope {
-    /// A scope with numbers of its own.
+    /// A scope with its own numbers.
     pub fn new() -> BareScope {
         BareScope::default()
     }

@@ -47,7 +47,7 @@ impl Scope for ConstantScope {
 
 /// Evaluates an expression that may neither refer to anything nor call functions.
 ///
-/// In the JSON syntax strings are taken as they stand: where nothing can be referred to they are no templates.
+/// In the JSON syntax, strings are literal where nothing can be referred to.
 pub fn evaluate_constant(expression: &Expression) -> (Value, Vec<Diagnostic>) {
     evaluate(&expression.without_templates(), &ConstantScope::default())
 }

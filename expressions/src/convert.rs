@@ -28,7 +28,7 @@ use crate::stack;
 pub struct ConvertError {
     /// Where in the value.
     pub path: Path,
-    /// What is wrong, without a full stop.
+    /// The problem, without a full stop.
     pub message: String,
 }
 
@@ -105,10 +105,10 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value,
         return Ok(kept_at_type(value, want));
     }
     let result = stack::guarded(|| convert_content(value, want, path))?;
-    // What is of the same content and type, as after leaving out optional markers, needs no conversion.
+    // Equal content and type, except for optional markers: no conversion.
     let result = result.mark(value.marks()).add_origin(value.origin());
     Ok(match value.formula() {
-        // The elements of a set may turn out equal, which only a set settles by itself.
+        // Elements of a set may turn out equal, which only a set resolves.
         None if matches!(value.open().1, Kind::Set(_)) && value.deep().live && !matches!(want, Type::Set(_)) => {
             let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), result.ty(), None);
             crate::symbolic::replace_formulas(&result, &converted).add_origin(value.deep_origin().as_ref())
@@ -132,7 +132,7 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value,
     })
 }
 
-/// Whether only apply can tell the type of the value or of something in it.
+/// Whether only apply knows the type of the value or of a part.
 pub(crate) fn is_open(value: &Value) -> bool {
     let deep = value.deep();
     deep.unknown && value.ty().has_dynamic() || deep.live && value.to_formula().ty().has_dynamic()
@@ -259,7 +259,7 @@ fn one_type(
     if !unified.has_dynamic() {
         return Ok((unified, items));
     }
-    // What was open before may be settled now by what others came to: a set of strings beside an empty one of anything.
+    // An open type may be settled now by the other elements: a set of strings beside an empty set of any type.
     match shared(&items, path)? {
         Some(settled) if settled != unified => Ok((settled.clone(), all_at(items, &settled, path)?)),
         _ => Ok((unified, items)),

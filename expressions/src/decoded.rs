@@ -1,7 +1,7 @@
 //! Large documents that were decoded before.
 //!
-//! A configuration is evaluated twice, to see whether it is valid and to plan it. Where it decodes megabytes, that is
-//! most of the work, and both times the outcome is the same.
+//! A configuration is evaluated twice: for validation and for planning. If it decodes megabytes, that is most of the
+//! work, with the same result both times.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use weft_graph_format::value::{Kind, Value};
 
 /// Smaller documents are decoded again: that costs as little as looking for them.
 const SMALLEST: usize = 64 << 10;
-/// Most bytes of documents that are kept; what comes later is decoded again.
+/// The maximum total size of cached documents. Later documents are decoded again.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Documents with what they were decoded to, for as long as a configuration is worked with.
+/// Documents with their decoded values, for the time of one command.
 #[derive(Default)]
 pub struct Decoded(Mutex<Known>);
 

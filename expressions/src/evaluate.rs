@@ -1,8 +1,8 @@
 //! Evaluation: an expression and a scope to a value.
 //!
-//! All errors of an expression come back at once. Evaluating over unknown or live values gives values that carry the
-//! formulas to compute them later; see [`crate::symbolic`] for what holds of them. Where an error was met the value
-//! is unknown and its formula is that error, so that a branch that is not taken keeps it to itself.
+//! All errors of an expression are returned together. Evaluation over unknown or live values gives values with formulas
+//! that compute them later ([`crate::symbolic`] describes their properties). A part with an error has an unknown value
+//! whose formula is that error, so that a branch that is not taken does not report it.
 //!
 //! Reading order: the [`Scope`] that an expression is evaluated in, [`evaluate`], and then a file for each kind of
 //! node: constructors, templates, conditionals, `for` and splat, calls.
@@ -41,12 +41,12 @@ pub(crate) use templates::UNKNOWN_NAME;
 pub(crate) use templates::join_parts;
 pub use templates::{TemplateScope, evaluate_template};
 
-/// What a traversal begins with.
+/// The root of a traversal.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// The value reached.
     pub value: Value,
-    /// How many of the traversal's steps led there; the rest are followed by evaluation.
+    /// The number of the traversal's steps that lead to it. Evaluation follows the rest.
     pub consumed: usize,
 }
 
@@ -57,11 +57,11 @@ pub struct ProviderFunction {
     pub provider: SmolStr,
     /// The function's name.
     pub function: SmolStr,
-    /// What it takes and gives.
+    /// The signature.
     pub signature: Arc<FunctionSignature>,
 }
 
-/// What an expression is evaluated in.
+/// The scope of an expression.
 pub trait Scope {
     /// The value that the traversal begins with: as many of its steps as name an object (`var.x`, `aws_vpc.main`).
     /// Names that a `for` around the expression declares never come here.
@@ -84,13 +84,13 @@ pub trait Scope {
         true
     }
 
-    /// The built-in functions that there are; in most places all.
+    /// The available built-in functions; in most places all.
     fn function(&self, name: &str) -> Option<&'static crate::functions::Function> {
         crate::functions::lookup(name)
     }
 }
 
-/// Evaluates an expression. With errors among the diagnostics the value is what could be made of the rest.
+/// Evaluates an expression. With errors among the diagnostics, the value is computed from the sound parts.
 pub fn evaluate(expression: &Expression, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {
     Evaluator::new(&expression.tree, scope).run(expression.id)
 }
@@ -106,8 +106,8 @@ pub fn evaluate_with(
     evaluator.run(expression.id)
 }
 
-/// Whatever is wrong with the names that the expression refers to, wherever in it they stand: OpenTofu reports these
-/// before it evaluates anything, so `try` does not catch them.
+/// Problems of the names that the expression refers to, wherever they are in it. OpenTofu reports these before it
+/// evaluates anything, so `try` does not catch them.
 pub fn check_references(expression: &Expression, scope: &dyn Scope) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for traversal in weft_syntax::references(expression) {
@@ -118,18 +118,18 @@ pub fn check_references(expression: &Expression, scope: &dyn Scope) -> Vec<Diagn
     found
 }
 
-/// What an error leaves behind as value.
+/// The value in place of an error.
 fn failed_value(problem: &Diagnostic) -> Value {
     let formula = Formula::new(FormulaOp::Failure(Box::new(problem.clone())), Type::Dynamic, problem.subject.clone());
     Value::unknown(Type::Dynamic).with_formula(Some(formula))
 }
 
-/// Whether what failed fails at apply too, whatever live values turn out to be: an error stands for a part of it.
+/// Whether a failure remains at apply, whatever live values turn out to be: an error replaces a part of it.
 fn fails_for_certain(value: &Value) -> bool {
     certain_failure(value).is_some()
 }
 
-/// What stands for everything that has `value` as a part, when an error stands for a part of that.
+/// The value in place of a value with `value` as a part, if an error replaces a part of that.
 fn certain_failure(value: &Value) -> Option<Value> {
     if !value.deep().formula {
         return None;
@@ -154,8 +154,8 @@ struct Evaluator<'s> {
     /// Elements of the splats around the present node, innermost last.
     elements: Vec<(ExprId, Value)>,
     diagnostics: Vec<Diagnostic>,
-    /// How many errors so far come of types or values that are not known yet, and may be none at apply: `try` and `can`
-    /// decide nothing by these. An error over live values is not among them, as these count as known in a plan.
+    /// The number of errors that are due to unknown types or values and may not occur at apply: `try` and `can` decide
+    /// nothing by these. Errors over live values are not among them, since these count as known in a plan.
     reopened: u64,
     /// Steps taken, those of the expression around a template included; see [`limits`].
     steps: u64,
@@ -189,7 +189,7 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    /// Counts steps, taken for the expression `id`. Whether there were too many: then there is nothing more to do.
+    /// Counts steps of the expression `id`. Returns whether there were too many; then nothing more is done.
     fn spend(&mut self, steps: u64, id: ExprId) -> bool {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > limits::MOST_STEPS && self.exhausted.is_none() {
@@ -221,7 +221,7 @@ impl<'s> Evaluator<'s> {
         self.tree.node(id).span
     }
 
-    /// Notes an error at `subject` inside the expression `id`, and gives the value that stands for it.
+    /// Records an error at `subject` inside the expression `id`, and returns the value in its place.
     fn fail(&mut self, problem: Diagnostic, subject: Span, id: ExprId) -> Value {
         let problem = self.placed(problem, subject, id);
         let value = failed_value(&problem);
@@ -255,7 +255,7 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    /// What stands for an operation one of whose operands has failed.
+    /// The value in place of an operation with a failed operand.
     fn failed_operand(&self, id: ExprId, operands: &[Value], op: impl FnOnce() -> FormulaOp) -> Value {
         operands.iter().find_map(certain_failure).unwrap_or_else(|| self.open_failure(id, operands, op))
     }
@@ -279,7 +279,7 @@ impl<'s> Evaluator<'s> {
         (result, own)
     }
 
-    /// The value of a node and whether there was an error in it; the errors are noted.
+    /// The value of a node, and whether it had an error. Errors are recorded.
     fn checked(&mut self, id: ExprId) -> (Value, bool) {
         let before = self.diagnostics.len();
         let value = self.value(id);
@@ -335,7 +335,7 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    /// A branch of a conditional, with diagnostics of its own.
+    /// A branch of a conditional, with its own diagnostics.
     fn branch(&mut self, id: ExprId) -> Branch {
         let (value, problems) = self.apart(|e| e.value(id));
         Branch { id, value, problems }

@@ -1,8 +1,8 @@
-//! Functions: what one is, how it is called, and the list of those built in.
+//! Functions: their definition, their calls, and the list of built-in functions.
 //!
 //! Each function is written once and has two sides. The *known* side is its [`Function::call`]; the rules around it
-//! (conversion of arguments, null, unknown and marked arguments) are cty's and live in [`Function::invoke`]. The
-//! *symbolic* side needs no code of its own: [`Symbolic`] says how a result gets its formula and origin.
+//! (conversion of arguments, null, unknown and marked arguments) are cty's, in [`Function::invoke`]. The *symbolic*
+//! side needs no code: [`Symbolic`] says how a result gets its formula and origin.
 //!
 //! Files under `functions/` hold the functions by topic; each has `pub(super) fn functions() -> Vec<Function>` and is
 //! named in the list at the end of this file.
@@ -33,14 +33,14 @@ pub struct Parameter {
     pub ty: Type,
     /// Null is passed on; otherwise it is an error.
     pub allow_null: bool,
-    /// An unknown argument is passed on; otherwise the result is unknown. Only the outermost level is looked at: an
-    /// argument may always hold unknown parts.
+    /// An unknown argument is passed on; otherwise the result is unknown. This concerns the outermost level only: an
+    /// argument may always have unknown parts.
     pub allow_unknown: bool,
     /// An argument of unknown *type* is passed on; otherwise the result is unknown with unknown type.
     pub allow_dynamic: bool,
     /// Marks stay on the argument, at every level; otherwise they are taken off and put on the result.
     pub allow_marked: bool,
-    /// For people.
+    /// A description.
     pub description: &'static str,
 }
 
@@ -90,8 +90,8 @@ impl Parameter {
 /// How the result of a call gets its formula and origin when an argument is symbolic (unknown, or with a formula).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symbolic {
-    /// The result is put together from parts of the arguments (`merge`, `values`, `lookup`): parts keep their own
-    /// formulas and origins.
+    /// The result consists of parts of the arguments (`merge`, `values`, `lookup`), which keep their formulas and
+    /// origins.
     Structural,
     /// The result is something new (`join`, `upper`, and whatever looks at contents to decide: `contains`,
     /// `distinct`, `coalesce`): it waits for everything in the arguments.
@@ -99,10 +99,10 @@ pub enum Symbolic {
     /// The result is the argument with marks taken away (`nonsensitive`). As structural, except where the argument
     /// is marked.
     Unmarking,
-    /// The result is what evaluation made of a text and names (`templatefile`): it has its formulas and origins from
-    /// there, unless the text itself, the first argument, is symbolic.
+    /// The result is the evaluation of a text with names (`templatefile`). It has its formulas and origins from there,
+    /// unless the text itself, the first argument, is symbolic.
     Inlined,
-    /// Every call gives another result (`uuid`): nothing is run at plan, an occurrence keeps calls apart.
+    /// Every call has another result (`uuid`): nothing runs during planning, and an occurrence distinguishes calls.
     Impure,
 }
 
@@ -112,7 +112,7 @@ pub type ResultTypeFn = fn(&[Value]) -> Result<Type, FunctionError>;
 /// Computes the result from arguments that fit the parameters; the type is the one that was computed before.
 pub type CallFn = fn(&CallContext<'_>, &[Value], &Type) -> Result<Value, FunctionError>;
 
-/// What is known of an unknown result of this type beside that it is unknown.
+/// Additional known facts about an unknown result of this type.
 pub type RefineFn = fn(&[Value], &Type) -> Refinement;
 
 /// The type of the result of a function.
@@ -129,7 +129,7 @@ pub enum ResultType {
 pub struct Function {
     /// Its name without `core::`.
     pub name: &'static str,
-    /// One sentence for people.
+    /// A description in one sentence.
     pub description: &'static str,
     /// The parameters in order.
     pub parameters: Vec<Parameter>,
@@ -248,7 +248,7 @@ impl Function {
         Ok(())
     }
 
-    /// Whether a call takes time in proportion to all that its arguments hold, rather than to how many there are.
+    /// Whether the time of a call is proportional to the content of its arguments rather than to their number.
     pub fn looks_at_all(&self) -> bool {
         !matches!(self.name, "lookup" | "element" | "length" | "one")
     }
@@ -263,9 +263,9 @@ impl Function {
         }
     }
 
-    /// Calls the function: converts the arguments, keeps to the rules for null, unknown and marked ones, and gives
-    /// the result its formula and origin. The caller has checked the number of arguments. `formula` makes the
-    /// formula of the call itself, of a result of the given type; it is asked only when an argument is symbolic.
+    /// Calls the function: converts the arguments, follows the rules for null, unknown and marked ones, and gives the
+    /// result its formula and origin. The caller has checked the number of arguments. `formula` makes the formula of
+    /// the call, for a result of the given type; it is called only if an argument is symbolic.
     pub fn invoke(
         &self,
         context: &CallContext<'_>,
@@ -289,20 +289,20 @@ impl Function {
         let result = self.evaluate(context, &converted)?;
         let passing = match self.symbolic {
             Symbolic::Inlined if !result.deep().unexplained => {
-                // Names with formulas of their own do not make the whole call symbolic.
+                // Names with their own formulas do not make the whole call symbolic.
                 let text = converted.get(..1).unwrap_or_default();
                 let result = symbolic::attach(result, text, Passing::Parts, formula);
                 return Ok(converted.iter().fold(result, |result, argument| result.add_origin(argument.origin())));
             }
             Symbolic::Structural | Symbolic::Inlined => Passing::Parts,
-            // What is unknown as a whole may turn out marked.
+            // A value that is unknown as a whole may turn out marked.
             Symbolic::Unmarking if converted.iter().all(|a| a.is_known() && !a.deep().marked) => Passing::Parts,
             Symbolic::Unmarking => Passing::Whole,
             Symbolic::Opaque | Symbolic::Impure => Passing::Nothing,
         };
         // Where a type is open, so is the one that arguments or elements are brought to.
         let unified = passing == Passing::Nothing || result.ty().is_collection();
-        // What is known whatever an argument turns out to be is an error where that turns out null.
+        // A result that is independent of an unknown argument is an error if that argument turns out null.
         let refused = result.is_known()
             && converted.iter().enumerate().any(|(index, argument)| {
                 let allowed = self.parameter_at(index).is_some_and(|p| p.allow_null);
@@ -375,7 +375,7 @@ impl Function {
     }
 }
 
-/// What a null argument is told where none is allowed.
+/// The message for a null argument where none is allowed.
 const NULL_ARGUMENT: &str = "argument must not be null";
 
 /// The arguments with marks taken off where the parameter does not take them, and all marks taken off.
@@ -472,7 +472,7 @@ const TOPICS: &[fn() -> Vec<Function>] = &[
     yaml_writing::functions,
 ];
 
-// What the functions are made of.
+// The building blocks of the functions.
 mod arguments;
 mod clusters;
 mod equality;

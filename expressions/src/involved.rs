@@ -1,4 +1,4 @@
-//! The values of the references in an expression at fault, in words fit for showing.
+//! The values of the references in an expression with an error, in a form that may be shown.
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::InvolvedValue;
@@ -9,7 +9,7 @@ use weft_syntax::{Expression, Key, StepKind, Traversal};
 
 use crate::evaluate::Scope;
 
-/// Of one diagnostic; further references are not shown.
+/// The maximum for one diagnostic. Further references are not shown.
 pub(crate) const MOST_VALUES: usize = 16;
 
 /// Longer texts are cut off.
@@ -33,7 +33,7 @@ pub fn values(expression: &Expression, variables: &[(SmolStr, Value)], scope: &d
     found
 }
 
-/// The same for a problem that comes of values that are not known: these are named as such.
+/// As above, for a problem that is due to unknown values, which are named as such.
 pub fn values_with_unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<InvolvedValue> {
     let mut found = values(expression, &[], scope);
     for traversal in weft_syntax::references(expression).into_iter().take(MOST_VALUES) {
@@ -46,7 +46,7 @@ pub fn values_with_unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<I
     found
 }
 
-/// What is known of a value that is not known and not confidential.
+/// Known facts about an unknown value that is not confidential.
 fn unknown_statement(value: &Value) -> Option<String> {
     let (marks, kind) = value.open();
     let Kind::Unknown(unknown) = kind else { return None };
@@ -109,7 +109,7 @@ fn reached(
     Some((expression.tree.native_text(span).into_owned(), value))
 }
 
-/// What a value is, in words that follow its name; nothing for what says nothing.
+/// The value, as text that follows its name; empty if it adds nothing.
 pub fn statement(value: &Value) -> Option<String> {
     let (marks, kind) = value.open();
     if marks.is_sensitive() {
@@ -120,7 +120,7 @@ pub fn statement(value: &Value) -> Option<String> {
     }
     let hidden = value.contains_sensitive();
     Some(match kind {
-        // That it is not known is seldom what is wrong with it, and while validating nothing is.
+        // That a value is unknown is seldom the problem, and nothing is known in validation.
         Kind::Unknown(u) if u.ty == Type::Dynamic => return None,
         Kind::Unknown(u) => format!("is {} {}", article(&u.ty), u.ty.friendly_name()),
         Kind::Null(Type::Dynamic) => "is null".to_owned(),

@@ -11,9 +11,8 @@ use weft_graph_format::value::{Kind, Value};
 use crate::access::Problem;
 use crate::convert::convert;
 
-/// The keys and values of a known collection without its outermost marks: places, keys, or for sets the elements
-/// themselves, one after the other, so that nothing of the size of the collection is made. None when it cannot be
-/// walked.
+/// The keys and values of a known collection without its outermost marks: indices, keys, or for sets the elements
+/// themselves. Lazy, so that no copy of the collection is made. `None` if it cannot be iterated over.
 pub fn entries(collection: &Value) -> Option<Box<dyn Iterator<Item = (Value, Value)> + '_>> {
     Some(match collection.open().1 {
         Kind::List(s) | Kind::Tuple(s) => {
@@ -148,7 +147,7 @@ impl ObjectResults {
     }
 }
 
-/// What a splat walks over.
+/// The collection of a splat.
 #[derive(Clone, Debug)]
 pub enum SplatSource {
     /// These, and the result is a tuple.
@@ -165,7 +164,7 @@ pub enum SplatSource {
     Open,
 }
 
-/// What a splat over `source`, its outermost marks taken off, walks over.
+/// The collection of a splat over `source`, whose outermost marks are removed.
 pub fn splat_source(source: &Value) -> Result<SplatSource, Problem> {
     let ty = source.ty();
     let sequence = matches!(ty, Type::List(_) | Type::Set(_) | Type::Tuple(_));

@@ -1,14 +1,14 @@
 //! What expressions do: conversion, operators, functions, evaluation, and formulas made to run.
 //!
-//! Every rule stands once and has two sides. With known values it computes; with values that only apply can know it
-//! gives what is known of the result, and the formula that computes the rest ([`symbolic`] says what holds of those).
-//! [`compile`] runs formulas with the same code, so that planning and applying cannot disagree.
+//! Every rule is written once and has two sides. With known values it computes the result. With values that only apply
+//! knows, it gives what is known of the result, and the formula that computes the rest ([`symbolic`] describes such
+//! values). [`compile`] runs formulas with the same code, so that planning and applying cannot disagree.
 //!
-//! Reading order: [`convert`] and [`refine`] on types and on what is known of the unknown; [`operators`], [`access`],
-//! [`iteration`], [`conditional`] on the parts of expressions; [`functions`] and [`provider_call`]; [`mod@evaluate`]
-//! puts them together over syntax trees; [`compile`] does over formulas. [`type_constraint`] reads types,
-//! [`resource_rules`] are the rules on objects of resources that planner and executor share, [`console`] evaluates a
-//! line of text.
+//! Reading order: [`convert`] and [`refine`] deal with types and with facts about unknown values; [`operators`],
+//! [`access`], [`iteration`] and [`conditional`] with the parts of expressions; then come [`functions`] and
+//! [`provider_call`]. [`mod@evaluate`] combines them over syntax trees, and [`compile`] over formulas.
+//! [`type_constraint`] parses types, [`resource_rules`] has the rules on objects of resources that planner and executor
+//! share, and [`console`] evaluates a line of text.
 
 #![allow(clippy::result_large_err, reason = "diagnostics are the errors of evaluation; boxing each buys nothing")]
 

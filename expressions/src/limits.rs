@@ -1,17 +1,17 @@
 //! How much one expression may make and do, so that a short text cannot fill the memory or take for ever.
 //!
-//! How large values may be is a matter of [`weft_graph_format::value`]; here is how that is told, and how long one
-//! expression may take. Time is counted in steps, so that the outcome is the same on every machine.
+//! [`weft_graph_format::value`] limits the size of values. This module has the messages for that, and limits the time
+//! of one expression. Time is counted in steps, so that the result is the same on every machine.
 
 use weft_graph_format::value::{Excess, Value};
 
 use crate::access::Problem;
 
-/// Most steps of one expression, with the templates that it evaluates: some minutes of work. A step is about one part
-/// of a value looked at.
+/// The maximum number of steps of one expression, including the templates that it evaluates: some minutes of work. A
+/// step is about one visited part of a value.
 pub const MOST_STEPS: u64 = 1 << 32;
 
-/// What one round of a `for` or splat counts, beside what is called in it.
+/// The steps of one round of a `for` or splat, besides the calls in it.
 pub const STEPS_A_ROUND: u64 = 64;
 
 /// Bytes of text that count as one step.
@@ -23,7 +23,7 @@ pub fn steps_over(value: &Value) -> u64 {
     u64::from(extent.parts) + u64::from(extent.text) / TEXT_A_STEP
 }
 
-/// What is told of a value that is too large.
+/// The message for a value that is too large.
 pub fn excess_problem(excess: Excess) -> Problem {
     let summary = match excess {
         Excess::Depth => "Value nested too deeply",
@@ -38,7 +38,7 @@ pub fn excess_problem(excess: Excess) -> Problem {
     )
 }
 
-/// What is told of an expression that takes too many steps.
+/// The message for an expression that takes too many steps.
 pub fn too_many_steps() -> Problem {
     Problem::new(
         "Expression takes too long",

@@ -1,8 +1,8 @@
-//! Operators: what they take, what they give, and their formulas.
+//! Operators: operands, results, and formulas.
 //!
-//! The rules are HCL's: operands are converted to the type that the operator takes, null is an error except for `==`
-//! and `!=`, an unknown operand gives an unknown result that is not null, marks go onto the result. `&&` and `||` are
-//! decided by either operand when it suffices.
+//! The rules are HCL's: operands are converted to the operator's type, null is an error except for `==` and `!=`, an
+//! unknown operand gives an unknown result that is not null, and marks are passed on to the result. `&&` and `||` are
+//! decided by a single operand if it suffices.
 
 mod equality;
 
@@ -76,7 +76,7 @@ impl From<NumberError> for OperatorError {
     }
 }
 
-/// What null operands are told.
+/// The message for null operands.
 const NULL_OPERAND: &str = "argument must not be null";
 
 /// The type that operands are converted to.
@@ -119,13 +119,13 @@ pub fn unary(operator: UnaryOperator, operand: &Value, range: Option<&SourceRang
     Ok(symbolic::attach(result.mark(&marks), std::slice::from_ref(&converted), Passing::Nothing, &formula))
 }
 
-/// An operand converted to what the operator takes.
+/// An operand, converted to the operator's type.
 pub fn convert_operand(operator: BinaryOperator, side: Side, operand: &Value) -> Result<Value, OperatorError> {
     convert(operand, &operand_type(operator)).map_err(|e| OperatorError::Operand { side, message: e.to_string() })
 }
 
-/// The result of `&&` or `||` where a single operand, converted, suffices for it, whatever the other is: `false` or
-/// null for `&&` and `true` for `||`. Marks are not looked at.
+/// The result of `&&` or `||` if a single converted operand suffices for it, whatever the other is: `false` or null for
+/// `&&`, and `true` for `||`. Marks are ignored.
 pub fn decided_by(operator: BinaryOperator, operand: &Value) -> Option<bool> {
     match (operator, operand.open().1) {
         (BinaryOperator::And, Kind::Bool(false) | Kind::Null(_)) => Some(false),

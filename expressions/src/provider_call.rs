@@ -1,4 +1,4 @@
-//! The rules around a call of a provider's function: what the provider is spared.
+//! The rules around a call of a provider's function.
 
 use weft_graph_format::marks::Marks;
 use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
@@ -29,8 +29,8 @@ pub fn check_count(name: &str, signature: &FunctionSignature, count: usize) -> R
     Ok(())
 }
 
-/// Calls a provider's function through `call`: arguments are converted, marks taken off and put on the result, null
-/// is refused where the signature says so, and anything unknown gives an unknown result unless it may be passed.
+/// Calls a provider's function through `call`: arguments are converted, marks are removed and added to the result, null
+/// is refused where the signature says so, and an unknown argument gives an unknown result unless it may be passed.
 pub fn invoke(
     signature: &FunctionSignature,
     arguments: &[Value],

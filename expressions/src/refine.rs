@@ -1,4 +1,4 @@
-//! Adding to what is known of unknown values.
+//! Adds facts about unknown values.
 
 use unicode_segmentation::UnicodeSegmentation;
 use weft_graph_format::types::Type;

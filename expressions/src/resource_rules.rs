@@ -1,9 +1,9 @@
 //! The rules on values of resources that planning and applying share, as plain functions over values and schemas.
 //!
-//! [`proposed_new`] merges configuration and prior object before a provider plans; [`plan_problems`] says in what a
-//! provider's plan is not allowed; [`result_problems`] in what its result contradicts the plan; [`replace_paths`] and
-//! [`action`] say what follows from a plan; [`ignore_changes`] carries out `ignore_changes`. All of them look at
-//! content only: callers take marks off first.
+//! [`proposed_new`] merges configuration and prior object before a provider plans. [`plan_problems`] checks a
+//! provider's plan, and [`result_problems`] compares its result with the plan. [`replace_paths`] and [`action`] derive
+//! what follows from a plan; [`ignore_changes`] implements `ignore_changes`. All of them look at content only: callers
+//! remove marks first.
 
 mod compatible;
 mod ignore;
@@ -35,7 +35,7 @@ pub use stored::{all_unknown, settle_unknowns, without_write_only};
 pub struct RuleProblem {
     /// Where in the object.
     pub path: Path,
-    /// What is wrong, without a full stop. Holds no sensitive content.
+    /// The problem, without a full stop. Contains nothing sensitive.
     pub message: String,
 }
 

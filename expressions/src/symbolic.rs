@@ -1,6 +1,6 @@
 //! The symbolic side: how results of operators and functions get their formulas and origins.
 //!
-//! What holds of every value that leaves this crate:
+//! Properties of every value that leaves this crate:
 //! - every unknown part has a formula, its own or that of a container around it, unless an unknown without one came in;
 //! - running the formula of a value gives its content with the marks that it has then; those that the value shows
 //!   now are the same or more;
@@ -16,7 +16,7 @@ use weft_graph_format::value::{Kind, Value};
 
 use crate::stack;
 
-/// What the result of a call has of its arguments.
+/// How the result of a call relates to its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {
     /// Parts of them, as they were.
@@ -45,8 +45,8 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
         origins |= deep.origin;
     }
     let unexplained = result.deep().unexplained;
-    // What is known although something in the arguments is not, is known only if that does not fail at apply. Where
-    // parts are passed on, those that are not used may fail, but no argument itself.
+    // A result that is known although a part of the arguments is not is known only if that does not fail at apply.
+    // Where parts are passed on, unused parts may fail, but no argument itself.
     let can_fail = || {
         if !symbolic {
             return false;
@@ -57,7 +57,7 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
             None => whole && argument.deep().formula && argument.to_formula().can_fail(),
         })
     };
-    // Of something new no part is what it was in an argument.
+    // A part of a new value is never the part of an argument.
     let renewed = || passing == Passing::Nothing && symbolic && result.deep().formula;
     let whole = passing == Passing::Whole && symbolic;
     let everything = live || whole || can_fail() || renewed();
@@ -81,7 +81,7 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
     result.add_origin(origin.as_ref())
 }
 
-/// The part that one step leads to, as a formula.
+/// The part behind one step, as a formula.
 pub fn part(formula: &Formula, step: &Step, ty: Type) -> Formula {
     let range = formula.range().cloned();
     // Only a step that cannot fail becomes part of the path of a result: others give their error when they run.
@@ -108,7 +108,7 @@ pub fn part(formula: &Formula, step: &Step, ty: Type) -> Formula {
     Formula::new(op, ty, range)
 }
 
-/// Gives each unknown part that has no formula the part of `formula` that computes it. Sets carry it as a whole.
+/// Gives each unknown part without a formula the part of `formula` that computes it. Sets get it as a whole.
 pub fn explain(value: &Value, formula: &Formula) -> Value {
     if !value.deep().unexplained {
         return value.clone();
@@ -147,8 +147,8 @@ fn spread(value: &Value, formula: &Formula, all: bool) -> Value {
     })
 }
 
-/// A list, tuple, map or object with each part replaced by what `change` makes of it; types must stay as they are.
-/// Marks, formula and origin of the container stay. Other values, sets included, come back as they are.
+/// A list, tuple, map or object with each part replaced by the result of `change`, which must keep types. Marks,
+/// formula and origin of the container stay. Other values, including sets, are unchanged.
 pub fn map_parts(value: &Value, change: &mut dyn FnMut(&Step, &Value) -> Value) -> Value {
     let mut items = |items: &[Value]| -> Vec<Value> {
         items.iter().enumerate().map(|(i, item)| change(&Step::Index(i as u64), item)).collect()

@@ -16,7 +16,7 @@ use crate::functions::FunctionError;
 /// Deepest nesting of a value that is written as text.
 const DEEPEST: usize = 512;
 
-/// A function as it is described to people: the words are those that tools read from `providers schema`.
+/// A description of a function, with the texts that tools read from `providers schema`.
 struct Described {
     name: &'static str,
     summary: &'static str,
@@ -56,7 +56,7 @@ const ALL: [Described; 3] = [
     },
 ];
 
-/// The signatures of all functions by name. That `encode_expr` takes null is not among what is told of it, as in
+/// The signatures of all functions by name. Their description does not say that `encode_expr` accepts null, as in
 /// OpenTofu.
 pub fn described() -> BTreeMap<SmolStr, FunctionSignature> {
     let told = |function: &Described| {
@@ -67,7 +67,7 @@ pub fn described() -> BTreeMap<SmolStr, FunctionSignature> {
     ALL.iter().map(told).collect()
 }
 
-/// The signature of a function; none for a name that there is no function of.
+/// The signature of a function; `None` for an unknown name.
 pub fn signature(name: &str) -> Option<FunctionSignature> {
     ALL.iter().find(|function| function.name == name).map(Described::signature)
 }

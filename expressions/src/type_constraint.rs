@@ -121,7 +121,7 @@ fn read(expression: &Expression, providers: ProviderNames<'_>) -> Result<TypeCon
     constructor(expression, call.name.as_str(), &arguments, providers)
 }
 
-/// The type that a keyword stands for, or why it stands for none.
+/// The type of a keyword, or the reason why it has none.
 fn keyword(name: &str) -> Result<Type, String> {
     match name {
         "bool" => Ok(Type::Bool),
@@ -283,7 +283,7 @@ fn object(argument: &Expression, providers: ProviderNames<'_>) -> Result<TypeCon
 }
 
 fn attribute_name(key: &Expression) -> Option<SmolStr> {
-    // In the JSON syntax all names stand in quotes.
+    // In the JSON syntax all names are in quotes.
     let text = match key.tree.syntax() {
         Syntax::Native => None,
         Syntax::Json => key.as_string_literal().filter(|text| weft_syntax::is_identifier(text)),
@@ -299,8 +299,7 @@ struct Attribute {
     default: Option<Value>,
 }
 
-/// Reads what stands for an attribute: a type, or `optional(type, default)`. What is wrong with a default alone goes to
-/// `problems`.
+/// Parses the type of an attribute: a type, or `optional(type, default)`. Problems of a default alone go to `problems`.
 fn attribute(
     value: &Expression,
     providers: ProviderNames<'_>,

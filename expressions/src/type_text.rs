@@ -6,7 +6,7 @@ use weft_graph_format::value::Value;
 /// One level of nesting.
 const INDENT: &str = "    ";
 
-/// The type of a value as text; what only stands for a missing type is `dynamic`.
+/// The type of a value as text. A missing type is `dynamic`.
 pub fn type_text(value: &Value) -> String {
     let mut out = String::new();
     write_type(&value.ty(), 0, &mut out);
@@ -39,7 +39,7 @@ fn write_type(ty: &Type, depth: usize, out: &mut String) {
             out.push_str("object({\n");
             for (name, attribute) in &object.attributes {
                 indent(depth + 1, out);
-                // Never quoted, whatever it holds, as OpenTofu has it.
+                // Never quoted, whatever it contains, as in OpenTofu.
                 out.push_str(name);
                 out.push_str(": ");
                 write_type(attribute, depth + 1, out);

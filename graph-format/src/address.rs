@@ -1,7 +1,7 @@
 //! Typed addresses: what things are called.
 //!
-//! *Configurations* (resource, module, provider) are static; *instances* carry keys. Every address prints as
-//! OpenTofu prints it and is read back from that text.
+//! *Configurations* (resource, module, provider) are static; *instances* have keys. Every address prints as in
+//! OpenTofu, and is parsed from the same text.
 
 mod parse;
 
@@ -124,7 +124,7 @@ pub struct ResourceInstance {
 /// Where a provider comes from: `registry.opentofu.org/hashicorp/aws`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProviderSource {
-    /// Registry host, or `terraform.io` for what is built in.
+    /// The registry host, or `terraform.io` for built-in providers.
     pub host: SmolStr,
     /// `hashicorp`
     pub namespace: SmolStr,
@@ -139,7 +139,7 @@ pub struct ProviderConfig {
     pub module: Module,
     /// Which provider.
     pub source: ProviderSource,
-    /// `alias`, none for the default configuration.
+    /// `alias`; `None` for the default configuration.
     pub alias: Option<SmolStr>,
 }
 
@@ -150,7 +150,7 @@ pub struct ProviderConfig {
 #[serde(transparent)]
 pub struct ProviderInstance(Arc<ProviderParts>);
 
-/// What a [`ProviderInstance`] consists of.
+/// The parts of a [`ProviderInstance`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProviderParts {
     /// The module instance whose block it is.
@@ -226,7 +226,7 @@ impl Module {
         Module(self.0.iter().cloned().chain([SmolStr::new(name)]).collect())
     }
 
-    /// The module that this one is called from; none for the root module.
+    /// The module that calls this one; `None` for the root module.
     pub fn parent(&self) -> Option<Module> {
         self.0.split_last().map(|(_, front)| Module(front.into()))
     }
@@ -249,7 +249,7 @@ impl ModuleInstance {
         ModuleInstance(self.0.iter().cloned().chain([ModuleStep { name: SmolStr::new(name), key }]).collect())
     }
 
-    /// The module instance that this one is called from; none for the root module.
+    /// The module instance that calls this one; `None` for the root module.
     pub fn parent(&self) -> Option<ModuleInstance> {
         self.0.split_last().map(|(_, front)| ModuleInstance(front.into()))
     }
@@ -266,7 +266,7 @@ impl ModuleInstance {
 }
 
 impl ResourceInstance {
-    /// A key to sort by in lists for people: what is in outer modules comes before what is in inner ones.
+    /// A key for sorting lists: outer modules come before inner ones.
     #[must_use]
     pub fn in_lists(&self) -> (usize, &ResourceInstance) {
         (self.module.0.len(), self)
@@ -324,7 +324,7 @@ impl ProviderInstance {
     }
 }
 
-/// A string as it stands in an address or in source text: quoted, with escapes.
+/// A string in the form of an address or of source text: quoted, with escapes.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

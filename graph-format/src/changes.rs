@@ -1,4 +1,4 @@
-//! What a plan changes, as a reviewer reads it.
+//! The changes of a plan, for the reviewer.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The word of `action_reason` in JSON output; none where there is no reason.
+    /// The word of `action_reason` in JSON output; `None` without a reason.
     pub fn word(self) -> Option<&'static str> {
         Some(match self {
             Reason::None => return None,
@@ -92,7 +92,7 @@ impl Reason {
         })
     }
 
-    /// The word of `reason` in the event stream; none where there is no reason.
+    /// The word of `reason` in the event stream; `None` without a reason.
     pub fn event_word(self) -> Option<&'static str> {
         Some(match self {
             Reason::ReplaceBecauseCannotUpdate => "cannot_update",
@@ -109,11 +109,11 @@ impl Reason {
 pub enum Importing {
     /// The provider's name for it.
     Id(SmolStr),
-    /// An object by all attributes of the identity schema of the type; what was not given is null.
+    /// An object with all attributes of the type's identity schema. Missing attributes are null.
     Identity(Value),
 }
 
-/// The change of one object. Values carry marks where they are sensitive; unknown parts of `after` are unknown.
+/// The change of one object. Sensitive values have marks; unknown parts of `after` are unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResourceChange {
     /// Whose.
@@ -132,11 +132,11 @@ pub struct ResourceChange {
     pub before: Value,
     /// The object as it is planned to be; null for a delete.
     pub after: Value,
-    /// What makes a replacement necessary.
+    /// The paths that require a replacement.
     pub replace_paths: Vec<Path>,
     /// The object that is taken over, where one is.
     pub importing: Option<Box<Importing>>,
-    /// What state keeps beside the object before the change, where there is one.
+    /// The record in the state before the change, if there is one.
     pub before_record: Option<Box<StateRecord>>,
     /// Version of the schema that `after` follows.
     pub schema_version: u64,
@@ -160,13 +160,13 @@ pub struct OutputChange {
 /// All that a plan changes, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Changes {
-    /// Objects in the order of [`ResourceInstance::in_lists`]; those that nothing happens to are there too.
+    /// Objects in the order of [`ResourceInstance::in_lists`], including those without a change.
     pub resources: Vec<ResourceChange>,
     /// Objects that were found to be other than state has them.
     pub drift: Vec<ResourceChange>,
     /// Outputs of the root module.
     pub outputs: BTreeMap<SmolStr, OutputChange>,
-    /// What the changes rest on by the configuration, ordered.
+    /// The attributes that contribute to the changes, by the references of the configuration, ordered.
     pub relevant: Vec<RelevantAttribute>,
 }
 

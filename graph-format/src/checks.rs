@@ -23,7 +23,7 @@ impl ObjectChecks<'_> {
         statuses.max_by_key(|status| rank(*status)).unwrap_or(CheckStatus::Unknown)
     }
 
-    /// Whether the instances are known, and there are any.
+    /// Whether the instances are known and at least one exists.
     pub fn has_instances(&self) -> bool {
         !self.instances.iter().all(|result| matches!(result.status, CheckStatus::Unreached | CheckStatus::Absent))
     }

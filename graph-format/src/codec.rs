@@ -1,11 +1,12 @@
 //! Values as bytes, the same bytes as go-cty's: what provider plugins, state files and JSON functions speak.
 //!
-//! [`msgpack`] is the wire format of providers, [`json`] that of state files and of `jsonencode`, [`type_json`] writes
-//! types for both. All are directed by a type: where it is dynamic the value travels with a type of its own.
+//! [`msgpack`] is the wire format of providers, [`json`] the format of state files and of `jsonencode`, and
+//! [`type_json`] encodes types for both. A type directs each of them: where it is dynamic, the value comes with its own
+//! type.
 //!
-//! Encoders refuse marked values (the caller takes marks off and keeps them) and values that do not conform to the
-//! type (the caller converts). Decoders take anything: they never panic, go no deeper than [`MAX_DEPTH`], look at no
-//! more than [`MAX_INPUT_LENGTH`], and allocate no more than in proportion to the input.
+//! Encoders refuse marked values (the caller removes and keeps the marks) and values that do not conform to the type
+//! (the caller converts them). Decoders accept any input: they never panic, stop at [`MAX_DEPTH`] and
+//! [`MAX_INPUT_LENGTH`], and allocate memory in proportion to the input.
 
 pub mod json;
 pub mod msgpack;
@@ -34,11 +35,11 @@ pub const MAX_INPUT_LENGTH: usize = 256 << 20;
 pub struct EncodeError {
     /// Where in the value.
     pub path: Path,
-    /// What is wrong there.
+    /// The problem.
     pub problem: EncodeProblem,
 }
 
-/// What is wrong with a value that is to be written.
+/// Why a value cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeProblem {
     /// Marks have no written form.
@@ -72,17 +73,17 @@ pub enum EncodeProblem {
 pub struct DecodeError {
     /// Where in the value, as far as it was read.
     pub path: Path,
-    /// What is wrong there.
+    /// The problem.
     pub problem: DecodeProblem,
 }
 
-/// What is wrong with an input.
+/// Why an input cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeProblem {
     /// It ends too early.
     #[error("unexpected end of input")]
     Truncated,
-    /// It goes on after the value.
+    /// The input continues behind the value.
     #[error("extraneous data after the value")]
     Trailing,
     /// Longer than [`MAX_INPUT_LENGTH`].
@@ -97,7 +98,7 @@ pub enum DecodeProblem {
     /// Text is not UTF-8.
     #[error("a string is not valid UTF-8")]
     NotUtf8,
-    /// A number that cannot be held.
+    /// A number that is out of range.
     #[error("{0}")]
     Number(#[from] NumberError),
     /// The number of elements differs from the tuple type's.
@@ -161,7 +162,7 @@ impl Position {
         self.encode_error(EncodeProblem::WrongType { wanted, found })
     }
 
-    /// Goes one level down; the callers leave by [`Position::leave`] or give up altogether.
+    /// Enters a level. The callers leave it with [`Position::leave`] or return an error.
     fn enter(&mut self) -> bool {
         self.depth += 1;
         self.depth <= MAX_DEPTH
@@ -177,8 +178,8 @@ fn normal(text: &str) -> SmolStr {
     if text.is_ascii() || is_nfc(text) { SmolStr::new(text) } else { text.nfc().collect() }
 }
 
-/// The common type of decoded elements and the elements with that type. Where the wanted element type has dynamic
-/// parts the elements decide; nulls and unknowns without a type of their own take that of the others.
+/// The common type of decoded elements, and the elements with that type. The elements decide where the wanted element
+/// type has dynamic parts; nulls and unknowns without a type take the type of the others.
 fn same_type(wanted: &Type, mut items: Vec<Value>) -> Result<(Type, Vec<Value>), DecodeProblem> {
     if !wanted.has_dynamic() || items.is_empty() {
         return Ok((wanted.clone(), items));
@@ -217,7 +218,7 @@ fn map_of(element: &Type, entries: BTreeMap<SmolStr, Value>) -> Result<Value, De
     Ok(Value::map(element, keys.into_iter().zip(items).collect()))
 }
 
-/// Whether the value has no type of its own: null or unknown of dynamic type.
+/// Whether the value has no type: a null or unknown of dynamic type.
 fn is_untyped(value: &Value) -> bool {
     match value.open().1 {
         Kind::Null(ty) => *ty == Type::Dynamic,

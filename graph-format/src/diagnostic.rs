@@ -1,4 +1,4 @@
-//! Messages for people: what is wrong, where, and the way out.
+//! Diagnostics: the problem, its position, and the way out.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -9,20 +9,20 @@ use crate::value::PlainValue;
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
-    /// The command cannot do what was asked.
+    /// The command cannot continue.
     Error,
-    /// The command goes on; somebody should look.
+    /// The command continues, but someone should look at it.
     Warning,
 }
 
 /// One value that was involved in a problem, ready to be shown: `var.size is 3`.
 ///
-/// `statement` never contains sensitive or ephemeral content; whoever makes it replaces that by words.
+/// `statement` never contains sensitive or ephemeral content. Its creator replaces that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InvolvedValue {
     /// The reference as written, `var.size` or `each.value["a"]`.
     pub traversal: String,
-    /// What it was, in words that follow the reference: `is 3`, `is a string`.
+    /// The value, as text that follows the reference: `is 3`, `is a string`.
     pub statement: String,
 }
 
@@ -35,7 +35,7 @@ pub struct Diagnostic {
     pub code: SmolStr,
     /// The short line, the same for every problem of its kind.
     pub summary: String,
-    /// What was found and what to do about it.
+    /// The problem and the way out.
     pub detail: String,
     /// The resource instance (or other object) that it is about, as text.
     pub address: Option<String>,
@@ -51,7 +51,7 @@ pub struct Diagnostic {
     /// about none. Tests look for it; nothing is stored of it.
     #[serde(skip)]
     pub checked: SmolStr,
-    /// The two sides of an assertion that says that they are equal. Neither holds anything confidential.
+    /// The two sides of an assertion of equality. Neither contains anything confidential.
     #[serde(skip)]
     pub compared: Option<Box<(PlainValue, PlainValue)>>,
 }
@@ -120,12 +120,12 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// Whether it only says that apply will decide an assertion of a check block.
+    /// Whether it only announces that apply will evaluate an assertion of a check block.
     pub fn is_open_check(&self) -> bool {
         self.code == OPEN_ASSERTION
     }
 
-    /// Whether it says that a condition was evaluated and does not hold.
+    /// Whether it reports that a condition was evaluated and is false.
     pub fn is_failed_condition(&self) -> bool {
         self.code == FAILED_CONDITION || self.code == HIDDEN_MESSAGE
     }
@@ -161,8 +161,8 @@ pub const UNSUITABLE_CONDITION: &str = "unsuitable-condition";
 /// The code of a failed assertion whose message is secret: it must not be recorded.
 pub const HIDDEN_MESSAGE: &str = "hidden-message";
 
-/// The code of warnings about attributes that the type of a module's variable does not have. Validating tells them;
-/// carrying a plan out does not.
+/// The code of warnings about attributes that the type of a module's variable does not have. Validation reports them;
+/// applying a plan does not.
 pub const IGNORED_ATTRIBUTE: &str = "ignored-attribute";
 
 /// Whether any of them is an error.

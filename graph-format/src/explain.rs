@@ -1,6 +1,6 @@
 //! What problems mean: a code for each kind of problem, and an explanation with an example.
 //!
-//! The texts stand in files by subject, an entry for each summary of a [`crate::diagnostic::Diagnostic`]:
+//! The texts are in files by subject, with an entry for each summary of a [`crate::diagnostic::Diagnostic`]:
 //!
 //! ```text
 //! W0101 Unsupported argument
@@ -10,8 +10,8 @@
 //!     }
 //! ```
 //!
-//! A `*` in a summary stands for any text. Codes are given by hand and never used again: `codes.txt` beside the tests
-//! has all that were ever given. The places that report problems know nothing of codes; [`code_of`] finds them.
+//! A `*` in a summary matches any text. Codes are assigned by hand and never reused: `codes.txt` beside the tests lists
+//! every code that was ever assigned. The code that reports problems does not know their codes; [`code_of`] finds them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -41,14 +41,14 @@ const FILES: [&str; 13] = [
 /// Patterns with fewer letters than this outside of their stars fit too much to name a kind of problem.
 const LEAST_LETTERS: usize = 5;
 
-/// What a code stands for.
+/// The meaning of a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// `W` and four digits.
     pub code: &'static str,
     /// The summary of such problems, with a `*` for each part that varies.
     pub summary: &'static str,
-    /// What it means, and what to do: one paragraph.
+    /// The meaning and the way out: one paragraph.
     pub text: String,
     /// How such a problem comes about, or the command that helps.
     pub example: String,
@@ -57,7 +57,7 @@ pub struct Explanation {
 struct Catalogue {
     all: Vec<Explanation>,
     by_summary: BTreeMap<&'static str, usize>,
-    /// Those with stars, the most telling first.
+    /// Summaries with stars, the most specific first.
     patterns: Vec<usize>,
 }
 
@@ -114,7 +114,7 @@ pub fn all() -> &'static [Explanation] {
     &CATALOGUE.all
 }
 
-/// What a code stands for.
+/// The explanation of a code.
 pub fn explanation(code: &str) -> Option<&'static Explanation> {
     let all = &CATALOGUE.all;
     all.binary_search_by_key(&code, |entry| entry.code).ok().and_then(|at| all.get(at))
@@ -134,7 +134,7 @@ pub fn code(problem: &Diagnostic) -> Option<&str> {
     if is_code(&problem.code) { Some(problem.code.as_str()) } else { code_of(&problem.summary) }
 }
 
-/// Whether a text is what a pattern says, each `*` standing for any text.
+/// Whether a text matches a pattern, in which each `*` matches any text.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };

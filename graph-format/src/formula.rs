@@ -14,7 +14,7 @@ use crate::source::SourceRange;
 use crate::types::Type;
 use crate::value::Value;
 
-/// A symbolic parameter: what a `for` or splat body calls the key or value of the present iteration.
+/// A symbolic parameter: the name of the current key or value in the body of a `for` or splat.
 ///
 /// Numbers are unique within one planning session, so that bodies may be nested and shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub enum BinaryOperator {
     Modulo,
 }
 
-/// What a node of a formula computes from its operands.
+/// The computation of a node from its operands.
 ///
 /// `F` is how an operand is named: a shared [`Formula`] in memory, the index of a row in a plan file's table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,13 +132,13 @@ pub enum FormulaOp<F = Formula> {
     ObjectOf(Vec<(F, F)>),
     /// `[for k, v in collection : value if condition]` and `{for k, v in collection : key => value...}`.
     For {
-        /// What is walked.
+        /// The collection.
         collection: F,
-        /// Stands for the key in the body.
+        /// The key in the body.
         key_parameter: Parameter,
-        /// Stands for the value in the body.
+        /// The value in the body.
         value_parameter: Parameter,
-        /// The key of each result; none for the tuple form.
+        /// The key of each result; `None` for the tuple form.
         key: Option<F>,
         /// The value of each result.
         value: F,
@@ -149,9 +149,9 @@ pub enum FormulaOp<F = Formula> {
     },
     /// `collection[*].body`
     Splat {
-        /// What is walked; a single value counts as a collection of one, null as an empty one.
+        /// The collection. A single value counts as a collection of one, null as an empty one.
         collection: F,
-        /// Stands for the element in the body.
+        /// The element in the body.
         parameter: Parameter,
         /// The result for each element.
         body: F,
@@ -172,7 +172,7 @@ pub enum FormulaOp<F = Formula> {
         config: F,
         /// The prior value.
         prior: F,
-        /// What is ignored; none means everything.
+        /// The ignored paths; `None` for all.
         paths: Option<Vec<Path>>,
     },
     /// The value with defaults of `optional()` attributes filled in, before conversion. The constraint's defaults.
@@ -249,12 +249,12 @@ impl Formula {
         Formula::new(FormulaOp::Mark(self, marks.clone()), ty, range)
     }
 
-    /// What it computes.
+    /// The computation.
     pub fn op(&self) -> &FormulaOp {
         &self.0.op
     }
 
-    /// The type of the result; [`Type::Dynamic`] where only apply can tell.
+    /// The type of the result; [`Type::Dynamic`] if only apply can tell.
     pub fn ty(&self) -> &Type {
         &self.0.ty
     }
@@ -264,7 +264,7 @@ impl Formula {
         self.0.range.as_ref()
     }
 
-    /// Whether computing it can give an error of its own. Errs on the side of yes.
+    /// Whether the computation itself can fail. `true` if in doubt.
     pub fn can_fail(&self) -> bool {
         self.0.can_fail
     }
@@ -445,7 +445,7 @@ impl Drop for FormulaNode {
         if pending.is_empty() {
             return;
         }
-        // Each clone keeps its node alive until the node above it is gone; then the loop owns the last handle.
+        // Each clone keeps its node alive until the node above it is dropped. Then the loop owns the last handle.
         self.op = FormulaOp::Parameter(Parameter(0));
         while let Some(Formula(node)) = pending.pop() {
             if let Some(mut node) = Arc::into_inner(node) {

@@ -1,8 +1,8 @@
-//! The execution graph: what an apply does, as tables of plain data.
+//! The execution graph: the work of an apply, as tables of plain data.
 //!
-//! While planning, operations are drafted in any order through [`Builder`]; [`Builder::finish`] numbers them anew so
-//! that every operand comes earlier than what uses it and equal input gives equal bytes, and cuts them into
-//! [`Fragment`]s, one for each shard. [`disassemble`] prints a graph, [`verify`] checks it independently.
+//! During planning, operations are drafted in any order through [`Builder`]. [`Builder::finish`] renumbers them so that
+//! operands come before their users and equal input gives equal bytes, and divides them into [`Fragment`]s, one for
+//! each shard. [`disassemble`] prints a graph, and [`verify`] checks it independently.
 
 mod builder;
 mod disassembly;
@@ -29,7 +29,7 @@ pub use verify::{Flaw, verify, verify_fragment, verify_outline};
 use crate::address::ProviderInstance;
 use crate::path::Path;
 
-/// An operation. While planning, numbers are given in order of creation; the finished graph numbers anew.
+/// An operation. Planning numbers operations in the order of creation, and the finished graph renumbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OperationId(pub u32);
 
@@ -40,7 +40,7 @@ pub struct WaiterIndex(pub u32);
 /// Where operations run together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Shard {
-    /// With the machine and working directory of whoever applies.
+    /// On the user's machine, in the user's working directory.
     Home,
     /// Anywhere.
     Unplaced,
@@ -48,7 +48,7 @@ pub enum Shard {
     Provider(ProviderInstance),
 }
 
-/// What must be done before an operation or counts towards a waiter.
+/// A requirement of an operation or a waiter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Waits {
     /// These operations, ascending.
@@ -69,13 +69,13 @@ impl Waits {
 pub struct Row {
     /// Its number in the whole graph.
     pub id: OperationId,
-    /// What it does.
+    /// The operation itself.
     pub operation: Operation<FormulaIndex>,
-    /// What it waits for beside its operands and the results that its formula reads: tracked operations only.
+    /// Tracked operations that it waits for, besides its operands and the results that its formula reads.
     pub waits: Waits,
 }
 
-/// A result that comes from another shard: of which operation, and which parts of it are read.
+/// A result from another shard: the operation, and the parts that are read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignResult {
     /// The operation, in another fragment.
@@ -106,7 +106,7 @@ pub struct ExecutionGraph {
     pub fragments: Vec<Fragment>,
     /// Sets of tracked operations that are waited for together; a waiter only names earlier waiters.
     pub waiters: Vec<Waits>,
-    /// The tracked operations, ascending: what a coordinator schedules.
+    /// The tracked operations, ascending. A coordinator schedules them.
     pub outline: Vec<OutlineRow>,
     /// The operation that yields the final state of each resource instance, by address text.
     pub final_states: BTreeMap<String, OperationId>,

@@ -1,12 +1,12 @@
-//! What can be in a plan file, as plain data: nothing here makes anything happen.
+//! The content of plan files, as plain data. Nothing here has effects.
 //!
-//! Reading order: [`source`] and [`diagnostic`] say where and what is wrong, [`explain`] what that means, [`nearest`] what was
-//! probably meant; [`number`], [`types`], [`marks`],
-//! [`value`] and [`path`] are the values that configurations, providers and states speak of, and [`codec`] is how
-//! those are written as bytes; [`formula`] and [`origin`] say how a value is computed and what must have happened
-//! before it may be used; [`address`] names things, [`module_source`] says where modules come from; [`schema`] is what
-//! a provider says of its types; [`graph`] is what an apply does; [`changes`] is what a reviewer reads of it, and
-//! [`plan_file`] holds all of that in one file.
+//! Reading order: [`source`] and [`diagnostic`] describe problems, [`explain`] their meaning, and [`nearest`] finds
+//! similar names; [`number`], [`types`], [`marks`], [`value`] and [`path`] are the values of configurations, providers
+//! and states, and [`codec`] encodes them; [`formula`] and [`origin`] say how a value is computed and what must happen
+//! before it may be used; [`address`] names objects, and [`module_source`] the sources of modules; [`schema`] describes
+//! the types of providers; [`graph`] is the work of an apply; [`changes`] is what a reviewer reads, and [`plan_file`]
+//! holds everything in one file. [`stored`], [`run`], [`digest`], [`shown`] and [`checks`] are data that states, runs
+//! and plans share.
 
 pub mod address;
 pub mod changes;

@@ -1,4 +1,4 @@
-//! Marks: what follows a value wherever it goes.
+//! Marks: properties that follow a value.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 pub struct Deprecation {
     /// The output or variable, as text.
     pub source: SmolStr,
-    /// What its author says.
+    /// The author's message.
     pub message: SmolStr,
 }
 
@@ -47,7 +47,7 @@ impl Marks {
         self.ephemeral
     }
 
-    /// Whether there is none.
+    /// Whether there are no marks.
     pub fn is_empty(&self) -> bool {
         !self.sensitive && !self.ephemeral && self.deprecations.is_none()
     }

@@ -1,9 +1,9 @@
-//! Where a module comes from: what the argument `source` of a `module` block can say.
+//! The source of a module: the argument `source` of a `module` block.
 //!
-//! A *local* source is a path inside the package of its caller. A *registry* source names a module that a registry
-//! knows, with versions. Everything else is *remote*: a package that is fetched as a whole, in which a folder may be
-//! meant. What is written short (`github.com/..`, `git@host:..`, an absolute path) is brought to the one form that
-//! OpenTofu keeps in its list of installed modules; the texts printed here are those of that list.
+//! A *local* source is a path inside the package of its caller. A *registry* source names a module with versions in a
+//! registry. Every other source is *remote*: a package that is downloaded as a whole, with an optional folder inside.
+//! Short forms (`github.com/..`, `git@host:..`, an absolute path) are converted to the form that OpenTofu writes in its
+//! list of installed modules, and sources print in that form.
 
 mod registry;
 mod remote;
@@ -61,7 +61,7 @@ pub enum ModuleSourceError {
     /// Written with `xn--`.
     #[error("{0:?} cannot be the host of a registry: write names in other alphabets with their own letters")]
     Punycode(String),
-    /// Hosts that stand for git repositories.
+    /// Hosts of git repositories.
     #[error("{0} is no registry: addresses there name repositories")]
     ReservedHost(String),
     /// A host and too little after it.
@@ -90,12 +90,12 @@ impl ModuleSource {
     /// Reads a source.
     ///
     /// # Errors
-    /// What is neither a local path nor an address in a registry nor anything that could be fetched.
+    /// The text is neither a local path nor an address in a registry nor anything that can be downloaded.
     pub fn parse(text: &str) -> Result<ModuleSource, ModuleSourceError> {
         if is_local(text) {
             return Ok(ModuleSource::Local(local(text)));
         }
-        // What can be read as an address in a registry is one.
+        // A text that can be an address in a registry is one.
         match RegistryModule::parse(text) {
             Ok(module) => Ok(ModuleSource::Registry(module)),
             Err(_) => RemoteModule::parse(text).map(ModuleSource::Remote),
@@ -105,7 +105,7 @@ impl ModuleSource {
     /// Reads a source beside which a `version` stands: only registries have versions.
     ///
     /// # Errors
-    /// What is no address in a registry.
+    /// The text is not an address in a registry.
     pub fn parse_registry(text: &str) -> Result<ModuleSource, ModuleSourceError> {
         if is_local(text) {
             return Err(ModuleSourceError::NotARegistry(text.to_owned()));
@@ -165,7 +165,7 @@ impl fmt::Display for ModuleSource {
 mod tests {
     use super::*;
 
-    /// What was written, and the one form of it; `L`, `R` or `F` for local, registry, fetched.
+    /// The written text and its normal form; `L`, `R` or `F` for local, registry, fetched.
     const FORMS: &[(&str, char, &str)] = &[
         ("./m", 'L', "./m"),
         ("./m/", 'L', "./m"),
@@ -221,7 +221,7 @@ mod tests {
                 ModuleSource::Remote(_) => 'F',
             };
             assert_eq!((found, source.to_string().as_str()), (*kind, *form), "{text}");
-            // What was brought to the form stays as it is, but for the two local paths that OpenTofu itself changes.
+            // The normal form is stable, except for the two local paths that OpenTofu itself changes.
             if !["../", "./"].contains(text) {
                 assert_eq!(ModuleSource::parse(form).unwrap(), source, "{form}");
             }

@@ -1,12 +1,12 @@
-//! Numbers as cty has them: binary floating point with a precision of its own, and the two infinities.
+//! Numbers as in cty: binary floating point, each with its own precision, and the two infinities.
 //!
 //! Invariants:
 //! - A finite number is `mantissa * 2^exponent` with an odd mantissa of at most [`Number::precision`] bits, so one
 //!   value has one representation apart from its precision.
-//! - An integer that fits `i64` is always held inline, whatever its precision; negative zero never is.
-//! - Precision takes no part in equality, order or hash; it decides how results are rounded and how many digits are
-//!   printed. Text gives 512 bits, integers 64 (or as many as they have), `f64` 53; a result has the larger precision
-//!   of its operands, apart from the rules of [`Number::mul`] and [`Number::rem`].
+//! - An integer that fits `i64` is always stored inline, whatever its precision; negative zero never is.
+//! - Equality, order and hash ignore the precision. It decides how results are rounded and how many digits are printed.
+//!   Text has 512 bits, integers 64 (or as many as they need), `f64` 53; a result has the larger precision of its
+//!   operands, except for the rules of [`Number::mul`] and [`Number::rem`].
 //! - The place of the highest bit is within [`MAX_EXPONENT`] of the binary point, so that no number takes more than a
 //!   few kilobytes and no text of one more than some 20,000 digits.
 //!
@@ -32,13 +32,13 @@ use float::{Float, Form};
 /// Precision in bits of a number that was read from text (cty's `ParseNumberVal`).
 pub const TEXT_PRECISION: u32 = 512;
 
-/// Precision in bits of a number made of an integer with no more bits than this.
+/// The precision, in bits, of a number from an integer of at most this many bits.
 pub const INTEGER_PRECISION: u32 = 64;
 
-/// Precision in bits of a number made of an `f64`.
+/// The precision, in bits, of a number from an `f64`.
 pub const FLOAT_PRECISION: u32 = 53;
 
-/// How far the highest bit of a finite number may be from the binary point, in either direction.
+/// The maximum distance of a number's highest bit from the binary point, in both directions.
 ///
 /// Some 19,700 decimal digits: well beyond what any configuration holds, and little enough that a hostile `1e999999999`
 /// or a chain of squarings costs neither memory nor time.
@@ -85,7 +85,7 @@ pub enum NumberError {
     InfinityInJson,
 }
 
-/// A number; see the [module](self) for what holds of it. Cloning is O(1).
+/// A number. The [module](self) describes its properties. Cloning is O(1).
 #[derive(Clone)]
 pub struct Number(Repr);
 
@@ -98,10 +98,10 @@ enum Repr {
 }
 
 impl Number {
-    /// Zero, as made of an integer.
+    /// Zero, as an integer.
     pub const ZERO: Number = Number::from_i64(0);
 
-    /// One, as made of an integer.
+    /// One, as an integer.
     pub const ONE: Number = Number::from_i64(1);
 
     /// Reads a decimal number as cty's `ParseNumberVal`: an optional sign, digits with an optional point, an optional
@@ -131,7 +131,7 @@ impl Number {
         Ok(Number::pack(float))
     }
 
-    /// The exact value of an `f64`, with a precision of 53 bits; none for a NaN.
+    /// The exact value of an `f64`, with a precision of 53 bits; `None` for a NaN.
     pub fn from_f64(value: f64) -> Option<Number> {
         Float::from_f64(value).map(Number::pack)
     }
@@ -217,7 +217,7 @@ impl Number {
         }
     }
 
-    /// The integer part, rounded towards zero; none for an infinity.
+    /// The integer part, rounded towards zero; `None` for an infinity.
     pub fn truncate(&self) -> Option<BigInt> {
         match &self.0 {
             Repr::Small { value, .. } => Some(BigInt::from(*value)),

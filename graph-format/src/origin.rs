@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::graph::OperationId;
 
-/// What must have happened before a value may be used, or what must wait until its readers are done.
+/// What must have happened before a value may be used, or what must wait for its readers.
 #[derive(Clone)]
 pub struct Origin(Arc<OriginNode>);
 

@@ -1,14 +1,12 @@
 //! The plan file: everything that applying needs, in one versioned container.
 //!
-//! [`PlanFile`] is the whole in memory, [`write()`] puts it down, [`PlanReader`] opens one and reads as much of it as
-//! is asked for; a [`FragmentPackage`] is the part that one worker gets. The layout of the container is described in
-//! [`container`].
+//! [`PlanFile`] is the whole file in memory. [`write()`] writes it, and [`PlanReader`] opens one and reads only the
+//! requested parts. A [`FragmentPackage`] is the part of one worker. [`container`] describes the layout.
 //!
 //! Invariants:
 //! - Equal plans give equal bytes.
 //! - What [`write()`] has written, [`PlanReader::whole`] reads: the writer reads its own sections back.
-//! - What a reviewer reads and what is done were written together: the seal over all sections is checked when a file is
-//!   opened.
+//! - The changes for the reviewer and the graph belong together: opening a file checks the seal over all sections.
 //! - Nothing that is read is trusted: lengths, checksums, nesting and the soundness of the graph are checked before
 //!   anything is handed out; no input makes it panic.
 //! - No ephemeral value is ever in a file: [`crate::value::Value`] refuses to be written with one.
@@ -51,19 +49,19 @@ pub const FORMAT_VERSION: u32 = 2;
 /// A plan, whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanFile {
-    /// What the plan is about and where it comes from.
+    /// The subject and the origin of the plan.
     pub manifest: Manifest,
-    /// What a reviewer reads.
+    /// The changes for the reviewer.
     pub changes: Changes,
     /// Schemas of the providers, restricted to the types that the plan uses.
     pub schemas: BTreeMap<ProviderSource, ProviderSchema>,
     /// Source lines for diagnostics at apply.
     pub sources: SourceSnippets,
-    /// What is done.
+    /// The graph.
     pub graph: ExecutionGraph,
 }
 
-/// What the numbered sections hold, so that one can be found without reading the others.
+/// The content of the numbered sections. It finds one without reading the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Contents {
     /// The shard of each fragment section.

@@ -1,4 +1,4 @@
-//! What a provider says about its types: schemas, as plain data.
+//! Schemas: the types of a provider, as plain data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct ProviderSchema {
     pub plan_destroy: bool,
     /// A new process need not be asked for its schema again.
     pub schema_optional: bool,
-    /// `MoveResourceState` is there.
+    /// The provider has `MoveResourceState`.
     pub move_resource_state: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct Block {
     pub attributes: BTreeMap<SmolStr, Attribute>,
     /// Nested blocks by type name.
     pub blocks: BTreeMap<SmolStr, NestedBlock>,
-    /// For people, plain or markdown.
+    /// A description, plain text or markdown.
     pub description: String,
     /// The description is markdown.
     pub markdown: bool,
@@ -74,7 +74,7 @@ pub struct Block {
 /// One attribute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attribute {
-    /// Its type; of a nested attribute too (derived from `nested`).
+    /// Its type, also for a nested attribute (derived from `nested`).
     pub ty: Type,
     /// The attributes of a nested attribute (protocol 6).
     pub nested: Option<Box<NestedAttributes>>,
@@ -92,7 +92,7 @@ pub struct Attribute {
     pub deprecated: bool,
     /// What to use in its place.
     pub deprecation_message: String,
-    /// For people.
+    /// A description.
     pub description: String,
     /// The description is markdown.
     pub markdown: bool,
@@ -153,7 +153,7 @@ pub struct IdentityAttribute {
     pub required_for_import: bool,
     /// May be given to import.
     pub optional_for_import: bool,
-    /// For people.
+    /// A description.
     pub description: String,
 }
 
@@ -166,9 +166,9 @@ pub struct FunctionSignature {
     pub variadic: Option<FunctionParameter>,
     /// Type of the result.
     pub result: Type,
-    /// One line for people.
+    /// A summary of one line.
     pub summary: String,
-    /// For people.
+    /// A description.
     pub description: String,
     /// What to use in its place, empty when it is not deprecated.
     pub deprecation_message: String,
@@ -185,7 +185,7 @@ pub struct FunctionParameter {
     pub allow_null: bool,
     /// Unknown values may be passed.
     pub allow_unknown: bool,
-    /// For people.
+    /// A description.
     pub description: String,
 }
 

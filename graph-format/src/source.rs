@@ -1,4 +1,4 @@
-//! Where text stands in a source file.
+//! Positions of text in source files.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;

@@ -1,4 +1,4 @@
-//! Objects and outputs as a state stores them: plain data, with text as the state file has it.
+//! Objects and outputs in the form of the state: plain data, with text as in the state file.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Values: immutable, shared, cheap to clone; what is known of unknown ones; what follows them.
+//! Values: immutable, shared, and cheap to clone, with the known facts about unknown values, and with marks.
 //!
 //! A [`Value`] is its content ([`Kind`]) and, beside it and mostly absent, marks, a formula and an origin. The
 //! content is only reached through [`Value::open`], which hands the marks back too, so that they cannot fall off by
@@ -75,25 +75,25 @@ struct Tags {
     origin: Option<Origin>,
 }
 
-/// What holds anywhere inside a value, itself included.
+/// Properties of a value and all its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deep {
     /// Something is unknown.
     pub unknown: bool,
-    /// Something carries a mark.
+    /// A part has a mark.
     pub marked: bool,
-    /// Something carries the ephemeral mark.
+    /// A part has the ephemeral mark.
     pub ephemeral: bool,
-    /// Something carries the mark of what is deprecated.
+    /// A part has a deprecation mark.
     pub deprecated: bool,
-    /// Something carries a formula.
+    /// A part has a formula.
     pub formula: bool,
-    /// Something carries an origin.
+    /// A part has an origin.
     pub origin: bool,
     /// Something is unknown and has no formula.
     pub unexplained: bool,
-    /// Something known carries a formula, or a set has elements that may turn out equal to others: what it really is,
-    /// only apply tells.
+    /// A known part has a formula, or a set has elements that may turn out equal to others: only apply knows the final
+    /// value.
     pub live: bool,
     /// Something is a provider, or will be.
     pub provider: bool,
@@ -157,7 +157,7 @@ impl Value {
         self.with_tags(tags)
     }
 
-    /// How the outermost value (for a container: its shape) will be computed; none when it is as it stands.
+    /// How the outermost value (for a container: its shape) will be computed; `None` if it is final.
     pub fn formula(&self) -> Option<&Formula> {
         self.tags.as_ref().and_then(|t| t.formula.as_ref())
     }
@@ -191,8 +191,7 @@ impl Value {
         self.with_tags(Tags { marks: self.marks().clone(), formula: None, origin: None })
     }
 
-    /// Takes marks, formula and origin of `self`'s outermost level over onto `content`, adding to what it has; a
-    /// formula of its own stays.
+    /// Adds marks, formula and origin of `self`'s outermost level to those of `content`. An existing formula stays.
     #[must_use]
     pub fn carry_onto(&self, content: &Value) -> Value {
         let Some(mine) = &self.tags else { return content.clone() };
@@ -247,7 +246,7 @@ impl Value {
         }
     }
 
-    /// Shares `ty`, if that is its type, with whatever else has it: a type of its own could take more room than it does.
+    /// Shares `ty` with other values if it is the value's type: a separate copy could be larger than the value.
     pub(crate) fn share_type(&self, ty: &Type) {
         if self.has_type(ty) {
             self.keep_type(ty);
@@ -256,7 +255,7 @@ impl Value {
 
     /// Remembers its type, which another value made already.
     fn keep_type(&self, ty: &Type) {
-        // What is there already is the same.
+        // The existing value is the same.
         let _ = match &self.kind {
             Kind::Tuple(s) => s.kept.ty.set(ty.clone()),
             Kind::Object(f) => f.kept.ty.set(ty.clone()),
@@ -284,7 +283,7 @@ impl Value {
         self.deep().marked && walk::any_marks(self, &|m| m.is_sensitive())
     }
 
-    /// What holds anywhere in the value.
+    /// The properties of the value and all its parts.
     pub fn deep(&self) -> Deep {
         let mut deep = match &self.kind {
             Kind::Null(_) | Kind::Bool(_) | Kind::Number(_) | Kind::String(_) => Deep::default(),

@@ -17,9 +17,9 @@ pub struct Version {
     pub minor: u64,
     /// Third number.
     pub patch: u64,
-    /// What follows `-`; empty for a release.
+    /// The text behind `-`; empty for a release.
     pub prerelease: Box<str>,
-    /// What follows `+`; may be empty.
+    /// The text behind `+`; may be empty.
     pub metadata: Box<str>,
 }
 
@@ -52,7 +52,7 @@ impl Version {
     }
 }
 
-/// Identifier by identifier: numbers by value and before words, words by their bytes, the shorter list first.
+/// Compares identifier by identifier: numbers by value and before words, words by their bytes, the shorter list first.
 fn compare_prereleases(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a.split('.'), b.split('.'));
     loop {
@@ -84,8 +84,8 @@ pub fn number(text: &str) -> Option<u64> {
     if canonical { text.parse().ok() } else { None }
 }
 
-/// Whether this may follow `-` (with `prerelease`) or `+`: words of letters, digits and `-` between dots, as semver 2.0
-/// has them.
+/// Whether the text may follow `-` (with `prerelease`) or `+`: words of letters, digits and `-` between dots, as in
+/// semver 2.0.
 pub fn is_extra(text: &str, prerelease: bool) -> bool {
     text.split('.').all(|part| {
         !part.is_empty()
@@ -94,8 +94,8 @@ pub fn is_extra(text: &str, prerelease: bool) -> bool {
     })
 }
 
-/// Splits `1.2.3-rc1+build` into `1.2.3`, `rc1` and `build`; the latter two empty when not there. The numbers are not
-/// looked at; `None` where prerelease or metadata are none.
+/// Splits `1.2.3-rc1+build` into `1.2.3`, `rc1` and `build`; the latter two are empty if missing. The numbers are not
+/// checked; `None` for an invalid prerelease or metadata.
 pub fn split_extra(text: &str) -> Option<(&str, &str, &str)> {
     let (rest, metadata) = match text.split_once('+') {
         Some((rest, metadata)) if is_extra(metadata, false) => (rest, metadata),

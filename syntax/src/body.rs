@@ -16,7 +16,7 @@ impl BodyId {
     }
 }
 
-/// What a name in a body stands for. The native syntax says it by itself; of the JSON syntax the reader must know.
+/// The role of a name in a body. The native syntax shows it; for JSON the reader must state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role<'role> {
     /// An argument.
@@ -25,14 +25,14 @@ pub enum Role<'role> {
     Block(&'role [&'role str]),
     /// The reader knows no such name.
     Unknown,
-    /// It is none of the reader's business.
+    /// The reader ignores it.
     Hidden,
 }
 
-/// What stands in a file or between the braces of a block. Blocks inside of it stand before it in the table.
+/// The content of a file or of a block. Nested blocks come before it in the table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
-    /// The attributes in order, names unique: of equal ones the first is kept and the others are diagnosed.
+    /// The attributes in order, with unique names: the first of equal ones is kept, and the others are reported.
     pub attributes: Vec<Attribute>,
     /// The blocks in order.
     pub blocks: Vec<Block>,

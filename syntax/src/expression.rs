@@ -1,12 +1,12 @@
 //! The nodes of expressions.
 //!
-//! A node names its children by number, and children stand before their parents in the table. So nothing recurses
-//! when a tree is dropped, and a walk can be a loop.
+//! A node names its children by number, and children come before their parents in the table. So dropping a tree does
+//! not recurse, and a walk can be a loop.
 //!
-//! How deep a tree may be: brackets, templates, unary operators, splats and the middle of conditionals nest at most
+//! The depth of a tree: brackets, templates, unary operators, splats and the middle of conditionals nest at most
 //! [`MAX_NESTING`](crate::MAX_NESTING) deep. Chains are not limited: the left operand of binary operators, the false
-//! side of conditionals, and what is indexed or traversed nest as deep as the text is long. Whoever walks a tree
-//! goes along those in a loop.
+//! side of conditionals, and the base of an index or traversal nest as deep as the text is long. Code that walks a tree
+//! follows those in a loop.
 
 use smol_str::SmolStr;
 
@@ -26,13 +26,13 @@ impl ExprId {
 /// One node of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExprNode {
-    /// What it is.
+    /// Its kind.
     pub kind: ExprKind,
     /// The text that it was read from, outer blanks excluded.
     pub span: Span,
 }
 
-/// What an expression node is.
+/// The kind of an expression node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// A number, `true`, `false` or `null`.
@@ -44,7 +44,7 @@ pub enum ExprKind {
         /// The expression between `${` and `}`.
         inner: ExprId,
     },
-    /// A name and what is reached from it: `var.list[0].id`.
+    /// A name with steps: `var.list[0].id`.
     Traversal(Traversal),
     /// Steps from the value of an expression: `f().x`.
     RelativeTraversal {
@@ -55,16 +55,16 @@ pub enum ExprKind {
     },
     /// Indexing with a key that is not a literal: `a[b]`.
     Index {
-        /// What is looked into.
+        /// The collection.
         collection: ExprId,
         /// The key.
         key: ExprId,
-        /// The brackets and what is between them.
+        /// The brackets with their content.
         brackets: Span,
     },
     /// `a[*].b` or `a.*.b`.
     Splat(Splat),
-    /// The element that a splat is working on. Which splat that is says [`Splat::element`].
+    /// The element of a splat. [`Splat::element`] identifies the splat.
     AnonymousElement,
     /// `[a, b]`.
     Tuple {
@@ -86,7 +86,7 @@ pub enum ExprKind {
         operator: UnaryOperator,
         /// Where the operator stands.
         operator_span: Span,
-        /// What it is applied to.
+        /// The operand.
         operand: ExprId,
     },
     /// `a + b`.
@@ -188,7 +188,7 @@ pub enum TemplatePart {
         key_variable: Option<Name>,
         /// The name for the element.
         value_variable: Name,
-        /// What is iterated over. Neither name is known in it.
+        /// The collection. Neither name is in scope in it.
         collection: ExprId,
         /// A [`TemplateForm::Fragment`]: the results for all elements are joined.
         body: ExprId,
@@ -211,7 +211,7 @@ pub struct Name {
 pub struct Traversal {
     /// The name that it begins with.
     pub root: Name,
-    /// What follows it.
+    /// The text behind it.
     pub steps: Vec<Step>,
 }
 
@@ -247,12 +247,12 @@ pub enum Key {
 /// A splat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Splat {
-    /// What it goes through.
+    /// The collection.
     pub source: ExprId,
     /// Whether it was written `[*]`. A `.*` takes only attributes and legacy indices with it; indices after those
     /// apply to the list that the splat gives.
     pub full: bool,
-    /// What is computed for each element: an expression in which `element` stands for the element.
+    /// The expression for each element, in which `element` is the element.
     pub each: ExprId,
     /// The [`ExprKind::AnonymousElement`] of this splat, inside of `each` (or `each` itself).
     pub element: ExprId,
@@ -294,7 +294,7 @@ pub struct For {
     pub key_variable: Option<Name>,
     /// The name for the element.
     pub value_variable: Name,
-    /// What is iterated over. Neither name is known in it.
+    /// The collection. Neither name is in scope in it.
     pub collection: ExprId,
     /// The key of the result: then it is an object, otherwise a tuple.
     pub key: Option<ExprId>,
@@ -317,7 +317,7 @@ pub struct Call {
     pub arguments: Vec<ExprId>,
     /// Whether the last argument is followed by `...`: its elements are arguments.
     pub expand_final: bool,
-    /// The parentheses and what is between them.
+    /// The parentheses with their content.
     pub parentheses: Span,
 }
 

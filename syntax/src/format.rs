@@ -1,8 +1,8 @@
 //! The canonical style of files.
 //!
-//! Only blanks change, with these exceptions: a value that is one quoted interpolation and nothing else loses the
-//! quotes; labels of blocks get quotes; old spellings of types in `variable` blocks get the new ones. What is on which
-//! line stays as it is. The layout follows from tokens alone ([`layout`], [`spacing`]).
+//! Only blanks change, with these exceptions: a value that is a single quoted interpolation loses its quotes; labels of
+//! blocks get quotes; old spellings of types in `variable` blocks become the new ones. Line breaks stay. The layout
+//! depends on tokens alone ([`layout`], [`spacing`]).
 
 mod layout;
 mod spacing;

@@ -1,9 +1,9 @@
 //! The JSON syntax of the language.
 //!
-//! A text becomes the same nodes that the native syntax has: objects, tuples, literals, and strings as templates. What
-//! is missing in JSON is told by the reader: whether a property of a body is an argument or holds blocks ([`content`]),
-//! and whether a string is a template, a plain text, or stands for an expression (methods of
-//! [`Expression`](crate::Expression)). Source: the specification of HCL, "JSON Syntax".
+//! A text becomes the same nodes as in the native syntax: objects, tuples, literals, and strings as templates. The
+//! reader adds what JSON does not show: whether a property of a body is an argument or contains blocks ([`content`]),
+//! and whether a string is a template, plain text, or an expression (methods of [`Expression`](crate::Expression)).
+//! Source: the specification of HCL, "JSON Syntax".
 //!
 //! Reading order: [`scan`] tokens, [`parse`] nodes, [`string`] escapes and places, [`graft`] native syntax in strings,
 //! [`content`] bodies.

@@ -1,8 +1,8 @@
 //! Text to tokens.
 //!
-//! Invariants: the tokens cover the text without gaps or overlaps, and the last one is [`TokenKind::End`]. What a
-//! character means depends on where it stands (outside, in a string, in a heredoc, in an interpolation), so the
-//! lexer keeps a stack of modes on the heap. It never looks back and reads each byte a bounded number of times.
+//! Invariants: the tokens cover the text without gaps or overlaps, and the last one is [`TokenKind::End`]. The meaning
+//! of a character depends on its context (outside, in a string, in a heredoc, in an interpolation), so the lexer keeps
+//! a stack of modes on the heap. It never looks back and reads each byte a bounded number of times.
 
 use crate::source::{Span, offset};
 use crate::token::{Token, TokenKind};
@@ -21,7 +21,7 @@ pub(crate) enum Start {
 /// What surrounds the text that is being read.
 #[derive(Debug)]
 enum Mode<'text> {
-    /// Code inside of `${ }` or `%{ }`; how many braces have been opened there and not closed.
+    /// Code inside `${ }` or `%{ }`, with the number of braces that are open there.
     Sequence { braces: u32 },
     /// Between quotes.
     Quoted,
@@ -67,7 +67,7 @@ pub(crate) fn begins_name(character: char) -> bool {
     character == '_' || unicode_ident::is_xid_start(character)
 }
 
-/// Whether a character can go on in a name.
+/// Whether a name can contain a character behind its first.
 pub(crate) fn continues_name(character: char) -> bool {
     character == '-' || unicode_ident::is_xid_continue(character)
 }
@@ -87,8 +87,8 @@ fn name_length(text: &str) -> usize {
 
 /// Length of the number that a text begins with.
 ///
-/// Digits, dots and exponents in any order are taken together, so that `1.2.3` is one malformed number; a dot at the
-/// end is left, for what follows it may be a name.
+/// Digits, dots and exponents in any order form one token, so that `1.2.3` is one malformed number. A dot at the end is
+/// excluded, since a name may follow it.
 fn number_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     let mut end = 0;
@@ -202,7 +202,7 @@ impl<'text> Lexer<'text> {
         self.take(length, kind);
     }
 
-    /// Reads `<<TAG` with its line end. Whether there was one.
+    /// Reads `<<TAG` with its line end. Returns whether there was one.
     fn open_heredoc(&mut self, rest: &'text str) -> bool {
         let marker = if rest.starts_with("<<-") { 3 } else { 2 };
         let Some(after) = rest.get(marker..) else { return false };
@@ -335,7 +335,7 @@ fn template_line(bytes: &[u8]) -> (usize, usize) {
     (at, 0)
 }
 
-/// How many bytes from a `$` or `%` on are text: 0 when a sequence begins, or the text ends behind it.
+/// The number of literal bytes from a `$` or `%` on; 0 if a sequence begins, or the text ends behind it.
 fn text_of_marker(bytes: &[u8], at: usize) -> usize {
     let marker = bytes.get(at);
     match (bytes.get(at + 1), bytes.get(at + 2)) {

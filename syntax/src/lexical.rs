@@ -1,4 +1,4 @@
-//! Tokens that no text of the language contains, wherever they stand.
+//! Tokens that are invalid everywhere in the language.
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -8,8 +8,8 @@ use crate::token::{Token, TokenKind};
 /// Bitwise operators after these are not reported: a text that is full of them is not of this language.
 const MAX_BITWISE_REPORTS: usize = 4;
 
-/// One error for each token that is wrong in itself, in order. What tends to come in pairs or in crowds is said once:
-/// backticks and apostrophes at the first and the third, semicolons at the first.
+/// One error for each invalid token, in order. Tokens that often come in pairs or groups are reported once: backticks
+/// and apostrophes at the first and the third, semicolons at the first.
 pub(crate) fn check(source: &SourceFile, tokens: &[Token]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);

@@ -5,17 +5,16 @@
 //! written by hand: text to tokens, tokens to nodes, with a stack on the heap and never by
 //! recursion, in linear time.
 //!
-//! Reading order: [`source`] is the text, with names for places in it; [`token`] the pieces it is cut into, nothing
-//! left out; [`expression`] and [`body`] what the pieces mean; [`tree`] holds it all together, and an [`Expression`]
-//! is a handle on one node that is cheap to clone. What can be said of an expression without evaluating it is said by
-//! methods of [`Expression`] (as a traversal, call, list, map, keyword, string) and by [`references()`]. [`format()`]
-//! writes a file in the canonical style.
+//! Reading order: [`source`] is the text with its positions; [`token`] divides it without gaps; [`expression`] and
+//! [`body`] are the meaning of the tokens; [`tree`] contains everything, and an [`Expression`] is a handle on one node
+//! that is cheap to clone. Methods of [`Expression`] (as a traversal, call, list, map, keyword, string) and
+//! [`references()`] answer questions without evaluation. [`format()`] writes a file in the canonical style.
 //!
-//! What is not here: values (numbers and strings stay text; escapes and indentation of strings are resolved,
-//! normalisation is left to whoever makes values), schemas, and any knowledge of what a block means.
+//! Not here: values (numbers and strings stay text; escapes and indentation of strings are resolved, and the creator of
+//! a value normalizes it), schemas, and the meaning of blocks.
 //!
-//! The JSON syntax ([`parse_json_file`]) gives the same trees. What a property of a body stands for only its reader can
-//! tell: both syntaxes are read by [`Tree::content`], with a [`Role`] for each name.
+//! The JSON syntax ([`parse_json_file`]) gives the same trees. Only the reader knows the meaning of a property of a
+//! body: [`Tree::content`] reads both syntaxes, with a [`Role`] for each name.
 
 pub mod body;
 pub mod expression;

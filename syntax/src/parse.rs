@@ -16,7 +16,7 @@ pub fn parse_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
     whole(SourceFile::new(name, text), Goal::File)
 }
 
-/// The same from bytes. A file that is not UTF-8 has that one error, and a tree of what could be read of it.
+/// Parses bytes. A file that is not UTF-8 has that one error, and a tree of its readable part.
 pub fn parse_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
     decoded(name, bytes, parse_file)
 }
@@ -40,8 +40,8 @@ fn decoded(name: &str, bytes: &[u8], parse: Parse) -> (Arc<Tree>, Vec<Diagnostic
     (tree, vec![error.at(range)])
 }
 
-/// Parses a configuration file in JSON syntax. The tree is whole whatever is wrong with the text; all errors come back
-/// at once. That a string is no proper template is not among them: [`Expression::template_problems`] says it.
+/// Parses a configuration file in JSON syntax. The tree is complete whatever the errors, which are returned together.
+/// An invalid template in a string is not among them: [`Expression::template_problems`] reports it.
 pub fn parse_json_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
     if text.len() > MAX_SOURCE_BYTES {
         let detail = format!("A text to be parsed has {MAX_SOURCE_BYTES} bytes at most.");
@@ -52,7 +52,7 @@ pub fn parse_json_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic
     (Arc::new(tree), diagnostics)
 }
 
-/// The same from bytes. A file that is not UTF-8 has that one error, and a tree of what could be read of it.
+/// Parses bytes. A file that is not UTF-8 has that one error, and a tree of its readable part.
 pub fn parse_json_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>) {
     decoded(name, bytes, parse_json_file)
 }
@@ -60,14 +60,14 @@ pub fn parse_json_bytes(name: &str, bytes: &[u8]) -> (Arc<Tree>, Vec<Diagnostic>
 /// Parses a text that is one expression, as if it stood between parentheses: line ends mean nothing. The errors are
 /// in the order of the text.
 ///
-/// `start` is where the first byte of `text` stands in the file `name`.
+/// `start` is the position of the first byte of `text` in the file `name`.
 pub fn parse_expression(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {
     part(SourceFile::starting_at(name, text, start), Goal::Expression)
 }
 
 /// Parses a text that is a template as a whole.
 ///
-/// `start` is where the first byte of `text` stands in the file `name`.
+/// `start` is the position of the first byte of `text` in the file `name`.
 pub fn parse_template(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {
     part(SourceFile::starting_at(name, text, start), Goal::Template)
 }
@@ -75,7 +75,7 @@ pub fn parse_template(name: &str, text: Arc<str>, start: Position) -> (Expressio
 /// Parses a text that is one traversal with literal keys, such as an address or a reference in the JSON syntax: the
 /// expression is a [traversal](crate::ExprKind::Traversal), or a [hole](crate::ExprKind::Error) when there are errors.
 ///
-/// `start` is where the first byte of `text` stands in the file `name`.
+/// `start` is the position of the first byte of `text` in the file `name`.
 pub fn parse_traversal(name: &str, text: Arc<str>, start: Position) -> (Expression, Vec<Diagnostic>) {
     part(SourceFile::starting_at(name, text, start), Goal::Traversal)
 }

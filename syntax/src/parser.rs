@@ -3,10 +3,9 @@
 //! The parser is a loop over a stack of frames on the heap ([`frame`]): no construct of the language makes it recurse,
 //! so the depth of a text costs memory and never stack. Each step consumes a token, or pushes or pops a frame.
 //!
-//! When something is wrong, the parser says so once, goes into recovery, and leaves every construct it is in behind
-//! its closing bracket. Further complaints about wrong tokens of the same text are held back: they are likely to be
-//! about the consequences of the first. What is skipped, and what is still read, is the same as in OpenTofu, since
-//! problems of the items behind the broken one depend on it.
+//! The parser reports an error once, goes into recovery, and leaves every open construct behind its closing bracket.
+//! Further reports of unexpected tokens in the same text are suppressed, since they are probably consequences of the
+//! first. What is skipped is the same as in OpenTofu, since problems of the items behind the broken one depend on it.
 
 mod body;
 mod brackets;
@@ -34,7 +33,7 @@ use crate::token::{Token, TokenKind};
 use crate::tree::{Root, Syntax, Tree};
 use frame::Frame;
 
-/// What is known while a text is being parsed.
+/// The state of the parser.
 pub(crate) struct Parser<'tree> {
     source: &'tree SourceFile,
     tokens: &'tree [Token],
@@ -44,11 +43,11 @@ pub(crate) struct Parser<'tree> {
     consumed: usize,
     /// Whether line ends mean something where the parser is.
     newlines: bool,
-    /// Whether complaints about wrong tokens are held back: from the first one on.
+    /// Whether reports of unexpected tokens are suppressed: from the first one on.
     recovery: bool,
     /// Number of diagnostics when the expression that is being parsed began.
     mark: usize,
-    /// How many frames that count against [`MAX_NESTING`] are open, blocks included.
+    /// The number of open frames that count against [`MAX_NESTING`], including blocks.
     depth: usize,
     diagnostics: Vec<Diagnostic>,
     expressions: Vec<ExprNode>,
@@ -56,7 +55,7 @@ pub(crate) struct Parser<'tree> {
     frames: Vec<Frame>,
 }
 
-/// What a text is parsed as.
+/// The form in which a text is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
     /// A file.

@@ -1,11 +1,11 @@
-//! What an expression refers to.
+//! The references of an expression.
 
 use std::collections::BTreeMap;
 
 use crate::expression::{ExprId, ExprKind, Name, TemplatePart, Traversal};
 use crate::tree::Expression;
 
-/// Where the walk goes on.
+/// The remaining nodes of the walk.
 enum Visit<'tree> {
     /// Look at this node.
     Node(ExprId),

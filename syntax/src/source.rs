@@ -8,7 +8,7 @@ use weft_graph_format::source::{Position, SourceRange};
 
 /// Distance in bytes between two remembered columns of a line that is not plain ASCII.
 ///
-/// Finding a column costs at most this many bytes of segmentation, however long the line is.
+/// The maximum number of bytes that are segmented to find a column, however long the line is.
 const CHECKPOINT_BYTES: usize = 256;
 
 /// The largest text that is parsed, in bytes: offsets are 32 bits wide, and one value is kept apart.
@@ -66,8 +66,7 @@ struct Line {
 
 /// Text with a name and an index of its lines.
 ///
-/// The position of the first byte is not always line 1, column 1: an expression that was taken out of another text
-/// knows where it stood there.
+/// The first byte is not always at line 1, column 1: an expression from another text knows its position there.
 #[derive(Clone)]
 pub struct SourceFile {
     name: SmolStr,
@@ -81,7 +80,7 @@ pub struct SourceFile {
 impl SourceFile {
     /// A file whose first byte is at line 1, column 1.
     ///
-    /// Of a text longer than [`MAX_SOURCE_BYTES`] positions behind that limit are not told apart.
+    /// Positions behind [`MAX_SOURCE_BYTES`] are not distinguished.
     pub fn new(name: impl Into<SmolStr>, text: impl Into<std::sync::Arc<str>>) -> SourceFile {
         SourceFile::starting_at(name, text, Position::START)
     }

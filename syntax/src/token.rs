@@ -2,16 +2,16 @@
 
 use crate::source::Span;
 
-/// A piece of text and what it is.
+/// A piece of text with its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
     /// Where it stands. The next token begins where this one ends.
     pub span: Span,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenKind {
     /// Spaces and tabs.

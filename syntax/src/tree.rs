@@ -12,7 +12,7 @@ use crate::expression::{ExprId, ExprKind, ExprNode};
 use crate::source::{SourceFile, Span};
 use crate::token::Token;
 
-/// What the whole text is.
+/// The form of the whole text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
     /// A file.
@@ -32,9 +32,9 @@ pub enum Syntax {
 
 /// A body as its reader takes it.
 pub struct Content<'tree> {
-    /// What is in it. Of the JSON syntax, names that the reader gave no role are among the attributes.
+    /// The content. In the JSON syntax, names without a role are among the attributes.
     pub body: Cow<'tree, Body>,
-    /// What is wrong with its shape; nothing in the native syntax, where parsing has said it.
+    /// Problems of its form. Empty in the native syntax, where parsing reports them.
     pub problems: Vec<Diagnostic>,
 }
 
@@ -48,10 +48,10 @@ pub struct Tree {
     pub(crate) syntax: Syntax,
 }
 
-/// What a number that is not of the tree is answered with.
+/// The answer for a number outside of the tree.
 static HOLE: ExprNode = ExprNode { kind: ExprKind::Error, span: Span::empty(0) };
 
-/// What a number that is not of the tree is answered with.
+/// The answer for a number outside of the tree.
 static NOTHING: Body = Body { attributes: Vec::new(), blocks: Vec::new(), span: Span::empty(0), by_name: Vec::new() };
 
 impl Tree {
@@ -68,7 +68,7 @@ impl Tree {
         &self.tokens
     }
 
-    /// What the whole text is.
+    /// The form of the whole text.
     pub fn root(&self) -> Root {
         self.root
     }
@@ -78,7 +78,7 @@ impl Tree {
         self.syntax
     }
 
-    /// The number of the body of a file; that of an expression is none of the tree.
+    /// The number of a file's body. An expression has none.
     pub fn root_id(&self) -> BodyId {
         match self.root {
             Root::Body(id) => id,
@@ -86,8 +86,8 @@ impl Tree {
         }
     }
 
-    /// What is in a body, where `role` says what its names stand for. In the native syntax the text says that, and the
-    /// body comes as it is.
+    /// The content of a body, where `role` gives the roles of its names. The native syntax shows the roles, and the
+    /// body is returned as it is.
     pub fn content<'tree, 'role>(&'tree self, id: BodyId, role: &dyn Fn(&str) -> Role<'role>) -> Content<'tree> {
         match self.syntax {
             Syntax::Native => Content { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
@@ -98,7 +98,7 @@ impl Tree {
         }
     }
 
-    /// The same where every name is an argument, but for those that are `hidden`.
+    /// The content of a body in which every name is an argument, except for those that are `hidden`.
     pub fn arguments(&self, id: BodyId, hidden: &dyn Fn(&str) -> bool) -> Content<'_> {
         match self.syntax {
             Syntax::Native => Content { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
@@ -138,7 +138,7 @@ impl Tree {
         self.bodies.get(id.index()).unwrap_or(&NOTHING)
     }
 
-    /// A node by its number; a hole when there is none of that number.
+    /// A node by its number; a hole for an unknown number.
     pub fn node(&self, id: ExprId) -> &ExprNode {
         self.expressions.get(id.index()).unwrap_or(&HOLE)
     }
@@ -158,8 +158,7 @@ impl Tree {
         self.source.slice(span)
     }
 
-    /// The text of a span as it would stand in native syntax: within strings of the JSON syntax, escapes of JSON are
-    /// resolved.
+    /// The text of a span in the form of the native syntax: within JSON strings, escapes are resolved.
     pub fn native_text(&self, span: Span) -> Cow<'_, str> {
         match self.syntax {
             Syntax::Native => Cow::Borrowed(self.text(span)),
@@ -200,7 +199,7 @@ impl Expression {
         self.tree.node(self.id)
     }
 
-    /// What it is.
+    /// Its kind.
     pub fn kind(&self) -> &ExprKind {
         &self.node().kind
     }

@@ -1,7 +1,7 @@
 //! Reading expressions without evaluating them: as traversals, calls, lists, maps, keywords, strings.
 //!
-//! Some arguments of the language take no values: `depends_on`, `provider`, type constraints. What they take is
-//! recognised by its form. Parentheses are part of the form: `(a.b)` is no traversal.
+//! Some arguments of the language take no values: `depends_on`, `provider`, type constraints. Their values are
+//! recognized by their form. Parentheses are part of the form: `(a.b)` is not a traversal.
 
 use smol_str::SmolStr;
 

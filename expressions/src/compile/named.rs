@@ -1,4 +1,4 @@
-//! What the values that formulas are made of are called, for whoever is told of a problem.
+//! The names of the values in a formula, for error messages.
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::InvolvedValue;
@@ -12,13 +12,14 @@ use super::run::Run;
 use super::{Node, NodeId, Results};
 use crate::involved;
 
-/// Nodes that are looked at for one problem: enough for what people write, and little beside running them.
+/// The maximum number of nodes to search for one message: enough for expressions that people write, and cheap beside
+/// running them.
 const MOST_NODES: usize = 256;
 
 /// Where a value of a formula comes from.
 #[derive(Clone)]
 pub(super) enum Source {
-    /// A part of what an operation gave.
+    /// A part of an operation's result.
     Result(OperationId, Path),
     /// A part of a variable that is supplied again: such are ephemeral.
     Input(SmolStr, Path),
@@ -66,7 +67,7 @@ impl Run<'_> {
             seen.push(id);
             let Some(operand) = self.program.nodes.get(id as usize) else { continue };
             let Some(text) = operand.source.as_ref().and_then(|source| source.text(self.results)) else {
-                // What is hidden from here on is not shown by what it was made of.
+                // A hidden value hides what it was computed from.
                 let hidden = |value: &Value| value.contains_sensitive() || value.deep().ephemeral;
                 if !self.slot(id).is_some_and(|outcome| outcome.as_ref().is_ok_and(hidden)) {
                     pending.extend(operand.operands.iter().rev());

@@ -17,7 +17,7 @@ use crate::limits;
 use crate::operators::{self, Side};
 use crate::stack;
 
-/// The value of a node, or why there is none. Errors are shared, so that each is told once.
+/// The value of a node, or the reason why it has none. Errors are shared, so that each is reported once.
 type Outcome = Result<Value, Arc<Fault>>;
 
 /// What to do about a node.
@@ -168,8 +168,9 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// The type of a node that has run: of its value; where it failed, of what it puts together of parts, and of those
-    /// that failed nothing is known, as in evaluation. Each node is looked at once; `known` has those that were.
+    /// The type of a node that has run: the type of its value; for a failed node, the type of the parts that it
+    /// combines, where failed parts are unknown, as in evaluation. Each node is visited once; `known` has the visited
+    /// ones.
     fn type_of(&self, id: NodeId, known: &mut FxHashMap<NodeId, Type>) -> Type {
         if let Some(ty) = known.get(&id) {
             return ty.clone();
@@ -216,7 +217,7 @@ impl<'p> Run<'p> {
                 if truth { conditional::result_type(value, other) } else { conditional::result_type(other, value) };
             found.map_err(|problem| Step::Done(Err(fault_at(node, problem.diagnostic()))))
         };
-        // Where the plan could not tell the type, it is found as evaluation does: from both results.
+        // If the plan did not know the type, both results determine it, as in evaluation.
         let found = match self.slot(other) {
             _ if !ty.has_dynamic() => Ok(ty.clone()),
             None => return Step::Need(other),
@@ -364,7 +365,7 @@ impl<'p> Run<'p> {
         let found = iteration::splat_source(&bare).map_err(|problem| fault_at(node, problem.diagnostic()))?;
         let (items, as_list) = match found {
             SplatSource::List(items) if items.is_empty() => {
-                // The type of what is not there: that of the result for an unknown element.
+                // The type of a missing element: that of the result for an unknown element.
                 let element = bare.ty().element().cloned().unwrap_or(Type::Dynamic);
                 self.begin_step(body, None, Value::unknown(element));
                 let ty = self.outcome(result_id).map_or(Type::Dynamic, |value| value.ty());
@@ -397,7 +398,7 @@ impl<'p> Run<'p> {
     }
 }
 
-/// What one step of a `for` came to.
+/// The result of one step of a `for`.
 enum Entry {
     Left,
     Open,
@@ -421,14 +422,14 @@ fn fault_at(node: &Node, problem: Diagnostic) -> Arc<Fault> {
     Arc::new(Fault::Failed(vec![problem]))
 }
 
-/// Several faults as one: what is skipped outweighs what failed; the same fault is told once.
+/// Combines several faults: a skip outweighs failures, and equal faults are reported once.
 fn joined(faults: &[&Arc<Fault>]) -> Arc<Fault> {
     let mut distinct: Vec<&Arc<Fault>> = Vec::new();
     for fault in faults {
         if !distinct.iter().any(|known| Arc::ptr_eq(known, fault)) {
             distinct.push(fault);
         }
-        /// Errors of further operands are not told: one look at them says enough.
+        /// Errors of further operands are not reported: the first is enough.
         const MOST_FAULTS: usize = 32;
         if distinct.len() >= MOST_FAULTS {
             break;

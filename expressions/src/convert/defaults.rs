@@ -9,7 +9,7 @@ use weft_graph_format::value::{Entries, Kind, Value};
 
 use crate::stack;
 
-/// The name under which [`TypeDefaults::children`] keeps what holds for the elements of a collection.
+/// The name in [`TypeDefaults::children`] for the elements of a collection.
 const ELEMENTS: &str = "";
 
 /// The value with a default wherever an attribute with one is missing or null.
@@ -28,7 +28,7 @@ pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
                 Value::object(entries)
             }
             Kind::Map(f) => match defaults.children.get(ELEMENTS) {
-                // Elements may get attributes of their own and so differ in type; conversion makes them one again.
+                // Elements may get different attributes and thus different types. Conversion makes them equal again.
                 Some(child) => Value::object(f.iter().map(|(name, part)| (name.clone(), apply_defaults(part, child)))),
                 None => Value::object(fill(f.entries(), defaults)),
             },

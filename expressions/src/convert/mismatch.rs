@@ -4,7 +4,7 @@ use weft_graph_format::types::{ObjectType, Type};
 
 use super::{Safety, can_convert};
 
-/// What to say when a value of type `have` was given where `want` is needed, without a full stop.
+/// The message for a value of type `have` where `want` is needed, without a full stop.
 pub fn mismatch_message(have: &Type, want: &Type) -> String {
     let unsuitable = |h: &Type, w: &Type| !can_convert(h, w, Safety::Unsafe);
     match (have, want) {
@@ -61,7 +61,7 @@ fn required(have: &Type, want: &Type) -> String {
     }
 }
 
-/// As [`Type::friendly_name`], with `any type` and `any single type` for what is open.
+/// Like [`Type::friendly_name`], with `any type` and `any single type` for open types.
 fn constraint_name(ty: &Type) -> String {
     match ty {
         Type::Dynamic => "any type".to_owned(),

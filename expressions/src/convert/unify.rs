@@ -73,9 +73,9 @@ fn has_single_type(types: &[Type], safety: Safety, again: bool) -> bool {
     }
 }
 
-/// Whether values of these types have one type after a conversion to `found`, which may leave parts of it open: lists
-/// of anything made of `[true, null]` and `[[1]]` would not. Where `again` is set, what they came to may be converted
-/// once more, to a type with nothing open.
+/// Whether values of these types have one type after a conversion to `found`, which may leave parts open: lists of any
+/// type from `[true, null]` and `[[1]]` do not. With `again`, the results may be converted once more, to a type without
+/// open parts.
 fn become_one(types: &[Type], found: &Type, again: bool) -> bool {
     if !found.has_dynamic() {
         return true;
@@ -85,11 +85,11 @@ fn become_one(types: &[Type], found: &Type, again: bool) -> bool {
     became.len() <= 1 || again && unify(&became, Safety::Unsafe).is_some_and(|found| !found.has_dynamic())
 }
 
-/// A type that values of all these types can be converted to; none when there is none.
+/// A type to which values of all these types can be converted; `None` if there is none.
 ///
-/// Source of the rules: go-cty's unification. Collections of one kind unify their elements, objects and tuples their
-/// parts, or become maps and lists where their shapes differ; otherwise the most general of the types itself is
-/// taken. An object never gives up attributes.
+/// Source of the rules: go-cty's unification. Collections of one kind unify their elements; objects and tuples unify
+/// their parts, or become maps and lists if their shapes differ; otherwise the most general of the types is chosen. An
+/// object never loses attributes.
 pub fn unify(types: &[Type], safety: Safety) -> Option<Type> {
     let first = types.first()?;
     if types.iter().all(|t| t == first) {
@@ -151,7 +151,7 @@ fn unify_collections(types: &[Type], dynamic: bool, make: fn(Type) -> Type, safe
 }
 
 /// The collection type for collections and the tuples or objects among them, each of which counts as a collection of
-/// its own elements.
+/// its elements.
 fn unify_onto_collections(types: &[Type], make: fn(Type) -> Type, safety: Safety) -> Option<Type> {
     let mut elements = Vec::with_capacity(types.len());
     for ty in types {

@@ -196,8 +196,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What stands for a call that failed: its formula, where live arguments, or types that are open, may let it work
-    /// out at apply.
+    /// The value in place of a failed call: its formula, if live arguments or open types may let it succeed at apply.
     fn failed_arguments(
         &self,
         failure: Value,
@@ -214,7 +213,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The values of the arguments, and what stands for the first one with an error, which is noted.
+    /// The values of the arguments, and the value in place of the first one with an error, which is recorded.
     fn argument_values(
         &mut self,
         arguments: &[Argument],
@@ -376,9 +375,9 @@ impl Evaluator<'_> {
 
     fn try_each(&mut self, arguments: &[Argument], id: ExprId) -> Value {
         let mut told: Vec<Diagnostic> = Vec::new();
-        // Those that failed and may not fail at apply.
+        // Failures that may not occur at apply.
         let mut values: Vec<Value> = Vec::new();
-        // One of these failed for what is not known, so that what comes after it says little of the result.
+        // One of these failed because of an unknown value, so what follows says little about the result.
         let mut reopened = false;
         for (index, argument) in arguments.iter().enumerate() {
             let before = self.reopened;

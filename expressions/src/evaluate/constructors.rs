@@ -14,7 +14,7 @@ use super::Evaluator;
 use crate::convert::convert;
 use crate::symbolic;
 
-/// A key as text, if it is known, with its marks. The problem is told without a place.
+/// A key as text, if it is known, with its marks. The problem has no position.
 pub(crate) fn constructor_key(key: &Value) -> Result<(Option<SmolStr>, Marks), Diagnostic> {
     if key.is_null() {
         return Err(Diagnostic::error("Null value as key", "Can't use a null value as a key."));

@@ -38,15 +38,15 @@ impl<'t> ForParts<'t> {
     }
 }
 
-/// What the steps of a `for` over a known collection came to.
+/// The results of the steps of a `for` over a known collection.
 #[derive(Default)]
 struct Walk {
-    /// The result; none when a condition or a key is not known.
+    /// The result; `None` if a condition or a key is unknown.
     result: Option<Value>,
     marks: Marks,
-    /// A condition or key is live, so that the shape may come out otherwise at apply.
+    /// A condition or key is live, so the shape may differ at apply.
     live: bool,
-    /// Something in a step failed that may not fail at apply.
+    /// A part of a step failed that may not fail at apply.
     open_failure: bool,
     /// What conditions and keys waited for.
     origins: Vec<Origin>,
@@ -99,8 +99,8 @@ impl Evaluator<'_> {
         result.mark(&marks).add_origin(origin.as_ref())
     }
 
-    /// Tries the condition before anything is known of the elements, so that one that never fits is told once: what
-    /// stands for its error, which is noted.
+    /// Evaluates the condition before the elements are known, so that a condition that never fits is reported once.
+    /// Returns the value in place of its error.
     fn impossible_condition(&mut self, parts: &ForParts<'_>, id: ExprId) -> Option<Value> {
         let condition_id = parts.condition?;
         let open = Value::unknown(Type::Dynamic);
@@ -109,7 +109,7 @@ impl Evaluator<'_> {
         if failed(&problems) {
             let failure = problems.iter().find(|p| p.is_error()).map(failed_value);
             self.diagnostics.extend(problems);
-            // What is not known of the element alone does not make the error doubtful.
+            // Unknown elements alone do not make the error doubtful.
             let doubtful = self.reopened > before && condition.deep_origin().is_some();
             return if doubtful && !fails_for_certain(&condition) { Some(condition) } else { failure };
         }
@@ -227,7 +227,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The result of a `for` that only apply can tell for good: `result` is what is known of it now.
+    /// The result of a `for` that only apply knows; `result` is what is known now.
     fn symbolic_for(&mut self, result: Value, parts: &ForParts<'_>, collection: &Value, id: ExprId) -> Value {
         let (key_type, value_type) = iteration::entry_types(&collection.ty());
         let (key_parameter, key_value) = self.parameter(key_type);
@@ -294,7 +294,7 @@ impl Evaluator<'_> {
         let (result, open) = match found {
             SplatSource::Open => (Value::unknown(Type::Dynamic), true),
             SplatSource::Perhaps(single) => {
-                // What does not fit even then is told now.
+                // A result that does not fit even then is reported now.
                 self.each(splat, single);
                 (Value::unknown(Type::Dynamic), true)
             }
@@ -346,7 +346,7 @@ impl Evaluator<'_> {
         self.symbolic_splat(result, splat, &source, id)
     }
 
-    /// The result of a splat that only apply can tell for good: `result` is what is known of it now.
+    /// The result of a splat that only apply knows; `result` is what is known now.
     fn symbolic_splat(&mut self, result: Value, splat: &Splat, source: &Value, id: ExprId) -> Value {
         let bare = source.unmark().0;
         let (parameter, element) = self.parameter(match bare.ty() {

@@ -48,7 +48,7 @@ impl Evaluator<'_> {
         let op = || FormulaOp::Binary(operator, left.to_formula(), right.to_formula());
         if let Some(problem) = problem {
             let live = operands.iter().any(|operand| operand.deep().live);
-            // What is not known yet, or live, may decide at apply, and forgive the other operand then.
+            // An unknown or live operand may decide at apply, which forgives the other operand.
             let may_decide = !left_failed
                 && (left.deep().unknown || left.deep().live)
                 && matches!(operator, formula::BinaryOperator::And | formula::BinaryOperator::Or);
@@ -69,8 +69,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The result of `&&` or `||` where one operand failed: what the sound one decides, or, where that is the left one and
-    /// not known yet, what it may decide at apply. None where it decides nothing.
+    /// The result of `&&` or `||` with one failed operand: the decision of the sound one or, if that is the left one
+    /// and unknown, its possible decision at apply. `None` if it decides nothing.
     fn forgiven(
         &self,
         operator: formula::BinaryOperator,
@@ -115,9 +115,9 @@ impl Evaluator<'_> {
                 return if given.deep().live { self.open_failure(id, &all, whole) } else { failure };
             }
         };
-        // Running it converts the chosen one, with the message for that; what failed here has its error for a formula.
-        // The type that results are converted to, which may be wider than that of what is chosen now.
-        // The lengths of live tuples and the attributes of live objects are those of apply.
+        // Running it converts the chosen branch, with that error message; a failed branch has its error as formula. The
+        // type to which results are converted may be wider than that of the branch chosen now. The lengths of live
+        // tuples and the attributes of live objects are those of apply.
         let live = [&yes, &no].iter().any(|branch| branch.value.deep().live);
         // Where the type of either is open, so is the shared one, though one that fits all of them may be known: at
         // apply they may turn out to share none.
@@ -151,7 +151,7 @@ impl Evaluator<'_> {
         };
         // The marks of the other result come along, as in OpenTofu.
         let marks = marks.union(other.value.marks());
-        // The type of either is part of the result's: where only apply can tell it, nothing is decided yet.
+        // The types of both branches determine that of the result: if only apply knows one, nothing is decided yet.
         if condition.formula().is_none() && (other_result.is_err() || !open_type) {
             return result.mark(&marks).add_origin(condition.origin());
         }
@@ -172,8 +172,8 @@ impl Evaluator<'_> {
     ) -> Value {
         let subject = self.span(yes.id).through(self.span(no.id));
         let failure = self.problem(problem, subject, id);
-        // A branch that fails has no type of its own, so at apply the other one may do. One of which only a part fails
-        // still has one.
+        // A failed branch has no type, so at apply the other one may succeed. A branch with a failed part still has
+        // one.
         if ![yes, no].iter().any(|branch| branch.value.formula().is_some_and(Formula::can_fail)) {
             return failure;
         }
@@ -183,7 +183,7 @@ impl Evaluator<'_> {
         self.open_failure(id, &all, || conditional_op(&all))
     }
 
-    /// The result of a branch at the type that both have in common, or what is wrong with it.
+    /// The result of a branch, converted to the common type, or its problem.
     fn branch_result(&self, branch: &Branch, ty: &Type, which: &str, id: ExprId) -> Result<Value, Diagnostic> {
         if let Some(problem) = branch.problems.iter().find(|p| p.is_error()) {
             return Err(problem.clone());
@@ -218,7 +218,7 @@ fn conditional_op([condition, yes, no]: &[Value; 3]) -> FormulaOp {
     }
 }
 
-/// Whether the type says how many parts there are, at any level.
+/// Whether the type fixes the number of parts, at any level.
 fn is_structural(ty: &Type) -> bool {
     matches!(ty, Type::Tuple(_) | Type::Object(_)) || ty.element().is_some_and(is_structural)
 }

@@ -21,7 +21,7 @@ use crate::limits;
 use crate::refine;
 use crate::symbolic::{self, Passing};
 
-/// How many templates may be evaluated one inside of the other by `templatefile` and `templatestring`.
+/// The maximum number of nested templates that `templatefile` and `templatestring` may evaluate.
 pub const MAX_TEMPLATE_DEPTH: u32 = 1024;
 
 /// The code of a reference to a name that the template was not given.
@@ -29,7 +29,7 @@ pub(crate) const UNKNOWN_NAME: &str = "unknown-name";
 
 const INVALID_VALUE: &str = "Invalid template interpolation value";
 
-/// The text of one part of a template; none while it is unknown.
+/// The text of one part of a template; `None` while it is unknown.
 pub(crate) fn part_text(part: &Value) -> Result<Option<SmolStr>, Problem> {
     if part.is_null() {
         return Err(Problem::new(
@@ -155,7 +155,7 @@ impl Evaluator<'_> {
             Some(items) => match join_parts(items) {
                 Ok(joined) => joined,
                 Err(problems) => {
-                    // What is wrong with a part was told where that was evaluated.
+                    // The problem of a part was reported when it was evaluated.
                     for (_, problem) in problems.iter().filter(|(_, problem)| problem.summary != INVALID_VALUE) {
                         self.problem(problem, self.span(id), id);
                     }
@@ -164,7 +164,7 @@ impl Evaluator<'_> {
             },
             None => Value::refined(Type::String, Refinement::not_null()),
         };
-        // What is known of the beginning of an unknown string is not taken from a directive, as in HCL.
+        // A known prefix of an unknown string is not taken from a directive, as in HCL.
         let joined = if joined.is_known() {
             joined
         } else {
@@ -244,8 +244,8 @@ fn place(tree: &Tree, traversal: &Traversal) -> String {
     format!("{}:{},{}-{}", range.file, range.start.line, range.start.column, range.end.column)
 }
 
-/// Parses `text` as a template and evaluates it with these names: the work of `templatefile` and `templatestring`.
-/// `name` stands for the text in messages. A template that is a single interpolation gives the value of that.
+/// Parses `text` as a template and evaluates it with these names, for `templatefile` and `templatestring`. Messages
+/// call the text `name`. A template that is a single interpolation gives the interpolated value.
 pub fn evaluate_template(
     context: &CallContext<'_>,
     name: &str,

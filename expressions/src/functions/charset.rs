@@ -42,7 +42,7 @@ enum Charset {
     /// ASCII and these for the upper half.
     Upper(&'static str),
     Whatwg(&'static Encoding),
-    /// As the standard of the web has it, but without its control characters from 0x80.
+    /// As in the web's encoding standard, but without its control characters from 0x80.
     WithoutControls(&'static Encoding),
 }
 

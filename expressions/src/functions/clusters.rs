@@ -1,5 +1,5 @@
-//! Characters as people see them, by the rules that OpenTofu's library knows: those of Unicode before 15.1, in which
-//! an Indic consonant after a virama begins a character of its own.
+//! User-perceived characters, by the rules of OpenTofu's library: those of Unicode before 15.1, in which an Indic
+//! consonant after a virama begins a new character.
 
 use unicode_segmentation::{Graphemes, UnicodeSegmentation};
 
@@ -8,7 +8,7 @@ pub(super) fn clusters(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.graphemes(true).flat_map(parts)
 }
 
-/// How many there are.
+/// The number of characters.
 pub(super) fn count(text: &str) -> usize {
     if text.is_ascii() {
         // Only a line end of two bytes is one character.

@@ -69,7 +69,7 @@ impl<'a> Records<'a> {
         FunctionError::new(format!("CSV parse error on line {}: {what}", self.line))
     }
 
-    /// The next line without its end, and whether it had one; none at the end of the text.
+    /// The next line without its end, and whether it had one; `None` at the end of the text.
     fn next_line(&mut self) -> Option<(&'a str, bool)> {
         if self.rest.is_empty() {
             return None;

@@ -15,7 +15,7 @@ use super::arguments::text;
 use super::string::LONGEST_TEXT_BYTES;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 
-/// Standard base64 with padding; bits after the last byte are not looked at, as in Go.
+/// Standard base64 with padding. Bits behind the last byte are ignored, as in Go.
 pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -41,7 +41,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// The bytes that base64 stands for; line ends in it do not matter.
+/// Decodes base64, ignoring line ends.
 pub(super) fn base64_bytes(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     if text.contains(['\r', '\n']) {
         return BASE64.decode(text.replace(['\r', '\n'], ""));

@@ -1,4 +1,4 @@
-//! Equality of values, as far as it can be told while something is unknown.
+//! Equality of values, as far as it is decided with unknown parts.
 
 use std::cmp::Ordering;
 
@@ -8,8 +8,8 @@ use weft_graph_format::value::{Kind, Value, compare_for_set};
 use crate::refine::definitely_not_null;
 use crate::stack;
 
-/// Whether two values are equal; none when an unknown part will tell. Values of different types are not, marks do
-/// not matter.
+/// Whether two values are equal; `None` if an unknown part decides. Values of different types are not equal, and marks
+/// are ignored.
 pub(super) fn equal(a: &Value, b: &Value) -> Option<bool> {
     let unknown = |v: &Value| !v.is_known();
     match (a.is_null(), b.is_null()) {

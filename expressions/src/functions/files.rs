@@ -177,7 +177,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Reads the file that argument 0 names; what is wrong with it is blamed on that argument.
+    /// Reads the file that argument 0 names. A problem is attributed to that argument.
     pub(super) fn read(context: &CallContext<'_>, arguments: &[Value]) -> Result<Content, FunctionError> {
         let name = text(arguments, 0)?;
         let marks = arguments[0].marks();

@@ -13,10 +13,10 @@ use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::convert::convert;
 use crate::refine::safe_prefix;
 
-/// Largest width and precision in a verb: beyond any table, and little enough to keep results small.
+/// The maximum width and precision of a verb: beyond any table, and small enough to keep results small.
 const WIDEST: usize = 1 << 16;
 
-/// Most results of one `formatlist`.
+/// The maximum number of results of one `formatlist`.
 const LONGEST_LIST: usize = 1 << 20;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -48,7 +48,7 @@ fn format_one(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     Ok(Value::refined(Type::String, Refinement::with_prefix(safe_prefix(literal))))
 }
 
-/// What an argument of `formatlist` gives to one round.
+/// The value of an argument of `formatlist` in one round.
 enum Source<'a> {
     Each(&'a [Value]),
     Same(&'a Value),

@@ -1,5 +1,5 @@
-//! Finding files by pattern: `*` and `?` within a name, `**` across directories, `[a-z]`, `{a,b}`, `\` before what
-//! stands for itself. Names that begin with a dot count like all others.
+//! Finds files by pattern: `*` and `?` within a name, `**` across directories, `[a-z]`, `{a,b}`, `\` before a literal
+//! character. Names that begin with a dot count like all others.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,10 +9,10 @@ use thiserror::Error;
 
 use super::{FileKind, Files};
 
-/// Most patterns that alternatives in braces may make.
+/// The maximum number of patterns from alternatives in braces.
 const MOST_ALTERNATIVES: usize = 1024;
 
-/// Most directories that one search goes into.
+/// The maximum number of directories that one search visits.
 const MOST_DIRECTORIES: usize = 100_000;
 
 /// Deepest directory below the first that `**` goes into; links may lead back up.
@@ -80,7 +80,7 @@ fn check(pattern: &str) -> Result<(), GlobError> {
     if braces == 0 { Ok(()) } else { Err(GlobError::Syntax) }
 }
 
-/// The patterns without braces that a pattern stands for.
+/// The patterns without braces for a pattern.
 fn alternatives(pattern: &str) -> Result<Vec<String>, GlobError> {
     let mut done = Vec::new();
     let mut open = vec![pattern.to_owned()];
@@ -134,7 +134,7 @@ fn first_braces(pattern: &str) -> Option<(usize, usize, Vec<usize>)> {
 struct Search<'a> {
     files: &'a dyn Files,
     found: BTreeSet<String>,
-    /// Directories gone into with so many segments done.
+    /// Visited directories with the number of matched segments.
     seen: BTreeSet<(PathBuf, usize)>,
     directories: usize,
 }
@@ -209,8 +209,8 @@ fn absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Whether a name fits a pattern without slashes and braces. After a `*` that took too little, the search goes on one
-/// character later, and never back before the last `*`: time is at most the product of the lengths.
+/// Whether a name matches a pattern without slashes and braces. After a `*` that took too little, the search continues
+/// one character later, and never goes back before the last `*`: the time is at most the product of the lengths.
 fn fits(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
@@ -243,7 +243,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// How much of the pattern stands for one character, if it fits.
+/// The length of the pattern for one character, if it matches.
 fn one(pattern: &[char], c: char) -> Option<usize> {
     match pattern {
         ['?', ..] => Some(1),

@@ -117,7 +117,7 @@ pub(super) fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// What can be told of the type from the first character, where only that is known.
+/// What the first character says about the type, if only that is known.
 fn jsondecode_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     let Some(known) = arguments[0].refinement() else { return Ok(Type::Dynamic) };
     match known.prefix.trim_start().chars().next() {

@@ -1,5 +1,5 @@
-//! Addresses and prefixes of IP networks, as Go's `net` package and the libraries around it see them: an IPv6 address
-//! of the form `::ffff:a.b.c.d` counts as an IPv4 one in most places.
+//! Addresses and prefixes of IP networks, as in Go's `net` package and the libraries around it: an IPv6 address of the
+//! form `::ffff:a.b.c.d` counts as an IPv4 address in most places.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -12,7 +12,7 @@ use weft_graph_format::value::Value;
 use super::arguments::{WHOLE_NUMBER, number, text, whole, whole_at};
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 
-/// Most bits by which one subnet of `cidrsubnets` may extend the prefix, as in OpenTofu.
+/// The maximum number of bits by which one subnet of `cidrsubnets` may extend the prefix, as in OpenTofu.
 const LARGEST_EXTENSION: i64 = 32;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -215,7 +215,7 @@ fn cidrsubnet(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
         let message = format!("insufficient address space to extend prefix of {prefix} by {new_bits}");
         return Err(FunctionError::new(message));
     };
-    // A negative extension is not checked by OpenTofu, apart from what a machine word holds.
+    // OpenTofu does not check a negative extension, except for the range of a machine word.
     let count_bits = u32::try_from(new_bits).unwrap_or(u64::BITS);
     if subnet.magnitude().bits() > u64::from(count_bits) {
         let message = format!("prefix extension of {new_bits} does not accommodate a subnet numbered {subnet}");

@@ -106,7 +106,7 @@ fn mantissa(value: f64) -> (f64, i64) {
 }
 
 fn times_power_of_two(value: f64, exponent: i64) -> f64 {
-    // In steps, as 2^exponent itself may not be a number of this type though the result is.
+    // In steps, since 2^exponent itself may be out of range although the result is not.
     let mut value = value;
     let mut rest = exponent.clamp(-5000, 5000);
     while rest != 0 {
@@ -140,7 +140,7 @@ fn parseint_type(arguments: &[Value]) -> Result<Type, FunctionError> {
 /// Longest text of digits: beyond the largest number that is supported in the smallest base.
 const MOST_DIGITS: usize = 1 << 17;
 
-/// The largest base whose letters stand for the same digit in both cases.
+/// The largest base in which both cases of a letter are the same digit.
 const LARGEST_CASELESS_BASE: u32 = 36;
 
 fn parseint(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {

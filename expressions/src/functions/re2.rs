@@ -1,8 +1,8 @@
 //! RE2 patterns, as Go reads them, rewritten for the `regex` crate.
 //!
-//! The two agree on what matches first; they differ in what may be written. Classes such as `\d` are ASCII in RE2, and
-//! much of what `regex` accepts (`&&` in classes, nested classes, `\<`, the flag `x`, ...) means something else or is
-//! an error. So a pattern is read completely here and written anew; groups lose their names, which are kept beside.
+//! Both prefer the same matches, but they differ in syntax. Classes such as `\d` are ASCII in RE2, and much of what
+//! `regex` accepts (`&&` in classes, nested classes, `\<`, the flag `x`, ...) means something else or is an error. So a
+//! pattern is parsed completely here and rewritten. Groups lose their names, which are kept separately.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ const LARGEST_REPEAT: u32 = 1000;
 /// Deepest nesting of groups, as in Go.
 const DEEPEST_NESTING: u32 = 1000;
 
-/// Most memory of a compiled pattern in bytes.
+/// The maximum memory of a compiled pattern in bytes.
 const LARGEST_PROGRAM_BYTES: usize = 10 << 20;
 
 /// A compiled pattern.
@@ -25,7 +25,7 @@ pub(super) struct Pattern {
     pub(super) names: Vec<Option<String>>,
 }
 
-/// Compiles a pattern, or says what is wrong with it.
+/// Compiles a pattern, or returns its problem.
 pub(super) fn compile(pattern: &str) -> Result<Pattern, String> {
     let mut translator = Translator { pattern, at: 0, out: String::new(), names: Vec::new() };
     translator.run()?;
@@ -44,7 +44,7 @@ const DIGITS: &str = "0-9";
 const SPACES: &str = r"\t\n\f\r ";
 const WORDS: &str = "0-9A-Za-z_";
 
-/// What the last thing read was, as far as a repetition after it cares.
+/// The kind of the last parsed element, as far as it matters for a repetition.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Nothing,
@@ -82,7 +82,7 @@ impl<'a> Translator<'a> {
         found
     }
 
-    /// A character that stands for itself.
+    /// A literal character.
     fn literal(&mut self, c: char) {
         if c.is_ascii_alphanumeric() || !c.is_ascii() {
             self.out.push(c);
@@ -171,7 +171,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// What follows `(`: whether a group was opened (and not only flags set).
+    /// Parses what follows `(`. Returns whether a group was opened, and not only flags set.
     fn open_group(&mut self) -> Result<bool, String> {
         if !self.taken("?") {
             self.out.push('(');
@@ -223,7 +223,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// `{n}`, `{n,}` or `{n,m}`, which ends the reading there; none when the brace stands for itself.
+    /// `{n}`, `{n,}` or `{n,m}`; `None` for a literal brace.
     fn counts(&mut self) -> Result<Option<String>, String> {
         let Some((inner, _)) = self.rest()[1..].split_once('}') else { return Ok(None) };
         let number = |text: &str| -> Option<u32> {
@@ -340,7 +340,7 @@ impl<'a> Translator<'a> {
         Ok(true)
     }
 
-    /// An escape that stands for one character.
+    /// An escape for one character.
     fn escaped_character(&mut self) -> Result<char, String> {
         let start = self.at;
         self.at += 1;

@@ -77,7 +77,7 @@ fn match_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     }
 }
 
-/// What one match gives: the text, or the groups, with null for those that took no part.
+/// The value of one match: the text, or the groups, with null for groups that did not match.
 fn matched(pattern: &Pattern, captures: &Captures<'_>, ty: &Type) -> Value {
     let group = |index: usize| match captures.get(index) {
         Some(found) => Value::string(found.as_str()),

@@ -11,7 +11,7 @@ use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::convert::{Safety, convert, unify};
 use crate::stack;
 
-/// Most elements that `range` makes, as in OpenTofu.
+/// The maximum number of elements of `range`, as in OpenTofu.
 const RANGE_LIMIT: usize = 1024;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -156,14 +156,14 @@ fn element(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, 
     Ok(found.mark(arguments[0].marks()))
 }
 
-/// What is known of nested sequences as one.
+/// Known facts about nested sequences, combined.
 #[derive(Default)]
 struct Flat {
     /// The elements in order.
     found: Vec<Value>,
-    /// Of the sequences.
+    /// The sequences.
     marks: Marks,
-    /// Of the sequences.
+    /// The sequences.
     origin: Option<Origin>,
 }
 
@@ -256,7 +256,7 @@ fn reverse_type(arguments: &[Value]) -> Result<Type, FunctionError> {
 
 fn reverse(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
     let (marks, kind) = arguments[0].open();
-    // What an unknown element of a set turns out to be decides where it stands.
+    // The value of an unknown element of a set decides its position.
     if matches!(kind, Kind::Set(_)) && !arguments[0].is_wholly_known() {
         return Ok(Value::unknown(ty.clone()).mark(marks));
     }

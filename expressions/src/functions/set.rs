@@ -10,7 +10,8 @@ use super::equality::ByContent;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::convert::{Safety, convert, unify};
 
-/// Most tuples that `setproduct` makes: far beyond what a configuration can use, and below what fills a machine.
+/// The maximum number of tuples of `setproduct`: far beyond the needs of a configuration, and small enough for the
+/// memory of a machine.
 const PRODUCT_LIMIT: usize = 1 << 20;
 
 pub(super) fn functions() -> Vec<Function> {

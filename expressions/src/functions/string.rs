@@ -97,7 +97,7 @@ fn lower(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
 
-/// The simple (one to one) mapping to upper case, which leaves what has no single upper-case letter as it is.
+/// The simple (one to one) mapping to upper case. Characters without a single upper-case letter are unchanged.
 fn upper(c: char) -> char {
     let mut all = c.to_uppercase();
     match (all.next(), all.next()) {

@@ -27,7 +27,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// What a template from a string is called in messages.
+/// The name of a template from a string in messages.
 const STRING_NAME: &str = "<templatestring argument>";
 
 fn names(value: &Value) -> Result<BTreeMap<SmolStr, Value>, FunctionError> {

@@ -137,7 +137,7 @@ impl Moment {
         if self.offset == 0 { "Z".into() } else { self.offset_text(":") }
     }
 
-    /// To the second, as RFC 3339 has it.
+    /// To the second, as in RFC 3339.
     fn rfc3339(self) -> String {
         let clock = self.clock();
         let sign = if clock.year < 0 { "-" } else { "" };
@@ -154,13 +154,13 @@ impl Moment {
     }
 }
 
-/// What is left to read of a time.
+/// The unread rest of a time.
 struct Reader<'a> {
     rest: &'a str,
 }
 
 impl<'a> Reader<'a> {
-    /// A number of exactly so many digits within bounds.
+    /// A number of exactly this many digits within bounds.
     fn number(&mut self, what: &str, digits: usize, least: i64, most: i64) -> Result<i64, String> {
         if self.rest.is_empty() {
             return Err(format!("end of string before {what}"));
@@ -299,7 +299,7 @@ fn duration(text: &str) -> Result<i64, String> {
     if rest.is_empty() {
         return Err(invalid());
     }
-    /// Digits after the point that are looked at: more than a nanosecond of an hour has.
+    /// The maximum number of digits behind the point that matter: more than a nanosecond of an hour has.
     const FRACTION_DIGITS: usize = 18;
     let limit = i128::from(i64::MAX) + i128::from(negative);
     let mut total: i128 = 0;
@@ -385,7 +385,7 @@ fn formatdate(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     Ok(Value::string(out))
 }
 
-/// Text up to the closing quote, two quotes standing for one, and what follows.
+/// The text up to the closing quote, where two quotes mean one, and the rest.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut literal = String::new();
     let mut rest = text;

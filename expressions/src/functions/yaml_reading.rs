@@ -18,8 +18,8 @@ use crate::stack;
 /// Deepest nesting of sequences and mappings: as deep as values can be written to a plan file.
 const DEEPEST_NESTING: usize = DEEPEST_VALUE;
 
-/// Most values that a document may stand for, each use of an anchor counted anew: what a document of some megabytes
-/// holds without anchors, and far from what a chain of anchors can stand for.
+/// The maximum number of values of a document, counting each use of an anchor: as many as a document of some megabytes
+/// has without anchors, and far fewer than a chain of anchors can mean.
 const MOST_VALUES: u64 = 4 << 20;
 
 const TAGS: &str = "tag:yaml.org,2002:";
@@ -41,7 +41,7 @@ fn read(source: &str) -> Result<Value, String> {
     if source.lines().any(|line| line.starts_with("%YAML") && !line.starts_with("%YAML 1.1")) {
         return Err("found incompatible YAML document".into());
     }
-    // Indentation is made of spaces; the parser looks for tabs from the second line on.
+    // Indentation uses spaces. The parser checks for tabs from the second line on.
     let first = source.lines().find(|line| !line.trim().is_empty() && !line.starts_with(['#', '%']));
     if first.is_some_and(|line| line.len() - line.trim_start().len() > line.len() - line.trim_start_matches(' ').len())
     {
@@ -67,7 +67,7 @@ fn read(source: &str) -> Result<Value, String> {
     }
 }
 
-/// A value and how many values it stands for.
+/// A value, and the number of values in it.
 #[derive(Clone)]
 struct Found {
     value: Value,
@@ -246,7 +246,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, St
     if fits { Ok(value) } else { Err(format!("cannot parse {text:?} as {tag}")) }
 }
 
-/// What a scalar without quotes and tag stands for.
+/// The value of a scalar without quotes and tag.
 fn implicit(text: &str) -> Result<Value, String> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::null(Type::Dynamic),

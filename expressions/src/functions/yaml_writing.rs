@@ -1,4 +1,4 @@
-//! Values as YAML: block style, strings in quotes or as literal blocks, laid out as libyaml's emitter does it.
+//! Writes values as YAML: block style, with strings in quotes or as literal blocks, in the layout of libyaml's emitter.
 
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
@@ -6,7 +6,7 @@ use weft_graph_format::value::{Kind, Value};
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::stack;
 
-/// Columns after which a quoted string goes on in the next line, at a space.
+/// The column behind which a quoted string continues on the next line, at a space.
 const BEST_WIDTH: usize = 80;
 
 /// Columns of one level.
@@ -37,7 +37,7 @@ fn yamlencode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     if writer.column > 0 {
         writer.line_end();
     }
-    // A plain scalar at the root could go on in the next line, so its end is marked.
+    // A plain scalar at the root could continue on the next line, so its end is marked.
     if matches!(value.open().1, Kind::Null(_) | Kind::Bool(_) | Kind::Number(_)) {
         writer.out.push_str("...\n");
     }
@@ -67,8 +67,8 @@ impl Writer {
         self.put(&" ".repeat(indent));
     }
 
-    /// Writes a value. `indent` is that of the collection around it, none at the root; `in_mapping` says that this
-    /// collection is a mapping, in which sequences are not indented any further.
+    /// Writes a value. `indent` is that of the surrounding collection; `None` at the root. `in_mapping` says that this
+    /// collection is a mapping, in which sequences are not indented further.
     fn node(&mut self, value: &Value, indent: Option<usize>, in_mapping: bool) {
         let deeper = indent.map_or(0, |indent| indent + INDENT);
         match value.open().1 {
@@ -77,7 +77,7 @@ impl Writer {
             Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => {
                 let own = if in_mapping { indent.unwrap_or(0) } else { deeper };
                 for (place, item) in s.items().iter().enumerate() {
-                    // The first item of a sequence in a sequence stands in the line of the outer dash.
+                    // The first item of a sequence in a sequence is on the line of the outer dash.
                     if in_mapping || place > 0 {
                         self.new_line(own);
                     }
@@ -188,7 +188,7 @@ impl Writer {
     }
 }
 
-/// Characters that stand in a document as they are.
+/// Characters that need no escape in a document.
 fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}') && c != '\u{feff}'
 }

@@ -1,4 +1,4 @@
-//! Whether two values are equal, as far as that can be told.
+//! Equality of two values, as far as it is decided.
 
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
@@ -6,8 +6,8 @@ use weft_graph_format::value::{Kind, Refinement, Value};
 use crate::refine::{definitely_not_null, length_bounds};
 use crate::stack;
 
-/// Whether two values are equal; none when only apply can tell. Values of different types are not equal, nulls of any
-/// types are. Marks do not matter.
+/// Whether two values are equal; `None` if only apply can tell. Values of different types are not equal, nulls of any
+/// types are. Marks are ignored.
 pub fn equal(a: &Value, b: &Value) -> Option<bool> {
     stack::guarded(|| compare(a, b))
 }
@@ -55,7 +55,7 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
                 let apart = a_max.is_some_and(|m| m < b_min) || b_max.is_some_and(|m| m < a_min);
                 return apart.then_some(false);
             }
-            // Elements stand in one order in both.
+            // Both have their elements in the same order.
             Some(x.len() == y.len() && x.items().iter().zip(y.items()).all(|(x, y)| equal(x, y) == Some(true)))
         }
         _ => Some(false),
@@ -80,7 +80,7 @@ fn differing_types(a: &Value, b: &Value) -> bool {
     !may_match(&a.ty(), &b.ty())
 }
 
-/// Whether both can be the same type, where what is open may become anything.
+/// Whether both can be the same type, where an open type may become any type.
 fn may_match(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Dynamic, _) | (_, Type::Dynamic) => true,
@@ -94,7 +94,7 @@ fn may_match(a: &Type, b: &Type) -> bool {
     }
 }
 
-/// Whether a known, not null value is none of those that an unknown one may become.
+/// Whether a known value that is not null is impossible for an unknown one.
 fn excluded(ty: &Type, known: &Refinement, value: &Value) -> bool {
     let have = value.ty();
     if !may_match(ty, &have) || (!ty.has_dynamic() && !value.deep().unknown && *ty != have) {

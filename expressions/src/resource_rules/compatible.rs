@@ -1,4 +1,4 @@
-//! In what a result may differ from what was planned. Source of the rules: the reference page on providers, section 8.
+//! How a result may differ from the plan. Source of the rules: the reference page on providers, section 8.
 
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
@@ -11,8 +11,8 @@ use crate::operators::equal;
 use crate::refine::length_bounds;
 use crate::stack;
 
-/// Everything in an object after apply, or in a second plan for it, that contradicts the planned one. Sensitive
-/// content is left out of the messages: of attributes that the schema calls so, and of marked values.
+/// The contradictions between an object after apply, or a second plan for it, and the planned object. The messages
+/// leave out sensitive content: sensitive attributes of the schema, and marked values.
 pub fn result_problems(block: &Block, planned: &Value, actual: &Value) -> Vec<RuleProblem> {
     let mut problems = Vec::new();
     check_block(block, planned, actual, &Path::ROOT, &mut problems);
@@ -70,7 +70,7 @@ fn check_nested_block(
     problems: &mut Vec<RuleProblem>,
 ) {
     if matches!(nested.nesting, Nesting::Single | Nesting::Group) {
-        // A dynamic block over an unknown collection may have come to nothing.
+        // A dynamic block over an unknown collection may have turned out empty.
         if planned.is_known() || !actual.is_null() {
             check_block(&nested.block, planned, actual, path, problems);
         }
@@ -220,7 +220,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, problems: &mut Vec<
     });
 }
 
-/// Whether a type is the wanted one, where dynamic stands for any.
+/// Whether a type is the wanted one, where dynamic matches any.
 fn conforms(have: &Type, want: &Type) -> bool {
     match (have, want) {
         (_, Type::Dynamic) | (Type::Dynamic, _) => true,

@@ -9,7 +9,7 @@ use weft_graph_format::value::{Kind, Transform, Value};
 
 use super::schema_path::attribute_at;
 
-/// What is ignored of one value.
+/// The ignored parts of one value.
 #[derive(Default)]
 struct Ignored {
     /// All of it: this stays.
@@ -18,11 +18,11 @@ struct Ignored {
     elements: BTreeMap<SmolStr, Option<Value>>,
 }
 
-/// The configuration with what is ignored taken from the prior object; none means everything. A null prior turns it
-/// off, as a new object has nothing to keep.
+/// The configuration with ignored parts from the prior object; `None` ignores everything. A null prior ignores nothing,
+/// since a new object has nothing to keep.
 ///
 /// A path that ends in the key of a map keeps that element alone, or its absence. Paths that lead nowhere in either
-/// value are left out. For everything, the prior object comes from [`prior_for_ignoring_all`].
+/// value are skipped. To ignore everything, the prior object comes from [`prior_for_ignoring_all`].
 pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> Value {
     if prior.is_null() {
         return config.clone();
@@ -61,7 +61,7 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
         let mut entries = match value.open().1 {
             Kind::Map(map) => map.entries().to_map(),
             Kind::Null(_) => BTreeMap::new(),
-            // Of an unknown map no single element can be kept, and other types have no keys.
+            // An unknown map cannot keep a single element, and other types have no keys.
             _ => return Transform::Descend,
         };
         for (key, element) in elements {
@@ -78,7 +78,7 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
     })
 }
 
-/// Paths as users write them do not tell keys of maps from names of attributes.
+/// Paths as users write them do not distinguish keys of maps from names of attributes.
 fn plain(path: &Path) -> Path {
     Path(
         path.0
@@ -91,7 +91,7 @@ fn plain(path: &Path) -> Path {
     )
 }
 
-/// The prior object as it would stand in a configuration: what only the provider gives is null.
+/// The prior object in the form of a configuration: attributes that only the provider sets are null.
 pub fn prior_for_ignoring_all(block: &Block, prior: &Value) -> Value {
     prior.transform(&mut |path, value| match attribute_at(block, path) {
         Some(attribute) if attribute.computed && !attribute.optional => Transform::Replace(Value::null(value.ty())),

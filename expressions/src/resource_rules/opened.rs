@@ -1,12 +1,12 @@
-//! What an opened ephemeral object must be like.
+//! The requirements for an opened ephemeral object.
 
 use weft_graph_format::schema::Block;
 use weft_graph_format::value::Value;
 
 use super::plan_problems;
 
-/// What is wrong with the result of opening an ephemeral object, for people; nothing when it is sound: wholly known, not
-/// null, and as configured where it is configured (as of planned values, `plan_valid`). Both values are without marks.
+/// The problem of an opened ephemeral object; `None` for a sound one: wholly known, not null, and as configured where
+/// it is configured (as for planned values, `plan_valid`). Both values are without marks.
 pub fn opened_problem(schema: &Block, config: &Value, result: &Value) -> Option<String> {
     if result.is_null() {
         return Some(String::from("null"));

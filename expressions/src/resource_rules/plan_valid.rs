@@ -1,4 +1,4 @@
-//! In what a plan may differ from the configuration. Source of the rules: the reference page on providers, section 8.
+//! How a plan may differ from the configuration. Source of the rules: the reference page on providers, section 8.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use crate::stack;
 const ABSENT: &str = "planned for absence but config wants existence";
 const PRESENT: &str = "planned for existence but config wants absence";
 
-/// Everything in the planned object that the provider was not allowed to put there. Null stands for absence.
+/// The parts of the planned object that the provider was not allowed to set. Null means absence.
 pub fn plan_problems(block: &Block, prior: &Value, config: &Value, planned: &Value) -> Vec<RuleProblem> {
     let mut problems = Vec::new();
     check_block(block, prior, &unrefined(config), &unrefined(planned), &Path::ROOT, &mut problems);
     problems
 }
 
-/// What is known of unknown values, taken away: providers need not repeat it.
+/// Removes facts about unknown values: providers need not repeat them.
 fn unrefined(value: &Value) -> Value {
     if value.is_wholly_known() {
         return value.clone();

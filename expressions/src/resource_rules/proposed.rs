@@ -1,4 +1,4 @@
-//! The object that a provider is asked to plan: the configuration, with prior values for what it leaves to the
+//! The object that a provider is asked to plan: the configuration, with prior values for parts that it leaves to the
 //! provider. Source of the rules: OpenTofu's object change rules (reference page on providers, section 7).
 
 use std::collections::BTreeMap;
@@ -12,15 +12,15 @@ use weft_graph_format::value::{Kind, Value};
 use super::schema_path;
 use crate::stack;
 
-/// What elements of a nested block or nested attribute are made of.
+/// The content of the elements of a nested block or nested attribute.
 #[derive(Clone, Copy)]
 enum Content<'s> {
     Block(&'s Block),
     Attributes(&'s NestedAttributes),
 }
 
-/// The configuration merged with the prior object. A null prior stands for creation, a null configuration gives the
-/// prior; both null give null.
+/// The configuration, merged with the prior object. A null prior means creation, a null configuration gives the prior,
+/// and both null give null.
 pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     if config.is_null() && prior.is_null() {
         return prior.clone();
@@ -30,7 +30,7 @@ pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     })
 }
 
-/// An object of the block's type in which every attribute is null, and no block is there.
+/// An object of the block's type without blocks, in which every attribute is null.
 pub fn all_null(block: &Block) -> Value {
     let attributes =
         block.attributes.iter().map(|(name, attribute)| (name.clone(), Value::null(attribute.ty.without_optional())));
@@ -138,7 +138,7 @@ fn merge_element(content: Content<'_>, prior: &Value, config: &Value) -> Value {
     })
 }
 
-/// Elements belong together by place. What has no prior element is taken as it is configured.
+/// Elements correspond by position. An element without a prior one is used as configured.
 fn merge_list(content: Content<'_>, prior: &Value, config: &Value) -> Value {
     let Some(items) = config.as_items() else { return config.clone() };
     if items.is_empty() {
@@ -194,7 +194,7 @@ fn merge_set(content: Content<'_>, prior: &Value, config: &Value) -> Value {
     Value::set(element, merged)
 }
 
-/// Whether a prior element can have come of this configuration: what differs was left to the provider.
+/// Whether a prior element can result from this configuration: differences were left to the provider.
 fn may_come_from(content: Content<'_>, prior: &Value, config: &Value) -> bool {
     let attribute_at = |path: &Path| match content {
         Content::Block(block) => schema_path::attribute_at(block, path),

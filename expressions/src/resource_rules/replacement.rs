@@ -15,8 +15,8 @@ pub struct ReplacePaths {
     pub problems: Vec<RuleProblem>,
 }
 
-/// Of the paths that the provider named, those whose value changes: unknown counts as a change, marks do not. Without
-/// a prior object there is nothing to replace.
+/// The paths named by the provider whose value changes: unknown counts as a change, and marks do not. Without a prior
+/// object there is nothing to replace.
 pub fn replace_paths(prior: &Value, planned: &Value, named: &[Path]) -> ReplacePaths {
     let mut found = ReplacePaths::default();
     if prior.is_null() {
@@ -31,7 +31,7 @@ pub fn replace_paths(prior: &Value, planned: &Value, named: &[Path]) -> ReplaceP
                 false
             }
             (Ok(before), Ok(after)) => !unchanged(&before, &after),
-            // What is not there counts as null.
+            // A missing part counts as null.
             (Ok(only), Err(_)) | (Err(_), Ok(only)) => !only.is_null(),
         };
         if changed && !found.paths.contains(path) {

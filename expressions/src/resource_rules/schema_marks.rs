@@ -1,4 +1,4 @@
-//! Where a schema says something of the values of an object: that they must not be shown, or not be used any more.
+//! Parts of objects that their schema calls sensitive or deprecated.
 
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
@@ -12,8 +12,8 @@ pub fn sensitive_paths(object: &Value, schema: &Block) -> Vec<Path> {
     walk.found.into_iter().map(|(path, _)| path).collect()
 }
 
-/// The places of an object that its schema calls deprecated, in the order of the schema, with what the provider says of
-/// each. Sets are deprecated as a whole, as for [`sensitive_paths`].
+/// The deprecated parts of an object, in the order of the schema, with the provider's messages. Sets are deprecated as
+/// a whole, as for [`sensitive_paths`].
 pub fn deprecated_paths<'s>(object: &Value, schema: &'s Block) -> Vec<(Path, &'s str)> {
     let mut walk = Walk { counts: |attribute| attribute.deprecated, found: Vec::new() };
     walk.block(object, schema, &Path::ROOT);
@@ -23,7 +23,7 @@ pub fn deprecated_paths<'s>(object: &Value, schema: &'s Block) -> Vec<(Path, &'s
 /// Looks for attributes that count.
 struct Walk<'s> {
     counts: fn(&Attribute) -> bool,
-    /// Places, each with the attribute that it is there for.
+    /// Paths, each with its attribute.
     found: Vec<(Path, &'s Attribute)>,
 }
 

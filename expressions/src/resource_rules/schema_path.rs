@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, Nesting};
 
-/// The attribute that the path leads to; none for blocks, elements, and what is inside of an attribute's value.
+/// The attribute at the end of the path; `None` for blocks, elements, and parts of an attribute's value.
 pub fn attribute_at<'s>(block: &'s Block, path: &Path) -> Option<&'s Attribute> {
     in_block(block, &path.0)
 }
@@ -41,7 +41,7 @@ fn named(steps: &[Step]) -> Option<(&SmolStr, &[Step])> {
     }
 }
 
-/// The steps after the one that chooses an element. Elements of sets have no step of their own.
+/// The steps behind the one that selects an element. Elements of sets have no step.
 fn after_element(nesting: Nesting, steps: &[Step]) -> Option<&[Step]> {
     match nesting {
         Nesting::Single | Nesting::Group | Nesting::Set => Some(steps),

@@ -2,9 +2,9 @@
 
 use weft_graph_format::value::Value;
 
-/// The elements of either set that fit none of the other, in order: of the first, of the second.
+/// The elements of either set that match none of the other, in order: of the first, of the second.
 ///
-/// An element without a formed counterpart of equal content is compared with each, so equal ones are taken out first.
+/// An element without an equal counterpart is compared with each, so equal ones are removed first.
 pub(super) fn unmatched<'v>(
     first: &'v [Value],
     second: &'v [Value],
@@ -12,7 +12,7 @@ pub(super) fn unmatched<'v>(
 ) -> (Vec<&'v Value>, Vec<&'v Value>) {
     let mut first_matched = vec![false; first.len()];
     let mut second_matched = vec![false; second.len()];
-    // Both stand in one order, so that equal known elements are found in one walk.
+    // Both are in the same order, so that one pass finds equal known elements.
     let (mut i, mut j) = (0, 0);
     while let (Some(a), Some(b)) = (first.get(i), second.get(j)) {
         if a.is_wholly_known() && a.same_unmarked(b) {

@@ -1,10 +1,10 @@
-//! Values with parts taken out: what a create comes to when nobody asks the provider, and what may be stored.
+//! Values with parts removed: the result of a create without a provider's plan, and what may be stored.
 
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::value::{Kind, Transform, Value};
 
-/// The value with everything that the provider may choose, and the configuration leaves null, unknown: what a create
-/// comes to when nobody asks the provider.
+/// The value with everything unknown that the provider may choose and the configuration leaves null: the result of a
+/// create without a provider's plan.
 pub fn all_unknown(schema: &Block, config: &Value) -> Value {
     let Some(fields) = config.as_fields() else { return Value::unknown(schema.implied_type()) };
     Value::object(fields.iter().map(|(name, value)| {
@@ -59,7 +59,7 @@ pub fn without_write_only(schema: &Block, value: &Value) -> Value {
     value.carry_onto(&rebuilt)
 }
 
-/// What is stored when a provider left something unknown after an apply: null in its place.
+/// The stored form of a value that a provider left unknown after an apply: null in its place.
 pub fn settle_unknowns(value: &Value) -> Value {
     value.transform(&mut |_, part| match part.open().1 {
         Kind::Unknown(unknown) => Transform::Replace(Value::null(unknown.ty.clone()).mark(part.marks())),

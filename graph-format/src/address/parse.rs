@@ -16,17 +16,17 @@ pub enum AddressError {
     /// Something else was expected at a place in the text.
     #[error("{expected} expected at {rest:?} in the address {text:?}")]
     Expected {
-        /// What should stand there.
+        /// The expected part.
         expected: &'static str,
         /// The text from there on.
         rest: String,
         /// The whole text.
         text: String,
     },
-    /// The text ends in the middle, or goes on behind the end of the address.
+    /// The text ends too early, or continues behind the end of the address.
     #[error("the address {text:?} has {rest:?} behind its end")]
     Trailing {
-        /// What is too much.
+        /// The superfluous text.
         rest: String,
         /// The whole text.
         text: String,

@@ -57,7 +57,7 @@ pub enum Desired {}
 /// Result of `final_plan`.
 #[derive(Debug)]
 pub enum FinalPlanned {}
-/// Result of `apply` and `read_data`: the new object; of `depose`, `forget` and `record`: nothing.
+/// The result of `apply` and `read_data` is the new object. `depose`, `forget` and `record` have none.
 #[derive(Debug)]
 pub enum Applied {}
 /// Result of `check`: nothing.
@@ -81,8 +81,8 @@ pub(super) struct Draft {
 
 /// Collects operations.
 ///
-/// Formulas may name results of operations before these are drafted: such operations have *reserved* numbers, those below
-/// the count that the builder begins with. [`Builder::reserved`] says that the next operation takes one of them.
+/// Formulas may name results of operations before these are drafted. Such operations have *reserved* numbers, below the
+/// count that the builder begins with. [`Builder::reserved`] assigns one of them to the next operation.
 #[derive(Debug, Default)]
 pub struct Builder {
     drafts: RefCell<Drafts>,
@@ -111,7 +111,7 @@ impl Drafts {
         id
     }
 
-    /// Changes a draft. A number without one is a bug of whoever drafts, which finishing reports.
+    /// Changes a draft. A number without a draft is a bug of the caller, which finishing reports.
     fn change(&mut self, id: OperationId, change: impl FnOnce(&mut Draft)) {
         match self.rows.get_mut(id.0 as usize) {
             Some(Some(draft)) => change(draft),
@@ -191,8 +191,8 @@ impl Builder {
         Ref::new(self.add(Operation::OpenProvider { instance, config }, shard, waits))
     }
 
-    /// Drafts an `open_provider` elsewhere than in the shard of its instance: at home, or anywhere for what is
-    /// built in. What uses it must be in the same shard.
+    /// Drafts an `open_provider` outside the shard of its instance: at home, or anywhere for built-in providers. Its
+    /// users must be in the same shard.
     pub fn open_provider_in(
         &self,
         instance: ProviderInstance,
@@ -317,7 +317,7 @@ impl Builder {
         Ref::new(self.add(operation, Shard::Unplaced, waits))
     }
 
-    /// An output is stored with the notice that nobody should use it any more.
+    /// Stores an output with a deprecation message.
     pub fn deprecate_output(&self, output: Ref<Evaluated>, notice: String) {
         self.drafts.borrow_mut().change(output.id, |draft| {
             if let Operation::Output { deprecated, .. } = &mut draft.operation {
@@ -340,7 +340,7 @@ impl Builder {
         Ref::new(self.add(operation, Shard::Unplaced, waits))
     }
 
-    /// Drafts a `provision`, on the machine of whoever applies.
+    /// Drafts a `provision` on the user's machine.
     #[allow(clippy::too_many_arguments)]
     pub fn provision(
         &self,
@@ -356,8 +356,8 @@ impl Builder {
         Ref::new(self.add(operation, Shard::Home, waits))
     }
 
-    /// Drafts an `open_ephemeral`. Finishing puts one, and a `close_ephemeral`, into each shard that reads it or
-    /// another instance of its resource; what nobody reads is left out.
+    /// Drafts an `open_ephemeral`. Finishing adds one, and a `close_ephemeral`, to each shard that reads it or another
+    /// instance of its resource. Objects without readers are dropped.
     pub fn open_ephemeral(
         &self,
         address: ResourceInstance,

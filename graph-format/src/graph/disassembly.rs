@@ -21,10 +21,10 @@ use crate::value::Value;
 /// Longest text of one constant in a line.
 const LONGEST_CONSTANT: usize = 200;
 
-/// What is printed in place of something that must not be seen.
+/// The text in place of a hidden value.
 const HIDDEN: &str = "({sensitive})";
 
-/// The graph as text. Sensitive and ephemeral constants are shown as words only.
+/// The graph as text. Sensitive and ephemeral constants are hidden.
 pub fn disassemble(graph: &ExecutionGraph) -> String {
     disassemble_with(graph, &BTreeMap::new())
 }
@@ -154,9 +154,9 @@ fn constant(value: &Value) -> String {
     text
 }
 
-/// Deepest nesting of a printed formula; what is deeper is named by its row.
+/// The maximum depth of a printed formula. Deeper parts are named by their rows.
 const DEEPEST_PRINT: usize = 12;
-/// Longest text of one formula: rows are shared, so what they print to has no bound of its own.
+/// The maximum length of a printed formula. Rows are shared, so their text has no bound of its own.
 const LONGEST_FORMULA: usize = 16_384;
 
 fn formula(table: &FormulaTable, index: FormulaIndex, sensitive: &[Path]) -> String {
@@ -177,7 +177,7 @@ fn below<'p>(hidden: &[&'p [Step]], is_entry: impl Fn(&Step) -> bool) -> Hidden<
         .collect()
 }
 
-/// Whether the hidden places of what a formula makes can be followed into its operands.
+/// Whether hidden parts of a formula's value can be followed into its operands.
 fn can_follow(op: &FormulaOp<FormulaIndex>, hidden: &[&[Step]]) -> bool {
     match op {
         FormulaOp::Constant(_)
@@ -191,7 +191,7 @@ fn can_follow(op: &FormulaOp<FormulaIndex>, hidden: &[&[Step]]) -> bool {
         FormulaOp::Tuple(_) | FormulaOp::List(..) => {
             hidden.iter().all(|path| matches!(path.first(), Some(Step::Index(_))))
         }
-        // What an operation gives is only named.
+        // The result of an operation is only named.
         FormulaOp::Result(..) | FormulaOp::Input(_) | FormulaOp::Parameter(_) | FormulaOp::Failure(_) => true,
         _ => hidden.is_empty(),
     }
@@ -204,8 +204,8 @@ struct FormulaWriter<'t> {
 }
 
 impl FormulaWriter<'_> {
-    /// Writes a formula without the places `hidden` of what it makes. Where a place cannot be followed into the
-    /// formula, the whole of it is hidden.
+    /// Writes a formula without the `hidden` parts of its value. If a part cannot be followed into the formula, the
+    /// whole formula is hidden.
     fn formula(&mut self, index: FormulaIndex, hidden: &[&[Step]], depth: usize) {
         let Some(row) = self.table.rows.get(index.0 as usize) else { return self.text(format_args!("?f{}", index.0)) };
         if depth == 0 {
@@ -287,7 +287,7 @@ impl FormulaWriter<'_> {
         self.out.push_str(&text);
     }
 
-    /// Parts that each may hold what is hidden.
+    /// Operands that may each contain hidden parts.
     fn parts(&mut self, name: &str, parts: &[FormulaIndex], hidden: &[&[Step]], depth: usize) {
         self.listed(name, parts, depth, |_| hidden.to_vec());
     }

@@ -1,15 +1,15 @@
-//! From drafts to a finished graph: formulas interned, wide ones computed once, operations ordered and numbered
-//! anew, cut into fragments.
+//! Turns drafts into a finished graph: formulas are interned, wide ones are computed once, and operations are ordered,
+//! renumbered and divided into fragments.
 //!
-//! What holds of the result:
+//! Properties of the result:
 //! - The same drafts in another order give the same graph, down to the numbers of parameters and waiters.
-//! - N operations that read or wait for the same M operations cost N + M edges: a formula that reads many results and
-//!   is shared becomes an `evaluate` of its own, a shared set of operations becomes a waiter.
-//! - Rows and waiters wait for tracked operations only. What is waited for through an untracked one (a `desired`, an
-//!   `open_provider`) is named itself.
-//! - What is never stored (`open_ephemeral`, `evaluate_live`) is in the shard of whoever reads it.
+//! - N operations that read or wait for the same M operations cost N + M edges: a shared formula that reads many
+//!   results becomes an `evaluate`, and a shared set of operations becomes a waiter.
+//! - Rows and waiters wait for tracked operations only. An operation behind an untracked one (a `desired`, an
+//!   `open_provider`) is named directly.
+//! - Operations whose results are never stored (`open_ephemeral`, `evaluate_live`) are in the shards of their readers.
 //!
-//! Everything here is linear in the drafts but for sorting.
+//! Every step is linear in the drafts, except for sorting.
 
 mod assembly;
 mod interned;
@@ -45,7 +45,7 @@ pub enum FinishError {
     /// A value or formula that holds an ephemeral constant.
     #[error("an ephemeral value would be stored in the plan for {0}")]
     EphemeralConstant(String),
-    /// A formula that reads an operation which has no result to read, or which is not there.
+    /// A formula reads an operation that has no result or does not exist.
     #[error("{reader} reads the result of operation {operation}, which has none")]
     NoResult {
         /// The reader.
@@ -70,7 +70,7 @@ pub enum FinishError {
     NoOperation {
         /// Who uses it.
         user: String,
-        /// What it names.
+        /// The named operation.
         operation: u32,
     },
 }
@@ -175,7 +175,7 @@ impl Finish {
         Ok(assembly::assemble(self, &reads, &order))
     }
 
-    /// Turns wide formulas with several users into operations of their own.
+    /// Turns wide formulas with several users into operations.
     fn widen(&mut self, live: &[bool]) {
         for wide in self.formulas.widen(&self.operations, live) {
             let id = self.operations.len() as u32;
@@ -195,8 +195,7 @@ impl Finish {
     }
 }
 
-/// Whether formulas may read what it results in. A `prior_state` may be read while drafting; its value is put in the
-/// place of the reading.
+/// Whether formulas may read its result. A `prior_state` may be read while drafting; its value replaces the reference.
 fn has_result<F>(operation: &Operation<F>) -> bool {
     matches!(
         operation,

@@ -14,11 +14,11 @@ pub struct FormulaIndex(pub u32);
 /// One formula over earlier rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FormulaRow {
-    /// What it computes.
+    /// The computation.
     pub op: FormulaOp<FormulaIndex>,
     /// The type of its result as far as it is known.
     pub ty: Type,
-    /// Where it stands in the source.
+    /// The position in the source.
     pub range: Option<SourceRange>,
 }
 
@@ -32,12 +32,12 @@ pub struct FormulaTable {
 /// A table that is not sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TableError {
-    /// A row names itself, a later row, or one that is not there.
+    /// A row refers to itself, to a later row, or to one that does not exist.
     #[error("formula {row} names formula {operand}, which does not come before it")]
     ForwardReference {
         /// The row.
         row: u32,
-        /// What it names.
+        /// The row that it refers to.
         operand: u32,
     },
 }

@@ -55,7 +55,7 @@ pub enum Opcode {
 pub enum Action {
     /// Nothing.
     NoOp,
-    /// It comes to be.
+    /// The object is created.
     Create,
     /// It is read.
     Read,
@@ -63,7 +63,7 @@ pub enum Action {
     Update,
     /// It ceases to be.
     Delete,
-    /// It is taken out of state and left alone.
+    /// The object is removed from the state and not destroyed.
     Forget,
 }
 
@@ -81,10 +81,10 @@ impl Action {
     }
 }
 
-/// An object as state has it (after refreshing), typed by its schema.
+/// The object in the state after the refresh, typed by its schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PriorObject {
-    /// The value; marks stand where state says sensitive.
+    /// The value, with marks at the sensitive paths of the state.
     pub value: Value,
     /// The provider's own data.
     pub private: Vec<u8>,
@@ -92,11 +92,11 @@ pub struct PriorObject {
     pub tainted: bool,
     /// The instance's revision in the store that was planned from; 0 when it has none.
     pub revision: u64,
-    /// What is kept with it in state.
+    /// The rest of its record in the state.
     pub record: StateRecord,
 }
 
-/// What is stored in state beside an object's attributes.
+/// The record of an object in the state, besides its attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateRecord {
     /// Version of the schema that the attributes follow.
@@ -113,12 +113,12 @@ pub struct StateRecord {
     pub identity_schema_version: u64,
 }
 
-/// What was planned and reviewed for one object.
+/// The planned and reviewed change of one object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedObject {
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// The planned value: null for a delete; unknown where only apply can tell.
+    /// The planned value: null for a delete; unknown parts are known at apply.
     pub value: Value,
     /// The provider's own data, to be handed to the apply.
     pub private: Vec<u8>,
@@ -126,11 +126,11 @@ pub struct PlannedObject {
     pub legacy: bool,
     /// Provisioners run after the create: the object is tainted until the last of them is done.
     pub provisioned: bool,
-    /// The configuration was wholly known when this was planned, so the provider has said of it what there is to say.
+    /// The configuration was wholly known during planning, so the provider has already validated it.
     pub config_known: bool,
-    /// What is to be stored beside the new object.
+    /// The record of the new object.
     pub record: StateRecord,
-    /// Where the schema or configuration says sensitive.
+    /// Sensitive paths, by schema and configuration.
     pub sensitive: Vec<Path>,
     /// How a create in doubt is looked up: an import id with attribute names of the planned value in braces, for
     /// types that promise that such a look-up is strongly consistent.
@@ -146,7 +146,7 @@ pub enum CheckKind {
     Postcondition,
     /// Of a root variable.
     Validation,
-    /// Of a check block: a warning when it does not hold.
+    /// Of a check block: a warning if it is false.
     Assertion,
 }
 
@@ -155,7 +155,7 @@ pub enum CheckKind {
 pub enum Operation<F> {
     /// Computes a named value once for all that read it. Result: the value.
     Evaluate {
-        /// What it is the value of, as text: `local.port`.
+        /// The name of the value, as text: `local.port`.
         name: SmolStr,
         /// How it is computed.
         formula: F,
@@ -194,14 +194,14 @@ pub enum Operation<F> {
         address: ResourceInstance,
         /// The `open_provider` of the instance.
         provider: OperationId,
-        /// The `prior_state`, none for a create.
+        /// The `prior_state`; `None` for a create.
         prior: Option<OperationId>,
-        /// The `desired`, none for a delete.
+        /// The `desired`; `None` for a delete.
         desired: Option<OperationId>,
-        /// What was reviewed.
+        /// The reviewed change.
         planned: Box<PlannedObject>,
     },
-    /// Carries a final plan out and commits the instance. Result: the new object.
+    /// Carries out a final plan and commits the instance. Result: the new object.
     Apply {
         /// Whose.
         address: ResourceInstance,
@@ -224,7 +224,7 @@ pub enum Operation<F> {
         /// Which object, when it is not the current one.
         deposed: Option<DeposedKey>,
     },
-    /// Reads a data source and commits what it read. Result: the value.
+    /// Reads a data source and commits the result. Result: the value.
     ReadData {
         /// Whose.
         address: ResourceInstance,
@@ -232,13 +232,13 @@ pub enum Operation<F> {
         provider: OperationId,
         /// The configuration.
         config: F,
-        /// What was planned: config with unknown results.
+        /// The planned object: the configuration with unknown results.
         planned: Value,
-        /// What is to be stored beside the object.
+        /// The record of the object.
         record: Box<StateRecord>,
-        /// Where the schema or configuration says sensitive.
+        /// Sensitive paths, by schema and configuration.
         sensitive: Vec<Path>,
-        /// It is read for a check block: what goes wrong is a warning.
+        /// It is read for a check block: an error is a warning.
         for_check: bool,
     },
     /// Writes an object that refreshing, moving or a changed configuration altered in state only. No provider is called.
@@ -247,7 +247,7 @@ pub enum Operation<F> {
         address: ResourceInstance,
         /// The address that the object had until now, when it is another one: nothing is left there.
         previous: Option<Box<ResourceInstance>>,
-        /// The new object; none when it is gone.
+        /// The new object; `None` if it is removed.
         object: Option<Box<PriorObject>>,
         /// The provider that the state names from now on.
         provider: ProviderInstance,
@@ -256,15 +256,15 @@ pub enum Operation<F> {
     Output {
         /// Its name.
         name: SmolStr,
-        /// How; none when it is removed.
+        /// The value; `None` if it is removed.
         formula: Option<F>,
         /// Its type where it was known at plan.
         ty: Type,
         /// Declared sensitive.
         sensitive: bool,
-        /// What of it is planned to come: unknown where only apply can tell.
+        /// The planned value, unknown where only apply can tell.
         planned: Value,
-        /// Why nobody should use it any more, where it says so: stored with it.
+        /// The deprecation message, stored with the output.
         deprecated: Option<String>,
     },
     /// Checks a condition that could not be decided at plan.
@@ -288,15 +288,15 @@ pub enum Operation<F> {
         provisioner: SmolStr,
         /// When it runs.
         when: ProvisionWhen,
-        /// What comes after it goes on when it fails.
+        /// The operations behind it continue if it fails.
         continues: bool,
         /// Its arguments, typed by the provisioner's schema.
         config: F,
         /// Where the block stands.
         range: Option<SourceRange>,
     },
-    /// Opens an ephemeral object when the first operation of the shard needs it; it is renewed while it is open. Every
-    /// shard that reads it has an operation of its own for it. Result: the object, which is never stored.
+    /// Opens an ephemeral object when the first operation of the shard needs it, and renews it while it is open. Every
+    /// shard that reads it has such an operation. Result: the object, which is never stored.
     OpenEphemeral {
         /// Which.
         address: ResourceInstance,
@@ -304,7 +304,7 @@ pub enum Operation<F> {
         provider: OperationId,
         /// The configuration.
         config: F,
-        /// How many shards have such an operation for the object.
+        /// The number of shards that have such an operation for the object.
         shards: u32,
     },
     /// Closes an ephemeral object after the last operation that needs it.
@@ -312,10 +312,10 @@ pub enum Operation<F> {
         /// The `open_ephemeral`.
         ephemeral: OperationId,
     },
-    /// Computes a named value from what is never stored, anew in every shard that reads it. Result: the value, which is
-    /// never stored either.
+    /// Computes a named value from values that are never stored, separately in every shard that reads it. Result: the
+    /// value, which is never stored either.
     EvaluateLive {
-        /// What it is the value of, as text: `local.password`.
+        /// The name of the value, as text: `local.password`.
         name: SmolStr,
         /// How it is computed.
         formula: F,
@@ -377,12 +377,12 @@ impl<F> Operation<F> {
         )
     }
 
-    /// Whether its result is never stored nor carried elsewhere: what reads it is in the same shard.
+    /// Whether its result is never stored and never sent: its readers are in the same shard.
     pub fn is_live(&self) -> bool {
         matches!(self, Operation::OpenEphemeral { .. } | Operation::EvaluateLive { .. })
     }
 
-    /// What it is about, as text.
+    /// The subject, as text.
     pub fn address(&self) -> String {
         match self {
             Operation::Evaluate { name, .. } | Operation::EvaluateLive { name, .. } => name.to_string(),

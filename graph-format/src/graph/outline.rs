@@ -1,4 +1,4 @@
-//! What a coordinator needs to know of each operation that it schedules.
+//! The part of each operation that a coordinator needs for scheduling.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,17 +22,17 @@ pub struct OutlineRow {
     pub id: OperationId,
     /// Its opcode's number.
     pub opcode: u16,
-    /// What it is about, as text.
+    /// The subject, as text.
     pub address: String,
     /// The deposed object it is about, where it is about one.
     pub deposed: Option<String>,
-    /// What is done.
+    /// The action.
     pub action: Action,
     /// Index of its shard in the list of fragments.
     pub shard: u32,
     /// Tracked operations and waiters (over tracked operations) that must be done before.
     pub needs: Waits,
-    /// A provider is told to change something.
+    /// The operation asks a provider for a change.
     pub changes_world: bool,
     /// The object may be looked up by the planned value when it is uncertain whether the create took place:
     /// the import id with attribute names in braces.

@@ -1,4 +1,4 @@
-//! An independent check of a graph: what a sound one must satisfy is derived again, not trusted.
+//! An independent check of a graph: it derives the properties of a sound graph again.
 
 mod fragment;
 mod outline;
@@ -23,12 +23,12 @@ pub enum Flaw {
     /// Fragments are not in the order of their shards, or two have the same.
     #[error("fragment {0} does not belong behind the one before it")]
     Fragment(u32),
-    /// An operand, wait or formula leads to something that is not there or comes later.
+    /// An operand, wait or formula refers to something that does not exist or comes later.
     #[error("operation {operation} refers to {to}, which does not come before it")]
     ForwardReference {
         /// The operation.
         operation: u32,
-        /// What it refers to.
+        /// The reference.
         to: u32,
     },
     /// An operand is not the kind of operation it should be, of another object, or not in the same shard.
@@ -68,8 +68,8 @@ pub enum Flaw {
     /// Results of other shards: one that is read is not listed, or one that is listed does not come from elsewhere.
     #[error("what is read of operation {0} is not what is listed as coming from another shard")]
     Foreign(u32),
-    /// A waiter that names itself, a later waiter, or an operation that is not there or not tracked; or an operation
-    /// that waits for one that comes too late.
+    /// A waiter refers to itself, to a later waiter, or to an operation that does not exist or is not tracked; or an
+    /// operation waits for a later one.
     #[error("waiter {0} is not sound")]
     Waiter(u32),
     /// An operation that waits for one that is not tracked.
@@ -77,7 +77,7 @@ pub enum Flaw {
     Untracked {
         /// The operation.
         operation: u32,
-        /// What it waits for.
+        /// The need.
         to: u32,
     },
     /// A result that is never stored, read in another shard than its own.
@@ -103,23 +103,23 @@ pub enum Flaw {
         /// The other.
         second: u32,
     },
-    /// A final plan that nothing or more than one operation carries out.
+    /// A final plan that no operation, or more than one, carries out.
     #[error("the plan of operation {0} is not carried out exactly once")]
     NotApplied(u32),
-    /// The outline says otherwise than the operations.
+    /// The outline contradicts the operations.
     #[error("the outline of operation {0} is not what the operation says")]
     Outline(u32),
-    /// Formulas and operations that share their parts so often that deriving what they need takes no end.
+    /// Formulas and operations share their parts so often that deriving their needs does not end.
     #[error("what the operations need is entangled beyond what any plan is")]
     Entangled,
-    /// The final state of an instance is said to come from another operation than it does.
+    /// The final state of an instance is attributed to the wrong operation.
     #[error("the final state of {0} does not come from where the plan says")]
     FinalState(String),
 }
 
-/// All flaws of a graph, in order; none for a sound one. Linear in the size of the graph, but for sorting.
+/// All flaws of a graph, in order; empty for a sound one. Linear in the size of the graph, except for sorting.
 ///
-/// Where the numbering or the references within a fragment are flawed, what rests on them is not looked at.
+/// If the numbers or references within a fragment are flawed, checks that depend on them are skipped.
 pub fn verify(graph: &ExecutionGraph) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let rows = number_rows(graph, &mut flaws);
@@ -164,7 +164,7 @@ fn ascending<T: Ord>(items: &[T]) -> bool {
     items.windows(2).all(|pair| pair[0] < pair[1])
 }
 
-/// What is known of one formula row, from those before it.
+/// Facts about one formula row, from the rows before it.
 struct RowFacts {
     /// The latest operation whose result is read below it.
     latest: Option<OperationId>,
@@ -172,7 +172,7 @@ struct RowFacts {
     open: Box<[u32]>,
 }
 
-/// The facts of a row that is not there: nothing.
+/// The facts of a missing row.
 fn facts_of(facts: &[RowFacts], row: FormulaIndex) -> Option<&RowFacts> {
     facts.get(row.0 as usize)
 }

@@ -34,7 +34,7 @@ impl RegistryModule {
     /// Reads an address.
     ///
     /// # Errors
-    /// What is none.
+    /// The text is not an address in a registry.
     pub fn parse(text: &str) -> Result<RegistryModule, ModuleSourceError> {
         let (address, subdir) = split_subdir(text);
         let subdir = if subdir.is_empty() { String::new() } else { clean(&subdir) };
@@ -51,7 +51,7 @@ impl RegistryModule {
             return Err(ModuleSourceError::ReservedHost(host));
         }
         if !is_name(namespace) {
-            // Most likely a host was written and one of the other parts was not.
+            // The host was probably given, and another part is missing.
             return Err(if namespace.contains('.') {
                 ModuleSourceError::AfterHost
             } else {

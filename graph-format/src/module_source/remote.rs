@@ -13,7 +13,7 @@ use super::url_text::{encode_path, encode_query, is_url, query_pairs};
 pub struct RemoteModule {
     /// The package: a URL, with the way to fetch it before `::` where that is not the URL's scheme.
     pub package: String,
-    /// The folder in the package; empty for its top. May hold `*`, `?` and `[..]`, to be matched with what is there.
+    /// The folder in the package; empty for its top. May contain `*`, `?` and `[..]`, which match existing folders.
     pub subdir: String,
 }
 
@@ -21,12 +21,12 @@ impl RemoteModule {
     /// Reads an address.
     ///
     /// # Errors
-    /// When nothing tells how it is fetched, or the folder lies outside of the package.
+    /// The way to download it is unknown, or the folder is outside of the package.
     pub fn parse(text: &str) -> Result<RemoteModule, ModuleSourceError> {
         let (address, subdir) = split_subdir(text);
         let subdir = inside(&subdir)?;
         let (package, found) = split_subdir(&recognised(&address)?);
-        // What is written after // is meant inside of the folder that the short form names.
+        // The text behind // is inside the folder that the short form names.
         let subdir = if found.is_empty() { subdir } else { inside(&join(&found, &subdir))? };
         Ok(RemoteModule { package, subdir })
     }
@@ -60,7 +60,7 @@ fn inside(subdir: &str) -> Result<String, ModuleSourceError> {
     }
 }
 
-/// Takes the folder after `//` out of an address: that of a scheme and what is in the query do not count.
+/// Removes the folder behind `//` from an address. The `//` of a scheme and of the query do not count.
 pub fn split_subdir(text: &str) -> (String, String) {
     let (address, query) = text.split_once('?').map_or((text, None), |(address, query)| (address, Some(query)));
     let start = address.find("://").map_or(0, |found| found + 3);
@@ -101,7 +101,7 @@ fn recognised(text: &str) -> Result<String, ModuleSourceError> {
         },
     };
     Ok(match forced {
-        // What was written wins over what the short form says.
+        // The written part wins over that of the short form.
         Some(way) => format!("{way}::{}", split_forced(&found).1),
         None => found,
     })

@@ -1,4 +1,4 @@
-//! URLs as text: what can be one, and how their parts are escaped (RFC 3986).
+//! URLs as text: their syntax, and how their parts are escaped (RFC 3986).
 
 /// Whether a text is a URL with a scheme, as far as its address goes.
 pub(super) fn is_url(text: &str) -> bool {
@@ -64,7 +64,7 @@ pub(super) fn encode_query(mut pairs: Vec<(String, String)>) -> String {
     out.replace(' ', "+")
 }
 
-/// The names and values of a query; none where an escape is broken.
+/// The names and values of a query; `None` for an invalid escape.
 pub fn query_pairs(query: &str) -> Option<Vec<(String, String)>> {
     let plain = |text: &str| decode(&text.replace('+', " "));
     let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
@@ -74,7 +74,7 @@ pub fn query_pairs(query: &str) -> Option<Vec<(String, String)>> {
     pairs.collect()
 }
 
-/// A text without escapes; none where one is broken or what comes out is no text.
+/// The text without escapes; `None` for an invalid escape, or if the result is not UTF-8.
 pub fn decode(text: &str) -> Option<String> {
     if !escapes_are_whole(text) {
         return None;

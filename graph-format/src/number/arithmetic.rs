@@ -30,7 +30,7 @@ impl Number {
         })
     }
 
-    /// The product, to 512 bits; its precision is the larger of the two, or what the product needs if that is more.
+    /// The product, to 512 bits. Its precision is the larger of the two, or more if the product needs it.
     pub fn mul(&self, other: &Number) -> Result<Number, NumberError> {
         let precision = self.precision().max(other.precision());
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0)
@@ -60,8 +60,8 @@ impl Number {
         divide(&x, &y, x.precision.max(y.precision)).map(Number::pack)
     }
 
-    /// What is left after taking the truncated quotient times `other` away; the number itself when `other` is zero.
-    /// Each step is rounded: the quotient to the larger precision, all else to that of `self`. Infinities are errors.
+    /// The remainder after the truncated quotient; the number itself if `other` is zero. Each step is rounded: the
+    /// quotient to the larger precision, the rest to that of `self`. Infinities are errors.
     pub fn rem(&self, other: &Number) -> Result<Number, NumberError> {
         if self.is_infinite() || other.is_infinite() {
             return Err(NumberError::ModuloInfinity);
@@ -103,12 +103,12 @@ impl Number {
         if self.has_minus_sign() { self.neg() } else { self.clone() }
     }
 
-    /// The greatest integer that is not above it; an infinity stays as it is.
+    /// The greatest integer that is not above it. Infinities are unchanged.
     pub fn floor(&self) -> Result<Number, NumberError> {
         self.to_whole(|whole, exact, negative| if negative && !exact { whole - 1 } else { whole })
     }
 
-    /// The least integer that is not below it; an infinity stays as it is.
+    /// The least integer that is not below it. Infinities are unchanged.
     pub fn ceil(&self) -> Result<Number, NumberError> {
         self.to_whole(|whole, exact, negative| if negative || exact { whole } else { whole + 1 })
     }
@@ -190,7 +190,7 @@ pub(super) fn divide(x: &Float, y: &Float, precision: u32) -> Result<Float, Numb
         (Form::Zero, _) | (_, Form::Infinite) => Ok(Float::zero(negative, precision)),
         (Form::Infinite, _) | (_, Form::Zero) => Ok(Float::infinity(negative, precision)),
         (Form::Finite, Form::Finite) => {
-            // Two bits more than the precision: one to round by, one because a quotient may come out one bit shorter.
+            // Two bits more than the precision: one for rounding, and one because a quotient may be one bit shorter.
             let wanted = y.mantissa.bits() + u64::from(precision) + 2;
             let shift = wanted.saturating_sub(x.mantissa.bits());
             let (quotient, rest) = (&x.mantissa << shift).div_rem(&y.mantissa);

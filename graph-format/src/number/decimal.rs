@@ -7,7 +7,7 @@ use num_traits::One;
 
 use super::float::{Float, Form};
 
-/// How digits are laid out.
+/// The layout of digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberStyle {
     /// `123.456`: Go's `%f`.

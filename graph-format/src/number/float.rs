@@ -49,7 +49,7 @@ impl Float {
         }
     }
 
-    /// An integer of at most 64 bits and at most `precision` significant ones.
+    /// An integer of at most 64 bits, at most `precision` of them significant.
     pub(super) fn whole(negative: bool, magnitude: BigUint, precision: u32) -> Float {
         Float::exact(negative, magnitude, 0, precision)
     }
@@ -71,7 +71,7 @@ impl Float {
         }
     }
 
-    /// The exact value of an `f64`; none for a NaN.
+    /// The exact value of an `f64`; `None` for a NaN.
     pub(super) fn from_f64(value: f64) -> Option<Float> {
         const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
         let negative = value.is_sign_negative();
@@ -108,7 +108,7 @@ impl Float {
         if top < LOWEST_EXPONENT {
             return 0.0;
         }
-        // How many bits there are above the lowest place that an f64 of this size has; none is possible.
+        // The number of bits above the lowest place of an f64 of this size; `None` if it is out of range.
         let bits = (top - LOWEST_EXPONENT).min(53) as u64;
         let (mantissa, exponent) = round(self.mantissa.clone(), self.exponent, false, bits);
         let Some(mantissa) = mantissa.to_u64() else { return f64::INFINITY };
@@ -133,7 +133,7 @@ impl Float {
         }
     }
 
-    /// The integer part, rounded towards zero; none for an infinity.
+    /// The integer part, rounded towards zero; `None` for an infinity.
     pub(super) fn truncate(&self) -> Option<BigInt> {
         let magnitude = match self.form {
             Form::Infinite => return None,
@@ -149,7 +149,7 @@ impl Float {
         if self.is_integer() { self.truncate() } else { None }
     }
 
-    /// The value as an inline integer, if that is how it is to be held.
+    /// The inline integer, if the number must be stored as one.
     pub(super) fn to_small(&self) -> Option<i64> {
         match self.form {
             Form::Zero => (!self.negative).then_some(0),

@@ -6,14 +6,14 @@ use super::arithmetic::{divide, multiply};
 use super::float::{Float, Form};
 use super::{MAX_EXPONENT, MAX_TEXT_LENGTH, Number, NumberError, Repr, TEXT_PRECISION};
 
-/// Extra bits of the power of five that a decimal exponent stands for. How many there are shows in the last bit of
-/// numbers with large exponents, so it is what Go has.
+/// Extra bits for the power of five of a decimal exponent. Their number shows in the last bit of numbers with large
+/// exponents, so it equals Go's.
 const POWER_EXTRA_BITS: u32 = 64;
 
-/// The largest power of five below `2^64`; higher ones are made of it by repeated squaring.
+/// The largest power of five below `2^64`. Repeated squaring makes higher ones.
 const FIRST_POWER: u64 = 27;
 
-/// Texts of at most so many digits fit an `i64`.
+/// Texts of at most this many digits fit an `i64`.
 const INLINE_DIGITS: usize = 18;
 
 pub(super) fn parse(text: &str) -> Result<Number, NumberError> {
@@ -56,7 +56,7 @@ struct Scanned {
     binary_exponent: i64,
 }
 
-/// Takes the text after the sign apart; none if it is no number.
+/// Parses the text behind the sign; `None` if it is not a number.
 fn scan(text: &[u8]) -> Option<Scanned> {
     let mut digits = Vec::with_capacity(text.len());
     let mut decimal_exponent = 0i64;

@@ -36,7 +36,7 @@ impl Record {
                 Form::Finite => Record::Finite {
                     negative: float.negative,
                     precision: float.precision,
-                    // Within MAX_EXPONENT and MAX_PRECISION of zero, so the cast keeps it.
+                    // Within MAX_EXPONENT and MAX_PRECISION of zero, so the cast is exact.
                     exponent: float.exponent as i32,
                     mantissa: float.mantissa.to_bytes_le(),
                 },
@@ -44,7 +44,7 @@ impl Record {
         }
     }
 
-    /// The number; none if an invariant does not hold.
+    /// The number; `None` if an invariant is violated.
     fn into_number(self) -> Option<Number> {
         let fits = |precision: u32| (1..=MAX_PRECISION).contains(&precision).then_some(precision);
         Some(match self {

@@ -12,9 +12,10 @@
 //! | 64 each | the table: kind (2), flags (2), index (4), offset (8), bytes stored (8), of content (8), blake3 (32) |
 //! | the rest | the sections, in the order of the table, without gaps |
 //!
-//! A plan ends with a section [`SectionKind::Seal`]: one digest over the table entries of all other sections. It says that
-//! they were written together, and every reader checks it when it opens the file, also one that reads a single fragment.
-//! So the changes of one plan cannot stand before the operations of another. The seal is no signature: it needs no secret.
+//! The last section of a plan is [`SectionKind::Seal`]: one digest over the table entries of all other sections. It
+//! proves that they were written together, and every reader checks it when it opens the file, even to read a single
+//! fragment. So the changes of one plan cannot be combined with the operations of another. The seal is not a signature,
+//! and needs no secret.
 //!
 //! The table is in ascending order of kind and index. Every byte of a file is covered by a checksum, and the header's
 //! checksum covers those of the sections, so that who knows it can check any section alone.
@@ -28,13 +29,13 @@ use super::error::{Damage, PlanFileError};
 const COMPRESS_FROM: usize = 512;
 /// zstd's own default: higher levels take several times the time for a few percent.
 const COMPRESSION_LEVEL: i32 = 3;
-/// Most bytes that one byte of a compressed section may stand for. The writer stores a section as it is when it
-/// would be beyond that, so that a small file never claims much memory.
+/// The maximum ratio of a section's content to its compressed size. The writer stores a section uncompressed beyond it,
+/// so that a small file never claims much memory.
 const MOST_BYTES_A_BYTE: u64 = 1024;
-/// Most bytes of content of one section, so that a header cannot ask for all memory.
+/// The maximum size of a section's content, so that a header cannot claim all memory.
 pub const MOST_CONTENT_BYTES: u64 = 4 << 30;
-/// Most sections of one file: a plan has one for each provider and each provider instance, and a table of this size
-/// takes some six megabytes.
+/// The maximum number of sections. A plan has one for each provider and each provider instance, and a table of this
+/// size takes about six megabytes.
 pub const MOST_SECTIONS: u32 = 100_000;
 
 pub(super) const HEADER_BYTES: usize = 56;
@@ -71,7 +72,7 @@ pub(super) const GENERATED: u32 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
 pub enum SectionKind {
-    /// What the numbered sections hold.
+    /// The content of the numbered sections.
     Contents = 1,
     /// [`super::Manifest`] without its large texts.
     Manifest = 2,
@@ -162,7 +163,7 @@ pub(super) struct Entry {
     checksum: [u8; 32],
 }
 
-/// What the seal is derived for, so that no other digest passes for one.
+/// The purpose of the seal's key derivation, so that no other digest equals a seal.
 const SEAL_CONTEXT: &str = "weft plan file: the sections of one plan";
 /// Bytes of the seal's content.
 const SEAL_BYTES: usize = 32;
@@ -248,7 +249,7 @@ impl Header {
     /// Reads a header; `file_bytes` is how long the file really is.
     pub(super) fn parse(magic: Magic, bytes: &[u8], file_bytes: u64) -> Result<Header, PlanFileError> {
         if !bytes.starts_with(&magic.bytes()) {
-            // A file that was cut short within the magic is not told from one that never had it.
+            // A file that ends within the magic is treated like one that never had it.
             let is_zip = bytes.starts_with(b"PK\x03\x04");
             return Err(if is_zip { PlanFileError::PlanOfAnotherProgram } else { PlanFileError::NotAPlan });
         }

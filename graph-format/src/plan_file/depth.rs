@@ -10,14 +10,14 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, Seq
 
 use crate::value::DEEPEST_VALUE;
 
-/// Most structs and enums inside each other in a record.
+/// The maximum depth of nested structs and enums in a record.
 ///
 /// A level of a value with marks takes two of them, a level of an object type or of a schema's blocks as well; the
 /// rest is for the record around the value. What this many levels need of the stack is a fraction of the 2 MiB that
 /// threads have (a test fills it).
 pub const DEEPEST_NESTING: u32 = 2 * DEEPEST_VALUE as u32 + 64;
 
-/// A decoder that refuses what is nested deeper than `left` levels.
+/// A decoder that refuses more than `left` nested levels.
 pub(super) struct Guard<'g, T> {
     inner: T,
     left: u32,
@@ -265,7 +265,7 @@ mod tests {
     use crate::types::Type;
     use crate::value::{PlainValue, Value};
 
-    /// What a thread has unless it asks for more, and what tests run with.
+    /// The default stack size of a thread, which tests use too.
     const STACK: usize = 2 << 20;
 
     fn on_a_usual_stack(work: impl FnOnce() + Send + 'static) {

@@ -1,4 +1,4 @@
-//! What can be wrong with a plan file, and what to do about it.
+//! Problems of plan files, and the way out of each.
 
 use std::fmt::Write as _;
 use std::io;
@@ -9,7 +9,7 @@ use super::container::{MOST_CONTENT_BYTES, MOST_SECTIONS, SectionKind};
 use super::depth::DEEPEST_NESTING;
 use crate::graph::Flaw;
 
-/// A plan file that cannot be read. The text says what to do.
+/// A plan file that cannot be read. The text includes the way out.
 #[derive(Debug, Error)]
 pub enum PlanFileError {
     /// Reading failed.
@@ -43,7 +43,7 @@ pub enum PlanFileError {
     Length {
         /// Bytes that the header speaks of; the size of the header itself when that is not whole.
         stated: u64,
-        /// Bytes that are there.
+        /// The actual number of bytes.
         found: u64,
     },
     /// The header or the table of sections is damaged.
@@ -64,12 +64,12 @@ pub enum PlanFileError {
     #[error("the plan is not sound and nothing of it was applied: {}. Make the plan again with `weft plan -out=FILE`",
         first_flaws(.0))]
     Unsound(Vec<Flaw>),
-    /// A fragment was asked for that is not there.
+    /// A fragment does not exist.
     #[error("the plan has {count} fragments, and number {index} was asked for")]
     NoSuchFragment {
-        /// What was asked for.
+        /// Its number.
         index: usize,
-        /// How many there are.
+        /// The number of fragments.
         count: usize,
     },
 }
@@ -108,10 +108,10 @@ pub enum Damage {
         /// How much it claims.
         bytes: u64,
     },
-    /// A section that does not unpack to what the table says.
+    /// A section does not decompress to the size in the table.
     #[error("its section {0} cannot be unpacked")]
     Compression(SectionKind),
-    /// A section whose content is not what its kind says.
+    /// The content of a section does not match its kind.
     #[error("the content of its section {0} makes no sense")]
     Record(SectionKind),
     /// A section with too deeply nested content.
@@ -143,7 +143,7 @@ pub enum WriteError {
     TooManySections(usize),
 }
 
-/// How many flaws an error message names.
+/// The maximum number of flaws in an error message.
 const FLAWS_SHOWN: usize = 5;
 
 fn first_flaws(flaws: &[Flaw]) -> String {

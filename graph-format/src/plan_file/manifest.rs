@@ -1,4 +1,4 @@
-//! What a plan is about and where it comes from.
+//! The subject and the origin of a plan.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,15 @@ use crate::source::SourceRange;
 use crate::types::Type;
 use crate::value::{PlainValue, Value};
 
-/// What the user asked for.
+/// The purpose of the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum UiMode {
-    /// To bring the world to what the configuration says.
+    /// To make the world equal to the configuration.
     #[default]
     Normal,
     /// To destroy everything.
     Destroy,
-    /// To bring the state to what the world is.
+    /// To make the state equal to the world.
     RefreshOnly,
 }
 
@@ -42,7 +42,7 @@ impl UiMode {
 pub struct ProviderPackage {
     /// Which provider.
     pub source: ProviderSource,
-    /// Its version; empty for what is built in or overridden in development.
+    /// Its version; empty for built-in providers and development overrides.
     pub version: String,
     /// The hash (`h1:...`) of the unpacked package that planning used; empty where there is none.
     pub checksum: String,
@@ -53,19 +53,19 @@ pub struct ProviderPackage {
 /// A root variable whose value is not stored and must be supplied again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EphemeralVariable {
-    /// What it is converted to.
+    /// The type of the value.
     pub ty: Type,
     /// Defaults of optional attributes inside it.
     pub defaults: TypeDefaults,
     /// The default that the configuration gives, where it gives one.
     pub default: Option<PlainValue>,
-    /// Null is a value of its own, not a wish for the default.
+    /// Null is a value, and does not select the default.
     pub nullable: bool,
     /// Never to be shown.
     pub sensitive: bool,
 }
 
-/// What kind of thing a check belongs to. The words are those of JSON output.
+/// The kind of object that a check belongs to. The words are those of JSON output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CheckedKind {
     /// A resource or data source.
@@ -76,7 +76,7 @@ pub enum CheckedKind {
     Check,
     /// An input variable.
     Variable,
-    /// An output of a called module that nothing needs: apply does not come to it.
+    /// An output of a called module that nothing needs. Apply does not evaluate it.
     UnusedOutput,
 }
 
@@ -103,8 +103,8 @@ pub enum CheckStatus {
     Error,
     /// Only apply can tell.
     Unknown,
-    /// Nobody came to it: the plan is about another part of the configuration. The address is that of the object as
-    /// configured, since not even its instances are known.
+    /// Not reached: the plan concerns another part of the configuration. The address has no keys, since the instances
+    /// are unknown too.
     Unreached,
     /// There is nothing to check: the object as configured, which the address names, has no instances.
     Absent,
@@ -127,20 +127,20 @@ impl CheckStatus {
 pub struct CheckResult {
     /// The object: an instance of a resource, output, check block or variable, as text.
     pub address: String,
-    /// What the object is.
+    /// The kind of the object.
     pub kind: CheckedKind,
     /// What came of its conditions, the worst of them.
     pub status: CheckStatus,
     /// The messages of those that do not hold.
     pub messages: Vec<String>,
-    /// Apply looks at the conditions again. What it does not look at is unknown then.
+    /// Apply evaluates the conditions again. Others are unknown from then on.
     pub again: bool,
 }
 
-/// What a plan is about and where it comes from.
+/// The subject and the origin of a plan.
 ///
-/// [`Manifest::prior_state`] and [`Manifest::configuration`] stand in sections of their own, and workers do not get
-/// them, nor variables, claims and checks.
+/// [`Manifest::prior_state`] and [`Manifest::configuration`] have their own sections. Workers receive neither these nor
+/// variables, claims and checks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The format of the file.
@@ -155,9 +155,9 @@ pub struct Manifest {
     pub serial: u64,
     /// The workspace.
     pub workspace: String,
-    /// What the user asked for.
+    /// The purpose of the plan.
     pub ui_mode: UiMode,
-    /// Planning met errors: the plan shows how far it came and cannot be applied.
+    /// Planning failed: the plan is incomplete and cannot be applied.
     pub errored: bool,
     /// Nothing was left out or deferred: after applying it another plan would show no changes.
     pub complete: bool,
@@ -165,7 +165,7 @@ pub struct Manifest {
     pub applyable: bool,
     /// Provider packages, ordered by source.
     pub providers: Vec<ProviderPackage>,
-    /// Values of root variables; sensitive ones keep their mark. Ephemeral ones are not here.
+    /// Values of root variables. Sensitive values keep their mark; ephemeral values are absent.
     pub variables: BTreeMap<SmolStr, PlainValue>,
     /// Root variables that must be supplied again.
     pub ephemeral_variables: BTreeMap<SmolStr, EphemeralVariable>,
@@ -181,13 +181,14 @@ pub struct Manifest {
     pub claims: Vec<Claim>,
     /// What came of checks, ordered by address.
     pub checks: Vec<CheckResult>,
-    /// What must have gone well before apply looks at conditions, by the address as configured of what they belong to.
+    /// What must have succeeded before apply evaluates the conditions of an object, by the object's address without
+    /// keys.
     pub check_needs: BTreeMap<String, Vec<String>>,
-    /// Warnings about the configuration, to be told again by whoever applies.
+    /// Warnings about the configuration, which apply reports again.
     pub warnings: Vec<Diagnostic>,
     /// What `plantimestamp()` gave: RFC 3339, UTC.
     pub timestamp: String,
-    /// What modules tell their providers of themselves (`provider_meta`), by [`Manifest::meta_key`].
+    /// The `provider_meta` of modules, by [`Manifest::meta_key`].
     pub provider_metas: BTreeMap<String, Value>,
     /// Where the blocks of resources that something happens to begin, by their address without keys: what problems of
     /// the apply point at.
@@ -198,7 +199,7 @@ pub struct Manifest {
     /// The state that was planned from, after refreshing: tfstate v4 as JSON text.
     #[serde(skip)]
     pub prior_state: Option<String>,
-    /// The configuration as `show -json` has it: JSON text.
+    /// The configuration in the form of `show -json`: JSON text.
     #[serde(skip)]
     pub configuration: Option<String>,
 }
@@ -238,7 +239,7 @@ impl Default for Manifest {
 }
 
 impl Manifest {
-    /// What a worker needs of it: nothing that grows with the plan and no value of a variable.
+    /// The part that a worker needs. It does not grow with the plan, and has no values of variables.
     #[must_use]
     pub fn for_worker(&self) -> Manifest {
         Manifest {
@@ -272,12 +273,12 @@ impl Manifest {
         }
     }
 
-    /// The key of what a module tells a provider of itself.
+    /// The key of a module's `provider_meta` for a provider.
     pub fn meta_key(module: &Module, provider: &ProviderSource) -> String {
         format!("{module} {provider}")
     }
 
-    /// What the module of an instance tells the instance's provider of itself.
+    /// The `provider_meta` of the instance's module for the instance's provider.
     pub fn provider_meta(&self, address: &ResourceInstance, provider: &ProviderSource) -> Option<&Value> {
         // Most plans have none.
         if self.provider_metas.is_empty() {

@@ -1,4 +1,4 @@
-//! The part of a plan that one worker gets.
+//! The part of a plan for one worker.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::address::ProviderSource;
 use crate::graph::{Fragment, Operation, Shard, verify_fragment};
 use crate::schema::ProviderSchema;
 
-/// One fragment with everything that a worker needs to carry it out.
+/// One fragment, with everything that a worker needs to carry it out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FragmentPackage {
     /// As [`Manifest::for_worker`].
@@ -22,7 +22,7 @@ pub struct FragmentPackage {
     pub schemas: BTreeMap<ProviderSource, ProviderSchema>,
     /// Source lines that the fragment's formulas name.
     pub sources: SourceSnippets,
-    /// What is done.
+    /// The fragment.
     pub fragment: Fragment,
 }
 
@@ -55,7 +55,7 @@ impl FragmentPackage {
     /// Reads a package, with the checks of [`PlanReader::fragment`].
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The package is damaged.
     pub fn decode(bytes: &[u8]) -> Result<FragmentPackage, PlanFileError> {
         let content = reader::only_section(Magic::Package, SectionKind::Package, bytes)?;
         let package: FragmentPackage =
@@ -74,8 +74,7 @@ impl PlanFile {
         self.graph.fragments.get(index).map(|fragment| self.package_of(fragment.clone()))
     }
 
-    /// The parts of all workers, in the order of the shards. Each fragment is taken out of the plan: what is left of the
-    /// plan has none.
+    /// The packages of all shards, in their order. This takes the fragments out of the plan.
     pub fn take_packages(&mut self) -> impl Iterator<Item = FragmentPackage> {
         let fragments = std::mem::take(&mut self.graph.fragments);
         fragments.into_iter().map(|fragment| self.package_of(fragment))
@@ -92,10 +91,10 @@ impl PlanFile {
 }
 
 impl PlanReader {
-    /// [`FragmentPackage::encode`] of one shard's package: what a coordinator forwards.
+    /// The encoded package of one shard, which a coordinator forwards.
     ///
     /// # Errors
-    /// What is wrong with the sections that are needed for it. A package that was read can be written.
+    /// A needed section is damaged. A package that was read can be encoded.
     pub fn fragment_bytes(&self, index: usize) -> Result<Vec<u8>, PlanFileError> {
         self.package(index)?.encode().map_err(|error| match error {
             WriteError::Io(error) => PlanFileError::Io(error),

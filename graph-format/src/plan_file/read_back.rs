@@ -1,7 +1,7 @@
 //! The large records of a plan as they are read back right after writing: element by element, nothing is kept.
 //!
-//! The fields stand in the order of the records themselves, since records are encoded by position. What is written
-//! and cannot be read as one of these is refused, so a field that is missing here shows with the first plan.
+//! The fields are in the order of the records, since records are encoded by position. A record that cannot be read back
+//! is not written, so a missing field shows with the first plan.
 
 use std::collections::BTreeMap;
 use std::fmt;

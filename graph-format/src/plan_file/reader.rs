@@ -27,7 +27,7 @@ use crate::graph::{
 };
 use crate::schema::ProviderSchema;
 
-/// What a coordinator needs to know of a plan.
+/// The part of a plan that a coordinator needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanOutline {
     /// Number of operations of the whole graph, tracked or not.
@@ -42,7 +42,7 @@ pub struct PlanOutline {
     pub final_states: BTreeMap<String, OperationId>,
 }
 
-/// The outline as it stands in its section.
+/// The content of the outline section.
 #[derive(Serialize, Deserialize)]
 pub(super) struct OutlineRecord<'a> {
     operations: u32,
@@ -65,7 +65,7 @@ impl OutlineRecord<'_> {
 /// One section, for listings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SectionInfo {
-    /// What it holds.
+    /// The content.
     pub kind: SectionKind,
     /// Which of its kind.
     pub index: u32,
@@ -118,7 +118,7 @@ impl PlanReader {
     /// Opens a plan file.
     ///
     /// # Errors
-    /// Those of reading, and what is wrong with the header or the table of sections.
+    /// The file cannot be read, or its header or table of sections is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<PlanReader, PlanFileError> {
         let file = File::open(path)?;
         let bytes = file.metadata()?.len();
@@ -128,7 +128,7 @@ impl PlanReader {
     /// The same with a plan file in memory.
     ///
     /// # Errors
-    /// What is wrong with the header or the table of sections.
+    /// The header or the table of sections is damaged.
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<PlanReader, PlanFileError> {
         let bytes = bytes.into();
         let length = bytes.len() as u64;
@@ -177,7 +177,7 @@ impl PlanReader {
         String::from_utf8(content).map(Some).map_err(|_| PlanFileError::Damaged(Damage::Record(kind)))
     }
 
-    /// The sections, in the order in which they stand in the file.
+    /// The sections, in the order of the file.
     pub fn sections(&self) -> Vec<SectionInfo> {
         let info = |e: &Entry| SectionInfo {
             kind: e.kind,
@@ -194,10 +194,10 @@ impl PlanReader {
         &self.contents.shards
     }
 
-    /// What the plan is about, its large texts included.
+    /// The manifest, including its large texts.
     ///
     /// # Errors
-    /// What is wrong with the sections.
+    /// A section is damaged.
     pub fn manifest(&self) -> Result<Manifest, PlanFileError> {
         let mut manifest = self.manifest_alone()?;
         manifest.prior_state = self.text(SectionKind::PriorState)?;
@@ -209,11 +209,10 @@ impl PlanReader {
         Ok(manifest)
     }
 
-    /// What the plan is about, without [`Manifest::prior_state`], [`Manifest::configuration`] and
-    /// [`Manifest::generated`].
+    /// The manifest without [`Manifest::prior_state`], [`Manifest::configuration`] and [`Manifest::generated`].
     ///
     /// # Errors
-    /// What is wrong with the section.
+    /// The section is damaged.
     pub fn manifest_alone(&self) -> Result<Manifest, PlanFileError> {
         let manifest: Manifest = self.record(SectionKind::Manifest, 0)?;
         if manifest.format_version != FORMAT_VERSION {
@@ -222,10 +221,10 @@ impl PlanReader {
         Ok(manifest)
     }
 
-    /// What a reviewer reads.
+    /// The changes for the reviewer.
     ///
     /// # Errors
-    /// What is wrong with the section.
+    /// The section is damaged.
     pub fn changes(&self) -> Result<Changes, PlanFileError> {
         self.record(SectionKind::Changes, 0)
     }
@@ -233,7 +232,7 @@ impl PlanReader {
     /// All schemas.
     ///
     /// # Errors
-    /// What is wrong with the sections.
+    /// A section is damaged.
     pub fn schemas(&self) -> Result<BTreeMap<ProviderSource, ProviderSchema>, PlanFileError> {
         self.contents
             .schemas
@@ -243,10 +242,10 @@ impl PlanReader {
             .collect()
     }
 
-    /// The schema of one provider; none when the plan has none.
+    /// The schema of one provider; `None` if the plan has none.
     ///
     /// # Errors
-    /// What is wrong with the section.
+    /// The section is damaged.
     pub fn schema(&self, source: &ProviderSource) -> Result<Option<ProviderSchema>, PlanFileError> {
         match self.contents.schemas.binary_search(source) {
             Ok(index) => self.record(SectionKind::Schema, index as u32).map(Some),
@@ -254,10 +253,10 @@ impl PlanReader {
         }
     }
 
-    /// Source lines for diagnostics; none of them when the file has no such section.
+    /// Source lines for diagnostics; empty if the file has no such section.
     ///
     /// # Errors
-    /// What is wrong with the section.
+    /// The section is damaged.
     pub fn sources(&self) -> Result<SourceSnippets, PlanFileError> {
         match self.find(SectionKind::Sources, 0) {
             Some(_) => self.record(SectionKind::Sources, 0),
@@ -265,10 +264,10 @@ impl PlanReader {
         }
     }
 
-    /// What a coordinator needs, checked in itself; only [`PlanReader::whole`] holds it against the operations.
+    /// The part for a coordinator, checked without the operations. Only [`PlanReader::whole`] compares both.
     ///
     /// # Errors
-    /// What is wrong with the section.
+    /// The section is damaged.
     pub fn outline(&self) -> Result<PlanOutline, PlanFileError> {
         let record: OutlineRecord<'static> = self.record(SectionKind::Outline, 0)?;
         let outline = PlanOutline {
@@ -285,7 +284,7 @@ impl PlanReader {
     /// The operations of one shard, checked in themselves.
     ///
     /// # Errors
-    /// What is wrong with the section or the fragment.
+    /// The section or the fragment is damaged.
     pub fn fragment(&self, index: usize) -> Result<Fragment, PlanFileError> {
         let fragment = self.fragment_unverified(index)?;
         let flaws = verify_fragment(&fragment);
@@ -307,7 +306,7 @@ impl PlanReader {
     /// The part of the plan that the worker of one shard gets.
     ///
     /// # Errors
-    /// What is wrong with the sections that are needed for it.
+    /// A needed section is damaged.
     pub fn package(&self, index: usize) -> Result<FragmentPackage, PlanFileError> {
         let fragment = self.fragment(index)?;
         let mut schemas = BTreeMap::new();
@@ -320,10 +319,10 @@ impl PlanReader {
         Ok(FragmentPackage { manifest: self.manifest_alone()?.for_worker(), schemas, sources, fragment })
     }
 
-    /// The whole plan, its graph held against everything that a sound one must satisfy.
+    /// The whole plan. Its graph is verified.
     ///
     /// # Errors
-    /// What is wrong with any section, or the flaws of the graph.
+    /// A section is damaged, or the graph has flaws.
     pub fn whole(&self) -> Result<PlanFile, PlanFileError> {
         let PlanOutline { operations, waiters, rows, final_states, .. } = self.outline()?;
         let fragments =
@@ -369,7 +368,7 @@ pub(super) fn only_section(magic: Magic, kind: SectionKind, bytes: &[u8]) -> Res
     entry.unpack(stored).map_err(PlanFileError::Damaged)
 }
 
-/// The entries of the table, and what the seal over them must be.
+/// The entries of the table, and the expected seal over them.
 fn table(magic: Magic, store: &Store, bytes: u64) -> Result<(Vec<Entry>, [u8; 32]), PlanFileError> {
     let front = store.read(0, bytes.min(HEADER_BYTES as u64))?;
     let header = Header::parse(magic, &front, bytes)?;

@@ -1,4 +1,4 @@
-//! Records: what stands in a section, as postcard.
+//! Records: the content of sections, encoded with postcard.
 
 use std::cell::Cell;
 
@@ -14,7 +14,7 @@ pub(super) fn encode(kind: SectionKind, record: &impl Serialize) -> Result<Vec<u
     postcard::to_stdvec(record).map_err(|_| WriteError::Unwritable(kind))
 }
 
-/// What a section holds. All of `content` must belong to it.
+/// Decodes the content of a section, all of which must belong to it.
 pub(super) fn decode<T: DeserializeOwned>(kind: SectionKind, content: &[u8]) -> Result<T, Damage> {
     let exceeded = Cell::new(false);
     let mut decoder = postcard::Deserializer::from_bytes(content);

@@ -1,4 +1,4 @@
-//! Lines of source text that travel with a plan, so that an error at apply can show what it is about.
+//! Lines of source text in a plan, so that an error at apply can show its source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::formula::FormulaOp;
 use crate::graph::{ExecutionGraph, Fragment, Operation};
 use crate::source::SourceRange;
 
-/// Most lines that are kept of one range: a diagnostic shows its beginning.
+/// The maximum number of lines of one range. A diagnostic shows its beginning.
 const MOST_LINES_OF_A_RANGE: u32 = 40;
 /// Lines with more bytes than this are left out: a diagnostic could not show them, and machine-written one-line
 /// files would come along whole.
@@ -24,7 +24,7 @@ pub struct SourceSnippets {
 }
 
 impl SourceSnippets {
-    /// The lines that ranges in the graph name. `read` gives the text of a file; one that is not there is left out.
+    /// The lines that ranges in the graph refer to. `read` returns the text of a file; missing files are left out.
     pub fn of_graph(graph: &ExecutionGraph, mut read: impl FnMut(&str) -> Option<Arc<str>>) -> SourceSnippets {
         let mut wanted = Wanted::default();
         graph.fragments.iter().for_each(|fragment| source_ranges(fragment, &mut |range| wanted.add(range)));

@@ -17,9 +17,8 @@ use crate::schema::ProviderSchema;
 
 /// Writes a plan. Equal plans give equal bytes; their blake3 is handed back.
 ///
-/// Each section is read back before anything is written, so that no plan is put down that could not be applied.
-/// Whether the graph is sound is for whoever made it to say ([`crate::graph::verify`]); it is checked when the file is
-/// read.
+/// Each section is read back before anything is written, so that no plan is written that cannot be applied. The creator
+/// of the graph verifies it ([`crate::graph::verify`]), and so does every reader of the file.
 ///
 /// # Errors
 /// [`WriteError::Unwritable`] where a value is ephemeral or too deeply nested; errors of `out`.

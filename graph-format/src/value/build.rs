@@ -81,8 +81,8 @@ impl Value {
         Value::from_kind(Kind::Tuple(Arc::new(Sequence::new(None, items))))
     }
 
-    /// A set: items are put in order, equal ones become one with their origins joined. Marks of items move to the
-    /// set, since a set cannot keep them apart.
+    /// A set. Items are sorted, and equal ones become one with joined origins. Marks of items move to the set, since a
+    /// set cannot separate them.
     pub fn set(element: Type, items: Vec<Value>) -> Value {
         let mut marks = Marks::NONE;
         let bare: Vec<Value> = items

@@ -1,4 +1,4 @@
-//! The shared content of containers, with what is asked of it often kept beside it.
+//! The shared content of containers, with cached properties.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ use crate::formula::Formula;
 use crate::origin::Origin;
 use crate::types::Type;
 
-/// Facts on the parts of a container that are computed at most once.
+/// Properties of a container's parts, each computed at most once.
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) deep: Deep,
@@ -23,7 +23,7 @@ pub(super) struct Kept {
 
 /// The elements of a list, set or tuple.
 pub struct Sequence {
-    /// Of a list or set; none for a tuple.
+    /// The element type of a list or set; `None` for a tuple.
     element: Option<Type>,
     items: Vec<Value>,
     pub(super) kept: Kept,
@@ -31,7 +31,7 @@ pub struct Sequence {
 
 /// The entries of a map or object, in key order.
 pub struct Fields {
-    /// Of a map; none for an object.
+    /// The element type of a map; `None` for an object.
     element: Option<Type>,
     entries: Entries,
     pub(super) kept: Kept,
@@ -58,7 +58,7 @@ impl Sequence {
         self.items.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -90,7 +90,7 @@ impl Sequence {
             });
         }
         let found = Type::tuple(types);
-        // Whoever was first has found the same.
+        // Another thread has computed the same.
         let _ = self.kept.ty.set(found.clone());
         found
     }
@@ -135,7 +135,7 @@ impl Fields {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -10,8 +10,8 @@ use super::Value;
 
 type Entry = (SmolStr, Value);
 
-/// Keys with their values: in key order, each key once, without room to spare. Most objects have a handful of
-/// attributes and there are many objects, so a tree would be mostly empty.
+/// Keys with their values: sorted, unique, and without spare room. Most objects have a handful of attributes and there
+/// are many objects, so a tree would be mostly empty.
 #[derive(Clone, Default)]
 pub struct Entries(Box<[Entry]>);
 
@@ -25,7 +25,7 @@ impl Entries {
         self.0.get(at).map(|(_, value)| value)
     }
 
-    /// Whether there is a value under `key`.
+    /// Whether `key` has a value.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -50,7 +50,7 @@ impl Entries {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -62,7 +62,7 @@ impl Entries {
 }
 
 impl FromIterator<Entry> for Entries {
-    /// Of entries with one key the last counts.
+    /// The last of several entries with one key counts.
     fn from_iter<I: IntoIterator<Item = Entry>>(entries: I) -> Entries {
         let mut entries: Vec<Entry> = entries.into_iter().collect();
         if !entries.is_sorted_by(|(a, _), (b, _)| a < b) {

@@ -1,26 +1,26 @@
 //! How large values are, and how large they may be.
 //!
-//! Values share their parts, so a short chain of expressions (`b = [a, a]`, `c = [b, b]`, ...) stands for more parts
-//! than any machine can walk through. Containers know how much they stand for, each part counted as often as it
-//! occurs; whoever makes values of values asks [`Value::excess`] and refuses what is beyond.
+//! Values share their parts, so a short chain of expressions (`b = [a, a]`, `c = [b, b]`, ...) can mean more parts than
+//! any machine can visit. Containers know their extent, which counts each part as often as it occurs. Code that
+//! combines values checks [`Value::excess`] and refuses values beyond the limits.
 
 use thiserror::Error;
 
 use super::{Kind, Value};
 use crate::types::Type;
 
-/// Most parts of one value, itself and each part of parts counted as often as they occur: more than any document of
-/// a hundred megabytes holds, and few enough to be walked through in seconds.
+/// The maximum number of parts of one value, counted as often as they occur: more than any document of a hundred
+/// megabytes has, and few enough to be visited in seconds.
 pub const MOST_PARTS: u32 = 1 << 24;
 
-/// Most bytes of text in one value, that of a part counted as often as it occurs.
+/// The maximum number of bytes of text in one value. Shared text counts as often as it occurs.
 pub const MOST_TEXT: u32 = 512 << 20;
 
 /// Longest single text in bytes.
 pub const LONGEST_TEXT: usize = 64 << 20;
 
-/// Deepest nesting of a value while expressions are evaluated; documents that people write stay below a hundred. What
-/// is written to files or sent to providers stays within the bound of [`crate::codec`].
+/// The maximum depth of a value while expressions are evaluated. Documents that people write stay below a hundred.
+/// Files and messages to providers stay within the limit of [`crate::codec`].
 ///
 /// Values are walked and dropped by recursion; this many levels fit half of the smallest stack of a thread.
 pub const DEEPEST: u16 = 768;
@@ -45,7 +45,7 @@ pub enum Excess {
     Depth,
 }
 
-/// How much a value stands for. Each number stays at its largest when it would be larger.
+/// The extent of a value. Each number saturates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// The value and everything in it, each counted as often as it occurs.
@@ -83,7 +83,7 @@ impl Extent {
         }
     }
 
-    /// What is too much, if anything is.
+    /// The exceeded limit, if any.
     pub fn excess(self) -> Option<Excess> {
         if self.depth > DEEPEST {
             Some(Excess::Depth)
@@ -102,7 +102,7 @@ fn bytes(text: &str) -> u32 {
 }
 
 impl Value {
-    /// How much it stands for; takes no time that grows with it. Types of what is unknown or null do not count.
+    /// The extent, in constant time. Types of unknown and null values do not count.
     pub fn extent(&self) -> Extent {
         match &self.kind {
             Kind::Null(_) | Kind::Unknown(_) | Kind::Bool(_) | Kind::Number(_) | Kind::Provider(_) => {
@@ -129,7 +129,7 @@ impl Type {
     /// Why it is larger than the types of values may be, if it is. Takes time in proportion to the type, and never more
     /// than [`MOST_PARTS`] steps.
     pub fn excess(&self) -> Option<Excess> {
-        // Depth and types still to be looked at; a stack of one's own goes to any depth.
+        // Depths and types that are still to be visited. An explicit stack has no limit of depth.
         let mut waiting: Vec<(u16, &Type)> = Vec::new();
         let mut count: u32 = 0;
         let mut next = Some((0, self));

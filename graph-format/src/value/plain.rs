@@ -1,4 +1,4 @@
-//! The form in which a value stands in a plan file: content, types and marks, without formula and origin.
+//! The form of a value in a plan file: content, types and marks, without formula and origin.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ impl From<PlainValue> for Value {
     }
 }
 
-/// Deepest nesting of a value that is written to a file; what is deeper is refused. As deep as the codecs go.
+/// The maximum depth of a value in a file, as in the codecs. Deeper values are refused.
 pub const DEEPEST_VALUE: usize = crate::codec::MAX_DEPTH;
 
 /// A value that has no written form.
@@ -115,7 +115,7 @@ fn writable(value: &Value, ephemeral: bool, depth: usize) -> Result<(), Unwritab
         return Err(Unwritable::TooDeep);
     }
     match kind {
-        // Neither says anything of what it stands for; write-only arguments are planned as null.
+        // Neither reveals its content; write-only arguments are planned as null.
         Kind::Unknown(_) | Kind::Null(_) => Ok(()),
         _ if ephemeral => Err(Unwritable::Ephemeral),
         Kind::Bool(_) | Kind::Number(_) | Kind::String(_) | Kind::Provider(_) => Ok(()),
@@ -135,8 +135,8 @@ impl Serialize for Value {
     }
 }
 
-/// Whether some unknown has a refinement that leaves one value only: such ones are never written, and each could
-/// stand for a thousand elements.
+/// Whether an unknown has a refinement that permits one value only. These are never written, and each could mean a
+/// thousand elements.
 fn collapses(plain: &PlainValue) -> bool {
     match plain {
         PlainValue::Unknown(ty, refinement) => refinement.leaves_one_value(ty),

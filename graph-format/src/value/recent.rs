@@ -1,7 +1,7 @@
 //! Types of objects that were asked for lately.
 //!
-//! The instances of a resource are objects of one type. Each of them computes it, and a type of its own would take more
-//! room than the object does. So each thread remembers the last few, and objects of the same type share one.
+//! The instances of a resource are objects of one type. Each computes the type, and a separate copy would be larger
+//! than the object. So each thread remembers the last few types, and objects of the same type share one.
 
 use std::cell::RefCell;
 
@@ -11,12 +11,12 @@ use crate::types::Type;
 /// Number of types that a thread remembers. Planning an instance makes objects of some four types in turns.
 const REMEMBERED: usize = 8;
 
-/// Deepest nesting of an object whose type is looked up. Each level of an object is looked up by itself, so that the
-/// work grows with the product of its size and depth.
+/// The maximum depth of an object whose type is looked up. Each level is looked up separately, so the work grows with
+/// the product of size and depth.
 const DEEPEST_LOOKED_UP: u16 = 8;
 
 thread_local! {
-    /// Most recently used first.
+    /// The most recently used first.
     static RECENT: RefCell<Vec<Type>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,4 +1,4 @@
-//! What is known of a value that is not known.
+//! Known facts about unknown values.
 
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
@@ -15,10 +15,10 @@ pub struct Unknown {
     pub refinement: Refinement,
 }
 
-/// Longest list that is made of unknown elements when only its length is known.
+/// The maximum length of a list that is built from unknown elements when only its length is known.
 pub(super) const LARGEST_LIST_FROM_LENGTH: u64 = 1024;
 
-/// Facts about an unknown value. The default says nothing.
+/// Facts about an unknown value. The default has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refinement {
     /// It will not be null.

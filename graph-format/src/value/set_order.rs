@@ -1,4 +1,4 @@
-//! The order in which the elements of a set stand, the same as cty's.
+//! The order of set elements, the same as cty's.
 
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -13,8 +13,8 @@ const ORDER_DIGITS: usize = 10;
 /// Strings by bytes, numbers by size, false before true; other types by a text made from their content. Unknown
 /// elements come after all known ones, and null ones last.
 ///
-/// Elements with the same text (numbers inside them that differ beyond the tenth digit) are put in order by their
-/// exact content, so that equal ones always stand beside each other.
+/// Elements with the same text (their numbers differ beyond the tenth digit) are ordered by their exact content, so
+/// that equal ones are always neighbours.
 pub fn compare_for_set(a: &Value, b: &Value) -> Ordering {
     match (&a.kind, &b.kind) {
         (Kind::String(x), Kind::String(y)) => x.cmp(y),
@@ -24,7 +24,7 @@ pub fn compare_for_set(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Puts elements in [`compare_for_set`] order; the text of each is made once.
+/// Sorts elements by [`compare_for_set`]. The text of each is computed once.
 pub(super) fn sort_for_set(items: Vec<Value>) -> Vec<Value> {
     let primitive = |value: &Value| matches!(value.kind, Kind::String(_) | Kind::Number(_) | Kind::Bool(_));
     let mut keyed: Vec<(String, Value)> = items
@@ -69,7 +69,7 @@ fn in_turn<'v>(mut parts: impl Iterator<Item = (&'v Value, &'v Value)>) -> Order
     parts.find_map(|(a, b)| Some(by_content(a, b)).filter(|order| order.is_ne())).unwrap_or(Ordering::Equal)
 }
 
-/// The text that orders elements which are not primitive. `?` stands for unknown, `~` for null.
+/// The text by which elements that are not primitive are sorted. `?` is an unknown, `~` a null.
 fn order_text(value: &Value) -> String {
     let mut text = String::new();
     write_order_text(value, &mut text);

@@ -24,11 +24,11 @@ pub enum PathError {
     },
 }
 
-/// What a [`Value::transform`] callback does at a value before its parts are visited.
+/// The decision of a [`Value::transform`] callback before the parts of a value are visited.
 pub enum Transform {
     /// Take this in its place and do not go into it.
     Replace(Value),
-    /// Go on into its parts.
+    /// Visit its parts.
     Descend,
 }
 
@@ -134,14 +134,14 @@ pub(super) fn to_formula(value: &Value) -> Formula {
     Formula::new(FormulaOp::Mark(bare, marks), ty, None)
 }
 
-/// The type of a tuple or object made of these formulas: that of the value, unless a part of it may be of another type
-/// at apply than it is now.
+/// The type of a tuple or object made of these formulas: that of the value, unless a part may have another type at
+/// apply.
 fn honest<'a>(value: &Value, mut parts: impl Iterator<Item = &'a Formula>, made: impl Fn() -> Type) -> Type {
     if parts.any(|part| part.ty().has_dynamic()) { made() } else { value.ty() }
 }
 
 impl Value {
-    /// The same content and marks without formulas and origins at any level. What has neither stays shared.
+    /// The same content and marks without formulas and origins at any level. Parts without either stay shared.
     #[must_use]
     pub fn bare(&self) -> Value {
         let deep = self.deep();
@@ -176,15 +176,15 @@ impl Value {
         (bare, found)
     }
 
-    /// The value with marks put where the paths say; paths that lead nowhere are ignored. What has its marks already
-    /// stays shared.
+    /// Marks the value at the paths; paths that lead nowhere are ignored. Parts that already have their marks stay
+    /// shared.
     #[must_use]
     pub fn mark_paths(&self, marks: &[(Path, Marks)]) -> Value {
         let refs: Vec<(&[Step], &Marks)> = marks.iter().map(|(p, m)| (p.0.as_slice(), m)).collect();
         mark_into(self, &refs)
     }
 
-    /// What the path leads to. Marks and origins of the containers on the way are carried onto it.
+    /// The part at the end of the path, with the marks and origins of the containers on the way.
     pub fn at_path(&self, path: &Path) -> Result<Value, PathError> {
         let mut here = self.clone();
         for step in &path.0 {
@@ -199,8 +199,8 @@ impl Value {
         Ok(here)
     }
 
-    /// What one step leads to, with the marks and origin of `self` carried onto it; none when nothing is there.
-    /// A step into an unknown value gives an unknown, a step into null nothing.
+    /// The part behind one step, with the marks and origin of `self`; `None` if it does not exist. A step into an
+    /// unknown value gives an unknown, and a step into null nothing.
     pub fn step(&self, step: &Step) -> Option<Value> {
         let found = match (&self.kind, step) {
             (Kind::Object(f) | Kind::Map(f), Step::Attribute(name) | Step::Key(name)) => f.get(name)?.clone(),
@@ -211,8 +211,8 @@ impl Value {
         Some(found.mark(self.marks()).add_origin(self.origin()))
     }
 
-    /// Rebuilds the value from the outside in: `enter` may replace any part, which is then not gone into. Parts
-    /// nothing was changed in stay shared. Types of lists, sets and maps stay as they were when `enter` keeps types.
+    /// Rebuilds the value from the outside in: `enter` may replace any part, which is then not visited. Unchanged parts
+    /// stay shared. Types of lists, sets and maps are kept if `enter` keeps types.
     #[must_use]
     pub fn transform(&self, enter: &mut dyn FnMut(&Path, &Value) -> Transform) -> Value {
         transform_into(self, enter, &mut Path(Vec::new()))
@@ -284,7 +284,7 @@ impl Value {
     }
 }
 
-/// The type that a step into a value of type `ty` leads to; none when it never leads anywhere.
+/// The type behind a step into a value of type `ty`; `None` if no value exists there.
 pub fn step_type(ty: &Type, step: &Step) -> Option<Type> {
     match (ty, step) {
         (Type::Dynamic, _) => Some(Type::Dynamic),
@@ -338,7 +338,7 @@ fn mark_into(value: &Value, marks: &[(&[Step], &Marks)]) -> Value {
         }
     }
     for (path, found) in marks {
-        // A path that goes on below a set or an unknown value marks that as a whole.
+        // A path that continues below a set or an unknown value marks that as a whole.
         if path.is_empty() || matches!(here.kind, Kind::Set(_) | Kind::Unknown(_)) {
             here = here.mark(found);
         }
@@ -357,8 +357,8 @@ fn by_first_step<'m>(marks: &[(&'m [Step], &'m Marks)]) -> FxHashMap<FirstStep<'
     found
 }
 
-/// A step as paths are compared by: those that come from state and from providers do not tell keys of maps from names of
-/// attributes.
+/// A step in the form in which paths are compared: paths from the state and from providers do not distinguish keys of
+/// maps from names of attributes.
 #[derive(PartialEq, Eq, Hash)]
 enum FirstStep<'a> {
     Name(&'a str),

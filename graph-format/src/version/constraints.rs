@@ -18,7 +18,7 @@ enum Operator {
     GreaterOrEqual,
     Less,
     LessOrEqual,
-    /// All numbers that are written but the last are held.
+    /// All written numbers but the last are fixed.
     Pessimistic,
 }
 
@@ -38,11 +38,11 @@ const SIGNS: [(&str, Operator); 7] = [
 struct Constraint {
     operator: Operator,
     version: Version,
-    /// How many numbers were written.
+    /// The count of written numbers.
     written: usize,
 }
 
-/// Comparisons that must all hold; none means any release.
+/// Comparisons that must all hold; empty for any release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionConstraints {
     parts: Vec<Constraint>,

@@ -70,7 +70,7 @@ fn lines(pieces: &[Piece<'_>]) -> Vec<Line> {
     lines
 }
 
-/// Where the assignment of a line begins. One whose value goes on in further lines does not count.
+/// The position of the assignment in a line. An assignment whose value continues on further lines does not count.
 fn assignment(pieces: &[Piece<'_>], start: usize, end: usize) -> usize {
     let line = pieces.get(start..end).unwrap_or_default();
     let Some(equals) = line.iter().position(|piece| piece.kind == TokenKind::Assign).filter(|at| *at > 0) else {

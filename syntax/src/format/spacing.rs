@@ -4,7 +4,7 @@ use crate::token::TokenKind;
 
 use super::Piece;
 
-/// What a token does to the number of open brackets; quotes are none.
+/// The change of the number of open brackets by a token. Quotes do not count.
 pub(super) fn bracket_change(kind: TokenKind) -> isize {
     match kind {
         TokenKind::OpenBrace

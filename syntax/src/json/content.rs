@@ -1,4 +1,4 @@
-//! Objects of JSON as bodies: which property is an argument and which holds blocks, only the reader can tell.
+//! JSON objects as bodies. Only the reader knows which properties are arguments and which contain blocks.
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -14,10 +14,10 @@ const COMMENT: &str = "//";
 /// Summary of every value that is of another kind than is needed.
 const WRONG_KIND: &str = "Incorrect JSON value type";
 
-/// What a body comes to, and what is wrong with it.
+/// The content of a body, and its problems.
 type Found = (Body, Vec<Diagnostic>);
 
-/// Where a value begins: its bracket, or all of what has none.
+/// The beginning of a value: its bracket, or the whole value if it has none.
 fn start_of(node: &ExprNode) -> Span {
     match node.kind {
         ExprKind::Object { .. } | ExprKind::Tuple { .. } => {
@@ -28,7 +28,7 @@ fn start_of(node: &ExprNode) -> Span {
     }
 }
 
-/// What a missing argument of a body is shown at: the closing brace of an object.
+/// The position of a missing argument: the closing brace of an object.
 pub(crate) fn missing_of(tree: &Tree, body: BodyId) -> Span {
     let node = tree.node(ExprId(body.0));
     match node.kind {
@@ -57,7 +57,7 @@ struct Reader<'tree> {
     problems: Vec<Diagnostic>,
 }
 
-/// Reads a body whose names are what `role` says. Of names without a role arguments are made.
+/// Reads a body, with the roles of its names. Names without a role become arguments.
 pub(crate) fn content<'a>(tree: &Tree, body: BodyId, role: &dyn Fn(&str) -> Role<'a>) -> Found {
     let mut reader = Reader::new(tree, body);
     let mut seen = Seen::default();
@@ -112,7 +112,7 @@ impl<'tree> Reader<'tree> {
         self.problems.push(Diagnostic::error(WRONG_KIND, detail).at(self.tree.range(span)));
     }
 
-    /// The properties of an object, or of all objects of an array. A label's name says that labels are looked for.
+    /// The properties of an object, or of all objects of an array. With a label's name, labels are expected.
     fn properties(&mut self, id: ExprId, label: Option<&str>) -> Vec<Property<'tree>> {
         let tree = self.tree;
         let purpose = match label {

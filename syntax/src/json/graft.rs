@@ -1,4 +1,4 @@
-//! Native syntax within strings of JSON: parsed by the native parser, and put where it stands in the JSON text.
+//! Native syntax within JSON strings: parsed by the native parser, with positions in the JSON text.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::tree::{Root, Syntax, Tree};
 pub(super) struct Parsed {
     nodes: Vec<ExprNode>,
     root: ExprId,
-    /// What is wrong, with places in the JSON text.
+    /// Problems, with positions in the JSON text.
     pub(super) problems: Vec<Diagnostic>,
 }
 
@@ -71,7 +71,7 @@ fn placed(source: &SourceFile, decoded: &Decoded<'_>, range: &SourceRange) -> So
     source.range(decoded.span(Span::new(range.start.byte, range.end.byte)))
 }
 
-/// Moves everything that a node says of places in the text of the string to the JSON text.
+/// Converts every position of a node from the string's text to the JSON text.
 fn move_spans(kind: &mut ExprKind, decoded: &Decoded<'_>) {
     let move_one = |span: &mut Span| *span = decoded.span(*span);
     let move_name = |name: &mut Name| move_one(&mut name.span);

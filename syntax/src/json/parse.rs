@@ -1,8 +1,8 @@
 //! Tokens of JSON to the nodes of expressions: objects, tuples, literals, and strings as templates.
 //!
-//! A loop over a stack of open objects and arrays; nothing recurses. What is wrong with a value is said once and leaves
-//! a hole; the parser then goes on behind what seems to be the end of the value, as OpenTofu's does, so that the same
-//! problems are found in the same places (source: the JSON parser of HCL).
+//! A loop over a stack of open objects and arrays, without recursion. A problem of a value is reported once and leaves
+//! a hole. The parser then continues behind the apparent end of the value, like OpenTofu's, so that it finds the same
+//! problems in the same positions (source: the JSON parser of HCL).
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -21,13 +21,13 @@ const BEGINNINGS: &str = "A value of JSON begins with a brace, a bracket, a digi
 
 /// An object or an array that is not closed yet.
 enum Frame {
-    /// What an object holds so far, and the key that waits for its value.
+    /// The content of an object so far, and the key that waits for its value.
     Object { open: Span, items: Vec<ObjectItem>, key: Option<(ExprId, KeyForm)> },
-    /// What an array holds so far.
+    /// The content of an array so far.
     Array { open: Span, items: Vec<ExprId> },
 }
 
-/// What is to be read next.
+/// The next expected part.
 enum Want {
     /// A value.
     Value,
@@ -45,7 +45,7 @@ pub(super) struct JsonParser<'source> {
     frames: Vec<Frame>,
     pub(super) nodes: Vec<ExprNode>,
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// Nesting went beyond the limit: the rest of the text is not looked at.
+    /// The nesting is too deep: the rest of the text is skipped.
     too_deep: bool,
 }
 
@@ -84,7 +84,7 @@ impl<'source> JsonParser<'source> {
         self.nothing()
     }
 
-    /// An object without properties in place of a file that is none, so that nothing more is said of it.
+    /// An empty object in place of an invalid file, so that no further problem is reported.
     fn nothing(&mut self) -> ExprId {
         self.add(ExprKind::Object { items: Vec::new() }, Span::empty(0))
     }
@@ -192,7 +192,7 @@ impl<'source> JsonParser<'source> {
         if self.scanner.peek() == JsonToken::CloseBrace {
             return self.close();
         }
-        // A key is a value like any other; that it is a string is seen to when it is there.
+        // A key is parsed like any value, and must then be a string.
         Want::Value
     }
 
@@ -339,7 +339,7 @@ impl<'source> JsonParser<'source> {
         self.skip_object_from(kind);
     }
 
-    /// Goes on behind the closing brace of what is open, or behind that of an object within it.
+    /// Continues behind the closing brace of the open object, or of an object within it.
     fn skip_object_from(&mut self, first: JsonToken) {
         self.skip(first, JsonToken::OpenBrace, JsonToken::CloseBrace);
     }
@@ -421,7 +421,7 @@ impl<'source> JsonParser<'source> {
         };
         if is_template(&decoded.text) {
             let parsed = Parsed::new(self.source, &decoded, Goal::Template, self.frames.len());
-            // A string need not be a template: whoever takes it for one asks what is wrong with it.
+            // Not every string is a template: code that uses it as one asks for its problems.
             return match parsed.problems.is_empty() {
                 true => Want::Done(parsed.append(&mut self.nodes, span)),
                 false => self.hole(span),
@@ -431,7 +431,7 @@ impl<'source> JsonParser<'source> {
     }
 }
 
-/// A string that stands at `span` as a template of nothing but text.
+/// The string at `span`, as a template of literal text only.
 pub(super) fn plain_string(decoded: &Decoded<'_>, span: Span) -> ExprKind {
     let inside = Span::new(span.start.saturating_add(1), span.end.saturating_sub(1));
     let parts = match decoded.text.is_empty() {
@@ -441,7 +441,7 @@ pub(super) fn plain_string(decoded: &Decoded<'_>, span: Span) -> ExprKind {
     ExprKind::Template(Template { form: TemplateForm::Bare, parts })
 }
 
-/// How many characters of two words of one length differ.
+/// The number of characters that differ between two words of equal length.
 fn differences(one: &str, other: &str) -> usize {
     one.bytes().zip(other.bytes()).filter(|(a, b)| a != b).count()
 }

@@ -1,11 +1,11 @@
 //! JSON text to tokens, one at a time.
 //!
-//! The scanner is more tolerant than JSON: what looks like a number, a string or a keyword is one token, and whoever
-//! reads it says what is wrong with it. A character that begins nothing ends the text.
+//! The scanner is more tolerant than JSON: anything like a number, a string or a keyword is one token, and its reader
+//! reports its problems. A character that begins no token ends the text.
 
 use crate::source::{Span, offset};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JsonToken {
     /// `{`
@@ -61,7 +61,7 @@ impl<'text> Scanner<'text> {
         self.next.1
     }
 
-    /// Takes the next token. The end is there again and again.
+    /// Takes the next token. The end can be taken repeatedly.
     pub(super) fn take(&mut self) -> (JsonToken, Span) {
         let taken = self.next;
         if taken.0 != JsonToken::End {
@@ -101,7 +101,7 @@ impl<'text> Scanner<'text> {
         let start = self.at;
         self.at = start + length;
         if kind == JsonToken::Invalid {
-            // Nothing can be made of what follows a character without meaning.
+            // Text behind an unknown character has no meaning.
             self.text = self.text.get(..self.at).unwrap_or_default();
         }
         (kind, Span::new(offset(start), offset(start + length)))

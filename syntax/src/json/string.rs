@@ -16,8 +16,8 @@ pub(super) struct Decoded<'text> {
 }
 
 impl Decoded<'_> {
-    /// The byte of the source that a byte of the text was written at. What an escape stands for begins where the
-    /// escape begins, and ends where it ends.
+    /// The byte of the source at which a byte of the text was written. The text of an escape begins and ends with the
+    /// escape.
     pub(super) fn place(&self, at: u32) -> u32 {
         let before = self.escapes.partition_point(|(text, _)| *text <= at);
         match before.checked_sub(1).and_then(|last| self.escapes.get(last)) {
@@ -39,7 +39,7 @@ pub(super) fn is_template(text: &str) -> bool {
 
 /// Reads a string token that begins at `start` of the source, quotes included.
 ///
-/// A lone half of a surrogate pair becomes U+FFFD, as every JSON reader of OpenTofu has it.
+/// A lone surrogate becomes U+FFFD, as in every JSON reader of OpenTofu.
 ///
 /// # Errors
 /// The byte of the token at which it stops being a JSON string.
@@ -95,7 +95,7 @@ fn first_fault(token: &str) -> Option<u32> {
     None
 }
 
-/// The character that an escape stands for and the length of the escape; or the byte at which it is wrong.
+/// The character of an escape and the escape's length, or the byte of its error.
 fn read_escape(bytes: &[u8]) -> Result<(char, usize), usize> {
     let simple = match bytes.get(1) {
         Some(b'"') => '"',

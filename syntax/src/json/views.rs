@@ -13,13 +13,13 @@ use crate::parser::Goal;
 use crate::source::offset;
 use crate::tree::{Expression, Root, Syntax, Tree};
 
-/// Depth at which expressions within strings begin. They stand in places of the language that are near the top.
+/// The depth at which expressions within strings begin. Such strings are near the top of the language.
 const SHALLOW: usize = 0;
 
 impl Expression {
     /// Whether this is a string of JSON itself, not native syntax in one.
     ///
-    /// In JSON a quote stands at the ends of strings only: whatever begins with one is a string of JSON.
+    /// In JSON, quotes delimit strings only: text that begins with a quote is a JSON string.
     pub(crate) fn is_json_string(&self) -> bool {
         self.tree.syntax() == Syntax::Json && self.text().starts_with('"')
     }
@@ -32,8 +32,8 @@ impl Expression {
         decode(self.text(), self.span().start).ok()
     }
 
-    /// The text of a string of the JSON syntax as it stands there, escapes of JSON resolved, nothing taken for a
-    /// template. None for everything else.
+    /// The literal text of a string in the JSON syntax: JSON escapes are resolved, and templates are not. `None` for
+    /// everything else.
     pub fn as_json_string(&self) -> Option<SmolStr> {
         self.json_text().map(|decoded| SmolStr::from(decoded.text.as_ref()))
     }
@@ -42,7 +42,7 @@ impl Expression {
     /// value: a type, a reference, an address. The expression itself when it is no such string.
     ///
     /// # Errors
-    /// What is wrong with it as an expression.
+    /// The text is not a valid expression.
     pub fn unquoted(&self) -> Result<Expression, Vec<Diagnostic>> {
         match self.json_text() {
             None => Ok(self.clone()),
@@ -69,8 +69,8 @@ impl Expression {
         Ok(tree.expression(id))
     }
 
-    /// The same value of the JSON syntax with its strings taken as they stand, for places where nothing can be referred
-    /// to: there they are no templates. Expressions of the native syntax stay as they are.
+    /// The same value of the JSON syntax with literal strings, for places where nothing can be referred to. Expressions
+    /// of the native syntax are unchanged.
     pub fn without_templates(&self) -> Expression {
         if self.tree.syntax() == Syntax::Native || !self.has_templates() {
             return self.clone();
@@ -128,8 +128,8 @@ impl Expression {
         false
     }
 
-    /// What is wrong with a string of the JSON syntax as a template. Parsing a file does not say it: not every string
-    /// is taken for a template. Such a string is a [hole](ExprKind::Error).
+    /// The problems of a JSON string as a template. Parsing a file does not report them, since not every string is a
+    /// template. Such a string is a [hole](ExprKind::Error).
     pub fn template_problems(&self) -> Vec<Diagnostic> {
         match (self.kind(), self.json_text()) {
             (ExprKind::Error, Some(decoded)) => {

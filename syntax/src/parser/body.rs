@@ -12,7 +12,7 @@ use crate::token::{Token, TokenKind};
 use super::Parser;
 use super::pairs::{Bracket, Family, bracket};
 
-/// What names stand where, for one body.
+/// The names of one body, with their positions.
 type Names = HashMap<SmolStr, Span>;
 
 /// A body that is being read.
@@ -20,7 +20,7 @@ type Names = HashMap<SmolStr, Span>;
 struct Draft {
     body: Body,
     names: Names,
-    /// The block that it is the body of; none for a file.
+    /// The block of the body; `None` for a file.
     header: Option<Header>,
 }
 
@@ -155,7 +155,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One attribute, or one block. Of a block whose body follows only the header is read.
+    /// Parses one attribute or one block. For a block with a body, only the header is parsed.
     fn item(&mut self, draft: &mut Draft) -> Option<Header> {
         let name = self.read();
         match self.peek_kind() {
@@ -263,7 +263,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows the labels of a block is no brace.
+    /// The labels of a block are not followed by a brace.
     fn broken_header(&mut self, start: Span, found: Token) {
         let summary = "Invalid block definition";
         let context = start.through(found.span);
@@ -412,9 +412,8 @@ impl Parser<'_> {
         self.report_within(end, start.through(end), "Unterminated string literal", detail);
     }
 
-    /// Skips the rest of an item that is wrong: up to the end of the line on which all brackets that are opened from
-    /// here on are closed again. A bracket that closes none of them closes nothing, or all that is open inside of its
-    /// partner.
+    /// Skips the rest of a broken item: up to the end of the line on which every bracket opened from here on is closed.
+    /// A closing bracket without a partner closes nothing; one with a partner also closes everything inside.
     fn skip_item(&mut self) {
         self.recovery = true;
         self.newlines = true;

@@ -168,7 +168,7 @@ impl Parser<'_> {
         let next = self.peek();
         let start = self.token(open).span;
         if self.failed() {
-            // Nothing is said of an item that could not be read.
+            // Nothing is reported for an item that could not be parsed.
             self.recover_behind(open);
             return self.close_object(outer, open, items);
         }
@@ -299,8 +299,8 @@ impl Parser<'_> {
         Next::Operand
     }
 
-    /// The names of a `for` and the word `in`, for expressions and directives. None when they are not as they
-    /// should be, which is reported.
+    /// Parses the names of a `for` and the word `in`, for expressions and directives. `None` if they are invalid, which
+    /// is reported.
     pub(super) fn for_names(&mut self, summary: &str, context: Option<Span>) -> Option<(Option<Name>, Name)> {
         let wrong = |parser: &mut Self, detail: &str| {
             let span = parser.peek().span;

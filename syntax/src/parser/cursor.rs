@@ -6,7 +6,7 @@ use crate::token::{Token, TokenKind};
 use super::Parser;
 use super::pairs::{Bracket, Family, bracket};
 
-/// What is read behind the end of the tokens.
+/// The token behind the last one.
 const NOTHING: Token = Token { kind: TokenKind::End, span: Span::empty(0) };
 
 impl Parser<'_> {
@@ -44,7 +44,7 @@ impl Parser<'_> {
         token.kind == TokenKind::Identifier && self.source.slice(token.span) == word
     }
 
-    /// Consumes the next token that means something, and says where it is.
+    /// Consumes the next significant token, and returns its position.
     pub(super) fn advance(&mut self) -> usize {
         let at = self.meaningful(self.position);
         if at < self.tokens.len() {

@@ -21,7 +21,7 @@ impl Open {
     }
 }
 
-/// What is nested, innermost last: each directive with the parts that surround it.
+/// Nested directives, innermost last, each with the surrounding parts.
 struct Structure {
     form: TemplateForm,
     parts: Vec<TemplatePart>,
@@ -82,14 +82,14 @@ impl Parser<'_> {
         Template { form: structure.form, parts: structure.parts }
     }
 
-    /// A directive with what it encloses becomes a hole in what surrounds it.
+    /// A directive with its content becomes a hole in the surrounding template.
     fn abandon(&mut self, structure: &mut Structure, outer: Vec<TemplatePart>, span: Span) {
         let expression = self.hole(span);
         structure.parts = outer;
         structure.parts.push(TemplatePart::Interpolation { expression, span });
     }
 
-    /// What has been collected becomes a template of its own.
+    /// The collected parts become a template.
     fn fragment(&mut self, structure: &mut Structure, after: Span, before: Span) -> ExprId {
         let parts = std::mem::take(&mut structure.parts);
         let span = Span::new(after.end, before.start.max(after.end));

@@ -9,7 +9,7 @@ use super::Parser;
 const INVALID: &str = "Invalid escape sequence";
 
 impl Parser<'_> {
-    /// The text that a token stands for. Backslashes mean something between quotes only, `$${` and `%%{` everywhere.
+    /// The text of a token. Backslashes are escapes between quotes only, `$${` and `%%{` everywhere.
     pub(super) fn unescape(&mut self, token: Token) -> String {
         let quoted = token.kind == TokenKind::QuotedText;
         let source = self.source;

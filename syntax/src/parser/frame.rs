@@ -1,4 +1,4 @@
-//! What the parser is in the middle of.
+//! Unfinished constructs of the parser.
 
 use smol_str::SmolStr;
 
@@ -19,9 +19,9 @@ pub(super) struct Frame {
     depth: usize,
 }
 
-/// What waits, and what it has so far. `open` is the index of the bracket that opened it.
+/// An unfinished construct, with its parts so far. `open` is the index of its opening bracket.
 pub(super) enum Work {
-    /// Whoever asked for the expression.
+    /// The caller of the expression parser.
     Caller,
     /// An operator for its operand.
     Unary { operator: UnaryOperator, operator_span: Span },
@@ -90,7 +90,7 @@ pub(super) struct CallDraft {
 
 /// A template as far as it has been read.
 pub(super) struct TemplateDraft {
-    /// The opening mark; none for a text that is a template as a whole.
+    /// The opening mark; `None` for a text that is a template as a whole.
     pub open: Option<usize>,
     pub form: TemplateForm,
     pub start: Span,
@@ -111,7 +111,7 @@ pub(super) enum Piece {
     EndFor { span: Span },
 }
 
-/// Where the parser goes on.
+/// The next step of the parser.
 pub(super) enum Next {
     /// An operand begins.
     Operand,
@@ -121,7 +121,7 @@ pub(super) enum Next {
     Operator(ExprId),
     /// An expression has been read; the frame on top waits for it.
     Done(ExprId),
-    /// The frame on top is a template that goes on.
+    /// The top frame is an unfinished template.
     Template,
 }
 
@@ -171,7 +171,7 @@ impl Parser<'_> {
         self.run(Next::Operand)
     }
 
-    /// Goes on until the expression is there that the last [`Work::Caller`] waits for.
+    /// Continues until the expression of the last [`Work::Caller`] is complete.
     pub(super) fn run(&mut self, mut next: Next) -> ExprId {
         loop {
             next = match next {
@@ -191,7 +191,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A term with all its steps has been read: it is what an operator before it or a splat waits for, or an operand.
+    /// A term with all its steps is complete: it belongs to a preceding operator or splat, or it is an operand.
     pub(super) fn settle(&self, term: ExprId) -> Next {
         match self.frames.last().map(|frame| &frame.work) {
             Some(Work::Unary { .. } | Work::Splat { .. }) => Next::Done(term),

@@ -23,7 +23,7 @@ fn is_number(text: &str) -> bool {
     digits(whole) && digits(fraction) && exponent.is_none_or(|digits| digits.parse::<i32>().is_ok())
 }
 
-/// Steps of most references, for which room is made at once: a large configuration keeps very many of them.
+/// The number of steps of most references, which is reserved at once: a large configuration has very many of them.
 const USUAL_STEPS: usize = 2;
 
 impl Parser<'_> {
@@ -219,7 +219,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The step of a dot and what follows it, a name or a number.
+    /// The step of a dot: a name or a number.
     fn dotted_step(&mut self, dot: Token, what: Token) -> Step {
         let span = dot.span.through(what.span);
         let text = self.source.slice(what.span);
@@ -303,7 +303,7 @@ impl Parser<'_> {
         if !self.push_nested(Work::Splat { source, element, marker }, marker) {
             return self.settle(source);
         }
-        // The splat's own errors count for what it stands in.
+        // The splat's own errors count for the surrounding expression.
         self.mark = mark;
         Next::Postfix(element)
     }
@@ -332,7 +332,7 @@ impl Parser<'_> {
         Next::Postfix(self.add(ExprKind::Index { collection, key, brackets }, span))
     }
 
-    /// The literal that a key is. Its node is taken out of the tree: the step holds it.
+    /// The literal of a key. Its node is removed from the tree, and the step contains it.
     fn take_literal_key(&mut self, id: ExprId) -> Option<Key> {
         if id.index() + 1 != self.expressions.len() {
             return None;

@@ -2,7 +2,7 @@
 
 use crate::token::TokenKind;
 
-/// What a token does to the nesting of brackets.
+/// The effect of a token on the nesting of brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bracket {
     Opens(Family),
@@ -20,7 +20,7 @@ pub(super) enum Family {
     Sequence,
 }
 
-/// The family of a bracket, and whether it opens or closes; none for other tokens.
+/// The family of a bracket, and whether it opens or closes; `None` for other tokens.
 pub(super) fn bracket(kind: TokenKind) -> Option<Bracket> {
     Some(match kind {
         TokenKind::OpenBrace => Bracket::Opens(Family::Brace),

@@ -292,8 +292,8 @@ impl Parser<'_> {
 
 /// Removes the indentation that all lines of a heredoc have in common.
 ///
-/// A line counts when it begins with text that is not blank up to its line end, or with a sequence. What is counted
-/// are characters as people see them. Blank lines stay as they are.
+/// A line counts if it begins with text that is not blank up to its line end, or with a sequence. The unit is the
+/// user-perceived character. Blank lines are unchanged.
 fn flush(parts: &mut [Piece]) {
     let mut common = usize::MAX;
     let mut line_start = true;

@@ -11,16 +11,16 @@ use crate::path::Step;
 use crate::types::{ObjectType, Type};
 use crate::value::Value;
 
-/// Reads JSON as a value of this type, as cty's `json.Unmarshal`: numbers and bools may stand in strings and the other
-/// way round, attributes that are left out are null, surplus ones are errors. Where the type is dynamic, an object
-/// with `type` and `value` is expected.
+/// Decodes JSON as a value of this type, like cty's `json.Unmarshal`: numbers and bools may be strings and the other
+/// way round, missing attributes are null, and superfluous ones are errors. For a dynamic type, an object with `type`
+/// and `value` is expected.
 pub fn decode(text: &[u8], ty: &Type) -> Result<Value, DecodeError> {
     let json = parse(text)?;
     Decoder { position: Position::default() }.value(&json, ty)
 }
 
-/// Reads any JSON, as `jsondecode`: objects become objects, arrays tuples, null a null without type. Of equal keys
-/// the last counts; with different types they are an error.
+/// Decodes any JSON, like `jsondecode`: objects become objects, arrays become tuples, and null has no type. The last of
+/// equal keys counts; equal keys with different types are an error.
 pub fn decode_implied(text: &[u8]) -> Result<Value, DecodeError> {
     let json = parse(text)?;
     Decoder { position: Position::default() }.implied(&json)

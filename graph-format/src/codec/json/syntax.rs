@@ -1,7 +1,7 @@
 //! JSON text as a tree, with numbers as they are written.
 //!
-//! What is accepted is what Go's `encoding/json` accepts, and the messages say the same: a lone surrogate escape
-//! becomes U+FFFD, control characters and a byte order mark are refused.
+//! The parser accepts what Go's `encoding/json` accepts, with the same messages: a lone surrogate escape becomes
+//! U+FFFD, and control characters and a byte order mark are errors.
 
 use super::super::{DecodeError, DecodeProblem, MAX_DEPTH, MAX_INPUT_LENGTH};
 use crate::path::Path;
@@ -22,18 +22,18 @@ pub(in super::super) enum Json<'a> {
 /// Why a text is no JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
-    /// Nothing but space.
+    /// The input is empty or white space.
     #[error("EOF")]
     Empty,
     /// It ends in the middle.
     #[error("unexpected EOF")]
     UnexpectedEnd,
-    /// This character cannot stand here.
+    /// An unexpected character.
     #[error("invalid character {} {context}", quoted(*character))]
     Character {
-        /// What was found.
+        /// The character.
         character: char,
-        /// What was being read.
+        /// The expected syntax.
         context: &'static str,
     },
     /// Something follows the document.
@@ -286,7 +286,7 @@ impl<'a> Parser<'a> {
         Ok(unit)
     }
 
-    /// The character of a code unit, with the second half of a surrogate pair taken from what follows.
+    /// The character of a code unit. A high surrogate takes the next escape with it.
     fn code_point(&mut self, unit: u32) -> char {
         if let Some(character) = char::from_u32(unit) {
             return character;

@@ -219,7 +219,7 @@ fn unknown(code: i8, payload: &[u8], ty: &Type) -> Result<Value, DecodeProblem> 
     if payload.len() > MAX_REFINEMENT_LENGTH {
         return Err(DecodeProblem::Refinement("too long"));
     }
-    // What follows the map is left alone, as cty does: a later version may put more there.
+    // Bytes behind the map are ignored, as in cty: a later version may add some.
     let mut reader = Reader::new(payload);
     let length = reader.map_length("a map of refinements")?;
     if *ty == Type::Dynamic {

@@ -97,7 +97,7 @@ impl Encoder {
     }
 }
 
-/// Whether a value of this type may stand where `wanted` is asked for.
+/// Whether a value of this type may be used where `wanted` is expected.
 fn conforms(found: &Type, wanted: &Type) -> bool {
     match (found, wanted) {
         (_, Type::Dynamic) => true,
@@ -126,7 +126,7 @@ fn write_number(out: &mut Vec<u8>, number: &Number) {
     }
 }
 
-/// The shortest form; what is not negative counts as unsigned.
+/// The shortest form. Numbers that are not negative are unsigned.
 fn write_integer(out: &mut Vec<u8>, value: i64) {
     let signed = |out: &mut Vec<u8>, marker: Marker, bytes: &[u8]| {
         out.push(marker.to_u8());
@@ -155,7 +155,7 @@ fn write_unsigned(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// A marker by the size of a number, and the number behind it. The last marker that there is takes what is left.
+/// A marker for the size of a number, followed by the number. The last marker takes every other size.
 fn write_length(out: &mut Vec<u8>, markers: [Option<Marker>; 4], value: u64) {
     match markers {
         [Some(marker), ..] if value <= u64::from(u8::MAX) => {

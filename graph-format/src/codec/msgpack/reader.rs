@@ -1,10 +1,10 @@
-//! Reading the parts that MessagePack is made of.
+//! Reads the parts of MessagePack.
 
 use rmp::Marker;
 
 use super::super::{DecodeProblem, MAX_DEPTH};
 
-/// What is left of the input.
+/// The remaining input.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         self.bytes().map(f64::from_be_bytes)
     }
 
-    /// The integer after its marker; none if the marker is that of something else.
+    /// The integer behind its marker; `None` for another marker.
     pub(super) fn integer_after(&mut self, marker: Marker) -> Result<Option<i128>, DecodeProblem> {
         Ok(Some(match marker {
             Marker::FixPos(value) => value.into(),
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// The bytes of a string or binary after its marker; none if the marker is that of something else.
+    /// The bytes of a string or binary behind its marker; `None` for another marker.
     pub(super) fn bytes_after(&mut self, marker: Marker) -> Result<Option<&'a [u8]>, DecodeProblem> {
         let length = match marker {
             Marker::FixStr(length) => length.into(),
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map_err(|_| DecodeProblem::NotUtf8)
     }
 
-    /// Number of elements of an array; each takes a byte or more, so it is no more than what is left.
+    /// The number of elements of an array. Each takes at least one byte, so the remaining input limits it.
     pub(super) fn array_length(&mut self, what: &'static str) -> Result<usize, DecodeProblem> {
         let length = match self.marker()? {
             Marker::FixArray(length) => length.into(),
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         self.fitting(length, 1)
     }
 
-    /// Number of entries of a map, no more than what is left has room for.
+    /// The number of entries of a map, limited by the remaining input.
     pub(super) fn map_length(&mut self, what: &'static str) -> Result<usize, DecodeProblem> {
         let length = match self.marker()? {
             Marker::FixMap(length) => length.into(),
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Type and payload of an extension; none if something else comes next, which is left in place.
+    /// The type and payload of an extension. `None` for anything else, which stays unread.
     pub(super) fn extension(&mut self) -> Result<Option<(i8, &'a [u8])>, DecodeProblem> {
         let marker = self.peek()?;
         let fixed = match marker {
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
 
     /// Passes over one value of any kind, without recursion.
     pub(super) fn skip(&mut self) -> Result<(), DecodeProblem> {
-        // How many values are still to come on each level.
+        // The number of remaining values on each level.
         let mut levels = vec![1usize];
         while let Some(left) = levels.last_mut() {
             if *left == 0 {

@@ -7,7 +7,7 @@ use crate::graph::{ExecutionGraph, FormulaIndex, Fragment, Operation, OperationI
 use crate::path::{Path, Step};
 use crate::schema::{Attribute, Block, NestedAttributes, Nesting, ProviderSchema};
 
-/// What is known of secret places: from the schemas of providers, and from the plan itself.
+/// Secret parts: from the schemas of providers, and from the plan itself.
 pub(super) struct Secrets<'a> {
     schemas: &'a BTreeMap<ProviderSource, ProviderSchema>,
     /// Where the configurations of objects are sensitive, by their `desired`: they lost their marks on the way to the
@@ -60,8 +60,8 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// The places that a schema calls sensitive or write-only. A path cannot say "each element", so a list, set or map of
-/// objects with such a place counts as a whole.
+/// The sensitive and write-only parts in a schema. A path cannot select each element, so a list, set or map of objects
+/// with such a part is hidden as a whole.
 fn places(block: &Block) -> Vec<Path> {
     let mut found = Vec::new();
     in_block(block, &Path::ROOT, &mut found);

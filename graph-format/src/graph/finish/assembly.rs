@@ -1,4 +1,4 @@
-//! The finished tables: numbers anew, waiters in an order of their own, one fragment for each shard.
+//! The finished tables: new numbers, ordered waiters, one fragment for each shard.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -28,7 +28,7 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
     };
     let shards: BTreeSet<&Shard> = order.iter().map(|id| &operations[*id as usize].shard).collect();
     let shard_index: BTreeMap<Shard, u32> = shards.into_iter().cloned().zip(0..).collect();
-    // What is not in the order is nowhere.
+    // An operation that is not in the order has no new number.
     let shard_of: Vec<u32> =
         operations.iter().map(|d| shard_index.get(&d.shard).copied().unwrap_or(u32::MAX)).collect();
 
@@ -70,7 +70,7 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
     }
 }
 
-/// Waiters in an order that only depends on what they wait for, equal ones once, and the new number of each.
+/// Waiters without duplicates, ordered by their needs, and the new number of each.
 ///
 /// Among those whose parts have numbers, the one with the least operations and parts comes next.
 fn order_waiters(waiters: &[Members], number: &[u32]) -> (Vec<Waits>, Vec<u32>) {
@@ -145,7 +145,7 @@ struct Source<'a> {
     number: &'a [u32],
     shard_of: &'a [u32],
     own: u32,
-    /// What stands in this shard for operations whose results are never stored.
+    /// The operations of this shard whose results are never stored.
     here: Option<&'a FxHashMap<u32, u32>>,
 }
 
@@ -159,7 +159,7 @@ struct Part {
 }
 
 impl Part {
-    /// An empty one, with room for so many rows.
+    /// An empty table with room for this many rows.
     fn new(shard: Shard, rows: usize) -> Part {
         Part {
             shard,
@@ -208,7 +208,7 @@ impl Part {
             .into_iter()
             .map(|(operation, paths)| {
                 let mut kept: Vec<Path> = Vec::new();
-                // In order, so that what holds a part comes right before it and the others that it holds.
+                // In order, so that a container comes directly before its parts.
                 for path in paths {
                     if !kept.last().is_some_and(|k| k.is_prefix_of(&path)) {
                         kept.push(path);

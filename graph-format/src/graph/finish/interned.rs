@@ -12,8 +12,8 @@ use crate::path::Path;
 use crate::source::SourceRange;
 use crate::value::{DEEPEST_VALUE, Value};
 
-/// A formula that reads at least this many results and is used by several operations becomes an operation of its
-/// own, so that N readers of M results cost N + M edges. Below it, a reader costs at most this many edges more.
+/// The number of results from which on a formula with several users becomes an operation, so that N readers of M
+/// results cost N + M edges. Below it, a reader costs at most this many edges more.
 const WIDE_FORMULA: u32 = 8;
 
 /// No operation has used the row so far.
@@ -26,7 +26,7 @@ pub(super) struct Interned {
     pub(super) rows: Vec<FormulaRow>,
     by_content: FxHashMap<Vec<u8>, u32>,
     by_node: FxHashMap<usize, u32>,
-    /// Nodes are told apart by address, so all that were seen are kept alive.
+    /// Nodes are identified by address, so every visited node is kept alive.
     keep: Vec<Formula>,
     can_fail: Vec<bool>,
     /// The parameters that a row uses and that are bound above it, ascending.
@@ -138,8 +138,8 @@ impl Interned {
     /// Takes wide rows with several users out of the formulas above them, which then read the result of an operation
     /// that is to be added for each.
     ///
-    /// A row that may fail stays where it is if any of its users may do without it (the branch of a conditional,
-    /// `try`, the body of a `for`): as an operation of its own, its error would surface.
+    /// A row that may fail stays in place if a user may skip it (the branch of a conditional, `try`, the body of a
+    /// `for`): as an operation, its error would surface.
     ///
     /// Rows that are `live` stay where they are: an operation's result would be stored.
     pub(super) fn widen(&mut self, operations: &[Drafted], live: &[bool]) -> Vec<Wide> {
@@ -182,8 +182,8 @@ impl Interned {
         wide
     }
 
-    /// For each row, whether what it gives may come from what is never stored: an input, an ephemeral object, or a part
-    /// that is called ephemeral. Operations are drafted before what reads them, so their rows come first.
+    /// For each row, whether its value may depend on values that are never stored: an input, an ephemeral object, or a
+    /// part that is marked ephemeral. Operations are drafted before their readers, so their rows come first.
     pub(super) fn live_rows(&self, operations: &[Drafted]) -> Vec<bool> {
         let mut live: Vec<bool> = Vec::with_capacity(self.rows.len());
         for row in &self.rows {
@@ -241,7 +241,7 @@ impl Interned {
 
     /// For each operation, the operations whose results its formulas read, ascending.
     ///
-    /// What a row with several users reads is found once; rows with one user are only walked through from it.
+    /// The results that a shared row reads are computed once. Rows with one user are only traversed.
     pub(super) fn results_read(&self, operations: &[Drafted]) -> Vec<Vec<u32>> {
         let mut uses = vec![0u32; self.rows.len()];
         for row in &self.rows {
@@ -251,7 +251,7 @@ impl Interned {
             drafted.operation.formulas().into_iter().for_each(|root| uses[*root as usize] += 1);
         }
         let mut known: Vec<Option<Box<[u32]>>> = vec![None; self.rows.len()];
-        // In order, so that what is shared below a shared row is known before it.
+        // In order, so that the parts of a shared row are known before it.
         for i in 0..self.rows.len() {
             if uses[i] >= 2 {
                 known[i] = Some(self.reads_below(&[i as u32], &known).into());
@@ -284,7 +284,7 @@ impl Interned {
     }
 }
 
-/// How many of the first operands are computed whenever the row is, so that their errors surface.
+/// The number of leading operands that are always computed with the row, so that their errors surface.
 fn strict_operands<F>(op: &FormulaOp<F>) -> usize {
     match op {
         FormulaOp::Conditional { .. }

@@ -1,5 +1,6 @@
-//! What is never stored is put where it is read: a copy of each `open_ephemeral` and `evaluate_live` for each shard that
-//! reads it, with the providers that the copies need. What nobody reads is left out.
+//! Moves operations whose results are never stored to their readers: a copy of each `open_ephemeral` and
+//! `evaluate_live` for each shard that reads it, with the providers that the copies need. Those without readers are
+//! dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,25 +14,25 @@ use crate::graph::{OperationId, Shard};
 /// What became of operations whose results are never stored.
 #[derive(Default)]
 pub(super) struct Live {
-    /// For each shard, what stands there for a drafted operation.
+    /// For each shard, the copies of drafted operations.
     copies: BTreeMap<Shard, FxHashMap<u32, u32>>,
     /// Drafts that are in no shard themselves.
     gone: FxHashSet<u32>,
 }
 
 impl Live {
-    /// Whether an operation is left out: copies stand for it, or nothing needs it.
+    /// Whether an operation is dropped: copies replace it, or nothing needs it.
     pub(super) fn is_gone(&self, id: u32) -> bool {
         self.gone.contains(&id)
     }
 
-    /// What stands in a shard for drafted operations; none where it reads nothing of the kind.
+    /// The copies in a shard; `None` if it reads none.
     pub(super) fn in_shard(&self, shard: &Shard) -> Option<&FxHashMap<u32, u32>> {
         self.copies.get(shard)
     }
 }
 
-/// What is to be copied, and from what it is told.
+/// Operations to copy, and how they are recognized.
 struct Templates<'f> {
     operations: &'f [Drafted],
     reads: &'f [Vec<u32>],
@@ -88,7 +89,7 @@ impl<'f> Templates<'f> {
                     if self.idle.contains(&provider.0) || self.operations[provider.0 as usize].shard != *shard {
                         more.push(provider.0);
                     }
-                    // A block is opened as a whole, as whoever wrote it sees it.
+                    // A block is opened as a whole, as the configuration shows it.
                     more.extend(self.instances.get(&address.all()).into_iter().flatten());
                 }
                 pending.extend(more.into_iter().filter(|other| needed.insert(*other)));
@@ -99,7 +100,7 @@ impl<'f> Templates<'f> {
 }
 
 impl Finish {
-    /// Named values that come from what is never stored are computed where they are read.
+    /// Named values that depend on values that are never stored are computed by their readers.
     pub(super) fn evaluate_live(&mut self, live: &[bool]) {
         for drafted in &mut self.operations {
             if let Operation::Evaluate { name, formula } = &drafted.operation
@@ -110,8 +111,7 @@ impl Finish {
         }
     }
 
-    /// Gives each shard what it reads of what is never stored, and leaves the drafts of that out. `reads` gets entries
-    /// for the copies, and names them.
+    /// Adds to each shard the copies that it reads, and drops the originals. `reads` gets entries for the copies.
     pub(super) fn localise(&mut self, reads: &mut Vec<Vec<u32>>) {
         if !self.operations.iter().any(|drafted| drafted.operation.is_live()) {
             return;

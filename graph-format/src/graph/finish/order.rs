@@ -1,4 +1,4 @@
-//! The order of operations: everything after what it needs, otherwise by address.
+//! The order of operations: behind their needs, otherwise by address.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -11,14 +11,14 @@ use crate::graph::opcode::{Action, Operation};
 use crate::graph::{FormulaIndex, FormulaRow, OperationId};
 use crate::source::SourceRange;
 
-/// What an operation is called, whenever it was drafted.
+/// The name of an operation, independent of the order of drafting.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     address: String,
     opcode: u16,
     deposed: Option<String>,
     action: Option<Action>,
-    /// Of the first formula: checks of one block stand in the order of the source.
+    /// The position of the first formula: checks of one block keep the order of the source.
     range: Option<SourceRange>,
 }
 
@@ -117,7 +117,7 @@ fn provider_used(finish: &Finish, operation: &Operation<u32>) -> Option<u32> {
     }
 }
 
-/// All operations in the order of their names; those of one name in the order of what they compute.
+/// All operations in the order of their names. Operations of one name are ordered by their content.
 fn by_key(finish: &Finish) -> Vec<u32> {
     let operations = &finish.operations;
     let keys: Vec<Key> = operations.iter().map(|d| key(finish, &d.operation)).collect();
@@ -157,7 +157,7 @@ fn key(finish: &Finish, operation: &Operation<u32>) -> Key {
     Key { address, opcode: operation.opcode() as u16, deposed, action, range }
 }
 
-/// A short name of what a row or an operation is made of; the order of drafting has no part in it.
+/// A digest of a row or an operation, independent of the order of drafting.
 type Content = u64;
 
 struct Contents {
@@ -170,7 +170,7 @@ impl Contents {
         let rows = &finish.formulas.rows;
         let mut of_row: Vec<Content> = vec![0; rows.len()];
         for i in 0..rows.len() {
-            // A shared formula stands behind all others, but what reads its result comes after what it is made of.
+            // A shared formula comes behind all others, but before the readers of its result.
             let shared = match &rows[i].op {
                 FormulaOp::Result(operation, _) => finish.shared.get(&operation.0),
                 _ => None,
@@ -195,7 +195,7 @@ impl Contents {
 
 fn row_content(row: &FormulaRow, of_row: &[Content], names: &[Content]) -> Content {
     let mut op = row.op.map(&mut |operand: &FormulaIndex| of_row[operand.0 as usize]);
-    // Numbers that depend on what was evaluated first.
+    // Numbers that depend on the order of evaluation.
     match &mut op {
         FormulaOp::Parameter(parameter) | FormulaOp::Splat { parameter, .. } => *parameter = Parameter(0),
         FormulaOp::For { key_parameter, value_parameter, .. } => {

@@ -11,8 +11,8 @@ use crate::graph::{OperationId, WaiterIndex, Waits};
 
 /// The tracked operations in their final order.
 ///
-/// What untracked operands need is needed by the operation that they run in. What a waiter names directly is not
-/// named again by who waits for it: [`crate::graph::verify`] derives needs by the same rule.
+/// An operation has the needs of its untracked operands. A waiter's direct members are not repeated by those who wait
+/// for it: [`crate::graph::verify`] derives needs by the same rule.
 pub(super) fn rows(
     operations: &[Drafted],
     reads: &[Vec<u32>],
@@ -65,9 +65,9 @@ pub(super) fn rows(
     rows
 }
 
-/// What one operation needs itself.
+/// The needs of one operation.
 struct Own {
-    /// Tracked, by final number; none that a waiter it waits for names.
+    /// Tracked operations by final number, without those that a waiter names.
     operations: Vec<OperationId>,
     /// Untracked, by draft.
     untracked: Vec<u32>,

@@ -29,7 +29,7 @@ impl Members {
     }
 }
 
-/// What one origin node comes to, found once for all that share it.
+/// The needs of one origin node, computed once for all that share it.
 #[derive(Clone, Default)]
 struct Flat {
     after: Members,
@@ -55,7 +55,7 @@ pub(super) struct Waiting {
     groups: Vec<Group>,
     /// Single deletes and their readers.
     before_delete: Vec<(u32, u32)>,
-    /// Nodes are told apart by address, so all that were seen are kept alive.
+    /// Nodes are identified by address, so every visited node is kept alive.
     keep: Vec<Origin>,
 }
 
@@ -102,7 +102,7 @@ impl Waiting {
         }
     }
 
-    /// What an origin comes to; shared nodes once.
+    /// The needs of an origin. Shared nodes are computed once.
     fn flatten(&mut self, origin: &Origin) -> Flat {
         let mut pending = vec![(origin.clone(), false)];
         while let Some((node, entered)) = pending.pop() {
@@ -216,7 +216,7 @@ impl Waiting {
         for (delete, reader) in std::mem::take(&mut self.before_delete) {
             waits.push((delete, users.tracked(reader, self)));
         }
-        // A group is made after the groups in it, so those get its readers before they are come to.
+        // A group is created after the groups inside it, so these get its readers before they are visited.
         let mut inherited: Vec<Vec<Members>> = vec![Vec::new(); groups.len()];
         for (index, group) in groups.into_iter().enumerate().rev() {
             let own: Vec<Members> = group.readers.iter().map(|reader| users.tracked(*reader, self)).collect();
@@ -232,7 +232,7 @@ impl Waiting {
         for (delete, members) in waits {
             let with_itself = |w: &u32| among[*w as usize].contains(&delete);
             let found = match members.waiters.iter().any(with_itself) {
-                // What a delete reads of itself does not hold it up.
+                // A delete does not wait for what it reads of itself.
                 true => self.all_operations(&members),
                 false => members,
             };
@@ -291,7 +291,7 @@ impl Waiting {
 /// Which tracked operations an operation is part of, or used by.
 struct Users {
     tracked: Vec<bool>,
-    /// Of untracked operations only.
+    /// Untracked operations only.
     direct: FxHashMap<u32, Vec<u32>>,
     known: FxHashMap<u32, Members>,
 }

@@ -1,4 +1,4 @@
-//! What can be checked of one fragment without the others.
+//! Checks of one fragment without the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use crate::graph::opcode::{Action, Opcode, Operation};
 use crate::graph::{FormulaIndex, FormulaRow, Fragment, OperationId, Row, Shard, TableError};
 use crate::value::Value;
 
-/// Most parameters that may be without a value at a row: two for each `for` that a body is inside of. Rows are
-/// written by evaluating nested bodies, and no configuration nests them this deep.
+/// The maximum number of parameters without a value at a row: two for each `for` around it. Rows come from evaluating
+/// nested bodies, and no configuration nests them this deep.
 const MOST_OPEN_PARAMETERS: usize = 512;
 
 /// All flaws that show in one fragment alone, in order. Linear in its size.
@@ -30,7 +30,7 @@ pub fn verify_fragment(fragment: &Fragment) -> Vec<Flaw> {
     flaws
 }
 
-/// Checks the table and gathers what is known of each row; rows behind a flawed one have no facts.
+/// Checks the table and collects the facts of each row. Rows behind a flawed one have no facts.
 fn formulas(rows: &[FormulaRow], flaws: &mut Vec<Flaw>) -> Vec<RowFacts> {
     let mut facts: Vec<RowFacts> = Vec::with_capacity(rows.len());
     for (row, i) in rows.iter().zip(0u32..) {
@@ -105,8 +105,8 @@ fn check_row(fragment: &Fragment, row: &Row, facts: &[RowFacts], flaws: &mut Vec
     check_operands(fragment, row, flaws);
 }
 
-/// What uses a provider is in the shard that opens it, as operands are. Another provider than the shard's own is there
-/// for ephemeral objects only.
+/// The users of a provider are in the shard that opens it, like other operands. Providers of other shards are only
+/// there for ephemeral objects.
 fn check_providers(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
     let mut used = BTreeSet::new();
     let mut opening = BTreeSet::new();
@@ -215,7 +215,7 @@ fn values<F>(operation: &Operation<F>) -> Vec<&Value> {
     }
 }
 
-/// What is read of operations that are not here is what is listed as coming from elsewhere.
+/// Every result that is read from another fragment is listed as foreign.
 fn check_foreign(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
     let here = |id: OperationId| fragment.rows.binary_search_by_key(&id, |r| r.id).is_ok();
     if !fragment.foreign.windows(2).all(|pair| pair[0].operation < pair[1].operation) {
@@ -223,7 +223,7 @@ fn check_foreign(fragment: &Fragment, flaws: &mut Vec<Flaw>) {
         return;
     }
     for foreign in &fragment.foreign {
-        // In order, what holds a part comes right before it.
+        // In order, a container comes directly before its parts.
         let apart = foreign.paths.windows(2).all(|pair| pair[0] < pair[1] && !pair[0].is_prefix_of(&pair[1]));
         if here(foreign.operation) || foreign.paths.is_empty() || !apart {
             flaws.push(Flaw::Foreign(foreign.operation.0));

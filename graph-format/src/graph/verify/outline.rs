@@ -1,10 +1,10 @@
-//! What can be checked of an outline without the operations.
+//! Checks of an outline without the operations.
 
 use super::{Flaw, ascending};
 use crate::graph::{OperationId, OutlineRow, Waits};
 
-/// All flaws that show in an outline alone: every need comes earlier and is in the outline. Linear in its size, but
-/// for looking operations up.
+/// All flaws that an outline alone shows: every need comes earlier and is in the outline. Linear in its size, except
+/// for looking up operations.
 ///
 /// `operations` is the number of operations of the whole graph, `shards` that of its shards.
 pub fn verify_outline(operations: u32, shards: usize, waiters: &[Waits], rows: &[OutlineRow]) -> Vec<Flaw> {

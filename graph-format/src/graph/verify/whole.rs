@@ -1,4 +1,4 @@
-//! What can only be checked of all fragments together.
+//! Checks of all fragments together.
 //!
 //! Everything here comes after the fragments and the outline were found sound in themselves: operands exist, come
 //! earlier and are of the right kind. Indices that this rests on were checked there.
@@ -129,7 +129,7 @@ fn check_providers(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     }
 }
 
-/// Each ephemeral object says in how many shards it is.
+/// Each ephemeral object states the number of its shards.
 fn check_shards(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     let mut found: BTreeMap<&ResourceInstance, BTreeSet<usize>> = BTreeMap::new();
     let opened = || {
@@ -148,7 +148,7 @@ fn check_shards(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     }
 }
 
-/// Each plan is carried out by one operation, and nothing is done twice to one object.
+/// One operation carries out each plan, and no object is changed twice.
 fn check_applied(rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     let mut applied: FxHashMap<(&ResourceInstance, Option<&DeposedKey>, Action), OperationId> = FxHashMap::default();
     let mut carried_out: BTreeMap<OperationId, u32> = BTreeMap::new();
@@ -178,8 +178,8 @@ fn planned_of<'g>(rows: &Rows<'g>, apply: &Operation<FormulaIndex>) -> Option<&'
     }
 }
 
-/// The outline says what the operations say. What an operation needs is what it, and the untracked operations that
-/// run inside it, take, read and wait for; less, for each of them, what a waiter that it waits for names directly.
+/// The outline agrees with the operations. An operation has the needs of itself and of the untracked operations that
+/// run inside it: operands, results and waits, without the direct members of each waiter that it waits for.
 fn check_outline(graph: &ExecutionGraph, rows: &Rows<'_>, flaws: &mut Vec<Flaw>) {
     let tracked = rows.iter().filter(|(row, _)| row.operation.is_tracked());
     if tracked.clone().count() != graph.outline.len() {
@@ -219,8 +219,8 @@ fn says_the_same(rows: &Rows<'_>, row: &Row, shard: usize, outline: &OutlineRow)
         && outline.lookup == planned.and_then(|p| p.lookup.clone())
 }
 
-/// Steps that deriving the needs of a graph may take for each thing in it. Sound graphs take few: what many
-/// operations share is an operation or a waiter of its own.
+/// The maximum number of steps for deriving the needs of a graph, for each thing in it. Sound graphs take few: what
+/// many operations share is an operation or a waiter.
 const STEPS_EACH: u64 = 64;
 /// Steps that any graph may take.
 const STEPS_ALWAYS: u64 = 1_000_000;
@@ -231,13 +231,13 @@ struct Needs<'g> {
     rows: &'g Rows<'g>,
     /// For each fragment and formula row that is used more than once: the results read below it.
     shared: Vec<Vec<Option<Box<[OperationId]>>>>,
-    /// Of untracked operations, which several others may have inside.
+    /// Of untracked operations, which may run inside several others.
     known: FxHashMap<OperationId, Own>,
     /// Steps left; 0 when a hostile graph has used them up.
     work: u64,
 }
 
-/// What one operation needs itself.
+/// The needs of one operation.
 #[derive(Clone, Default)]
 struct Own {
     tracked: Vec<OperationId>,
