@@ -12,22 +12,22 @@ use weft_graph_format::value::{Kind, Value};
 use crate::convert::convert;
 use crate::symbolic;
 
-/// A problem of an expression, before it has a position.
+/// A problem with an expression, without its source range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The short line.
+    /// The summary.
     pub summary: &'static str,
-    /// The value that was found.
+    /// The detail.
     pub detail: String,
 }
 
 impl Problem {
-    /// A problem with a summary and a detail.
+    /// Creates a problem from a summary and a detail.
     pub fn new(summary: &'static str, detail: impl Into<String>) -> Problem {
         Problem { summary, detail: detail.into() }
     }
 
-    /// As a diagnostic without a place.
+    /// The problem as a diagnostic without a source range.
     pub fn diagnostic(&self) -> Diagnostic {
         Diagnostic::error(self.summary, self.detail.clone())
     }
@@ -37,8 +37,8 @@ const INVALID_INDEX: &str = "Invalid index";
 const UNSUPPORTED_ATTRIBUTE: &str = "Unsupported attribute";
 const NO_SUCH_ELEMENT: &str = "The given key does not identify an element in this collection value";
 
-/// The part of a container found at `step`, with the container's marks and origin. Where the container has a formula
-/// the part is computed from that, so that an error at apply is about this place.
+/// The part of a container found at `step`, with the container's marks and origin. If the container has a formula, the
+/// part is computed from it, so that an error at apply names this place.
 fn part_of(container: &Value, found: &Value, step: &Step, range: Option<&SourceRange>) -> Value {
     let explained = match container.formula() {
         Some(formula) => {
@@ -74,7 +74,8 @@ fn unknown_part(container: &Value, ty: Type, op: impl FnOnce(Formula) -> Formula
     marked.add_origin(container.origin())
 }
 
-/// `object.name`, where object may be a map too. `range` is where it stands, for the formula.
+/// Evaluates `object.name`. The object may also be a map. `range` is the source range of the expression, for the
+/// formula.
 pub fn attribute(object: &Value, name: &str, range: Option<&SourceRange>) -> Result<Value, Problem> {
     let step = Step::Attribute(name.into());
     let unsupported = |detail: String| Err(Problem::new(UNSUPPORTED_ATTRIBUTE, detail));
@@ -113,7 +114,7 @@ pub fn attribute(object: &Value, name: &str, range: Option<&SourceRange>) -> Res
     }
 }
 
-/// The operation of the part's formula: a longer path of a result, or a plain attribute.
+/// The operation for the part's formula: a longer path into a result, or otherwise the plain attribute.
 fn reopened(part: Formula, container: &Formula, step: &Step) -> FormulaOp {
     match (part.op(), step) {
         (FormulaOp::Result(operation, path), _) => FormulaOp::Result(*operation, path.clone()),
@@ -152,12 +153,12 @@ fn no_attributes(ty: &Type, name: &str) -> String {
     }
 }
 
-/// `collection[key]`. `range` is where it stands, for the formula.
+/// Evaluates `collection[key]`. `range` is the source range of the expression, for the formula.
 pub fn index(collection: &Value, key: &Value, range: Option<&SourceRange>) -> Result<Value, Problem> {
     Indexing { collection, key, range }.value()
 }
 
-/// A collection, a key, and where they are brought together.
+/// An index operation: the collection, the key, and their source range.
 struct Indexing<'a> {
     collection: &'a Value,
     key: &'a Value,
@@ -194,7 +195,7 @@ impl Indexing<'_> {
         };
         let key_marks = if matches!(ty, Type::Object(_)) { &Marks::NONE } else { key.marks() };
         if key.deep().formula {
-            // Another key may be there at apply.
+            // At apply, the key may be a different one.
             let whole = self.formula(found.ty());
             let found = symbolic::replace_formulas(&found, &whole);
             return Ok(found.mark(key_marks).add_origin(collection.deep_origin().as_ref()).add_origin(key.origin()));
@@ -206,11 +207,11 @@ impl Indexing<'_> {
         Formula::new(FormulaOp::Index(self.collection.to_formula(), self.key.to_formula()), ty, self.range.cloned())
     }
 
-    /// An element of which only the type is known.
+    /// An element whose value is unknown but whose type is known.
     fn undecided(&self, ty: Type) -> Value {
         let Indexing { collection, key, .. } = *self;
         let both = [collection.clone(), key.clone()];
-        // As in OpenTofu, the name of an attribute passes on none of its marks.
+        // As in OpenTofu, a sensitive attribute name does not mark the result.
         let named = matches!(collection.ty(), Type::Object(_));
         let marks = if named { collection.marks().clone() } else { collection.marks().union(key.marks()) };
         let symbolic = collection.formula().is_some() || key.formula().is_some() || collection.is_known();
@@ -233,7 +234,7 @@ impl Indexing<'_> {
         found.unwrap_or(Type::Dynamic)
     }
 
-    /// The element at a key that is converted and known, in a collection that is known; `None` where it has no such name.
+    /// The element at a converted, known key of a known collection. Returns `None` if the collection has no such name.
     fn element(&self, key: &Value) -> Result<Option<Value>, Problem> {
         let Indexing { collection, range, .. } = *self;
         Ok(match (collection.open().1, key.as_number(), key.as_str()) {
@@ -250,7 +251,7 @@ impl Indexing<'_> {
     }
 }
 
-/// The type of the keys of a collection; `None` for a collection of unknown kind.
+/// The type of the keys of a collection, or `None` if the collection's type is unknown.
 fn key_type(ty: &Type) -> Result<Option<Type>, Problem> {
     match ty {
         Type::Dynamic => Ok(None),
@@ -265,8 +266,8 @@ fn key_type(ty: &Type) -> Result<Option<Type>, Problem> {
     }
 }
 
-/// For sequences of which only the type is known: a part that no value of that type can have. A missing attribute of an
-/// object is reported when its value is known, as in OpenTofu.
+/// Checks a key against a collection whose type is known but whose value is not. Reports keys that no value of the type
+/// can have. As in OpenTofu, a missing object attribute is reported only when the value is known.
 fn check_against_type(ty: &Type, key: &Value) -> Result<(), Problem> {
     match (ty, key.as_number()) {
         (Type::Tuple(items), Some(number)) if number.to_usize().is_none_or(|i| i >= items.len()) => {

@@ -1,4 +1,4 @@
-//! What a function call may use of its surroundings: files, the time of the plan, and whether impure functions run.
+//! The environment of a function call: files, the time of the plan, and whether impure functions run.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use weft_graph_format::value::Value;
 
 use crate::decoded::Decoded;
 
-/// What impure functions do.
+/// How impure functions behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Impure {
-    /// They are run.
+    /// They run.
     Run,
-    /// Their results are unknown, with the call as formula.
+    /// They do not run. Their results are unknown, with the call as formula.
     Defer,
 }
 
-/// What stands under a path.
+/// The kind of a file system entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -29,21 +29,21 @@ pub enum FileKind {
     Other,
 }
 
-/// How functions reach files, so that it can be forbidden, recorded or replaced. Symbolic links are followed.
+/// File access for functions. Implementations can forbid, record or replace it. Symbolic links are followed.
 pub trait Files: Send + Sync {
-    /// The whole content.
+    /// Reads a whole file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// The content of a file.
+    /// The kind of the entry at `path`.
     fn kind(&self, path: &Path) -> io::Result<FileKind>;
 
-    /// Names and kinds of a directory's entries, in any order.
+    /// The names and kinds of the entries of a directory, in any order.
     fn list(&self, path: &Path) -> io::Result<Vec<(String, FileKind)>>;
 
     /// The home directory of the user, for `~`.
     fn home(&self) -> Option<PathBuf>;
 
-    /// The directory that relative paths of `abspath` and `path.cwd` begin at.
+    /// The directory that `abspath` and `path.cwd` resolve relative paths against.
     fn current_directory(&self) -> io::Result<PathBuf>;
 }
 
@@ -64,7 +64,7 @@ impl Files for DiskFiles {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(path)? {
             let entry = entry?;
-            // A dangling link has no metadata; it is neither a file nor a directory.
+            // A dangling link has no metadata. It is neither a file nor a directory.
             let kind = std::fs::metadata(entry.path()).map_or(FileKind::Other, |m| kind_of(&m));
             if let Ok(name) = entry.file_name().into_string() {
                 found.push((name, kind));
@@ -92,7 +92,7 @@ fn kind_of(metadata: &std::fs::Metadata) -> FileKind {
     }
 }
 
-/// No files: for workers that must not read anything outside the plan.
+/// Denies access to all files. Used by workers, which must not read anything that is not in the plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ForbiddenFiles;
 
@@ -122,32 +122,32 @@ impl Files for ForbiddenFiles {
     }
 }
 
-/// The surroundings of a call, besides its arguments.
+/// The environment of a function call, beside its arguments.
 #[derive(Clone, Copy)]
 pub struct CallContext<'a> {
-    /// How files are reached.
+    /// File access.
     pub files: &'a dyn Files,
-    /// What relative names of files are relative to; empty for the current directory.
+    /// The directory that relative file names are resolved against. Empty for the current directory.
     pub base_directory: &'a Path,
-    /// What `plantimestamp()` gives, in RFC 3339; unknown where none is given.
+    /// The result of `plantimestamp()`, in RFC 3339. Unknown if `None`.
     pub plan_timestamp: Option<&'a str>,
-    /// What impure functions do.
+    /// How impure functions behave.
     pub impure: Impure,
-    /// The number of nested template calls around this one.
+    /// The number of templates that contain this call, each evaluated by the one before.
     pub template_depth: u32,
-    /// The next number for an impure call.
+    /// The counter for impure calls.
     pub occurrences: &'a AtomicU32,
-    /// The next number for a parameter of a symbolic body.
+    /// The counter for parameters of symbolic bodies.
     pub parameters: &'a AtomicU32,
-    /// The steps that the expression around the call has taken, to which those of templates that it evaluates are
-    /// added; see [`crate::limits`].
+    /// The steps that the surrounding expression has taken. Templates that the call evaluates add theirs. See
+    /// [`crate::limits`].
     pub steps: Option<&'a AtomicU64>,
     /// Documents that were decoded before.
     pub decoded: Option<&'a Decoded>,
 }
 
 impl<'a> CallContext<'a> {
-    /// A context with the files of this machine, in which impure functions are run.
+    /// Creates a context that reads the files of this machine and runs impure functions.
     pub fn new(occurrences: &'a AtomicU32, parameters: &'a AtomicU32) -> CallContext<'a> {
         CallContext {
             files: &DiskFiles,
@@ -162,12 +162,12 @@ impl<'a> CallContext<'a> {
         }
     }
 
-    /// A number that no other impure call of this session has.
+    /// Returns a number that no other impure call of this session has.
     pub fn next_occurrence(&self) -> Occurrence {
         Occurrence(self.occurrences.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// What `decode` makes of the text of a document.
+    /// Decodes the text of a document with `decode`, or returns the cached result.
     pub(crate) fn decoded<E>(
         &self,
         function: &'static str,
@@ -180,7 +180,7 @@ impl<'a> CallContext<'a> {
         }
     }
 
-    /// The name of a file as the functions resolve it: below the base directory unless absolute.
+    /// Resolves a file name: relative names are joined to the base directory.
     pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
         self.base_directory.join(path)
     }

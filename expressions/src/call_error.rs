@@ -1,4 +1,4 @@
-//! Errors of function calls, and their messages.
+//! Errors of function calls, and their diagnostics.
 
 use smol_str::SmolStr;
 use thiserror::Error;
@@ -8,19 +8,19 @@ use weft_graph_format::diagnostic::Diagnostic;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct FunctionError {
-    /// The argument at fault, counted from 0.
+    /// The index of the argument at fault, or `None` if the whole call failed.
     pub argument: Option<usize>,
-    /// The problem, without a full stop, beginning in lower case.
+    /// What is wrong: starts in lower case and has no full stop.
     pub message: String,
 }
 
 impl FunctionError {
-    /// The call as a whole failed: "Error in function call".
+    /// An error of the whole call: "Error in function call".
     pub fn new(message: impl Into<String>) -> FunctionError {
         FunctionError { argument: None, message: message.into() }
     }
 
-    /// One argument is at fault: "Invalid function argument".
+    /// An error of one argument: "Invalid function argument".
     pub fn argument(index: usize, message: impl Into<String>) -> FunctionError {
         FunctionError { argument: Some(index), message: message.into() }
     }
@@ -29,33 +29,33 @@ impl FunctionError {
 /// A call with the wrong number of arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CountError {
-    /// Too few.
+    /// Too few arguments.
     #[error(
         "Function \"{function}\" expects{} {expected} argument(s). Missing value for \"{missing}\".",
         if *at_least { " at least" } else { "" }
     )]
     NotEnough {
-        /// The function.
+        /// The name of the function.
         function: SmolStr,
-        /// It takes more than that.
+        /// Whether the function also accepts more than `expected` arguments.
         at_least: bool,
-        /// The minimum number of arguments.
+        /// The number of required arguments.
         expected: usize,
         /// The first parameter without an argument.
         missing: SmolStr,
     },
-    /// Too many.
+    /// Too many arguments.
     #[error("Function \"{function}\" expects only {expected} argument(s).")]
     TooMany {
-        /// The function.
+        /// The name of the function.
         function: SmolStr,
-        /// The maximum number of arguments.
+        /// The number of accepted arguments.
         expected: usize,
     },
 }
 
 impl CountError {
-    /// As a diagnostic without a place.
+    /// The error as a diagnostic without a source range.
     pub fn diagnostic(&self) -> Diagnostic {
         let (summary, function) = match self {
             CountError::NotEnough { function, .. } => ("Not enough function arguments", function),
@@ -65,7 +65,8 @@ impl CountError {
     }
 }
 
-/// The diagnostic, without a place, for a failed call of `function` whose parameters have these names.
+/// The diagnostic, without a source range, for a failed call of `function`. `parameter` is the name of the parameter at
+/// fault.
 pub fn call_diagnostic(function: &str, parameter: Option<&str>, error: &FunctionError) -> Diagnostic {
     let problem = match parameter {
         Some(parameter) => Diagnostic::error(

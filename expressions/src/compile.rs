@@ -1,9 +1,9 @@
-//! Formulas to something that runs.
+//! Compiles formulas to programs.
 //!
 //! [`Program::compile`] turns a shared graph of formulas into a table of nodes, with operands before their users. Most
-//! nodes are closures over the values of their operands. The loop in `run.rs` runs nodes that choose what to compute
-//! (conditionals, loops, `try`). Values are computed when they are needed, at most once in a run, and without recursion
-//! on the depth of the graph. All of this uses the same code as the evaluation of known values.
+//! nodes are closures over the values of their operands. The loop in `run.rs` runs the nodes that choose what to
+//! compute: conditionals, loops and `try`. Values are computed lazily, at most once per run, and without recursion on
+//! the depth of the graph. Nodes call the same code that evaluation uses for known values.
 
 mod named;
 mod run;
@@ -22,79 +22,79 @@ use weft_graph_format::value::Value;
 use crate::evaluate::ProviderFunction;
 use crate::functions::{CallContext, FunctionError};
 
-/// Why a formula gave no value.
+/// Why a formula has no value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// It has errors.
+    /// The formula has errors.
     #[error("{}", .0.first().map_or("failed", |d| d.summary.as_str()))]
     Failed(Vec<Diagnostic>),
-    /// Something that it needs has failed or was skipped, and was already reported. Nothing catches this.
+    /// An input has failed or was skipped. That is reported elsewhere, and `try` and `can` do not catch it.
     #[error("an input is missing")]
     Skipped,
 }
 
-/// The source of the values that formulas refer to.
+/// The source of everything that formulas refer to.
 pub trait Results {
-    /// The value that an operation gave.
+    /// The result of an operation.
     fn result(&self, operation: OperationId) -> Result<Value, Fault>;
 
-    /// The name of an operation's result for messages, such as the address of a resource instance; `None` if it is
-    /// unknown here.
+    /// The name that users know a result by, such as the address of a resource instance. `None` if the name is not
+    /// available.
     fn name(&self, operation: OperationId) -> Option<String>;
 
-    /// A variable that is supplied again.
+    /// The value of a variable that is supplied again at apply.
     fn input(&self, name: &str) -> Result<Value, Fault>;
 
-    /// The earlier result of an impure call; `None` to run it now.
+    /// The recorded result of an impure call, or `None` to run the call now.
     fn impure(&self, occurrence: Occurrence) -> Option<Value>;
 
-    /// What calls may use.
+    /// The environment of function calls.
     fn context(&self) -> CallContext<'_>;
 
-    /// A function of a provider, named as in the formula.
+    /// Looks up a provider function by the names in the formula.
     fn provider_function(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic>;
 
-    /// Calls a function of a provider.
+    /// Calls a provider function.
     fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError>;
 }
 
-/// Number of a node in its program.
+/// The number of a node in its program.
 type NodeId = u32;
 
 /// Computes a node from the values of all of its operands.
 type Compute = Box<dyn Fn(&dyn Results, &[Value]) -> Result<Value, Fault> + Send + Sync>;
 
-/// The computation of a node.
+/// How a node is computed.
 enum Action {
-    /// Always this.
+    /// Always this value.
     Constant(Value),
-    /// All operands are needed, and this makes a value of theirs.
+    /// Computed from the values of all operands.
     Strict(Compute),
-    /// Operands: condition, yes, no. The chosen one is converted to the type; where that is open, the other one is run
-    /// too, for its type.
+    /// The operands are the condition and the two results. The chosen result is converted to the type. If the type is
+    /// open, the other result is computed too, for its type.
     Conditional {
-        /// The type of the result, as far as the plan knows it.
+        /// The type of the result, as far as the plan determined it.
         ty: Type,
     },
     /// The first operand without an error.
     Try,
     /// Whether the operand has no error.
     Can,
-    /// `&&` or `||`: the second operand's errors are forgiven when the first suffices.
+    /// `&&` or `||`. Errors of the second operand are ignored if the first decides the result.
     Logical(weft_graph_format::formula::BinaryOperator),
-    /// Given by the loop around it.
+    /// Set by the surrounding loop.
     Parameter,
-    /// Operands: the collection, then key, value and condition where they exist.
+    /// The operands are the collection, and then those of key, value and condition that exist.
     For(ForAction),
-    /// Operands: collection, body.
+    /// The operands are the collection and the body.
     Splat(LoopBody),
 }
 
-/// The nodes that each step of a loop computes again.
+/// The part of a loop that is computed again in each round.
 struct LoopBody {
     key_parameter: Option<NodeId>,
     value_parameter: Option<NodeId>,
-    /// The nodes whose values belong to one step only.
+    /// The nodes whose values belong to one round only.
     per_step: Box<[NodeId]>,
 }
 
@@ -103,15 +103,16 @@ struct ForAction {
     key: Option<NodeId>,
     value: NodeId,
     condition: Option<NodeId>,
-    /// The condition is evaluated once before all steps, as in evaluation, unless that would call something impure.
+    /// Whether the condition is checked once before the first round, as in evaluation. False if that would run an
+    /// impure call.
     try_condition: bool,
     grouping: bool,
 }
 
-/// A node that puts its operands together, which has a type even if one of them fails.
+/// A node that combines its operands, and has a type even if one of them fails.
 enum Constructor {
     Tuple,
-    /// The names of the attributes, in the order of the operands.
+    /// The attribute names, in the order of the operands.
     Object(Box<[SmolStr]>),
 }
 
@@ -133,33 +134,33 @@ struct Node {
     source: Option<named::Source>,
 }
 
-/// Compiled formulas. Can be run any number of times, also at once.
+/// Compiled formulas. A program can run any number of times, also concurrently.
 pub struct Program {
     nodes: Vec<Node>,
     roots: Vec<NodeId>,
 }
 
 impl Program {
-    /// Compiles formulas with all that they share. Time and memory are linear in their nodes, and in the nodes of
-    /// loop bodies once more for each loop around them.
+    /// Compiles formulas and everything that they share. Time and memory are linear in the number of nodes. The nodes
+    /// of a loop body count once more for each surrounding loop.
     pub fn compile(formulas: &[Formula]) -> Program {
         let mut compiler = Compiler::default();
         let roots = formulas.iter().map(|formula| compiler.add(formula)).collect();
         Program { nodes: compiler.nodes, roots }
     }
 
-    /// Runs all formulas over the same results. Shared parts are computed once.
+    /// Runs all formulas over the same results. Shared nodes are computed once.
     pub fn run(&self, results: &dyn Results) -> Vec<Result<Value, Fault>> {
         let mut run = run::Run::new(self, results);
         self.roots.iter().map(|root| run.force(*root)).collect()
     }
 
-    /// Number of nodes.
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is nothing to run.
+    /// Whether the program has no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -171,12 +172,12 @@ pub fn run(formula: &Formula, results: &dyn Results) -> Result<Value, Fault> {
     program.run(results).pop().unwrap_or(Err(Fault::Skipped))
 }
 
-/// Facts about a node during compilation.
+/// Properties of a node that the compiler needs.
 #[derive(Clone, Default)]
 struct Facts {
-    /// Parameters of loops around it that it uses, in order.
+    /// The parameters of surrounding loops that the node uses, in order.
     parameters: std::sync::Arc<[Parameter]>,
-    /// An impure call is in it.
+    /// Whether the node contains an impure call.
     impure: bool,
 }
 
@@ -210,7 +211,7 @@ impl Compiler {
         self.number(root)
     }
 
-    /// The node of a formula that has one: operands come before what uses them.
+    /// The node of a formula that was compiled before. Operands come before their users.
     fn number(&self, formula: &Formula) -> NodeId {
         *self.numbers.get(&formula.identity()).expect("a formula is compiled after its operands")
     }
@@ -222,7 +223,7 @@ impl Compiler {
         id
     }
 
-    /// The node of a formula whose operands have theirs.
+    /// Creates the node of a formula whose operands have nodes.
     fn node(&mut self, formula: &Formula) -> NodeId {
         let mut operands = Vec::new();
         formula.operands(|operand| operands.push(self.number(operand)));
@@ -230,7 +231,7 @@ impl Compiler {
         let action = match formula.op() {
             FormulaOp::Constant(value) => Action::Constant(value.clone()),
             FormulaOp::Parameter(parameter) => {
-                // Formulas of one parameter are one node, whatever type each has for it.
+                // Formulas of one parameter share a node, even if they give it different types.
                 if let Some(known) = self.parameters.get(parameter) {
                     return *known;
                 }
@@ -316,7 +317,7 @@ impl Compiler {
             .is_some_and(|f| f.impure || parameters.iter().any(|p| f.parameters.binary_search(p).is_ok()))
     }
 
-    /// The nodes below `roots` whose value is another one in each step.
+    /// The nodes below `roots` whose values differ between rounds.
     fn per_step(&self, roots: &[NodeId], parameters: &[Parameter]) -> Box<[NodeId]> {
         let mut found = Vec::new();
         let mut seen = FxHashSet::default();

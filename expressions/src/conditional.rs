@@ -1,4 +1,4 @@
-//! `condition ? yes : no`: the common type of both results, and what is known of the result of an unknown condition.
+//! `condition ? yes : no`: the common type of both results, and what is known while the condition is not.
 
 use weft_graph_format::number::Number;
 use weft_graph_format::types::Type;
@@ -10,7 +10,7 @@ use crate::refine::{definitely_not_null, length_bounds};
 
 const INCONSISTENT: &str = "Inconsistent conditional result types";
 
-/// The type that both results are converted to. A null without a type takes that of the other.
+/// The type that both results are converted to. An untyped null takes the type of the other result.
 pub fn result_type(yes: &Value, no: &Value) -> Result<Type, Problem> {
     let untyped_null = |v: &Value| v.is_null() && v.ty() == Type::Dynamic;
     if untyped_null(yes) {
@@ -34,13 +34,13 @@ pub fn result_type(yes: &Value, no: &Value) -> Result<Type, Problem> {
     })
 }
 
-/// A chosen result converted to the shared type; `which` is `true` or `false`.
+/// Converts a chosen result to the common type. `which` is `true` or `false`.
 pub fn convert_result(value: &Value, ty: &Type, which: &str) -> Result<Value, Problem> {
     convert(value, ty)
         .map_err(|e| Problem::new(INCONSISTENT, format!("The {which} result value has the wrong type: {e}.")))
 }
 
-/// The condition as a truth value, known or not.
+/// The condition as a boolean, known or unknown.
 pub fn condition_value(condition: &Value) -> Result<Value, Problem> {
     if condition.is_null() {
         return Err(Problem::new(
@@ -52,8 +52,8 @@ pub fn condition_value(condition: &Value) -> Result<Value, Problem> {
         .map_err(|_| Problem::new("Incorrect condition type", "The condition expression must be of type bool."))
 }
 
-/// What is known of the result of an unknown condition: an unknown value, or null if both results are null. It has
-/// neither formula nor origin, and the marks of all three.
+/// What is known of the result while the condition is not: an unknown value, or null if both results are null. The
+/// value has the marks of all three, and no formula or origin.
 pub fn undecided(condition: &Value, yes: &Value, no: &Value, ty: &Type) -> Value {
     let marks = condition.marks().union(yes.marks()).union(no.marks());
     if yes.is_null() && no.is_null() {
@@ -103,7 +103,7 @@ fn outer(
     })
 }
 
-/// How the types of the two results differ.
+/// Describes the difference between the types of the two results.
 fn describe_mismatch(yes: &Type, no: &Type) -> String {
     match (yes, no) {
         (Type::Object(y), Type::Object(n)) => {

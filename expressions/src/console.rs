@@ -1,4 +1,4 @@
-//! One expression as text in, its value as data out: what `weft console -eval-json` prints.
+//! Evaluates the text of one expression and returns its value as data. `weft console -eval-json` prints this.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -15,24 +15,24 @@ use crate::evaluate::{self, ProviderFunction, Resolved, Scope};
 use crate::functions::{self, CallContext, FunctionError};
 use crate::type_text::type_text;
 
-/// The name that the text has in diagnostics.
+/// The file name of the text in diagnostics.
 pub const INPUT_NAME: &str = "<console-input>";
 
 /// The outcome of one expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The text of `jsonencode` for the value without its marks; `None` on error, and for values without a JSON form.
+    /// The JSON text of the value without its marks. `None` on error, and if the value has no JSON form.
     pub json: Option<String>,
-    /// The type in the form of `type()`; `None` on error.
+    /// The type as `type()` prints it. `None` on error.
     pub ty: Option<String>,
-    /// Nothing when nothing is sensitive; otherwise which parts, in the shape of a plan's `after_sensitive`.
+    /// The sensitive parts, in the shape of a plan's `after_sensitive`. `None` if no part is sensitive.
     pub sensitive: Option<Json>,
-    /// The errors; the first is the one that counts.
+    /// The errors. Only the first one is printed.
     pub errors: Vec<Diagnostic>,
 }
 
 impl Outcome {
-    /// The line that is printed: `{json, type, sensitive, error}`.
+    /// The printed line: `{json, type, sensitive, error}`.
     pub fn to_json(&self) -> Json {
         let text = |t: &Option<String>| t.clone().map_or(Json::Null, Json::String);
         let error = self.errors.first().map_or(Json::Null, |problem| {
@@ -82,8 +82,8 @@ fn json_text(value: &Value, scope: &dyn Scope) -> Option<String> {
     text.as_str().map(str::to_owned)
 }
 
-/// Which parts are sensitive: true for the whole, otherwise a list or object of the same for the parts, of which
-/// objects leave out those without any; false for nothing.
+/// The sensitive parts of a value: `true` if the whole value is sensitive, otherwise a list or object with the same for
+/// each part. Objects omit parts without anything sensitive. `false` if no part is sensitive.
 pub fn sensitive_parts(value: &Value) -> Json {
     let (marks, kind) = value.open();
     if marks.is_sensitive() {
@@ -110,7 +110,7 @@ pub fn sensitive_parts(value: &Value) -> Json {
     }
 }
 
-/// The scope of an empty root module: `path` and `terraform`, and no other object.
+/// The scope of an empty root module: only `path` and `terraform` are defined.
 #[derive(Debug, Default)]
 pub struct BareScope {
     occurrences: AtomicU32,
@@ -118,7 +118,7 @@ pub struct BareScope {
 }
 
 impl BareScope {
-    /// A scope with its own numbers.
+    /// Creates a scope with its own counters.
     pub fn new() -> BareScope {
         BareScope::default()
     }
@@ -138,7 +138,7 @@ fn attribute_of(traversal: &Traversal) -> &str {
     }
 }
 
-/// Why a reference leads to nothing where there is no configuration.
+/// Explains why a reference leads to nothing without a configuration.
 fn nothing_there(root: &str, name: &str, traversal: &Traversal) -> Diagnostic {
     match root {
         "path" => Diagnostic::error("Invalid \"path\" attribute", format!("path has no attribute {name:?}.")),
@@ -185,7 +185,7 @@ fn nothing_there(root: &str, name: &str, traversal: &Traversal) -> Diagnostic {
     }
 }
 
-/// Why a reference leads to no resource.
+/// Explains why a reference leads to no resource.
 fn no_resource(root: &str, traversal: &Traversal) -> Diagnostic {
     let attributes = traversal.steps.iter().map_while(|step| match &step.kind {
         StepKind::Attribute(name) => Some(name.as_str()),

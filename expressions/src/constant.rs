@@ -11,7 +11,7 @@ use crate::call_context::{CallContext, ForbiddenFiles};
 use crate::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
 use crate::functions::FunctionError;
 
-/// The scope without names.
+/// A scope without names.
 #[derive(Debug, Default)]
 struct ConstantScope {
     occurrences: AtomicU32,
@@ -47,7 +47,7 @@ impl Scope for ConstantScope {
 
 /// Evaluates an expression that may neither refer to anything nor call functions.
 ///
-/// In the JSON syntax, strings are literal where nothing can be referred to.
+/// Strings of the JSON syntax are literal here, not templates, since a template could not refer to anything.
 pub fn evaluate_constant(expression: &Expression) -> (Value, Vec<Diagnostic>) {
     evaluate(&expression.without_templates(), &ConstantScope::default())
 }

@@ -1,7 +1,7 @@
 //! Conversion of values to types, with cty's rules and messages.
 //!
-//! [`convert`] brings a value into a type constraint; [`unify`](crate::convert::unify) finds one type for many. A
-//! conversion is *safe* when no value can fail it (number to string) and *unsafe* otherwise (string to number).
+//! [`convert`] converts a value to a type constraint. [`unify`](crate::convert::unify) finds a common type. A
+//! conversion is *safe* if it succeeds for every value (number to string), and *unsafe* otherwise (string to number).
 
 mod defaults;
 mod mismatch;
@@ -22,13 +22,13 @@ pub use unify::{Safety, can_convert, unify};
 
 use crate::stack;
 
-/// A value that does not fit a type.
+/// A value cannot be converted to a type.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct ConvertError {
-    /// Where in the value.
+    /// The path to the part at fault.
     pub path: Path,
-    /// The problem, without a full stop.
+    /// What is wrong, without a full stop.
     pub message: String,
 }
 
@@ -37,15 +37,18 @@ impl ConvertError {
         ConvertError { path: Path(path.to_vec()), message: message.into() }
     }
 
-    /// The message with the place before it: `.a["b"]: a number is required`.
+    /// The message after its path: `.a["b"]: a number is required`.
     pub fn with_path(&self) -> String {
         if self.path.0.is_empty() { self.message.clone() } else { format!("{}: {}", self.path, self.message) }
     }
 }
 
-/// The value as one of this type. Marks, formulas and origins stay; a formula whose value had to change is followed
-/// by the conversion. Attributes that the type does not have are left out, optional ones that are missing become
-/// null. Errors: no conversion between the types, or this value does not fit.
+/// Converts a value to a type. Marks, formulas and origins stay. If the value changes, the conversion is added to its
+/// formula. Attributes that the type does not have are removed. Missing optional attributes become null.
+///
+/// # Errors
+///
+/// There is no conversion between the types, or this value cannot be converted.
 pub fn convert(value: &Value, want: &Type) -> Result<Value, ConvertError> {
     if *want == Type::Dynamic {
         return Ok(value.clone());
@@ -60,7 +63,7 @@ pub fn convert(value: &Value, want: &Type) -> Result<Value, ConvertError> {
     convert_at(value, want, &mut Vec::new())
 }
 
-/// The value with defaults of optional attributes filled in, as one of this type.
+/// Fills in the defaults of optional attributes, and converts the value to the type.
 pub fn convert_with_defaults(
     value: &Value,
     want: &Type,
@@ -72,7 +75,7 @@ pub fn convert_with_defaults(
     convert(&apply_defaults(value, defaults), want)
 }
 
-/// Whether the value is already of exactly this type.
+/// Whether the value already has exactly this type.
 fn fits(value: &Value, want: &Type) -> bool {
     match (value.open().1, want) {
         (Kind::Bool(_), Type::Bool) | (Kind::Number(_), Type::Number) | (Kind::String(_), Type::String) => true,
@@ -84,8 +87,8 @@ fn fits(value: &Value, want: &Type) -> bool {
     }
 }
 
-/// A value that is of the type already. At apply it may be of another one where its formula leaves the type open, and
-/// is converted then.
+/// Keeps a value that already has the type. If its formula leaves the type open, the value may have a different type at
+/// apply, and is converted then.
 fn kept_at_type(value: &Value, want: &Type) -> Value {
     match value.formula() {
         Some(formula) if formula.ty() != want && formula.ty().has_dynamic() => {
@@ -105,15 +108,15 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value,
         return Ok(kept_at_type(value, want));
     }
     let result = stack::guarded(|| convert_content(value, want, path))?;
-    // Equal content and type, except for optional markers: no conversion.
+    // A value with the same content and type, such as one whose type only had optional markers, needs no conversion.
     let result = result.mark(value.marks()).add_origin(value.origin());
     Ok(match value.formula() {
-        // Elements of a set may turn out equal, which only a set resolves.
+        // Elements of a set may turn out to be equal. Only the set itself removes duplicates.
         None if matches!(value.open().1, Kind::Set(_)) && value.deep().live && !matches!(want, Type::Set(_)) => {
             let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), result.ty(), None);
             crate::symbolic::replace_formulas(&result, &converted).add_origin(value.deep_origin().as_ref())
         }
-        // So does the type that elements share, where those of some are open.
+        // The common type of the elements is also computed at apply if some element types are open.
         None if want.is_collection() && want.has_dynamic() && value.deep().formula && is_open(value) => {
             let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), result.ty(), None);
             crate::symbolic::replace_formulas(&result, &converted).add_origin(value.deep_origin().as_ref())
@@ -132,13 +135,13 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value,
     })
 }
 
-/// Whether only apply knows the type of the value or of a part.
+/// Whether the type of the value, or of a part of it, is known only at apply.
 pub(crate) fn is_open(value: &Value) -> bool {
     let deep = value.deep();
     deep.unknown && value.ty().has_dynamic() || deep.live && value.to_formula().ty().has_dynamic()
 }
 
-/// The conversion without regard to the outermost marks, formula and origin.
+/// Converts the content, without the outermost marks, formula and origin.
 fn convert_content(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value, ConvertError> {
     let kind = value.open().1;
     match (kind, want) {
@@ -196,7 +199,7 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<V
                 names.push(name.clone());
             }
             let fallback = match kind {
-                // An empty map knows what its elements would be.
+                // An empty map still has an element type.
                 Kind::Map(_) if items.is_empty() => replaced_dynamic(&f.element_type(), element),
                 _ => element.without_optional(),
             };
@@ -244,7 +247,8 @@ fn to_object(
     Ok(Value::object(attributes))
 }
 
-/// Finds the single type of elements that were converted to `element`, which may hold dynamic, and converts them.
+/// Finds the common type of elements that were converted to `element`, which may contain dynamic parts, and converts
+/// them to it.
 fn one_type(
     items: Vec<Value>,
     element: &Type,
@@ -259,7 +263,8 @@ fn one_type(
     if !unified.has_dynamic() {
         return Ok((unified, items));
     }
-    // An open type may be settled now by the other elements: a set of strings beside an empty set of any type.
+    // Other elements may determine a part of the type that was open before: a set of strings determines the element
+    // type of an empty set.
     match shared(&items, path)? {
         Some(settled) if settled != unified => Ok((settled.clone(), all_at(items, &settled, path)?)),
         _ => Ok((unified, items)),
@@ -270,7 +275,7 @@ fn all_at(items: Vec<Value>, want: &Type, path: &mut Vec<Step>) -> Result<Vec<Va
     items.into_iter().map(|item| convert_at(&item, want, path)).collect()
 }
 
-/// The type for all of these values, or `None` where each is a null without a type, which fits any.
+/// The common type of all values, or `None` if each is an untyped null, which fits any type.
 fn shared(items: &[Value], path: &[Step]) -> Result<Option<Type>, ConvertError> {
     let mut types: Vec<Type> = Vec::new();
     for item in items {
@@ -286,8 +291,8 @@ fn shared(items: &[Value], path: &[Step]) -> Result<Option<Type>, ConvertError> 
     found.map(Some).ok_or_else(|| ConvertError::new(path, "collection elements cannot be unified"))
 }
 
-/// The type that a null or unknown value of type `have` gets when converted to `want`: dynamic parts of `want` are
-/// taken from `have` where it has any.
+/// The type of a null or unknown value of type `have` after conversion to `want`. Dynamic parts of `want` are taken
+/// from `have`, where it has them.
 fn replaced_dynamic(have: &Type, want: &Type) -> Type {
     match (have, want) {
         (have, Type::Dynamic) => have.clone(),
@@ -319,7 +324,7 @@ fn shared_type<'a>(parts: impl Iterator<Item = &'a Type>, want: &Type) -> Type {
     unify(&types, Safety::Unsafe).unwrap_or(Type::Dynamic)
 }
 
-/// An unknown value as an unknown one of another type, with what stays known of it.
+/// Converts an unknown value to another type. What is known of it stays if it still applies.
 fn unknown_converted(value: &Value, want: &Type) -> Value {
     let have = value.ty();
     let ty = replaced_dynamic(&have, want);

@@ -1,7 +1,7 @@
-//! Large documents that were decoded before.
+//! A cache of large decoded documents.
 //!
-//! A configuration is evaluated twice: for validation and for planning. If it decodes megabytes, that is most of the
-//! work, with the same result both times.
+//! A configuration is evaluated twice: once to validate it and once to plan it. Decoding documents of several megabytes
+//! takes most of that time, and the result is the same both times.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use parking_lot::Mutex;
 use smol_str::SmolStr;
 use weft_graph_format::value::{Kind, Value};
 
-/// Smaller documents are decoded again: that costs as little as looking for them.
+/// The minimum size in bytes of a cached document. Decoding a smaller one is as fast as looking it up.
 const SMALLEST: usize = 64 << 10;
-/// The maximum total size of cached documents. Later documents are decoded again.
+/// The maximum total size in bytes of cached documents. Further documents are decoded each time.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Documents with their decoded values, for the time of one command.
+/// Documents and their decoded values. Lives as long as the work on one configuration.
 #[derive(Default)]
 pub struct Decoded(Mutex<Known>);
 
@@ -25,16 +25,17 @@ struct Known {
 }
 
 struct Document {
-    /// The function that decodes it.
+    /// The name of the decoding function.
     function: &'static str,
     text: SmolStr,
     value: Value,
 }
 
 impl Decoded {
-    /// What `decode` makes of a text, which may be known already. Problems are not kept.
+    /// Decodes a text with `decode`, or returns the cached value. Errors are not cached.
     ///
     /// # Errors
+    ///
     /// Those of `decode`.
     pub(crate) fn of<E>(
         &self,
@@ -65,7 +66,7 @@ impl Decoded {
     }
 }
 
-/// Documents may be secret.
+/// Prints no content, since documents may be secret.
 impl fmt::Debug for Decoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = self.0.lock();
@@ -77,7 +78,7 @@ impl fmt::Debug for Decoded {
 mod tests {
     use super::*;
 
-    /// Decodes to its length and counts how often it was asked.
+    /// Decodes a text to its length and counts the calls of the decoder.
     fn ask(decoded: &Decoded, function: &'static str, text: &Value, asked: &mut u32) -> Result<Value, &'static str> {
         decoded.of(function, text, || {
             *asked += 1;

@@ -1,11 +1,11 @@
-//! Evaluation: an expression and a scope to a value.
+//! Evaluates an expression in a scope.
 //!
-//! All errors of an expression are returned together. Evaluation over unknown or live values gives values with formulas
-//! that compute them later ([`crate::symbolic`] describes their properties). A part with an error has an unknown value
-//! whose formula is that error, so that a branch that is not taken does not report it.
+//! Evaluation reports all errors of an expression at once. Unknown and live values give results with formulas that
+//! compute them later. [`crate::symbolic`] lists the invariants. A failed expression is unknown, and its formula is the
+//! error, so that the error does not count in a branch that is not chosen.
 //!
-//! Reading order: the [`Scope`] that an expression is evaluated in, [`evaluate`], and then a file for each kind of
-//! node: constructors, templates, conditionals, `for` and splat, calls.
+//! Reading order: the [`Scope`] of an expression, [`evaluate`], and then one file per kind of node: constructors,
+//! templates, conditionals, `for` and splat, calls.
 
 mod calls;
 mod constructors;
@@ -41,61 +41,61 @@ pub(crate) use templates::UNKNOWN_NAME;
 pub(crate) use templates::join_parts;
 pub use templates::{TemplateScope, evaluate_template};
 
-/// The root of a traversal.
+/// The start of a traversal.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// The value reached.
+    /// The value.
     pub value: Value,
-    /// The number of the traversal's steps that lead to it. Evaluation follows the rest.
+    /// The number of steps of the traversal that lead to the value. Evaluation follows the remaining steps.
     pub consumed: usize,
 }
 
-/// A function of a provider, as a name refers to it.
+/// A provider function that a name refers to.
 #[derive(Clone, Debug)]
 pub struct ProviderFunction {
-    /// The source address of the provider, or of the provider instance, as text; it goes into formulas.
+    /// The source address of the provider or the provider instance. Formulas contain it.
     pub provider: SmolStr,
-    /// The function's name.
+    /// The name of the function.
     pub function: SmolStr,
-    /// The signature.
+    /// The signature of the function.
     pub signature: Arc<FunctionSignature>,
 }
 
-/// The scope of an expression.
+/// The environment of an evaluation.
 pub trait Scope {
-    /// The value that the traversal begins with: as many of its steps as name an object (`var.x`, `aws_vpc.main`).
-    /// Names that a `for` around the expression declares never come here.
+    /// Resolves the start of a traversal: as many steps as name an object (`var.x`, `aws_vpc.main`). Names that a
+    /// surrounding `for` declares are resolved by evaluation itself.
     fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>>;
 
-    /// What calls may use.
+    /// The environment of function calls.
     fn context(&self) -> CallContext<'_>;
 
-    /// A parameter that nothing else in this session uses.
+    /// Returns a parameter that nothing else in this session uses.
     fn new_parameter(&self) -> Parameter;
 
-    /// The provider function of this name, `provider::NAME::FUNCTION` or `provider::NAME::ALIAS::FUNCTION`.
+    /// Looks up a provider function by name: `provider::NAME::FUNCTION` or `provider::NAME::ALIAS::FUNCTION`.
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic>;
 
-    /// Calls a provider function with arguments that are wholly known, as far as it demands that, and without marks.
+    /// Calls a provider function. The arguments have no marks, and are wholly known where the signature requires it.
     fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError>;
 
-    /// Whether functions may be called at all.
+    /// Whether function calls are allowed.
     fn functions_allowed(&self) -> bool {
         true
     }
 
-    /// The available built-in functions; in most places all.
+    /// Looks up a built-in function. Most scopes have all of them.
     fn function(&self, name: &str) -> Option<&'static crate::functions::Function> {
         crate::functions::lookup(name)
     }
 }
 
-/// Evaluates an expression. With errors among the diagnostics, the value is computed from the sound parts.
+/// Evaluates an expression. If there are errors, the value covers the parts without errors.
 pub fn evaluate(expression: &Expression, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {
     Evaluator::new(&expression.tree, scope).run(expression.id)
 }
 
-/// Evaluates an expression with further names, as those that `dynamic` blocks declare.
+/// Evaluates an expression with additional names, such as those that `dynamic` blocks declare.
 pub fn evaluate_with(
     expression: &Expression,
     scope: &dyn Scope,
@@ -106,8 +106,8 @@ pub fn evaluate_with(
     evaluator.run(expression.id)
 }
 
-/// Problems of the names that the expression refers to, wherever they are in it. OpenTofu reports these before it
-/// evaluates anything, so `try` does not catch them.
+/// Checks the names of all references in the expression. OpenTofu reports these before it evaluates anything, so `try`
+/// does not catch them.
 pub fn check_references(expression: &Expression, scope: &dyn Scope) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for traversal in weft_syntax::references(expression) {
@@ -118,18 +118,18 @@ pub fn check_references(expression: &Expression, scope: &dyn Scope) -> Vec<Diagn
     found
 }
 
-/// The value in place of an error.
+/// The value of a failed expression.
 fn failed_value(problem: &Diagnostic) -> Value {
     let formula = Formula::new(FormulaOp::Failure(Box::new(problem.clone())), Type::Dynamic, problem.subject.clone());
     Value::unknown(Type::Dynamic).with_formula(Some(formula))
 }
 
-/// Whether a failure remains at apply, whatever live values turn out to be: an error replaces a part of it.
+/// Whether a failed expression also fails at apply, whatever the live values turn out to be: a part of it is an error.
 fn fails_for_certain(value: &Value) -> bool {
     certain_failure(value).is_some()
 }
 
-/// The value in place of a value with `value` as a part, if an error replaces a part of that.
+/// The value that replaces everything that contains `value`, if a part of `value` is an error.
 fn certain_failure(value: &Value) -> Option<Value> {
     if !value.deep().formula {
         return None;
@@ -149,17 +149,17 @@ fn certain_failure(value: &Value) -> Option<Value> {
 struct Evaluator<'s> {
     tree: &'s Arc<Tree>,
     scope: &'s dyn Scope,
-    /// Names declared by the `for` expressions around the present node, innermost last.
+    /// The names that the surrounding `for` expressions declare, innermost last.
     variables: Vec<(SmolStr, Value)>,
-    /// Elements of the splats around the present node, innermost last.
+    /// The elements of the surrounding splats, innermost last.
     elements: Vec<(ExprId, Value)>,
     diagnostics: Vec<Diagnostic>,
-    /// The number of errors that are due to unknown types or values and may not occur at apply: `try` and `can` decide
-    /// nothing by these. Errors over live values are not among them, since these count as known in a plan.
+    /// The number of errors so far that come from unknown types or values and may not occur at apply. `try` and `can`
+    /// decide nothing by these. Errors over live values do not count here, since a plan treats live values as known.
     reopened: u64,
-    /// Steps taken, those of the expression around a template included; see [`limits`].
+    /// The number of steps, including those of the expression around a template. See [`limits`].
     steps: u64,
-    /// The error that all ends with once there are too many.
+    /// The error that ends the evaluation after too many steps.
     exhausted: Option<Diagnostic>,
 }
 
@@ -189,7 +189,7 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    /// Counts steps of the expression `id`. Returns whether there were too many; then nothing more is done.
+    /// Counts steps for the expression `id`. Returns whether the limit is exceeded, in which case evaluation stops.
     fn spend(&mut self, steps: u64, id: ExprId) -> bool {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > limits::MOST_STEPS && self.exhausted.is_none() {
@@ -200,7 +200,7 @@ impl<'s> Evaluator<'s> {
         self.exhausted.is_some()
     }
 
-    /// The result of an expression that puts something together, unless that is larger than values may be.
+    /// The result of an expression that builds a value, or an error if the value exceeds the size limits.
     fn bounded(&mut self, value: Value, id: ExprId) -> Value {
         match value.excess() {
             None => value,
@@ -221,7 +221,7 @@ impl<'s> Evaluator<'s> {
         self.tree.node(id).span
     }
 
-    /// Records an error at `subject` inside the expression `id`, and returns the value in its place.
+    /// Records an error at `subject` in the expression `id`, and returns the value that replaces it.
     fn fail(&mut self, problem: Diagnostic, subject: Span, id: ExprId) -> Value {
         let problem = self.placed(problem, subject, id);
         let value = failed_value(&problem);
@@ -233,8 +233,8 @@ impl<'s> Evaluator<'s> {
         self.fail(problem.diagnostic(), subject, id)
     }
 
-    /// The same for an operation on these operands: where one of them is live or of open type, the operation may still
-    /// work out at apply, so its formula stays.
+    /// Like [`Evaluator::fail`], for an operation on operands. If one of them is live or has an open type, the
+    /// operation may still succeed at apply, so its formula stays.
     fn fail_on(
         &mut self,
         problem: Diagnostic,
@@ -248,14 +248,14 @@ impl<'s> Evaluator<'s> {
         if open && !operands.iter().any(fails_for_certain) { self.open_failure(id, operands, op) } else { failure }
     }
 
-    /// Notes an error over these operands that may be none at apply.
+    /// Records that an error over these operands may not occur at apply.
     fn note_reopened(&mut self, operands: &[Value]) {
         if !operands.iter().any(|operand| operand.deep().live) {
             self.reopened = self.reopened.saturating_add(1);
         }
     }
 
-    /// The value in place of an operation with a failed operand.
+    /// The value of an operation with a failed operand.
     fn failed_operand(&self, id: ExprId, operands: &[Value], op: impl FnOnce() -> FormulaOp) -> Value {
         operands.iter().find_map(certain_failure).unwrap_or_else(|| self.open_failure(id, operands, op))
     }
@@ -271,7 +271,7 @@ impl<'s> Evaluator<'s> {
         problem
     }
 
-    /// Runs `inner` and takes the diagnostics that it gave.
+    /// Runs `inner` and removes the diagnostics that it added.
     fn apart<R>(&mut self, inner: impl FnOnce(&mut Self) -> R) -> (R, Vec<Diagnostic>) {
         let before = std::mem::take(&mut self.diagnostics);
         let result = inner(self);
@@ -279,7 +279,7 @@ impl<'s> Evaluator<'s> {
         (result, own)
     }
 
-    /// The value of a node, and whether it had an error. Errors are recorded.
+    /// The value of a node, and whether it has an error. Errors are recorded.
     fn checked(&mut self, id: ExprId) -> (Value, bool) {
         let before = self.diagnostics.len();
         let value = self.value(id);
@@ -335,7 +335,7 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    /// A branch of a conditional, with its own diagnostics.
+    /// Evaluates a branch of a conditional. Its diagnostics are kept apart.
     fn branch(&mut self, id: ExprId) -> Branch {
         let (value, problems) = self.apart(|e| e.value(id));
         Branch { id, value, problems }
@@ -363,7 +363,7 @@ impl<'s> Evaluator<'s> {
             let value = self.value(*item);
             extent = extent.and(value.extent());
             values.push(value);
-            // What there is so far is refused already.
+            // The result so far already exceeds a limit.
             if extent.excess().is_some() {
                 break;
             }
@@ -390,7 +390,7 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    /// An expression that the parser could not read. The parser has reported it, except in strings of the JSON syntax,
+    /// An expression that the parser could not read. The parser has reported it, except for strings of the JSON syntax,
     /// which need not be templates.
     fn unreadable(&mut self, id: ExprId) -> Value {
         let problem = Diagnostic::error("Invalid expression", "This expression could not be read.");
@@ -467,7 +467,7 @@ impl<'s> Evaluator<'s> {
         value
     }
 
-    /// The steps from a value that has failed, or fails now while it is live: they may be there at apply.
+    /// The steps from a failed value, or from a live value that fails now. At apply, they may exist.
     fn failed_steps(&self, start: Value, steps: &[Step], id: ExprId) -> Value {
         if let Some(certain) = certain_failure(&start) {
             return certain;

@@ -1,11 +1,11 @@
-//! Functions: their definition, their calls, and the list of built-in functions.
+//! Functions: their definition, how they are called, and the list of built-in functions.
 //!
-//! Each function is written once and has two sides. The *known* side is its [`Function::call`]; the rules around it
-//! (conversion of arguments, null, unknown and marked arguments) are cty's, in [`Function::invoke`]. The *symbolic*
-//! side needs no code: [`Symbolic`] says how a result gets its formula and origin.
+//! Each function is written once and has two sides. [`Function::call`] is the *known* side. [`Function::invoke`]
+//! applies cty's rules around it: conversion of arguments, and null, unknown and marked arguments. The *symbolic* side
+//! needs no code in the function: [`Symbolic`] determines how a result gets its formula and origin.
 //!
-//! Files under `functions/` hold the functions by topic; each has `pub(super) fn functions() -> Vec<Function>` and is
-//! named in the list at the end of this file.
+//! The files under `functions/` group functions by topic. Each has `pub(super) fn functions() -> Vec<Function>`, and
+//! appears in the list at the end of this file.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -27,25 +27,26 @@ use crate::symbolic::{self, Passing};
 /// A parameter of a function.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// Its name, for messages.
+    /// The name, for messages.
     pub name: &'static str,
-    /// What arguments are converted to; [`Type::Dynamic`] takes anything.
+    /// The type that arguments are converted to. [`Type::Dynamic`] accepts anything.
     pub ty: Type,
-    /// Null is passed on; otherwise it is an error.
+    /// Whether null arguments are passed to the function. Otherwise they are an error.
     pub allow_null: bool,
-    /// An unknown argument is passed on; otherwise the result is unknown. This concerns the outermost level only: an
-    /// argument may always have unknown parts.
+    /// Whether unknown arguments are passed to the function. Otherwise the result is unknown. Only the outermost level
+    /// counts: an argument may always contain unknown parts.
     pub allow_unknown: bool,
-    /// An argument of unknown *type* is passed on; otherwise the result is unknown with unknown type.
+    /// Whether arguments of unknown *type* are passed to the function. Otherwise the result and its type are unknown.
     pub allow_dynamic: bool,
-    /// Marks stay on the argument, at every level; otherwise they are taken off and put on the result.
+    /// Whether arguments keep their marks, at every level. Otherwise marks are removed from the argument and added to
+    /// the result.
     pub allow_marked: bool,
-    /// A description.
+    /// A description for users.
     pub description: &'static str,
 }
 
 impl Parameter {
-    /// A parameter that takes known, not null values of this type.
+    /// Creates a parameter that accepts known, non-null values of this type.
     pub fn new(name: &'static str, ty: Type, description: &'static str) -> Parameter {
         Parameter {
             name,
@@ -58,28 +59,28 @@ impl Parameter {
         }
     }
 
-    /// Null may be passed.
+    /// Accepts null.
     #[must_use]
     pub fn nullable(mut self) -> Parameter {
         self.allow_null = true;
         self
     }
 
-    /// Unknown values may be passed.
+    /// Accepts unknown values.
     #[must_use]
     pub fn unknowns(mut self) -> Parameter {
         self.allow_unknown = true;
         self
     }
 
-    /// Values of unknown type may be passed.
+    /// Accepts values of unknown type.
     #[must_use]
     pub fn dynamic(mut self) -> Parameter {
         self.allow_dynamic = true;
         self
     }
 
-    /// Marked values may be passed.
+    /// Accepts marked values.
     #[must_use]
     pub fn marked(mut self) -> Parameter {
         self.allow_marked = true;
@@ -90,60 +91,60 @@ impl Parameter {
 /// How the result of a call gets its formula and origin when an argument is symbolic (unknown, or with a formula).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symbolic {
-    /// The result consists of parts of the arguments (`merge`, `values`, `lookup`), which keep their formulas and
+    /// The result consists of parts of the arguments (`merge`, `values`, `lookup`). Parts keep their formulas and
     /// origins.
     Structural,
-    /// The result is something new (`join`, `upper`, and whatever looks at contents to decide: `contains`,
-    /// `distinct`, `coalesce`): it waits for everything in the arguments.
+    /// The result is a new value (`join`, `upper`), or depends on the content of the arguments (`contains`, `distinct`,
+    /// `coalesce`). It depends on everything in the arguments.
     Opaque,
-    /// The result is the argument with marks taken away (`nonsensitive`). As structural, except where the argument
-    /// is marked.
+    /// The result is the argument with marks removed (`nonsensitive`). Like `Structural`, unless the argument is
+    /// marked.
     Unmarking,
-    /// The result is the evaluation of a text with names (`templatefile`). It has its formulas and origins from there,
-    /// unless the text itself, the first argument, is symbolic.
+    /// The result comes from evaluating a text with names (`templatefile`), which gives it formulas and origins, unless
+    /// the text itself, the first argument, is symbolic.
     Inlined,
-    /// Every call has another result (`uuid`): nothing runs during planning, and an occurrence distinguishes calls.
+    /// Each call has a different result (`uuid`). The plan does not run it. An occurrence number identifies the call.
     Impure,
 }
 
-/// Computes the type of the result from the arguments. They were converted and checked for null, and may be unknown.
+/// Computes the type of the result. The arguments are converted and checked for null, and may be unknown.
 pub type ResultTypeFn = fn(&[Value]) -> Result<Type, FunctionError>;
 
-/// Computes the result from arguments that fit the parameters; the type is the one that was computed before.
+/// Computes the result from arguments that fit the parameters. The type is the one that was computed before.
 pub type CallFn = fn(&CallContext<'_>, &[Value], &Type) -> Result<Value, FunctionError>;
 
-/// Additional known facts about an unknown result of this type.
+/// The refinement of an unknown result of this type.
 pub type RefineFn = fn(&[Value], &Type) -> Refinement;
 
 /// The type of the result of a function.
 #[derive(Clone)]
 pub enum ResultType {
-    /// Always this one.
+    /// Always this type.
     Fixed(Type),
-    /// It depends on the arguments.
+    /// The type depends on the arguments.
     Of(ResultTypeFn),
 }
 
 /// A built-in function.
 #[derive(Clone)]
 pub struct Function {
-    /// Its name without `core::`.
+    /// The name, without `core::`.
     pub name: &'static str,
-    /// A description in one sentence.
+    /// A one-sentence description for users.
     pub description: &'static str,
-    /// The parameters in order.
+    /// The parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// The parameter that the remaining arguments belong to.
+    /// The parameter that accepts all remaining arguments.
     pub variadic: Option<Parameter>,
     /// The type of the result.
     pub result_type: ResultType,
     /// The known side.
     pub call: CallFn,
-    /// Added to an unknown result whose type is known.
+    /// The refinement of an unknown result whose type is known.
     pub refine: Option<RefineFn>,
     /// The symbolic side.
     pub symbolic: Symbolic,
-    /// Evaluation treats its arguments itself and takes errors in them for an answer (`try`, `can`).
+    /// Whether evaluation handles the arguments, including errors in them (`try`, `can`).
     pub lazy: bool,
 }
 
@@ -157,13 +158,13 @@ fn no_call(_: &CallContext<'_>, _: &[Value], _: &Type) -> Result<Value, Function
     Err(FunctionError::new("this function has no implementation"))
 }
 
-/// For [`Function::refine`]: the result is never null.
+/// A [`Function::refine`] for results that are never null.
 fn never_null(_: &[Value], _: &Type) -> Refinement {
     Refinement::not_null()
 }
 
 impl Function {
-    /// A function without parameters and of dynamic result; the methods below add to it.
+    /// Creates a function without parameters and with a dynamic result type. Extend it with the methods below.
     pub fn new(name: &'static str, description: &'static str, symbolic: Symbolic) -> Function {
         Function {
             name,
@@ -178,35 +179,35 @@ impl Function {
         }
     }
 
-    /// One more parameter.
+    /// Adds a parameter.
     #[must_use]
     pub fn parameter(mut self, parameter: Parameter) -> Function {
         self.parameters.push(parameter);
         self
     }
 
-    /// The parameter of the remaining arguments.
+    /// Sets the parameter that accepts all remaining arguments.
     #[must_use]
     pub fn variadic(mut self, parameter: Parameter) -> Function {
         self.variadic = Some(parameter);
         self
     }
 
-    /// The result always has this type.
+    /// Sets a fixed result type.
     #[must_use]
     pub fn returns(mut self, ty: Type) -> Function {
         self.result_type = ResultType::Fixed(ty);
         self
     }
 
-    /// The type of the result depends on the arguments.
+    /// Computes the result type from the arguments.
     #[must_use]
     pub fn returns_of(mut self, ty: ResultTypeFn) -> Function {
         self.result_type = ResultType::Of(ty);
         self
     }
 
-    /// The known side.
+    /// Sets the known side.
     #[must_use]
     pub fn calls(mut self, call: CallFn) -> Function {
         self.call = call;
@@ -220,19 +221,19 @@ impl Function {
         self
     }
 
-    /// Evaluation treats its arguments itself.
+    /// Lets evaluation handle the arguments.
     #[must_use]
     pub fn lazy(mut self) -> Function {
         self.lazy = true;
         self
     }
 
-    /// The parameter that argument `index` belongs to.
+    /// The parameter that accepts argument `index`.
     pub fn parameter_at(&self, index: usize) -> Option<&Parameter> {
         self.parameters.get(index).or(self.variadic.as_ref())
     }
 
-    /// Whether `count` arguments are enough and not too many.
+    /// Checks the number of arguments.
     pub fn check_count(&self, count: usize) -> Result<(), CountError> {
         if let Some(missing) = self.parameters.get(count) {
             return Err(CountError::NotEnough {
@@ -248,12 +249,12 @@ impl Function {
         Ok(())
     }
 
-    /// Whether the time of a call is proportional to the content of its arguments rather than to their number.
+    /// Whether the cost of a call depends on the total size of its arguments, rather than on their number.
     pub fn looks_at_all(&self) -> bool {
         !matches!(self.name, "lookup" | "element" | "length" | "one")
     }
 
-    /// Argument `index` converted to the type of its parameter.
+    /// Converts argument `index` to the type of its parameter.
     pub fn convert_argument(&self, index: usize, argument: &Value) -> Result<Value, FunctionError> {
         match self.parameter_at(index) {
             None => Err(FunctionError::argument(index, "there is no such parameter")),
@@ -263,9 +264,9 @@ impl Function {
         }
     }
 
-    /// Calls the function: converts the arguments, follows the rules for null, unknown and marked ones, and gives the
-    /// result its formula and origin. The caller has checked the number of arguments. `formula` makes the formula of
-    /// the call, for a result of the given type; it is called only if an argument is symbolic.
+    /// Calls the function. Converts the arguments, applies the rules for null, unknown and marked arguments, and adds
+    /// the formula and origin to the result. The caller has checked the number of arguments. `formula` creates the
+    /// formula of the call for a given result type. It is called only if an argument is symbolic.
     pub fn invoke(
         &self,
         context: &CallContext<'_>,
@@ -289,20 +290,20 @@ impl Function {
         let result = self.evaluate(context, &converted)?;
         let passing = match self.symbolic {
             Symbolic::Inlined if !result.deep().unexplained => {
-                // Names with their own formulas do not make the whole call symbolic.
+                // Variables with formulas do not make the whole call symbolic.
                 let text = converted.get(..1).unwrap_or_default();
                 let result = symbolic::attach(result, text, Passing::Parts, formula);
                 return Ok(converted.iter().fold(result, |result, argument| result.add_origin(argument.origin())));
             }
             Symbolic::Structural | Symbolic::Inlined => Passing::Parts,
-            // A value that is unknown as a whole may turn out marked.
+            // A value that is unknown as a whole may turn out to be marked.
             Symbolic::Unmarking if converted.iter().all(|a| a.is_known() && !a.deep().marked) => Passing::Parts,
             Symbolic::Unmarking => Passing::Whole,
             Symbolic::Opaque | Symbolic::Impure => Passing::Nothing,
         };
-        // Where a type is open, so is the one that arguments or elements are brought to.
+        // If the type of an argument or element is open, so is the common type.
         let unified = passing == Passing::Nothing || result.ty().is_collection();
-        // A result that is independent of an unknown argument is an error if that argument turns out null.
+        // A result that does not depend on an argument is still an error if that argument turns out to be null.
         let refused = result.is_known()
             && converted.iter().enumerate().any(|(index, argument)| {
                 let allowed = self.parameter_at(index).is_some_and(|p| p.allow_null);
@@ -324,7 +325,7 @@ impl Function {
         Ok((self.refined(Value::unknown(ty), &bare), marks))
     }
 
-    /// The known side with cty's rules around it.
+    /// The known side, with cty's rules around it.
     fn evaluate(&self, context: &CallContext<'_>, arguments: &[Value]) -> Result<Value, FunctionError> {
         for (index, argument) in arguments.iter().enumerate() {
             let Some(parameter) = self.parameter_at(index) else { continue };
@@ -346,7 +347,7 @@ impl Function {
             !argument.is_known() && !self.parameter_at(index).is_some_and(|p| p.allow_unknown)
         });
         if unknown {
-            // Parameters that take marks leave them on the arguments; they must not be lost with the content.
+            // Parameters that accept marks leave them on the arguments. They must not be lost with the content.
             let all = bare.iter().fold(marks, |all, argument| all.union(argument.marks()));
             return Ok(self.refined(Value::unknown(ty), &bare).mark(&all));
         }
@@ -375,10 +376,10 @@ impl Function {
     }
 }
 
-/// The message for a null argument where none is allowed.
+/// The message for a null argument that is not allowed.
 const NULL_ARGUMENT: &str = "argument must not be null";
 
-/// The arguments with marks taken off where the parameter does not take them, and all marks taken off.
+/// The arguments without the marks that their parameters do not accept, and the removed marks.
 fn unmark_all(function: &Function, arguments: &[Value]) -> (Vec<Value>, Marks) {
     let mut marks = Marks::NONE;
     let bare = arguments
@@ -396,13 +397,13 @@ fn unmark_all(function: &Function, arguments: &[Value]) -> (Vec<Value>, Marks) {
     (bare, marks)
 }
 
-/// The function of this name, with or without `core::` before it.
+/// Looks up a function by name, with or without the prefix `core::`.
 pub fn lookup(name: &str) -> Option<&'static Function> {
     let name = name.strip_prefix("core::").unwrap_or(name);
     REGISTRY.by_name.get(name).and_then(|index| REGISTRY.functions.get(*index))
 }
 
-/// All built-in functions in the order of their names.
+/// All built-in functions, ordered by name.
 pub fn all() -> &'static [Function] {
     &REGISTRY.functions
 }
@@ -419,7 +420,7 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     Registry { functions, by_name }
 });
 
-// One line a file, in both lists.
+// One line per file, in both lists.
 mod charset;
 mod choice;
 mod control;
@@ -472,7 +473,7 @@ const TOPICS: &[fn() -> Vec<Function>] = &[
     yaml_writing::functions,
 ];
 
-// The building blocks of the functions.
+// Shared parts of the functions.
 mod arguments;
 mod clusters;
 mod equality;

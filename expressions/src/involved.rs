@@ -1,4 +1,4 @@
-//! The values of the references in an expression with an error, in a form that may be shown.
+//! Describes the values of the references in an expression at fault.
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::InvolvedValue;
@@ -9,13 +9,14 @@ use weft_syntax::{Expression, Key, StepKind, Traversal};
 
 use crate::evaluate::Scope;
 
-/// The maximum for one diagnostic. Further references are not shown.
+/// The maximum number of values per diagnostic. Further references are not shown.
 pub(crate) const MOST_VALUES: usize = 16;
 
-/// Longer texts are cut off.
+/// The maximum length of a shown text. Longer texts are truncated.
 const LONGEST_TEXT: usize = 64;
 
-/// What each reference in the expression was: `var.size is 3`. Sensitive and ephemeral ones in words.
+/// Describes the value of each reference in the expression: `var.size is 3`. Sensitive and ephemeral values are not
+/// shown, only named as such.
 pub fn values(expression: &Expression, variables: &[(SmolStr, Value)], scope: &dyn Scope) -> Vec<InvolvedValue> {
     let mut found: Vec<InvolvedValue> = Vec::new();
     for traversal in weft_syntax::references(expression) {
@@ -33,7 +34,7 @@ pub fn values(expression: &Expression, variables: &[(SmolStr, Value)], scope: &d
     found
 }
 
-/// As above, for a problem that is due to unknown values, which are named as such.
+/// Like [`values`], for a problem that is caused by unknown values. These are listed too.
 pub fn values_with_unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<InvolvedValue> {
     let mut found = values(expression, &[], scope);
     for traversal in weft_syntax::references(expression).into_iter().take(MOST_VALUES) {
@@ -46,7 +47,7 @@ pub fn values_with_unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<I
     found
 }
 
-/// Known facts about an unknown value that is not confidential.
+/// Describes an unknown value that is not confidential.
 fn unknown_statement(value: &Value) -> Option<String> {
     let (marks, kind) = value.open();
     let Kind::Unknown(unknown) = kind else { return None };
@@ -59,7 +60,7 @@ fn unknown_statement(value: &Value) -> Option<String> {
     })
 }
 
-/// The references in the expression whose values are not known, or not wholly, as they are written.
+/// The references in the expression whose values are not wholly known, as written in the source.
 pub fn unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for traversal in weft_syntax::references(expression).into_iter().take(MOST_VALUES) {
@@ -73,7 +74,7 @@ pub fn unknowns(expression: &Expression, scope: &dyn Scope) -> Vec<String> {
     found
 }
 
-/// The value at the end of the traversal, or as far as it leads.
+/// The value at the end of the traversal, or as far along it as values exist.
 fn reached(
     expression: &Expression,
     traversal: &Traversal,
@@ -109,7 +110,7 @@ fn reached(
     Some((expression.tree.native_text(span).into_owned(), value))
 }
 
-/// The value, as text that follows its name; empty if it adds nothing.
+/// Describes a value in words that follow its name. `None` if there is nothing useful to say.
 pub fn statement(value: &Value) -> Option<String> {
     let (marks, kind) = value.open();
     if marks.is_sensitive() {
@@ -120,7 +121,7 @@ pub fn statement(value: &Value) -> Option<String> {
     }
     let hidden = value.contains_sensitive();
     Some(match kind {
-        // That a value is unknown is seldom the problem, and nothing is known in validation.
+        // An unknown type is rarely the cause of a problem, and during validation it never is.
         Kind::Unknown(u) if u.ty == Type::Dynamic => return None,
         Kind::Unknown(u) => format!("is {} {}", article(&u.ty), u.ty.friendly_name()),
         Kind::Null(Type::Dynamic) => "is null".to_owned(),

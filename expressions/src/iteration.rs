@@ -1,4 +1,4 @@
-//! What `for` and splat walk over, and what `for` collects.
+//! The elements that `for` and splat iterate over, and the results that `for` collects.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,9 @@ use weft_graph_format::value::{Kind, Value};
 use crate::access::Problem;
 use crate::convert::convert;
 
-/// The keys and values of a known collection without its outermost marks: indices, keys, or for sets the elements
-/// themselves. Lazy, so that no copy of the collection is made. `None` if it cannot be iterated over.
+/// The keys and values of a known collection without its outermost marks. Keys are positions, names, or for sets the
+/// elements themselves. The iterator is lazy, so nothing of the size of the collection is allocated. `None` if the
+/// value cannot be iterated.
 pub fn entries(collection: &Value) -> Option<Box<dyn Iterator<Item = (Value, Value)> + '_>> {
     Some(match collection.open().1 {
         Kind::List(s) | Kind::Tuple(s) => {
@@ -25,7 +26,7 @@ pub fn entries(collection: &Value) -> Option<Box<dyn Iterator<Item = (Value, Val
     })
 }
 
-/// Why a collection cannot be walked by `for`; nothing when it can, now or once it is known.
+/// Checks whether `for` can iterate over the collection, now or once it is known.
 pub fn check_collection(collection: &Value) -> Result<(), Problem> {
     if collection.is_null() {
         return Err(Problem::new(
@@ -42,7 +43,7 @@ pub fn check_collection(collection: &Value) -> Result<(), Problem> {
     }
 }
 
-/// The types that key and value of each step have, as far as one type holds for all.
+/// The key and value types of each round, if they are the same for all rounds.
 pub fn entry_types(collection: &Type) -> (Type, Type) {
     match collection {
         Type::List(element) => (Type::Number, (**element).clone()),
@@ -61,16 +62,16 @@ fn one_type<'a>(mut types: impl Iterator<Item = &'a Type>) -> Type {
     }
 }
 
-/// What became of a condition or key.
+/// The outcome of a condition or key.
 #[derive(Clone, Debug)]
 pub enum Decided<T> {
-    /// This.
+    /// It is known.
     Known(T),
-    /// Only apply can tell.
+    /// It is known only at apply.
     Open,
 }
 
-/// Whether a condition can be one, when nothing is known of the elements.
+/// Checks a condition before anything is known about the elements.
 pub fn possible(condition: &Value) -> Result<(), Problem> {
     if condition.is_null() {
         return Err(Problem::new("Condition is null", "The value of the 'if' clause must not be null."));
@@ -78,7 +79,7 @@ pub fn possible(condition: &Value) -> Result<(), Problem> {
     included(condition, &mut Marks::NONE.clone()).map(|_| ())
 }
 
-/// Whether an element takes part. The marks of the condition are added to `marks`.
+/// Whether an element is included. The marks of the condition are added to `marks`.
 pub fn included(condition: &Value, marks: &mut Marks) -> Result<Decided<bool>, Problem> {
     if condition.is_null() {
         return Err(Problem::new("Invalid 'for' condition", "The value of the 'if' clause must not be null."));
@@ -104,7 +105,7 @@ pub fn object_key(key: &Value, marks: &mut Marks) -> Result<Decided<SmolStr>, Pr
     Ok(key.as_str().map_or(Decided::Open, |text| Decided::Known(text.into())))
 }
 
-/// Gathers the results of a `for` with keys.
+/// Collects the results of a `for` with keys.
 #[derive(Debug, Default)]
 pub struct ObjectResults {
     grouping: bool,
@@ -113,12 +114,12 @@ pub struct ObjectResults {
 }
 
 impl ObjectResults {
-    /// Values of equal keys are gathered in tuples when `grouping`, otherwise equal keys are an error.
+    /// If `grouping` is set, values with equal keys are collected in tuples. Otherwise, equal keys are an error.
     pub fn new(grouping: bool) -> ObjectResults {
         ObjectResults { grouping, ..ObjectResults::default() }
     }
 
-    /// One result more.
+    /// Adds a result.
     pub fn add(&mut self, key: SmolStr, value: Value) -> Result<(), Problem> {
         if self.grouping {
             self.grouped.entry(key).or_default().push(value);
@@ -138,7 +139,7 @@ impl ObjectResults {
         Ok(())
     }
 
-    /// The object.
+    /// Returns the object.
     pub fn finish(self) -> Value {
         if self.grouping {
             return Value::object(self.grouped.into_iter().map(|(key, values)| (key, Value::tuple(values))));
@@ -147,24 +148,24 @@ impl ObjectResults {
     }
 }
 
-/// The collection of a splat.
+/// The elements that a splat iterates over.
 #[derive(Clone, Debug)]
 pub enum SplatSource {
-    /// These, and the result is a tuple.
+    /// The elements. The result is a tuple.
     Tuple(Vec<Value>),
-    /// These, and the result is a list.
+    /// The elements. The result is a list.
     List(Vec<Value>),
-    /// A single value that may turn out null: then there is nothing, else one element.
+    /// A single value that may turn out to be null. The result has no element then, and one otherwise.
     Perhaps(Value),
-    /// Unknown elements of this type; the result is a list.
+    /// Unknown elements of this type. The result is a list.
     UnknownList(Type),
-    /// Unknown elements of these types; the result is a tuple.
+    /// Unknown elements of these types. The result is a tuple.
     UnknownTuple(Vec<Type>),
-    /// Not even the type is known.
+    /// The type is unknown.
     Open,
 }
 
-/// The collection of a splat over `source`, whose outermost marks are removed.
+/// The elements that a splat over `source` iterates over. The caller removes the outermost marks.
 pub fn splat_source(source: &Value) -> Result<SplatSource, Problem> {
     let ty = source.ty();
     let sequence = matches!(ty, Type::List(_) | Type::Set(_) | Type::Tuple(_));
@@ -197,6 +198,6 @@ pub fn splat_list(items: Vec<Value>, element: Type) -> Value {
         return Value::list(ty, items);
     }
     let tuple = Value::tuple(items);
-    // Elements of one type give results of one type, apart from nulls and unknowns whose type is open.
+    // Elements of one type give results of one type, except for nulls and unknowns whose type is open.
     convert(&tuple, &Type::list(Type::Dynamic)).unwrap_or(tuple)
 }

@@ -1,14 +1,14 @@
-//! What expressions do: conversion, operators, functions, evaluation, and formulas made to run.
+//! Expressions: conversion, operators, functions, evaluation, and compiled formulas.
 //!
-//! Every rule is written once and has two sides. With known values it computes the result. With values that only apply
-//! knows, it gives what is known of the result, and the formula that computes the rest ([`symbolic`] describes such
-//! values). [`compile`] runs formulas with the same code, so that planning and applying cannot disagree.
+//! Every rule is written once and has two sides. For known values, it computes the result. For values that are known
+//! only at apply, it returns what is known of the result and a formula that computes the rest. [`symbolic`] lists the
+//! invariants. [`compile`] runs formulas with the same code, so planning and applying cannot disagree.
 //!
-//! Reading order: [`convert`] and [`refine`] deal with types and with facts about unknown values; [`operators`],
-//! [`access`], [`iteration`] and [`conditional`] with the parts of expressions; then come [`functions`] and
-//! [`provider_call`]. [`mod@evaluate`] combines them over syntax trees, and [`compile`] over formulas.
-//! [`type_constraint`] parses types, [`resource_rules`] has the rules on objects of resources that planner and executor
-//! share, and [`console`] evaluates a line of text.
+//! Reading order: [`convert`] and [`refine`] handle types and refinements of unknown values. [`operators`], [`access`],
+//! [`iteration`] and [`conditional`] handle the parts of expressions, and [`functions`] and [`provider_call`] handle
+//! calls. [`mod@evaluate`] combines them over syntax trees, and [`compile`] over formulas. [`type_constraint`] reads
+//! types. [`resource_rules`] has the rules on resource objects that the planner and the executor share. [`console`]
+//! evaluates a line of text.
 
 #![allow(clippy::result_large_err, reason = "diagnostics are the errors of evaluation; boxing each buys nothing")]
 

@@ -1,29 +1,29 @@
-//! How much one expression may make and do, so that a short text cannot fill the memory or take for ever.
+//! Limits on the size and time of one expression, so that a short text can neither exhaust memory nor run forever.
 //!
-//! [`weft_graph_format::value`] limits the size of values. This module has the messages for that, and limits the time
-//! of one expression. Time is counted in steps, so that the result is the same on every machine.
+//! [`weft_graph_format::value`] defines the maximum size of values. This module has the diagnostics for it, and limits
+//! the time. Time is counted in steps, so that the result is the same on every machine.
 
 use weft_graph_format::value::{Excess, Value};
 
 use crate::access::Problem;
 
-/// The maximum number of steps of one expression, including the templates that it evaluates: some minutes of work. A
-/// step is about one visited part of a value.
+/// The maximum number of steps of one expression, including the templates that it evaluates. They take some minutes. A
+/// step reads about one part of a value.
 pub const MOST_STEPS: u64 = 1 << 32;
 
-/// The steps of one round of a `for` or splat, besides the calls in it.
+/// The steps of one round of a `for` or splat, in addition to the calls in it.
 pub const STEPS_A_ROUND: u64 = 64;
 
-/// Bytes of text that count as one step.
+/// The number of bytes of text that count as one step.
 const TEXT_A_STEP: u64 = 64;
 
-/// The steps that looking at all of the value takes.
+/// The number of steps that reading the whole value takes.
 pub fn steps_over(value: &Value) -> u64 {
     let extent = value.extent();
     u64::from(extent.parts) + u64::from(extent.text) / TEXT_A_STEP
 }
 
-/// The message for a value that is too large.
+/// The problem for a value that is too large.
 pub fn excess_problem(excess: Excess) -> Problem {
     let summary = match excess {
         Excess::Depth => "Value nested too deeply",
@@ -38,7 +38,7 @@ pub fn excess_problem(excess: Excess) -> Problem {
     )
 }
 
-/// The message for an expression that takes too many steps.
+/// The problem for an expression that takes too many steps.
 pub fn too_many_steps() -> Problem {
     Problem::new(
         "Expression takes too long",

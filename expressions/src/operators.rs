@@ -1,8 +1,8 @@
-//! Operators: operands, results, and formulas.
+//! Operators: their operand types, results and formulas.
 //!
-//! The rules are HCL's: operands are converted to the operator's type, null is an error except for `==` and `!=`, an
-//! unknown operand gives an unknown result that is not null, and marks are passed on to the result. `&&` and `||` are
-//! decided by a single operand if it suffices.
+//! The rules are HCL's. Operands are converted to the operator's type. Null is an error, except for `==` and `!=`. An
+//! unknown operand gives an unknown result that is not null. The result has the marks of the operands. `&&` and `||`
+//! are decided by either operand, if it suffices.
 
 mod equality;
 
@@ -20,39 +20,39 @@ pub use equality::equal;
 use crate::convert::convert;
 use crate::symbolic::{self, Passing};
 
-/// Which operand is meant.
+/// The position of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The only one.
+    /// The only operand.
     Only,
-    /// The left one.
+    /// The left operand.
     Left,
-    /// The right one.
+    /// The right operand.
     Right,
 }
 
-/// Why an operator gave no value.
+/// Why an operator has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OperatorError {
-    /// An operand does not fit.
+    /// An operand is unsuitable.
     #[error("Unsuitable value for {} operand: {message}.", match side {
         Side::Only => "unary",
         Side::Left => "left",
         Side::Right => "right",
     })]
     Operand {
-        /// Which one.
+        /// The operand at fault.
         side: Side,
-        /// Why.
+        /// What is wrong with it.
         message: String,
     },
-    /// The operands fit, and still there is no result.
+    /// The operands are suitable, but the operation fails.
     #[error("Error during operation: {0}.")]
     Failed(String),
 }
 
 impl OperatorError {
-    /// As a diagnostic without a place.
+    /// The error as a diagnostic without a source range.
     pub fn diagnostic(&self) -> Diagnostic {
         let summary = match self {
             OperatorError::Operand { .. } => "Invalid operand",
@@ -61,7 +61,7 @@ impl OperatorError {
         Diagnostic::error(summary, self.to_string())
     }
 
-    /// The operand at fault, when it is one.
+    /// The operand at fault, if the error concerns one.
     pub fn side(&self) -> Option<Side> {
         match self {
             OperatorError::Operand { side, .. } => Some(*side),
@@ -76,7 +76,7 @@ impl From<NumberError> for OperatorError {
     }
 }
 
-/// The message for null operands.
+/// The message for a null operand.
 const NULL_OPERAND: &str = "argument must not be null";
 
 /// The type that operands are converted to.
@@ -100,7 +100,7 @@ pub fn result_type(operator: BinaryOperator) -> Type {
     }
 }
 
-/// `operator operand`. `range` is where it stands, for the formula.
+/// Evaluates `operator operand`. `range` is the source range of the expression, for the formula.
 pub fn unary(operator: UnaryOperator, operand: &Value, range: Option<&SourceRange>) -> Result<Value, OperatorError> {
     let ty = match operator {
         UnaryOperator::Not => Type::Bool,
@@ -119,13 +119,13 @@ pub fn unary(operator: UnaryOperator, operand: &Value, range: Option<&SourceRang
     Ok(symbolic::attach(result.mark(&marks), std::slice::from_ref(&converted), Passing::Nothing, &formula))
 }
 
-/// An operand, converted to the operator's type.
+/// Converts an operand to the operator's type.
 pub fn convert_operand(operator: BinaryOperator, side: Side, operand: &Value) -> Result<Value, OperatorError> {
     convert(operand, &operand_type(operator)).map_err(|e| OperatorError::Operand { side, message: e.to_string() })
 }
 
-/// The result of `&&` or `||` if a single converted operand suffices for it, whatever the other is: `false` or null for
-/// `&&`, and `true` for `||`. Marks are ignored.
+/// The result of `&&` or `||` if this converted operand alone decides it: `false` or null for `&&`, `true` for `||`.
+/// Ignores marks.
 pub fn decided_by(operator: BinaryOperator, operand: &Value) -> Option<bool> {
     match (operator, operand.open().1) {
         (BinaryOperator::And, Kind::Bool(false) | Kind::Null(_)) => Some(false),
@@ -134,7 +134,7 @@ pub fn decided_by(operator: BinaryOperator, operand: &Value) -> Option<bool> {
     }
 }
 
-/// `left operator right`. `range` is where it stands, for the formula.
+/// Evaluates `left operator right`. `range` is the source range of the expression, for the formula.
 pub fn binary(
     operator: BinaryOperator,
     left: &Value,
@@ -163,7 +163,7 @@ pub fn binary(
         let op = FormulaOp::Binary(operator, given_left.to_formula(), given_right.to_formula());
         Formula::new(op, ty, range.cloned())
     };
-    // A left operand that is simply known and decides leaves nothing to compute, however live the other is.
+    // A known left operand that decides the result leaves nothing to compute, even if the right one is live.
     let [left, _] = &operands;
     if decided_by(operator, left).is_some() && !left.deep().formula {
         return Ok(result.add_origin(symbolic::joined_origin(&operands).as_ref()));
@@ -217,7 +217,7 @@ fn compute(operator: BinaryOperator, a: &Number, b: &Number) -> Result<Value, Op
     })
 }
 
-/// A comparison that the ranges of unknown numbers decide. As cty, bounds count as excluded.
+/// A comparison that the bounds of unknown numbers decide. Like cty, it treats bounds as exclusive.
 fn known_comparison(operator: BinaryOperator, left: &Value, right: &Value) -> Option<bool> {
     let (left_min, left_max) = bounds(left);
     let (right_min, right_max) = bounds(right);

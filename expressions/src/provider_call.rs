@@ -1,4 +1,4 @@
-//! The rules around a call of a provider's function.
+//! The rules around a call of a provider function. They decide which calls reach the provider.
 
 use weft_graph_format::marks::Marks;
 use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
@@ -8,12 +8,12 @@ use weft_graph_format::value::Value;
 use crate::convert::convert;
 use crate::functions::{CountError, FunctionError};
 
-/// The parameter that argument `index` belongs to.
+/// The parameter that accepts argument `index`.
 pub fn parameter_at(signature: &FunctionSignature, index: usize) -> Option<&FunctionParameter> {
     signature.parameters.get(index).or(signature.variadic.as_ref())
 }
 
-/// Whether `count` arguments are enough and not too many.
+/// Checks the number of arguments.
 pub fn check_count(name: &str, signature: &FunctionSignature, count: usize) -> Result<(), CountError> {
     if let Some(missing) = signature.parameters.get(count) {
         return Err(CountError::NotEnough {
@@ -29,8 +29,9 @@ pub fn check_count(name: &str, signature: &FunctionSignature, count: usize) -> R
     Ok(())
 }
 
-/// Calls a provider's function through `call`: arguments are converted, marks are removed and added to the result, null
-/// is refused where the signature says so, and an unknown argument gives an unknown result unless it may be passed.
+/// Calls a provider function through `call`. Converts the arguments and moves their marks to the result. Rejects null
+/// where the signature does. If an argument is unknown and the signature does not allow it, the result is unknown and
+/// there is no call.
 pub fn invoke(
     signature: &FunctionSignature,
     arguments: &[Value],

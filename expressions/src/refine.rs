@@ -1,4 +1,4 @@
-//! Adds facts about unknown values.
+//! Adds refinements to unknown values.
 
 use unicode_segmentation::UnicodeSegmentation;
 use weft_graph_format::types::Type;
@@ -6,10 +6,10 @@ use weft_graph_format::value::{Kind, Refinement, Value};
 
 use crate::symbolic;
 
-/// The value with `extra` known of it too. Known values and those of unknown type come back as they are.
+/// Adds the refinement `extra` to a value. Known values and values of unknown type are returned unchanged.
 ///
-/// What leaves a single possible value gives that value; a list of known length becomes a list of unknown elements,
-/// each with its part of the formula.
+/// If only one value remains possible, that value is returned. A list of known length becomes a list of unknown
+/// elements, each with its part of the formula.
 pub fn refine(value: &Value, extra: &Refinement) -> Value {
     let Kind::Unknown(unknown) = value.open().1 else { return value.clone() };
     if unknown.ty == Type::Dynamic {
@@ -30,7 +30,7 @@ pub fn refine(value: &Value, extra: &Refinement) -> Value {
     explained.mark(value.marks()).add_origin(value.origin())
 }
 
-/// Both sets of facts together.
+/// Combines the facts of both refinements.
 pub fn merge(a: &Refinement, b: &Refinement) -> Refinement {
     let prefix = if b.prefix.len() > a.prefix.len() { b.prefix.clone() } else { a.prefix.clone() };
     let min = match (&a.min, &b.min) {
@@ -57,7 +57,7 @@ pub fn merge(a: &Refinement, b: &Refinement) -> Refinement {
     }
 }
 
-/// Whether the value, known or not, is certainly not null.
+/// Whether the value, known or unknown, is definitely not null.
 pub fn definitely_not_null(value: &Value) -> bool {
     match value.open().1 {
         Kind::Null(_) => false,
@@ -66,7 +66,7 @@ pub fn definitely_not_null(value: &Value) -> bool {
     }
 }
 
-/// Least and greatest number of elements that a collection may turn out to have.
+/// The minimum and maximum number of elements of a collection.
 pub fn length_bounds(value: &Value) -> (u64, Option<u64>) {
     match value.open().1 {
         Kind::Unknown(unknown) => match &unknown.ty {
@@ -77,7 +77,7 @@ pub fn length_bounds(value: &Value) -> (u64, Option<u64>) {
         Kind::Set(set) => {
             let known = set.items().iter().filter(|item| item.is_wholly_known()).count() as u64;
             let all = set.len() as u64;
-            // Unknown elements may turn out equal to one another or to a known one, but not to nothing.
+            // Unknown elements may turn out to be equal to each other or to a known one, but the set is not empty.
             if known == all { (all, Some(all)) } else { (known.max(1), Some(all)) }
         }
         Kind::List(items) | Kind::Tuple(items) => (items.len() as u64, Some(items.len() as u64)),
@@ -86,11 +86,11 @@ pub fn length_bounds(value: &Value) -> (u64, Option<u64>) {
     }
 }
 
-/// The longest prefix, in bytes, that is remembered of an unknown string: enough for an ARN or a URL.
+/// The maximum length, in bytes, of the known prefix of an unknown string. Long enough for an ARN or a URL.
 const LONGEST_PREFIX: usize = 128;
 
-/// As much of a text as stays a prefix whatever follows it: the last grapheme cluster could combine with that, unless
-/// it is one of punctuation or a blank.
+/// The part of a text that stays a prefix whatever follows it. The last grapheme cluster could combine with what
+/// follows, unless it is punctuation or white space.
 pub fn safe_prefix(text: &str) -> &str {
     let mut end = text.len().min(LONGEST_PREFIX);
     while !text.is_char_boundary(end) {

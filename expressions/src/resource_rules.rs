@@ -1,9 +1,9 @@
-//! The rules on values of resources that planning and applying share, as plain functions over values and schemas.
+//! The rules on resource values that planning and applying share, as pure functions over values and schemas.
 //!
-//! [`proposed_new`] merges configuration and prior object before a provider plans. [`plan_problems`] checks a
-//! provider's plan, and [`result_problems`] compares its result with the plan. [`replace_paths`] and [`action`] derive
-//! what follows from a plan; [`ignore_changes`] implements `ignore_changes`. All of them look at content only: callers
-//! remove marks first.
+//! [`proposed_new`] merges the configuration and the prior object before the provider plans. [`plan_problems`] lists
+//! the errors in a provider's plan, and [`result_problems`] lists how a result contradicts the plan. [`replace_paths`]
+//! finds the changes that require replacement. [`ignore_changes`] implements the argument of that name. All functions
+//! look at content only. Callers remove marks first.
 
 mod compatible;
 mod ignore;
@@ -33,9 +33,9 @@ pub use stored::{all_unknown, settle_unknowns, without_write_only};
 /// A value that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleProblem {
-    /// Where in the object.
+    /// The path in the object.
     pub path: Path,
-    /// The problem, without a full stop. Contains nothing sensitive.
+    /// What is wrong, without a full stop. Contains no sensitive content.
     pub message: String,
 }
 
@@ -45,7 +45,7 @@ impl RuleProblem {
     }
 }
 
-/// `.network[0].id: was present, but now absent`
+/// For example `.network[0].id: was present, but now absent`.
 impl fmt::Display for RuleProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.0.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.path, self.message) }

@@ -1,12 +1,12 @@
-//! Recursion that grows the stack in pieces on the heap, so that no depth of nesting ends the process.
+//! Recursion that grows the stack on the heap, so that no depth of nesting ends the process.
 
-/// Stack that must be left before going deeper: more than one level of any recursion in this crate uses.
+/// The minimum remaining stack before another level. No recursion in this crate uses more than this for one level.
 const RED_ZONE_BYTES: usize = 128 * 1024;
 
-/// Size of each further piece of stack.
+/// The size of each additional stack segment.
 const PIECE_BYTES: usize = 2 * 1024 * 1024;
 
-/// Runs `inner`, on a new piece of stack when little is left of this one.
+/// Runs `inner`, on a new stack segment if little of the current one remains.
 pub fn guarded<R>(inner: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(RED_ZONE_BYTES, PIECE_BYTES, inner)
 }

@@ -1,10 +1,9 @@
-//! The symbolic side: how results of operators and functions get their formulas and origins.
+//! The symbolic side: how the results of operators and functions get their formulas and origins.
 //!
-//! Properties of every value that leaves this crate:
-//! - every unknown part has a formula, its own or that of a container around it, unless an unknown without one came in;
-//! - running the formula of a value gives its content with the marks that it has then; those that the value shows
-//!   now are the same or more;
-//! - a *live* value (known, with a formula) is never folded into a result without leaving its formula there too.
+//! Invariants of every value that this crate returns:
+//! - Every unknown part has a formula, its own or that of a container, unless an input was unknown without a formula.
+//! - Running the formula of a value gives the final content and marks. The marks on the value now are the same or more.
+//! - A *live* value (known, with a formula) is never part of a result whose formula does not include it.
 
 use std::collections::BTreeMap;
 
@@ -19,21 +18,21 @@ use crate::stack;
 /// How the result of a call relates to its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {
-    /// Parts of them, as they were.
+    /// It consists of unchanged parts of the arguments.
     Parts,
-    /// Parts of them, though not as they were: everything in the result is computed from the call.
+    /// It consists of changed parts of the arguments. Everything in the result is computed from the call.
     Whole,
-    /// Nothing: it is something new.
+    /// It is a new value.
     Nothing,
 }
 
-/// Everything that must have happened before all of the values may be used.
+/// The combined origin: everything that must happen before the values may be used.
 pub fn joined_origin(values: &[Value]) -> Option<Origin> {
     Origin::union(values.iter().filter_map(Value::deep_origin))
 }
 
-/// Puts formula and origin on the result of a call. `formula` makes the formula of the call of the given type; it is
-/// asked only when it is needed.
+/// Adds the formula and origin to the result of a call. `formula` creates the formula of the call for the given type.
+/// It is called only if needed.
 pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dyn Fn(Type) -> Formula) -> Value {
     let mut symbolic = false;
     let mut live = false;
@@ -45,8 +44,8 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
         origins |= deep.origin;
     }
     let unexplained = result.deep().unexplained;
-    // A result that is known although a part of the arguments is not is known only if that does not fail at apply.
-    // Where parts are passed on, unused parts may fail, but no argument itself.
+    // A result that is known despite unknown arguments is valid only if the call cannot fail at apply. If parts are
+    // passed on, unused parts may fail, but no whole argument may.
     let can_fail = || {
         if !symbolic {
             return false;
@@ -57,7 +56,7 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
             None => whole && argument.deep().formula && argument.to_formula().can_fail(),
         })
     };
-    // A part of a new value is never the part of an argument.
+    // A new value shares no part with an argument, so it keeps no formulas of arguments.
     let renewed = || passing == Passing::Nothing && symbolic && result.deep().formula;
     let whole = passing == Passing::Whole && symbolic;
     let everything = live || whole || can_fail() || renewed();
@@ -81,10 +80,10 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
     result.add_origin(origin.as_ref())
 }
 
-/// The part behind one step, as a formula.
+/// The formula for the part of `formula` at one step.
 pub fn part(formula: &Formula, step: &Step, ty: Type) -> Formula {
     let range = formula.range().cloned();
-    // Only a step that cannot fail becomes part of the path of a result: others give their error when they run.
+    // Only a step that cannot fail extends the path of a result. Other steps report their errors when they run.
     let certain = match (formula.ty(), step) {
         (Type::Object(object), Step::Attribute(name) | Step::Key(name)) => object.attributes.contains_key(name),
         (Type::Tuple(items), Step::Index(index)) => *index < items.len() as u64,
@@ -108,7 +107,7 @@ pub fn part(formula: &Formula, step: &Step, ty: Type) -> Formula {
     Formula::new(op, ty, range)
 }
 
-/// Gives each unknown part without a formula the part of `formula` that computes it. Sets get it as a whole.
+/// Gives each unknown part without a formula the matching part of `formula`. A set gets the formula as a whole.
 pub fn explain(value: &Value, formula: &Formula) -> Value {
     if !value.deep().unexplained {
         return value.clone();
@@ -116,7 +115,7 @@ pub fn explain(value: &Value, formula: &Formula) -> Value {
     spread(value, formula, false)
 }
 
-/// Gives every part of the value, known or not, and the value itself, its part of `formula`.
+/// Gives the value and all of its parts, known or unknown, the matching parts of `formula`.
 pub fn replace_formulas(value: &Value, formula: &Formula) -> Value {
     spread(value, formula, true)
 }
@@ -147,8 +146,8 @@ fn spread(value: &Value, formula: &Formula, all: bool) -> Value {
     })
 }
 
-/// A list, tuple, map or object with each part replaced by the result of `change`, which must keep types. Marks,
-/// formula and origin of the container stay. Other values, including sets, are unchanged.
+/// Replaces each part of a list, tuple, map or object with the result of `change`, which must keep the types. The
+/// marks, formula and origin of the container stay. Other values, including sets, are returned unchanged.
 pub fn map_parts(value: &Value, change: &mut dyn FnMut(&Step, &Value) -> Value) -> Value {
     let mut items = |items: &[Value]| -> Vec<Value> {
         items.iter().enumerate().map(|(i, item)| change(&Step::Index(i as u64), item)).collect()

@@ -1,4 +1,4 @@
-//! The functions of the built-in provider `terraform`: values to the text of variable files and back.
+//! The functions of the built-in provider `terraform`. They convert between values and the text of variable files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use weft_graph_format::value::{Kind, Value};
 use crate::constant::evaluate_constant;
 use crate::functions::FunctionError;
 
-/// Deepest nesting of a value that is written as text.
+/// The maximum nesting of a value that is written as text.
 const DEEPEST: usize = 512;
 
-/// A description of a function, with the texts that tools read from `providers schema`.
+/// A function and its description for users. Tools read the words from `providers schema`.
 struct Described {
     name: &'static str,
     summary: &'static str,
@@ -56,8 +56,7 @@ const ALL: [Described; 3] = [
     },
 ];
 
-/// The signatures of all functions by name. Their description does not say that `encode_expr` accepts null, as in
-/// OpenTofu.
+/// The signatures of all functions, by name. As in OpenTofu, they do not mention that `encode_expr` accepts null.
 pub fn described() -> BTreeMap<SmolStr, FunctionSignature> {
     let told = |function: &Described| {
         let mut signature = function.signature();
@@ -67,7 +66,7 @@ pub fn described() -> BTreeMap<SmolStr, FunctionSignature> {
     ALL.iter().map(told).collect()
 }
 
-/// The signature of a function; `None` for an unknown name.
+/// The signature of a function, or `None` if there is no function of this name.
 pub fn signature(name: &str) -> Option<FunctionSignature> {
     ALL.iter().find(|function| function.name == name).map(Described::signature)
 }
@@ -92,7 +91,7 @@ impl Described {
     }
 }
 
-/// Calls a function with arguments that are known, without marks, and as its signature wants them.
+/// Calls a function. The arguments are known, unmarked, and fit the signature.
 pub fn call(name: &str, arguments: &[Value]) -> Result<Value, FunctionError> {
     let [input] = arguments else { return Err(FunctionError::new("one argument is needed")) };
     match name {
@@ -141,7 +140,7 @@ fn encode_tfvars(input: &Value) -> Result<Value, FunctionError> {
     Ok(Value::string(text))
 }
 
-/// A value as an expression in canonical style.
+/// The value as an expression in canonical style.
 fn written(value: &Value) -> Result<String, FunctionError> {
     const BEFORE: &str = "x = ";
     let mut text = String::from(BEFORE);

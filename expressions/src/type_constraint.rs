@@ -1,4 +1,4 @@
-//! Type constraints as they are written: `object({ a = optional(string, "x") })`.
+//! Reads type constraints from source: `object({ a = optional(string, "x") })`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::constant::evaluate_constant;
 use crate::convert::convert_with_defaults;
 use crate::stack;
 
-/// The type of references to providers.
+/// The type constructor for references to providers.
 const PROVIDER: &str = "providerconfig";
 
 const INVALID: &str = "Invalid type specification";
@@ -23,9 +23,9 @@ const INVALID: &str = "Invalid type specification";
 /// A type constraint with the defaults of its optional attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeConstraint {
-    /// The type; `any` is dynamic.
+    /// The type. `any` is dynamic.
     pub ty: Type,
-    /// Defaults of optional attributes.
+    /// The defaults of optional attributes.
     pub defaults: TypeDefaults,
 }
 
@@ -34,26 +34,26 @@ impl TypeConstraint {
         TypeConstraint { ty, defaults: TypeDefaults::default() }
     }
 
-    /// `any`
+    /// The constraint `any`.
     pub fn any() -> TypeConstraint {
         TypeConstraint::plain(Type::Dynamic)
     }
 
-    /// The value as one of this type, with defaults filled in.
+    /// Fills in the defaults and converts the value to the type.
     pub fn convert(&self, value: &Value) -> Result<Value, crate::convert::ConvertError> {
         convert_with_defaults(value, &self.ty, &self.defaults)
     }
 }
 
-/// Reads the argument `type` of a variable: a type constraint, or the old `list` and `map` without element type.
+/// Reads the `type` argument of a variable: a type constraint, or the legacy `list` and `map` without an element type.
 pub fn variable_type(expression: &Expression) -> Result<TypeConstraint, Vec<Diagnostic>> {
     variable_type_with(expression, None)
 }
 
-/// What local names of providers mean, where constraints may name providers.
+/// Resolves local provider names, in places where constraints may name providers.
 pub type ProviderNames<'a> = Option<&'a dyn Fn(&str) -> ProviderSource>;
 
-/// The same where `providerconfig(aws)` may be among the types.
+/// Like [`variable_type`], but also accepts types such as `providerconfig(aws)`.
 pub fn variable_type_with(
     expression: &Expression,
     providers: ProviderNames<'_>,
@@ -80,7 +80,7 @@ pub fn variable_type_with(
         return Err(vec![problem.at(expression.range())]);
     }
     if matches!(expression.kind(), ExprKind::Template(_)) {
-        // A text in quotes is read as a text first, which has no references.
+        // A quoted text is first read as a plain string, which has no references.
         let (_, problems) = evaluate_constant(expression);
         if has_errors(&problems) {
             return Err(problems);
@@ -121,7 +121,7 @@ fn read(expression: &Expression, providers: ProviderNames<'_>) -> Result<TypeCon
     constructor(expression, call.name.as_str(), &arguments, providers)
 }
 
-/// The type of a keyword, or the reason why it has none.
+/// The type of a keyword, or the error message if it is not a type.
 fn keyword(name: &str) -> Result<Type, String> {
     match name {
         "bool" => Ok(Type::Bool),
@@ -134,7 +134,7 @@ fn keyword(name: &str) -> Result<Type, String> {
     }
 }
 
-/// That a type constructor takes one argument, and which.
+/// The error message for a type constructor that takes exactly one argument.
 fn one_argument(name: &str) -> String {
     let what = match name {
         "object" => "the attribute types and values as a map",
@@ -144,7 +144,7 @@ fn one_argument(name: &str) -> String {
     format!("The {name} type constructor requires one argument specifying {what}.")
 }
 
-/// The type that a constructor such as `list(string)` makes.
+/// The type of a constructor call such as `list(string)`.
 fn constructor(
     expression: &Expression,
     name: &str,
@@ -176,7 +176,7 @@ fn collection(
     Ok(TypeConstraint { ty: make(element.ty), defaults: inside([("", element.defaults)]) })
 }
 
-/// `providerconfig(aws)`: a configured provider of the source that the local name means.
+/// `providerconfig(aws)`: a configured provider of the source that the local name refers to.
 fn provider(
     expression: &Expression,
     arguments: &[Expression],
@@ -283,7 +283,7 @@ fn object(argument: &Expression, providers: ProviderNames<'_>) -> Result<TypeCon
 }
 
 fn attribute_name(key: &Expression) -> Option<SmolStr> {
-    // In the JSON syntax all names are in quotes.
+    // In the JSON syntax, all names are quoted.
     let text = match key.tree.syntax() {
         Syntax::Native => None,
         Syntax::Json => key.as_string_literal().filter(|text| weft_syntax::is_identifier(text)),
@@ -295,11 +295,12 @@ fn attribute_name(key: &Expression) -> Option<SmolStr> {
 struct Attribute {
     constraint: TypeConstraint,
     is_optional: bool,
-    /// Its default, when that is not null.
+    /// The default, unless it is null.
     default: Option<Value>,
 }
 
-/// Parses the type of an attribute: a type, or `optional(type, default)`. Problems of a default alone go to `problems`.
+/// Reads an attribute's type: a type, or `optional(type, default)`. Errors that only concern the default are added to
+/// `problems`.
 fn attribute(
     value: &Expression,
     providers: ProviderNames<'_>,

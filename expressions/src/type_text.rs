@@ -1,12 +1,12 @@
-//! Types as the console's `type()` prints them: nested ones over several lines.
+//! Types as the console's `type()` prints them, with nested types on several lines.
 
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-/// One level of nesting.
+/// The indentation of one level.
 const INDENT: &str = "    ";
 
-/// The type of a value as text. A missing type is `dynamic`.
+/// The type of a value as text. A missing type is printed as `dynamic`.
 pub fn type_text(value: &Value) -> String {
     let mut out = String::new();
     write_type(&value.ty(), 0, &mut out);
@@ -39,7 +39,7 @@ fn write_type(ty: &Type, depth: usize, out: &mut String) {
             out.push_str("object({\n");
             for (name, attribute) in &object.attributes {
                 indent(depth + 1, out);
-                // Never quoted, whatever it contains, as in OpenTofu.
+                // Names are never quoted, whatever they contain, as in OpenTofu.
                 out.push_str(name);
                 out.push_str(": ");
                 write_type(attribute, depth + 1, out);

@@ -1,8 +1,8 @@
-//! The recorded expressions of OpenTofu, evaluated one by one.
+//! Evaluates the recorded expressions of OpenTofu one by one.
 //!
-//! `tests/conformance/expressions.todo` lists the entries that do not pass yet, by their place in the record: one that
-//! is listed and passes fails this test, and so does one that is not listed and fails. `WEFT_SHOW=TOPIC` prints what
-//! differs, `WEFT_RATCHET=write` writes the list anew.
+//! `tests/conformance/expressions.todo` lists the indices of entries that do not pass yet. A listed entry that passes
+//! and an unlisted entry that fails are both errors. `WEFT_SHOW=TOPIC` prints the differences. `WEFT_RATCHET=write`
+//! rewrites the list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn text<'a>(entry: &'a Json, name: &str) -> Option<&'a str> {
     entry.get(name).and_then(Json::as_str)
 }
 
-/// Nothing when all that counts is equal: the JSON text, the type, what is sensitive, the summary of the error.
+/// `None` if everything relevant is equal: the JSON text, the type, the sensitive parts, and the summary of the error.
 fn difference(entry: &Json, scope: &BareScope) -> Option<String> {
     let expression = text(entry, "expr").unwrap_or_default();
     let outcome = evaluate_text(expression, scope);
@@ -77,7 +77,7 @@ fn recorded_expressions() {
         return;
     }
     let failing: BTreeSet<usize> = failing.into_keys().collect();
-    // As many as help to find the cause.
+    // The maximum number of printed entries.
     const SHOWN: usize = 20;
     let new: Vec<_> = failing.difference(&listed).take(SHOWN).collect();
     let mended: Vec<_> = listed.difference(&failing).take(SHOWN).collect();

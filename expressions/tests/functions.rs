@@ -1,5 +1,5 @@
-//! Functions where no recorded result says what is right: limits, files that are not on disk, blame for errors.
-//! What they compute is held against the record in `conformance.rs` and `unknowns.rs`.
+//! Properties of functions that no recorded result covers: limits, files that are not on disk, and which argument an
+//! error names. `conformance.rs` and `unknowns.rs` compare the results of functions with the record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,7 +14,7 @@ use weft_graph_format::marks::Marks;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-/// Files in memory; a name that ends in a slash is a directory that leads back to the first one.
+/// Files in memory. A name that ends in a slash is a directory that links back to the root.
 #[derive(Default)]
 struct MemoryFiles(BTreeMap<&'static str, &'static [u8]>);
 
@@ -24,7 +24,7 @@ impl MemoryFiles {
     }
 }
 
-/// A name without the parts that lead through the loop.
+/// The name without the parts that go through the loop.
 fn plain(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.split('/').filter(|part| *part != "loop" && *part != ".").collect::<Vec<_>>().join("/")
@@ -95,7 +95,7 @@ fn json_of(expression: &str) -> Option<String> {
 #[test]
 fn all_functions_of_opentofu_are_there() {
     let names: Vec<&str> = functions::all().iter().map(|f| f.name).collect();
-    // Those of a configuration, with `list` and `map`, which only say what took their place.
+    // The functions of a configuration, including `list` and `map`, which only name their replacements.
     assert_eq!(names.len(), 123, "{names:?}");
     assert!(names.windows(2).all(|pair| pair[0] < pair[1]));
     assert!(functions::all().iter().all(|f| f.description.ends_with('.')));
@@ -216,7 +216,7 @@ fn file_patterns() {
     ] {
         let found = call(&files, "fileset", &[text("d"), text(pattern)]).expect("a set");
         let found: Vec<&str> = found.as_items().expect("items").iter().filter_map(Value::as_str).collect();
-        // The loop makes every file appear again below it.
+        // The loop repeats every file below itself.
         let found: Vec<&str> = found.into_iter().filter(|name| !name.contains("loop")).collect();
         assert_eq!(found.join(" "), wanted, "{pattern}");
     }

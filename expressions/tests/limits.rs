@@ -1,13 +1,13 @@
-//! What a short text may not grow to: every chain that doubles ends in one clear error, soon.
+//! A short text cannot grow without bound: every chain that doubles ends quickly, with one clear error.
 
 use std::time::{Duration, Instant};
 
 use weft_expressions::console::{BareScope, evaluate_text};
 
-/// More than any of these takes on a busy machine, and far less than what is refused would.
+/// Longer than any case takes on a busy machine, and far shorter than an unlimited one would.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The summary of the first error, none where there is a value.
+/// The summary of the first error, or `None` if there is a value.
 fn summary(expression: &str) -> Option<String> {
     let began = Instant::now();
     let found = evaluate_text(expression, &BareScope::new()).errors.first().map(|e| e.summary.clone());
@@ -15,7 +15,8 @@ fn summary(expression: &str) -> Option<String> {
     found
 }
 
-/// `a0` is `first`, and each of the following names is `step` of the one before (`@`); the result is `last` of them.
+/// A chain of names: `a0` is `first`, and each of the following is `step` of the previous one (`@`). The result is
+/// `last` of the final name.
 fn chain(length: usize, first: &str, step: &str, last: &str) -> String {
     let mut text = format!("[for a0 in [{first}] : ");
     for n in 1..length {
@@ -60,10 +61,10 @@ fn what_nests_over_and_over_is_refused() {
 fn loops_inside_of_loops_end() {
     let inner = "length([for d in range(1024) : 1 if d == c && d == b && d == a])";
     let text = format!("[for a in range(1024) : [for b in range(1024) : [for c in range(1024) : {inner}]]]");
-    // Fewer rounds than would be refused do their work.
+    // A number of rounds below the limit succeeds.
     assert_eq!(summary("length([for a in range(1024) : [for b in range(64) : a * b]])"), None);
     if std::env::var_os("WEFT_HOSTILE_INPUTS").is_some() {
-        // It takes a minute until it is given up.
+        // It runs for a minute before it is stopped.
         let found = evaluate_text(&text, &BareScope::new()).errors.first().map(|e| e.summary.clone());
         assert_eq!(found.as_deref(), Some("Expression takes too long"));
     }

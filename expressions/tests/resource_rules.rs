@@ -62,7 +62,7 @@ fn element(port: i64, id: Option<&str>) -> Value {
     Value::object([("port", Value::int(port)), ("id", id)])
 }
 
-/// An object of the schema with everything null but what is given.
+/// An object of the schema in which all other attributes are null.
 fn object(given: &[(&str, Value)]) -> Value {
     let base = weft_expressions::resource_rules::all_null(&schema());
     let mut fields = base.as_fields().map(Entries::to_map).unwrap_or_default();
@@ -152,7 +152,7 @@ fn a_plan_may_only_fill_in_what_is_computed() {
         let problems = plan_problems(&schema(), &null(), &config, &bad);
         assert_eq!(problems.iter().map(ToString::to_string).collect::<Vec<_>>(), [message]);
     }
-    // The provider found both to mean the same.
+    // The provider considers both equivalent.
     let prior = object(&[("name", text("A")), ("password", text("p"))]);
     assert_eq!(plan_problems(&schema(), &prior, &config, &prior), []);
 }

@@ -1,4 +1,4 @@
-//! Rules of formulas, one by one: live values, sets, templates at apply, impure calls, loops, failures kept apart.
+//! Individual rules of formulas: live values, sets, templates at apply, impure calls, loops, isolated failures.
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
@@ -32,7 +32,7 @@ struct World {
 }
 
 impl World {
-    /// A name that is unknown at plan and has this value at apply.
+    /// Adds a name that is unknown at plan and has this value at apply.
     fn unknown(mut self, name: &'static str, ty: Type, result: Value) -> World {
         let id = self.results.len() as u32;
         let formula = Formula::result(OperationId(id), Path::ROOT, ty.clone());
@@ -42,7 +42,7 @@ impl World {
         self
     }
 
-    /// A name that has one value at plan and another at apply.
+    /// Adds a name with different values at plan and at apply.
     fn live(mut self, name: &'static str, planned: Value, result: Value) -> World {
         let id = self.results.len() as u32;
         let formula = Formula::result(OperationId(id), Path::ROOT, planned.ty());
@@ -64,7 +64,7 @@ impl World {
         value
     }
 
-    /// What the expression comes to at apply.
+    /// The value of the expression at apply.
     fn applied(&self, text: &str) -> Result<Value, Fault> {
         run(&self.planned(text).to_formula(), self)
     }
@@ -264,7 +264,7 @@ fn marks_come_out_of_formulas() {
 
 #[test]
 fn what_formulas_share_is_run_once() {
-    // Doubling a value thirty times is a chain of thirty nodes, and not a tree of a billion.
+    // Doubling a value thirty times is a chain of thirty nodes, not a tree of a billion.
     let world = World::default().unknown("x", Type::String, Value::string("a"));
     let mut value = world.planned("x");
     for _ in 0..30 {
@@ -311,7 +311,7 @@ fn errors_at_apply_show_the_values_involved() {
         ("a.size + tonumber(b)", vec!["lab_thing.t1 is \"x\""]),
         ("tonumber(c) + tonumber(b)", vec!["lab_thing.t1 is \"x\"", "lab_thing.t2 has a sensitive value"]),
         ("a.list[tonumber(a.key)]", vec!["lab_thing.t0.key has a sensitive value"]),
-        // What is hidden is not shown by its parts.
+        // A hidden value is not revealed by its parts.
         ("tonumber(\"${a.key}${b}\")", vec![]),
         ("tonumber(sensitive(b))", vec![]),
         ("[for n in [b] : tonumber(n)]", vec!["lab_thing.t1 is \"x\""]),
@@ -335,7 +335,7 @@ fn errors_show_the_values_involved() {
     assert_eq!(problems[0].values[0].statement, "is \"a\"");
 }
 
-/// What fails or is chosen at plan by a type that is still open says nothing of apply.
+/// A failure or choice at plan that depends on an open type does not determine the result at apply.
 #[test]
 fn open_types_leave_open_what_try_and_can_give() {
     let world = || {
@@ -350,20 +350,20 @@ fn open_types_leave_open_what_try_and_can_give() {
     let text = |text: &str| Value::string(text);
     let one = || Value::object([("a", Value::int(1))]);
     let cases = [
-        // A list whose elements turn out to be tuples shares no type with a list of texts.
+        // A list whose elements turn out to be tuples has no common type with a list of strings.
         ("try(no ? tolist(regexall(\"(a)(-)?\", text)) : tolist([text]), \"f\")", text("f")),
         // The branch that is not taken turns out to fail, so its type does not matter.
         ("try(yes ? { a = 1 } : cidrcontains(text, text), \"f\")", one()),
         ("can(yes ? { a = 1 } : cidrcontains(text, text))", Value::bool(true)),
-        // It does not fail, so its type does matter.
+        // It does not fail, so its type matters.
         ("try(yes ? { a = 1 } : startswith(text, text), \"f\")", text("f")),
-        // Of what is put together the parts that do not fail have types.
+        // The parts of a constructor that do not fail have types.
         ("try(no ? [{ b = text }, tonumber(text)] : any, \"f\")", text("f")),
         (
             "try(no ? [text == text, tonumber(text)] : [true, 2], \"f\")",
             Value::tuple(vec![Value::bool(true), Value::int(2)]),
         ),
-        // A comparison that is known fails with its operand; what comes then is of another type.
+        // A decided comparison fails with its operand. The following argument has a different type.
         ("try([true] == transpose({ a = [for w in [text] : no ? w : null] }), \"f\")", text("f")),
         (
             "[for x in [\"u\"] : try([true] == transpose({ a = [for w in [text] : no ? w : null] }), x)]",
@@ -383,7 +383,7 @@ fn open_types_leave_open_what_try_and_can_give() {
     }
 }
 
-/// Live values count as known in a plan: what is tried over them shows what they give now.
+/// A plan treats live values as known: `try` over them returns their current result.
 #[test]
 fn what_fails_over_live_values_shows_what_comes_then() {
     let world = World::default().live("names", strings(&[]), strings(&["a"]));
@@ -394,7 +394,7 @@ fn what_fails_over_live_values_shows_what_comes_then() {
     assert_eq!(world.applied("can(names[0])"), Ok(Value::bool(true)));
 }
 
-/// A formula may leave a type open that the value shows: a conversion to the type that it shows is kept then.
+/// A formula may leave a type open that the value shows. A conversion to the shown type is then kept.
 #[test]
 fn a_conversion_to_the_type_that_is_shown_stays_in_the_formula() {
     let world = World::default().unknown("text", Type::String, Value::string("a"));

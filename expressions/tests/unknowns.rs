@@ -1,6 +1,6 @@
-//! What a plan knows of expressions over unknown values, held against what OpenTofu knows: `unknowns.json`.
+//! Compares what a plan knows of expressions over unknown values with OpenTofu's record: `unknowns.json`.
 //!
-//! `tests/conformance/unknowns.todo` lists what does not agree yet, in the way of `expressions.todo`.
+//! `tests/conformance/unknowns.todo` lists the differences, in the format of `expressions.todo`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -120,7 +120,7 @@ fn type_json(ty: &Type) -> Json {
     }
 }
 
-/// The known content: unknown attributes are left out, other unknown parts are null.
+/// The known content: unknown attributes are omitted, and other unknown parts are null.
 fn after(value: &Value) -> Option<Json> {
     Some(match value.open().1 {
         Kind::Unknown(_) => return None,
@@ -138,7 +138,7 @@ fn after(value: &Value) -> Option<Json> {
     })
 }
 
-/// Every unknown part in the form of the record.
+/// Collects the unknown parts in the format of the record.
 fn unknowns(value: &Value, path: &mut Vec<Json>, found: &mut Vec<Json>) {
     match value.open().1 {
         Kind::Unknown(u) => {
@@ -153,7 +153,7 @@ fn unknowns(value: &Value, path: &mut Vec<Json>, found: &mut Vec<Json>) {
                 entry.insert("prefix".into(), json!(known.prefix.as_str()));
             }
             let number = |n: &weft_graph_format::number::Number| -> Json {
-                // Integers beyond 64 bits stand as text in the record.
+                // Integers beyond 64 bits are strings in the record.
                 let text = n.to_string();
                 match text.len() {
                     0..=20 => serde_json::from_str(&text).unwrap_or_else(|_| json!(text)),

@@ -1,4 +1,4 @@
-//! The names of the values in a formula, for error messages.
+//! The names of the values that formulas use, for diagnostics.
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::InvolvedValue;
@@ -12,21 +12,21 @@ use super::run::Run;
 use super::{Node, NodeId, Results};
 use crate::involved;
 
-/// The maximum number of nodes to search for one message: enough for expressions that people write, and cheap beside
+/// The maximum number of nodes that are searched per problem. Enough for typical expressions, and fast compared to
 /// running them.
 const MOST_NODES: usize = 256;
 
-/// Where a value of a formula comes from.
+/// The origin of a value in a formula.
 #[derive(Clone)]
 pub(super) enum Source {
-    /// A part of an operation's result.
+    /// A part of the result of an operation.
     Result(OperationId, Path),
-    /// A part of a variable that is supplied again: such are ephemeral.
+    /// A part of a variable that is supplied again at apply. Such variables are ephemeral.
     Input(SmolStr, Path),
 }
 
 impl Source {
-    /// That of a formula, whose first operand has one, or none.
+    /// The source of a formula. `first` is the source of its first operand.
     pub(super) fn of(formula: &Formula, first: Option<&Source>) -> Option<Source> {
         match formula.op() {
             FormulaOp::Result(operation, path) => Some(Source::Result(*operation, path.clone())),
@@ -52,7 +52,7 @@ impl Source {
 }
 
 impl Run<'_> {
-    /// The values that a node was computed from, by the names that people know: results and variables.
+    /// The values that a node was computed from, by user-visible name: results and variables.
     pub(super) fn involved(&self, node: &Node) -> Vec<InvolvedValue> {
         let mut found: Vec<InvolvedValue> = Vec::new();
         let mut seen: Vec<NodeId> = Vec::new();
@@ -67,7 +67,7 @@ impl Run<'_> {
             seen.push(id);
             let Some(operand) = self.program.nodes.get(id as usize) else { continue };
             let Some(text) = operand.source.as_ref().and_then(|source| source.text(self.results)) else {
-                // A hidden value hides what it was computed from.
+                // The parts of a hidden value are hidden too.
                 let hidden = |value: &Value| value.contains_sensitive() || value.deep().ephemeral;
                 if !self.slot(id).is_some_and(|outcome| outcome.as_ref().is_ok_and(hidden)) {
                     pending.extend(operand.operands.iter().rev());

@@ -17,23 +17,23 @@ use crate::limits;
 use crate::operators::{self, Side};
 use crate::stack;
 
-/// The value of a node, or the reason why it has none. Errors are shared, so that each is reported once.
+/// The value of a node, or its error. Errors are shared, so that each is reported once.
 type Outcome = Result<Value, Arc<Fault>>;
 
-/// What to do about a node.
+/// How to continue with a node.
 enum Step {
     Done(Outcome),
     Need(NodeId),
-    /// Every operand.
+    /// All operands are needed.
     NeedAll,
 }
 
-/// One run: a slot for the value of each node.
+/// One run, with a slot for the value of each node.
 pub(super) struct Run<'p> {
     pub(super) program: &'p Program,
     pub(super) results: &'p dyn Results,
     slots: Vec<Option<Outcome>>,
-    /// Steps that loops have taken.
+    /// The number of loop steps.
     steps: u64,
 }
 
@@ -42,7 +42,7 @@ impl<'p> Run<'p> {
         Run { program, results, slots: vec![None; program.nodes.len()], steps: 0 }
     }
 
-    /// The value of a node.
+    /// Computes the value of a node.
     pub(super) fn force(&mut self, id: NodeId) -> Result<Value, Fault> {
         self.outcome(id).map_err(|fault| (*fault).clone())
     }
@@ -83,7 +83,7 @@ impl<'p> Run<'p> {
         self.slot(root).cloned().unwrap_or_else(|| Err(Arc::new(Fault::Skipped)))
     }
 
-    /// A fault that came up here, with the values that were involved. Those of operands have theirs.
+    /// Adds the involved values to a fault of this node. Faults of operands already have theirs.
     fn explained(&self, node: &Node, fault: Arc<Fault>) -> Arc<Fault> {
         match Arc::try_unwrap(fault) {
             Ok(Fault::Failed(mut problems)) => {
@@ -168,9 +168,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// The type of a node that has run: the type of its value; for a failed node, the type of the parts that it
-    /// combines, where failed parts are unknown, as in evaluation. Each node is visited once; `known` has the visited
-    /// ones.
+    /// The type of a computed node. For a failed node, the type is derived from its parts, as in evaluation. Failed
+    /// parts have an unknown type. Each node is visited once, and `known` stores the result.
     fn type_of(&self, id: NodeId, known: &mut FxHashMap<NodeId, Type>) -> Type {
         if let Some(ty) = known.get(&id) {
             return ty.clone();
@@ -217,7 +216,7 @@ impl<'p> Run<'p> {
                 if truth { conditional::result_type(value, other) } else { conditional::result_type(other, value) };
             found.map_err(|problem| Step::Done(Err(fault_at(node, problem.diagnostic()))))
         };
-        // If the plan did not know the type, both results determine it, as in evaluation.
+        // The plan could not determine the type. It is derived from both results, as in evaluation.
         let found = match self.slot(other) {
             _ if !ty.has_dynamic() => Ok(ty.clone()),
             None => return Step::Need(other),
@@ -265,7 +264,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Counts one round of the loop `node`; too many are an error.
+    /// Counts one round of the loop `node`, or fails if the limit is exceeded.
     fn spend(&mut self, node: &Node) -> Result<(), Arc<Fault>> {
         self.steps = self.steps.saturating_add(limits::STEPS_A_ROUND);
         if self.steps > limits::MOST_STEPS {
@@ -274,7 +273,7 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// Forgets the values of the last step and sets those of the next.
+    /// Clears the values of the previous round and sets the loop variables.
     fn begin_step(&mut self, body: &LoopBody, key: Option<Value>, value: Value) {
         for id in &body.per_step {
             if let Some(slot) = self.slots.get_mut(*id as usize) {
@@ -309,7 +308,7 @@ impl<'p> Run<'p> {
         let mut extent = Extent::default();
         for (key, value) in entries {
             self.spend(node)?;
-            // What there is so far is refused already.
+            // The result so far already exceeds a limit.
             if extent.excess().is_some() {
                 break;
             }
@@ -365,7 +364,7 @@ impl<'p> Run<'p> {
         let found = iteration::splat_source(&bare).map_err(|problem| fault_at(node, problem.diagnostic()))?;
         let (items, as_list) = match found {
             SplatSource::List(items) if items.is_empty() => {
-                // The type of a missing element: that of the result for an unknown element.
+                // The type of the missing elements: that of the result for an unknown element.
                 let element = bare.ty().element().cloned().unwrap_or(Type::Dynamic);
                 self.begin_step(body, None, Value::unknown(element));
                 let ty = self.outcome(result_id).map_or(Type::Dynamic, |value| value.ty());
@@ -398,7 +397,7 @@ impl<'p> Run<'p> {
     }
 }
 
-/// The result of one step of a `for`.
+/// The result of one round of a `for`.
 enum Entry {
     Left,
     Open,
@@ -406,7 +405,7 @@ enum Entry {
     Keyed(smol_str::SmolStr, Value),
 }
 
-/// The value, unless it is larger than values may be.
+/// The value, or an error if it exceeds the size limits.
 fn bounded(node: &Node, value: Value) -> Outcome {
     match value.excess() {
         None => Ok(value),
@@ -422,14 +421,14 @@ fn fault_at(node: &Node, problem: Diagnostic) -> Arc<Fault> {
     Arc::new(Fault::Failed(vec![problem]))
 }
 
-/// Combines several faults: a skip outweighs failures, and equal faults are reported once.
+/// Combines faults. A missing input outweighs errors. A shared fault is reported once.
 fn joined(faults: &[&Arc<Fault>]) -> Arc<Fault> {
     let mut distinct: Vec<&Arc<Fault>> = Vec::new();
     for fault in faults {
         if !distinct.iter().any(|known| Arc::ptr_eq(known, fault)) {
             distinct.push(fault);
         }
-        /// Errors of further operands are not reported: the first is enough.
+        /// The maximum number of combined faults. Errors of further operands add nothing useful.
         const MOST_FAULTS: usize = 32;
         if distinct.len() >= MOST_FAULTS {
             break;

@@ -22,7 +22,7 @@ use crate::operators;
 use crate::provider_call;
 use crate::resource_rules;
 
-/// Makes errors of one place.
+/// A source range that errors are attributed to.
 #[derive(Clone)]
 struct Place(Option<SourceRange>);
 
@@ -39,12 +39,12 @@ impl Place {
     }
 }
 
-/// An operand that the formula's form guarantees.
+/// An operand that the form of the formula guarantees.
 fn operand(values: &[Value], index: usize) -> Result<&Value, Fault> {
     values.get(index).ok_or(Fault::Skipped)
 }
 
-/// The closure for a formula whose operands are all needed.
+/// The closure for a formula that needs all operands.
 pub(super) fn compute(formula: &Formula) -> Compute {
     let place = Place(formula.range().cloned());
     match formula.op() {
@@ -74,7 +74,7 @@ pub(super) fn compute(formula: &Formula) -> Compute {
         FormulaOp::Nonsensitive(_) => nonsensitive(),
         FormulaOp::Ignore { paths, .. } => ignoring(paths.clone()),
         FormulaOp::Failure(problem) => failure((**problem).clone()),
-        // These are run by the loop.
+        // The loop handles these.
         FormulaOp::Parameter(_)
         | FormulaOp::Conditional { .. }
         | FormulaOp::For { .. }
@@ -225,7 +225,7 @@ fn follow(result: Value, path: &Path, place: &Place) -> Result<Value, Fault> {
     Ok(here)
 }
 
-/// The arguments of a call, the last one taken apart when `expand`.
+/// The arguments of a call. If `expand` is set, the last one is expanded.
 fn spread(values: &[Value], expand: bool, place: &Place) -> Result<Vec<Value>, Fault> {
     let (true, Some((last, first))) = (expand, values.split_last()) else { return Ok(values.to_vec()) };
     let invalid = |detail: &str| place.fault(Diagnostic::error("Invalid expanding argument value", detail));
@@ -297,7 +297,7 @@ fn call_provider(
         })
 }
 
-/// An object of keys and values in turn.
+/// An object from alternating keys and values.
 fn object_of(values: &[Value], place: &Place) -> Result<Value, Fault> {
     let mut attributes = Vec::with_capacity(values.len() / 2);
     let mut marks = weft_graph_format::marks::Marks::NONE;

@@ -1,4 +1,4 @@
-//! Defaults of `optional(type, default)` attributes, filled in before a value is converted.
+//! Fills in the defaults of `optional(type, default)` attributes before a conversion.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use weft_graph_format::value::{Entries, Kind, Value};
 
 use crate::stack;
 
-/// The name in [`TypeDefaults::children`] for the elements of a collection.
+/// The name in [`TypeDefaults::children`] for the defaults of collection elements.
 const ELEMENTS: &str = "";
 
-/// The value with a default wherever an attribute with one is missing or null.
+/// Replaces missing and null attributes with their defaults.
 ///
-/// Objects and maps take the defaults for their attributes, lists, sets and tuples those for their elements. A value
-/// that is wholly unknown gets the step as part of its formula; null stays null.
+/// Objects and maps use the defaults of their attributes. Lists, sets and tuples use those of their elements. A wholly
+/// unknown value gets the step as part of its formula. Null stays null.
 pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
     if defaults.is_empty() {
         return value.clone();
@@ -28,7 +28,8 @@ pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
                 Value::object(entries)
             }
             Kind::Map(f) => match defaults.children.get(ELEMENTS) {
-                // Elements may get different attributes and thus different types. Conversion makes them equal again.
+                // Elements may get additional attributes and differ in type. The conversion gives them a common type
+                // again.
                 Some(child) => Value::object(f.iter().map(|(name, part)| (name.clone(), apply_defaults(part, child)))),
                 None => Value::object(fill(f.entries(), defaults)),
             },
@@ -76,7 +77,7 @@ fn followed(formula: &Formula, defaults: &TypeDefaults) -> Formula {
     Formula::new(op, weft_graph_format::types::Type::Dynamic, formula.range().cloned())
 }
 
-/// Which attributes an unknown object lacks is only known from its type, so its type is open from here on.
+/// The missing attributes of an unknown object are known only from its type, so the type is open from here on.
 fn unknown_filled(value: &Value, defaults: &TypeDefaults) -> Value {
     let open = Value::unknown(weft_graph_format::types::Type::Dynamic).mark(value.marks()).add_origin(value.origin());
     match value.formula() {

@@ -1,10 +1,10 @@
-//! Why one type does not convert to another, in words.
+//! Explains why a type does not convert to another one.
 
 use weft_graph_format::types::{ObjectType, Type};
 
 use super::{Safety, can_convert};
 
-/// The message for a value of type `have` where `want` is needed, without a full stop.
+/// The message for a value of type `have` where `want` is required, without a full stop.
 pub fn mismatch_message(have: &Type, want: &Type) -> String {
     let unsuitable = |h: &Type, w: &Type| !can_convert(h, w, Safety::Unsafe);
     match (have, want) {

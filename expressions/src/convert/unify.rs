@@ -1,4 +1,4 @@
-//! Whether one type converts to another, and one type for many.
+//! Which types convert to each other, and the common type of several.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use weft_graph_format::types::Type;
 
 use super::replaced_dynamic;
 
-/// Which conversions count.
+/// Which conversions are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Safety {
-    /// Only those that no value fails.
+    /// Only conversions that succeed for every value.
     Safe,
-    /// Also those that some values fail.
+    /// Also conversions that fail for some values.
     Unsafe,
 }
 
-/// Whether values of type `have` can be converted to `want`, if each of them fits.
+/// Whether values of type `have` can be converted to `want`, if they are suitable.
 pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
     let every = |mut parts: Box<dyn Iterator<Item = &Type> + '_>, want: &Type| -> bool {
         parts.all(|part| can_convert(part, want, safety))
@@ -63,8 +63,8 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
     }
 }
 
-/// Whether elements of these types can become those of one list or set. Where one type is open the others must be so
-/// too, or primitive; maps are not as strict. `again` is for [`become_one`]: lists convert a second time, sets do not.
+/// Whether elements of these types can form one list or set. If one type is open, the others must be open or primitive.
+/// Maps are less strict. `again` is for [`become_one`]: lists are converted a second time, sets are not.
 fn has_single_type(types: &[Type], safety: Safety, again: bool) -> bool {
     match unify(types, safety) {
         Some(Type::Dynamic) => types.iter().all(|t| *t == Type::Dynamic),
@@ -73,9 +73,9 @@ fn has_single_type(types: &[Type], safety: Safety, again: bool) -> bool {
     }
 }
 
-/// Whether values of these types have one type after a conversion to `found`, which may leave parts open: lists of any
-/// type from `[true, null]` and `[[1]]` do not. With `again`, the results may be converted once more, to a type without
-/// open parts.
+/// Whether values of these types have one type after conversion to `found`, which may contain open parts. Lists of
+/// anything, made from `[true, null]` and `[[1]]`, do not. If `again` is set, the results may be converted once more,
+/// to a type without open parts.
 fn become_one(types: &[Type], found: &Type, again: bool) -> bool {
     if !found.has_dynamic() {
         return true;
@@ -85,11 +85,11 @@ fn become_one(types: &[Type], found: &Type, again: bool) -> bool {
     became.len() <= 1 || again && unify(&became, Safety::Unsafe).is_some_and(|found| !found.has_dynamic())
 }
 
-/// A type to which values of all these types can be converted; `None` if there is none.
+/// A type that values of all these types can be converted to, or `None` if there is none.
 ///
-/// Source of the rules: go-cty's unification. Collections of one kind unify their elements; objects and tuples unify
-/// their parts, or become maps and lists if their shapes differ; otherwise the most general of the types is chosen. An
-/// object never loses attributes.
+/// The rules are those of go-cty's unification. Collections of one kind unify their elements. Objects and tuples unify
+/// their parts, or become maps and lists if their shapes differ. Otherwise the result is the most general of the given
+/// types. An object never loses attributes.
 pub fn unify(types: &[Type], safety: Safety) -> Option<Type> {
     let first = types.first()?;
     if types.iter().all(|t| t == first) {
@@ -130,7 +130,7 @@ pub fn unify(types: &[Type], safety: Safety) -> Option<Type> {
     order.into_iter().find(|want| types.iter().all(|t| t == *want || can_convert(t, want, safety))).cloned()
 }
 
-/// The smaller, the more values can be converted to it, and the rather it is taken.
+/// The rank of a type. Values of more types convert to a lower rank, so it is preferred.
 fn generality(ty: &Type) -> u8 {
     match ty {
         Type::String => 0,
@@ -150,8 +150,8 @@ fn unify_collections(types: &[Type], dynamic: bool, make: fn(Type) -> Type, safe
     unify(&elements, safety).map(make)
 }
 
-/// The collection type for collections and the tuples or objects among them, each of which counts as a collection of
-/// its elements.
+/// The common collection type of collections, tuples and objects. A tuple or object counts as a collection of its
+/// elements.
 fn unify_onto_collections(types: &[Type], make: fn(Type) -> Type, safety: Safety) -> Option<Type> {
     let mut elements = Vec::with_capacity(types.len());
     for ty in types {

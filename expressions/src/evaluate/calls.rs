@@ -1,4 +1,4 @@
-//! Function calls, `try` and `can` among them.
+//! Function calls, including `try` and `can`.
 
 use std::sync::atomic::AtomicU64;
 
@@ -16,7 +16,7 @@ use crate::limits;
 use crate::provider_call;
 use crate::symbolic::{self, Passing};
 
-/// One argument of a call: evaluated already when it comes from a sequence that `...` took apart.
+/// One argument of a call. Elements of a sequence that `...` expands are already evaluated.
 enum Argument {
     Expression(ExprId),
     Value(Value, ExprId),
@@ -30,13 +30,13 @@ impl Argument {
     }
 }
 
-/// The arguments of a call as far as `...` lets them be known.
+/// The arguments of a call, as far as `...` determines them.
 enum Arguments {
-    /// These; for formulas the sequence behind `...` is kept when it is live.
+    /// All arguments. If the sequence behind `...` is live, it is kept for the formula.
     Known(Vec<Argument>, Option<Value>),
     /// The sequence behind `...` is unknown.
     Open(Value),
-    /// There was an error.
+    /// An argument has an error.
     Failed(Value),
 }
 
@@ -181,7 +181,7 @@ impl Evaluator<'_> {
         let formula = |ty: Type| Formula::new(op(self), ty, Some(self.range(id)));
         match invoked {
             Ok(value) => match &live_sequence {
-                // More or other arguments may be there at apply.
+                // At apply, there may be more arguments, or different ones.
                 Some(sequence) if !value.deep().live => {
                     let whole = formula(value.ty());
                     symbolic::replace_formulas(&value, &whole).add_origin(sequence.deep_origin().as_ref())
@@ -196,7 +196,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value in place of a failed call: its formula, if live arguments or open types may let it succeed at apply.
+    /// The value of a failed call. Its formula is kept if live arguments or open types may let it succeed at apply.
     fn failed_arguments(
         &self,
         failure: Value,
@@ -213,7 +213,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The values of the arguments, and the value in place of the first one with an error, which is recorded.
+    /// The values of the arguments, or the value that replaces the call if an argument fails. Errors are recorded.
     fn argument_values(
         &mut self,
         arguments: &[Argument],
@@ -256,7 +256,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A call whose number of arguments is not known: nothing is known of its result.
+    /// A call with an unknown number of arguments. Its result is unknown.
     fn open_call(
         &mut self,
         function: Option<&'static Function>,
@@ -375,9 +375,9 @@ impl Evaluator<'_> {
 
     fn try_each(&mut self, arguments: &[Argument], id: ExprId) -> Value {
         let mut told: Vec<Diagnostic> = Vec::new();
-        // Failures that may not occur at apply.
+        // Arguments that failed but may succeed at apply.
         let mut values: Vec<Value> = Vec::new();
-        // One of these failed because of an unknown value, so what follows says little about the result.
+        // Whether one of them failed because of an unknown value. Later arguments then say little about the result.
         let mut reopened = false;
         for (index, argument) in arguments.iter().enumerate() {
             let before = self.reopened;
@@ -394,7 +394,7 @@ impl Evaluator<'_> {
             if !deep.unknown && !deep.live && values.is_empty() {
                 return value;
             }
-            // It may fail once it is known: then the next ones count.
+            // It may fail once it is known. Then the next arguments count.
             values.push(value.clone());
             for later in arguments.get(index.saturating_add(1)..).unwrap_or_default() {
                 let (value, problems) = self.argument_apart(later);
@@ -406,7 +406,7 @@ impl Evaluator<'_> {
             }
             let formulas = values.iter().map(Value::to_formula).collect();
             let result = if deep.unknown || reopened { Value::unknown(Type::Dynamic) } else { value };
-            // The others may be of another type.
+            // The other arguments may have a different type.
             let one_type = values.iter().all(|value| value.ty() == result.ty());
             let ty = if one_type { result.ty() } else { Type::Dynamic };
             let formula = Formula::new(FormulaOp::Try(formulas), ty, Some(self.range(id)));
@@ -426,7 +426,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Why `try` gave up.
+/// The message for a `try` whose arguments all failed.
 pub(crate) fn no_success(problems: &[Diagnostic]) -> String {
     let mut text = String::from("no expression succeeded:\n");
     for problem in problems {

@@ -14,7 +14,7 @@ use super::Evaluator;
 use crate::convert::convert;
 use crate::symbolic;
 
-/// A key as text, if it is known, with its marks. The problem has no position.
+/// The key as text, if it is known, and its marks. The problem has no source range.
 pub(crate) fn constructor_key(key: &Value) -> Result<(Option<SmolStr>, Marks), Diagnostic> {
     if key.is_null() {
         return Err(Diagnostic::error("Null value as key", "Can't use a null value as a key."));
@@ -24,13 +24,14 @@ pub(crate) fn constructor_key(key: &Value) -> Result<(Option<SmolStr>, Marks), D
     Ok((key.as_str().map(SmolStr::new), key.marks().clone()))
 }
 
-/// A property that stands twice in an object of the JSON syntax.
+/// A duplicate property in an object of the JSON syntax.
 fn repeated(name: &str) -> Diagnostic {
     Diagnostic::error("Duplicate object attribute", format!("An attribute {name:?} stands in this object already."))
 }
 
 impl Evaluator<'_> {
-    /// `{ a = b }`. Later items replace earlier ones of the same key; in the JSON syntax there cannot be any.
+    /// Evaluates `{ a = b }`. A later item replaces an earlier one with the same key. The JSON syntax does not allow
+    /// duplicates.
     pub(super) fn object(&mut self, items: &[ObjectItem], id: ExprId) -> Value {
         let mut attributes: Vec<(SmolStr, Value)> = Vec::with_capacity(items.len());
         let mut all: Vec<(Value, Value)> = Vec::with_capacity(items.len());

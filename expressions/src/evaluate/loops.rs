@@ -13,7 +13,7 @@ use crate::iteration::{self, Decided, ObjectResults, SplatSource};
 use crate::limits;
 use crate::symbolic;
 
-/// The parts of a `for`, of an expression or of a template directive.
+/// The parts of a `for` expression or a `for` template directive.
 pub(super) struct ForParts<'t> {
     pub(super) key_variable: Option<&'t SmolStr>,
     pub(super) value_variable: &'t SmolStr,
@@ -38,19 +38,19 @@ impl<'t> ForParts<'t> {
     }
 }
 
-/// The results of the steps of a `for` over a known collection.
+/// The combined result of all rounds over a known collection.
 #[derive(Default)]
 struct Walk {
-    /// The result; `None` if a condition or a key is unknown.
+    /// The result, or `None` if a condition or a key is unknown.
     result: Option<Value>,
     marks: Marks,
-    /// A condition or key is live, so the shape may differ at apply.
+    /// Whether a condition or key is live, so that the shape may change at apply.
     live: bool,
-    /// A part of a step failed that may not fail at apply.
+    /// Whether a round has an error that may not occur at apply.
     open_failure: bool,
-    /// What conditions and keys waited for.
+    /// The origins of conditions and keys.
     origins: Vec<Origin>,
-    /// The results so far, together.
+    /// The size of the results so far.
     extent: Extent,
 }
 
@@ -87,7 +87,7 @@ impl Evaluator<'_> {
             };
         }
         let marks = marks.union(&walk.marks);
-        // Elements of a set that are not settled may turn out equal to others.
+        // Unsettled elements of a set may turn out to be equal.
         let unsettled_set = matches!(bare.open().1, Kind::Set(_)) && (bare.deep().unknown || bare.deep().formula);
         let Some(result) = walk.result else {
             return self.symbolic_for(Value::unknown(Type::Dynamic).mark(&marks), parts, &collection, id);
@@ -99,8 +99,8 @@ impl Evaluator<'_> {
         result.mark(&marks).add_origin(origin.as_ref())
     }
 
-    /// Evaluates the condition before the elements are known, so that a condition that never fits is reported once.
-    /// Returns the value in place of its error.
+    /// Checks the condition before anything is known about the elements, so that a condition that is always wrong is
+    /// reported once. Returns the value that replaces the `for`. The error is recorded.
     fn impossible_condition(&mut self, parts: &ForParts<'_>, id: ExprId) -> Option<Value> {
         let condition_id = parts.condition?;
         let open = Value::unknown(Type::Dynamic);
@@ -109,7 +109,7 @@ impl Evaluator<'_> {
         if failed(&problems) {
             let failure = problems.iter().find(|p| p.is_error()).map(failed_value);
             self.diagnostics.extend(problems);
-            // Unknown elements alone do not make the error doubtful.
+            // Unknown parts of the element alone do not make the error uncertain.
             let doubtful = self.reopened > before && condition.deep_origin().is_some();
             return if doubtful && !fails_for_certain(&condition) { Some(condition) } else { failure };
         }
@@ -152,7 +152,7 @@ impl Evaluator<'_> {
             self.variables.push((parts.value_variable.clone(), value));
             self.walk_step(parts, &mut walk, &mut known, &mut tuple, &mut object, id);
             self.variables.truncate(depth);
-            // What there is so far is refused already.
+            // The result so far already exceeds a limit.
             if walk.extent.excess().is_some() {
                 break;
             }
@@ -227,7 +227,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The result of a `for` that only apply knows; `result` is what is known now.
+    /// The result of a `for` that is final only at apply. `result` is what is known of it now.
     fn symbolic_for(&mut self, result: Value, parts: &ForParts<'_>, collection: &Value, id: ExprId) -> Value {
         let (key_type, value_type) = iteration::entry_types(&collection.ty());
         let (key_parameter, key_value) = self.parameter(key_type);
@@ -257,7 +257,7 @@ impl Evaluator<'_> {
         symbolic::replace_formulas(&result, &formula).add_origin(origin.as_ref())
     }
 
-    /// A value with an error in it becomes that error.
+    /// The value of the body. A value that contains an error becomes that error.
     fn body(&mut self, id: ExprId) -> Value {
         let (value, problems) = self.apart(|e| e.value(id));
         match problems.iter().find(|p| p.is_error()) {
@@ -294,7 +294,7 @@ impl Evaluator<'_> {
         let (result, open) = match found {
             SplatSource::Open => (Value::unknown(Type::Dynamic), true),
             SplatSource::Perhaps(single) => {
-                // A result that does not fit even then is reported now.
+                // Elements that are invalid even then are reported now.
                 self.each(splat, single);
                 (Value::unknown(Type::Dynamic), true)
             }
@@ -338,7 +338,7 @@ impl Evaluator<'_> {
             };
         }
         let result = result.mark(&marks);
-        // A single value counts by whether it is null: an unknown that is not null is settled in that.
+        // Only whether a single value is null matters. For an unknown value that is not null, that is settled.
         let live = source.formula().is_some() && bare.is_known();
         if !open && !live && !unsettled_set {
             return result.add_origin(source.origin());
@@ -346,7 +346,7 @@ impl Evaluator<'_> {
         self.symbolic_splat(result, splat, &source, id)
     }
 
-    /// The result of a splat that only apply knows; `result` is what is known now.
+    /// The result of a splat that is final only at apply. `result` is what is known of it now.
     fn symbolic_splat(&mut self, result: Value, splat: &Splat, source: &Value, id: ExprId) -> Value {
         let bare = source.unmark().0;
         let (parameter, element) = self.parameter(match bare.ty() {

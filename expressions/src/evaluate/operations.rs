@@ -1,4 +1,4 @@
-//! Operators with two operands, and conditionals: where an operand can forgive what went wrong in another.
+//! Binary operators and conditionals. In both, one operand can make an error in another irrelevant.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{self, Formula, FormulaOp};
@@ -28,7 +28,7 @@ impl Evaluator<'_> {
         if let (Err(error), false) = (&right_converted, right_failed) {
             right_problems.push(self.placed(error.diagnostic(), self.span(right_id), id));
         }
-        // An operand that decides forgives what went wrong while the other was computed, not that it does not fit.
+        // A deciding operand makes errors in the computation of the other one irrelevant, but not an unsuitable type.
         if left_failed != right_failed
             && let (Ok(left_fits), Ok(right_fits)) = (&left_converted, &right_converted)
         {
@@ -48,7 +48,7 @@ impl Evaluator<'_> {
         let op = || FormulaOp::Binary(operator, left.to_formula(), right.to_formula());
         if let Some(problem) = problem {
             let live = operands.iter().any(|operand| operand.deep().live);
-            // An unknown or live operand may decide at apply, which forgives the other operand.
+            // An operand that is unknown or live may decide the result at apply, and make the error irrelevant.
             let may_decide = !left_failed
                 && (left.deep().unknown || left.deep().live)
                 && matches!(operator, formula::BinaryOperator::And | formula::BinaryOperator::Or);
@@ -69,8 +69,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The result of `&&` or `||` with one failed operand: the decision of the sound one or, if that is the left one
-    /// and unknown, its possible decision at apply. `None` if it decides nothing.
+    /// The result of `&&` or `||` with one failed operand, if the other decides it. If the left operand is sound but
+    /// unknown, the result is what it may decide at apply. `None` if it decides nothing.
     fn forgiven(
         &self,
         operator: formula::BinaryOperator,
@@ -96,7 +96,7 @@ impl Evaluator<'_> {
         Some(result.with_formula(Some(formula)).add_origin(origin.as_ref()))
     }
 
-    /// A conditional whose branches were evaluated.
+    /// Evaluates a conditional with evaluated branches.
     pub(super) fn conditional(&mut self, condition_id: ExprId, yes: Branch, no: Branch, id: ExprId) -> Value {
         let ty = match conditional::result_type(&yes.value, &no.value) {
             Ok(ty) => ty,
@@ -115,12 +115,12 @@ impl Evaluator<'_> {
                 return if given.deep().live { self.open_failure(id, &all, whole) } else { failure };
             }
         };
-        // Running it converts the chosen branch, with that error message; a failed branch has its error as formula. The
-        // type to which results are converted may be wider than that of the branch chosen now. The lengths of live
-        // tuples and the attributes of live objects are those of apply.
+        // The formula converts the chosen branch and reports an error of the conversion. A failed branch has its error
+        // as formula. The common type of the results may be wider than the type of the chosen branch. The lengths of
+        // live tuples and the attributes of live objects are those at apply.
         let live = [&yes, &no].iter().any(|branch| branch.value.deep().live);
-        // Where the type of either is open, so is the shared one, though one that fits all of them may be known: at
-        // apply they may turn out to share none.
+        // If the type of a branch is open, so is the common type, even if a type that fits both is known now. At apply,
+        // they may have no common type.
         let open_type = live && is_structural(&ty) || [&yes, &no].iter().any(|branch| is_open(&branch.value));
         let formula_type = if open_type { Type::Dynamic } else { ty.clone() };
         let range = self.range(id);
@@ -149,9 +149,10 @@ impl Evaluator<'_> {
                 return if open { self.open_failure(id, &all, whole) } else { failed_value(&problem) };
             }
         };
-        // The marks of the other result come along, as in OpenTofu.
+        // The result also has the marks of the other branch, as in OpenTofu.
         let marks = marks.union(other.value.marks());
-        // The types of both branches determine that of the result: if only apply knows one, nothing is decided yet.
+        // The types of both branches determine the type of the result. If one is known only at apply, nothing is
+        // decided yet.
         if condition.formula().is_none() && (other_result.is_err() || !open_type) {
             return result.mark(&marks).add_origin(condition.origin());
         }
@@ -161,7 +162,7 @@ impl Evaluator<'_> {
         symbolic::replace_formulas(&result.mark(&marks), &whole).add_origin(origin.as_ref())
     }
 
-    /// A conditional whose results have no type in common.
+    /// A conditional whose branches have no common type.
     fn without_type(
         &mut self,
         problem: &Problem,
@@ -172,8 +173,8 @@ impl Evaluator<'_> {
     ) -> Value {
         let subject = self.span(yes.id).through(self.span(no.id));
         let failure = self.problem(problem, subject, id);
-        // A failed branch has no type, so at apply the other one may succeed. A branch with a failed part still has
-        // one.
+        // A failing branch has no type, so at apply the other branch may be valid. A branch that fails only in a part
+        // still has a type.
         if ![yes, no].iter().any(|branch| branch.value.formula().is_some_and(Formula::can_fail)) {
             return failure;
         }
@@ -183,7 +184,7 @@ impl Evaluator<'_> {
         self.open_failure(id, &all, || conditional_op(&all))
     }
 
-    /// The result of a branch, converted to the common type, or its problem.
+    /// The value of a branch, converted to the common type.
     fn branch_result(&self, branch: &Branch, ty: &Type, which: &str, id: ExprId) -> Result<Value, Diagnostic> {
         if let Some(problem) = branch.problems.iter().find(|p| p.is_error()) {
             return Err(problem.clone());
@@ -193,13 +194,13 @@ impl Evaluator<'_> {
     }
 }
 
-/// A branch of a conditional that was evaluated.
+/// An evaluated branch of a conditional.
 pub(super) struct Branch {
-    /// Where it stands.
+    /// The expression of the branch.
     pub(super) id: ExprId,
     /// Its value.
     pub(super) value: Value,
-    /// Its own diagnostics.
+    /// The diagnostics of the branch.
     pub(super) problems: Vec<Diagnostic>,
 }
 
@@ -209,7 +210,7 @@ impl Branch {
     }
 }
 
-/// The formula of a conditional over its condition and both results, each of which takes the marks of the other.
+/// The formula of a conditional over its condition and both results. Each result takes the marks of the other.
 fn conditional_op([condition, yes, no]: &[Value; 3]) -> FormulaOp {
     FormulaOp::Conditional {
         condition: condition.to_formula(),
@@ -218,7 +219,7 @@ fn conditional_op([condition, yes, no]: &[Value; 3]) -> FormulaOp {
     }
 }
 
-/// Whether the type fixes the number of parts, at any level.
+/// Whether the type determines the number of parts, at any level.
 fn is_structural(ty: &Type) -> bool {
     matches!(ty, Type::Tuple(_) | Type::Object(_)) || ty.element().is_some_and(is_structural)
 }

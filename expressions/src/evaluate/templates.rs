@@ -21,15 +21,15 @@ use crate::limits;
 use crate::refine;
 use crate::symbolic::{self, Passing};
 
-/// The maximum number of nested templates that `templatefile` and `templatestring` may evaluate.
+/// The maximum nesting of templates that are evaluated by `templatefile` and `templatestring`.
 pub const MAX_TEMPLATE_DEPTH: u32 = 1024;
 
-/// The code of a reference to a name that the template was not given.
+/// The code for a reference to a name that the template does not have.
 pub(crate) const UNKNOWN_NAME: &str = "unknown-name";
 
 const INVALID_VALUE: &str = "Invalid template interpolation value";
 
-/// The text of one part of a template; `None` while it is unknown.
+/// The text of one part of a template, or `None` while it is unknown.
 pub(crate) fn part_text(part: &Value) -> Result<Option<SmolStr>, Problem> {
     if part.is_null() {
         return Err(Problem::new(
@@ -46,7 +46,7 @@ pub(crate) fn part_text(part: &Value) -> Result<Option<SmolStr>, Problem> {
     Ok(text.as_str().map(SmolStr::new))
 }
 
-/// Joins the parts of a template. The problem comes with the number of the part at fault.
+/// Joins the parts of a template. Each problem has the index of the part at fault.
 pub(crate) fn join_parts(parts: &[Value]) -> Result<Value, Vec<(usize, Problem)>> {
     let mut text = String::new();
     let mut known = true;
@@ -81,7 +81,7 @@ pub(crate) fn join_parts(parts: &[Value]) -> Result<Value, Vec<(usize, Problem)>
 }
 
 impl Evaluator<'_> {
-    /// A template that is not a single interpolation: always a string that is not null.
+    /// Evaluates a template that is not a single interpolation. The result is always a string that is not null.
     pub(super) fn template(&mut self, template: &Template, id: ExprId) -> Value {
         if let [TemplatePart::Literal { text, .. }] = template.parts.as_slice() {
             return Value::string(text);
@@ -148,14 +148,14 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The results of a `for` directive, each a string, as one.
+    /// Joins the results of a `for` directive, each of which is a string.
     fn joined_results(&mut self, results: &Value, id: ExprId) -> Value {
         let (bare, marks) = results.unmark();
         let joined = match bare.as_items() {
             Some(items) => match join_parts(items) {
                 Ok(joined) => joined,
                 Err(problems) => {
-                    // The problem of a part was reported when it was evaluated.
+                    // A problem of a part was reported when the part was evaluated.
                     for (_, problem) in problems.iter().filter(|(_, problem)| problem.summary != INVALID_VALUE) {
                         self.problem(problem, self.span(id), id);
                     }
@@ -164,7 +164,7 @@ impl Evaluator<'_> {
             },
             None => Value::refined(Type::String, Refinement::not_null()),
         };
-        // A known prefix of an unknown string is not taken from a directive, as in HCL.
+        // As in HCL, a directive contributes no prefix to an unknown string.
         let joined = if joined.is_known() {
             joined
         } else {
@@ -185,7 +185,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// The scope of a template that a function evaluates: its variables, and the built-in functions.
+/// The scope of a template that a function evaluates: its variables and the built-in functions.
 pub struct TemplateScope<'a> {
     context: CallContext<'a>,
     variables: &'a BTreeMap<SmolStr, Value>,
@@ -193,7 +193,7 @@ pub struct TemplateScope<'a> {
 }
 
 impl<'a> TemplateScope<'a> {
-    /// A scope with these names.
+    /// Creates a scope with these variables.
     pub fn new(context: &CallContext<'a>, variables: &'a BTreeMap<SmolStr, Value>) -> TemplateScope<'a> {
         let deeper = CallContext { template_depth: context.template_depth.saturating_add(1), ..*context };
         TemplateScope { context: deeper, variables, parameters: context.parameters }
@@ -244,8 +244,8 @@ fn place(tree: &Tree, traversal: &Traversal) -> String {
     format!("{}:{},{}-{}", range.file, range.start.line, range.start.column, range.end.column)
 }
 
-/// Parses `text` as a template and evaluates it with these names, for `templatefile` and `templatestring`. Messages
-/// call the text `name`. A template that is a single interpolation gives the interpolated value.
+/// Parses `text` as a template and evaluates it with these variables, for `templatefile` and `templatestring`. `name`
+/// identifies the text in messages. A template that is a single interpolation returns the interpolated value.
 pub fn evaluate_template(
     context: &CallContext<'_>,
     name: &str,

@@ -1,11 +1,11 @@
-//! Reading arguments whose type the framework has already checked.
+//! Reads arguments whose type is already checked.
 
 use weft_graph_format::number::Number;
 use weft_graph_format::value::Value;
 
 use super::FunctionError;
 
-/// The message for a number that must be a whole one of 64 bits.
+/// The message for a number that is not a 64-bit integer.
 pub(super) const WHOLE_NUMBER: &str =
     "value must be a whole number, between -9223372036854775808 and 9223372036854775807";
 
@@ -28,12 +28,12 @@ pub(super) fn items(arguments: &[Value], index: usize) -> Result<&[Value], Funct
     arguments.get(index).and_then(Value::as_items).ok_or_else(|| wanted(index, "list, set or tuple"))
 }
 
-/// A number as a whole one, or the problem.
+/// The number as an integer, or the error message.
 pub(super) fn whole(number: &Number) -> Result<i64, &'static str> {
     number.to_i64().ok_or(WHOLE_NUMBER)
 }
 
-/// Argument `index` as a whole number. Otherwise the call as a whole fails, as in OpenTofu in most places.
+/// Argument `index` as an integer. The error concerns the whole call, as in most of OpenTofu's functions.
 pub(super) fn whole_at(arguments: &[Value], index: usize) -> Result<i64, FunctionError> {
     whole(number(arguments, index)?).map_err(FunctionError::new)
 }

@@ -1,4 +1,4 @@
-//! Text in other character encodings, by their IANA names.
+//! Converts text to and from other character encodings, by IANA name.
 
 use base64::Engine;
 use encoding_rs::{EncoderResult, Encoding};
@@ -27,22 +27,22 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// How bytes and characters go together.
+/// How bytes map to characters.
 #[derive(Clone, Copy)]
 enum Charset {
     Utf8,
-    /// With a byte order mark, big-endian where it has none.
+    /// With a byte order mark. Big-endian if there is none.
     Utf16,
     Utf16Le,
     Utf16Be,
     Ascii,
     Latin1,
-    /// As Latin 1 apart from these.
+    /// Latin 1, except for these bytes.
     Latin1But(&'static [(u8, char)]),
-    /// ASCII and these for the upper half.
+    /// ASCII, with these characters for the upper half.
     Upper(&'static str),
     Whatwg(&'static Encoding),
-    /// As in the web's encoding standard, but without its control characters from 0x80.
+    /// The web standard's encoding, without the control characters from 0x80.
     WithoutControls(&'static Encoding),
 }
 
@@ -56,7 +56,7 @@ const CODE_PAGE_850: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿ�
 
 const LATIN_5: &[(u8, char)] = &[(0xd0, 'Ğ'), (0xdd, 'İ'), (0xde, 'Ş'), (0xf0, 'ğ'), (0xfd, 'ı'), (0xfe, 'ş')];
 
-/// The encoding of this name, in any case.
+/// The encoding with this name, in any case.
 fn charset(name: &str) -> Option<Charset> {
     let name = name.to_ascii_lowercase();
     let by_label = |label: &str| Encoding::for_label(label.as_bytes());

@@ -1,4 +1,4 @@
-//! The first argument that will do.
+//! Functions that choose the first suitable argument.
 
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;

@@ -1,23 +1,24 @@
-//! User-perceived characters, by the rules of OpenTofu's library: those of Unicode before 15.1, in which an Indic
-//! consonant after a virama begins a new character.
+//! Grapheme clusters, by the rules of the library that OpenTofu uses: those of Unicode before 15.1, in which an Indic
+//! consonant after a virama starts a new cluster.
 
 use unicode_segmentation::{Graphemes, UnicodeSegmentation};
 
-/// The characters of a text, in order.
+/// The grapheme clusters of a text, in order.
 pub(super) fn clusters(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.graphemes(true).flat_map(parts)
 }
 
-/// The number of characters.
+/// The number of grapheme clusters.
 pub(super) fn count(text: &str) -> usize {
     if text.is_ascii() {
-        // Only a line end of two bytes is one character.
+        // In ASCII, only `\r
+        // ` is a cluster of two bytes.
         return text.len() - text.matches("\r\n").count();
     }
     clusters(text).count()
 }
 
-/// Signs that join consonants (Indic_Conjunct_Break=Linker).
+/// Characters that join consonants (Indic_Conjunct_Break=Linker).
 fn joins(c: char) -> bool {
     matches!(
         c,
@@ -44,11 +45,11 @@ fn joins(c: char) -> bool {
     )
 }
 
-/// Parts of a cluster.
+/// An iterator over the parts of a cluster.
 enum Parts<'t> {
-    /// The cluster itself, mostly.
+    /// The whole cluster. This is the usual case.
     Whole(std::option::IntoIter<&'t str>),
-    /// Several.
+    /// Several parts.
     Cut(std::vec::IntoIter<&'t str>),
 }
 
@@ -72,7 +73,7 @@ impl DoubleEndedIterator for Parts<'_> {
     }
 }
 
-/// The parts of a cluster between joined consonants.
+/// Splits a cluster between joined consonants.
 fn parts(cluster: &str) -> Parts<'_> {
     if cluster.len() == 1 || !cluster.chars().any(joins) {
         return Parts::Whole(Some(cluster).into_iter());
@@ -80,7 +81,7 @@ fn parts(cluster: &str) -> Parts<'_> {
     let mut cuts = vec![0];
     let mut before: Option<(usize, char)> = None;
     for (at, c) in cluster.char_indices() {
-        // Two neighbours without what stands before them are apart exactly when no other rule holds them together.
+        // Two neighbours, without the text before them, are separate exactly if no other rule joins them.
         if let Some((from, _)) = before
             && c.is_alphabetic()
             && graphemes(cluster, from, at + c.len_utf8()).count() > 1

@@ -1,4 +1,4 @@
-//! Functions that evaluation itself implements, since it must not fail on errors in their arguments.
+//! Functions that evaluation itself implements, since it handles errors in their arguments.
 
 use weft_graph_format::types::Type;
 

@@ -24,7 +24,7 @@ fn conversion(name: &'static str, description: &'static str, ty: super::ResultTy
         .calls(|_, arguments, ty| convert(&arguments[0], ty).map_err(|e| FunctionError::argument(0, e.with_path())))
 }
 
-/// The name of a type in errors of these functions.
+/// The name of a type in the errors of these functions.
 fn described(ty: &Type) -> String {
     match ty {
         Type::List(element) if **element == Type::Dynamic => "list of any single type".into(),

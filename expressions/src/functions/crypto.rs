@@ -10,13 +10,13 @@ use super::encoding::{base64_bytes, lossy};
 use super::rsa_key::{PrivateKey, read_private_key};
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 
-/// Cost of `bcrypt` where none is given, or one below the least.
+/// The cost of `bcrypt` if the argument is missing or below the minimum.
 const DEFAULT_COST: u32 = 10;
 
-/// Least and greatest cost that bcrypt is defined for.
+/// The costs that bcrypt is defined for.
 const COSTS: std::ops::RangeInclusive<i64> = 4..=31;
 
-/// Longest password that bcrypt looks at; a longer one is an error rather than cut.
+/// The maximum length of a password in bytes. A longer one is an error. It is not truncated.
 const LONGEST_PASSWORD: usize = 72;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -90,13 +90,14 @@ fn rsadecrypt(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     Ok(Value::string(lossy(&plain)))
 }
 
-/// Fewest bytes of padding that PKCS #1 v1.5 allows (RFC 8017, section 7.2.2).
+/// The minimum padding in bytes of PKCS #1 v1.5 (RFC 8017, section 7.2.2).
 const LEAST_PADDING: usize = 8;
 
-/// Undoes RSAES-PKCS1-v1_5 (RFC 8017, section 7.2.2).
+/// Decrypts RSAES-PKCS1-v1_5 (RFC 8017, section 7.2.2).
 ///
-/// Done with big numbers, because the library for cryptography refuses keys below 2048 bits, which users still have.
-/// It takes a time that depends on the key: fine for a plan that the owner of the key makes, not for a server.
+/// Uses big integers, because the cryptography library rejects keys below 2048 bits, and users still have such keys.
+/// The running time depends on the key. That is acceptable for a plan that the owner of the key makes, but not for a
+/// server.
 fn decrypt(key: &PrivateKey, cipher: &[u8]) -> Option<Vec<u8>> {
     let length = usize::try_from(key.modulus.bits().div_ceil(8)).ok()?;
     if cipher.len() > length {

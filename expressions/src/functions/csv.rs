@@ -1,4 +1,4 @@
-//! CSV text with a header line, by the rules of RFC 4180 as Go's reader has them.
+//! CSV text with a header line, by RFC 4180 as Go's reader implements it.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ impl<'a> Records<'a> {
         FunctionError::new(format!("CSV parse error on line {}: {what}", self.line))
     }
 
-    /// The next line without its end, and whether it had one; `None` at the end of the text.
+    /// The next line without its line end, and whether it had one. `None` at the end of the text.
     fn next_line(&mut self) -> Option<(&'a str, bool)> {
         if self.rest.is_empty() {
             return None;

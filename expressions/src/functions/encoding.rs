@@ -15,7 +15,7 @@ use super::arguments::text;
 use super::string::LONGEST_TEXT_BYTES;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 
-/// Standard base64 with padding. Bits behind the last byte are ignored, as in Go.
+/// Standard base64 with padding. Trailing bits are ignored, as in Go.
 pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -41,7 +41,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// Decodes base64, ignoring line ends.
+/// Decodes base64. Line ends are ignored.
 pub(super) fn base64_bytes(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     if text.contains(['\r', '\n']) {
         return BASE64.decode(text.replace(['\r', '\n'], ""));
@@ -49,7 +49,7 @@ pub(super) fn base64_bytes(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     BASE64.decode(text)
 }
 
-/// The bytes as text, each byte that is not UTF-8 replaced by U+FFFD.
+/// The bytes as text. Invalid UTF-8 is replaced by U+FFFD.
 pub(super) fn lossy(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -71,7 +71,7 @@ fn base64decode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Va
     }
 }
 
-/// The mark for "unknown" of the operating system in a gzip header, the same everywhere.
+/// The value for an unknown operating system in a gzip header. It is the same on every machine.
 const UNKNOWN_SYSTEM: u8 = 255;
 
 fn base64gzip(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {

@@ -1,4 +1,4 @@
-//! Equality of values, as far as it is decided with unknown parts.
+//! Equality of values that may contain unknown parts.
 
 use std::cmp::Ordering;
 
@@ -8,8 +8,8 @@ use weft_graph_format::value::{Kind, Value, compare_for_set};
 use crate::refine::definitely_not_null;
 use crate::stack;
 
-/// Whether two values are equal; `None` if an unknown part decides. Values of different types are not equal, and marks
-/// are ignored.
+/// Whether two values are equal, or `None` if that depends on an unknown part. Values of different types are not equal.
+/// Marks are ignored.
 pub(super) fn equal(a: &Value, b: &Value) -> Option<bool> {
     let unknown = |v: &Value| !v.is_known();
     match (a.is_null(), b.is_null()) {
@@ -76,7 +76,7 @@ fn all_equal(a: &[Value], b: &[Value]) -> Option<bool> {
     together(a.iter().zip(b))
 }
 
-/// False as soon as one pair differs; otherwise not known when a pair is not.
+/// `Some(false)` as soon as one pair differs, otherwise `None` if a pair is undecided.
 fn together<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
     let mut known = true;
     for (a, b) in pairs {
@@ -89,7 +89,7 @@ fn together<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<b
     known.then_some(true)
 }
 
-/// A wholly known value by its content, for ordered sets and maps of values of one type.
+/// A wholly known value, ordered by content, for ordered sets and maps of values of one type.
 pub(super) struct ByContent<'a>(pub(super) &'a Value);
 
 impl PartialEq for ByContent<'_> {

@@ -1,4 +1,4 @@
-//! Files and their names. Names are relative to the working directory, `~` is the user's home.
+//! Files and file names. Names are relative to the working directory. `~` is the user's home directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::arguments::text;
 use super::encoding::BASE64;
 use super::{CallContext, FileKind, Function, FunctionError, Parameter, Symbolic, glob, hash};
 
-/// Largest file that is read: as long as the longest text that functions make.
+/// The maximum size of a file. The same as the maximum length of a text that a function returns.
 const LARGEST_FILE_BYTES: usize = super::string::LONGEST_TEXT_BYTES;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -74,7 +74,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// The shortest name of the same file without looking at any: no empty parts, no `.`, `..` only at the beginning.
+/// The shortest equivalent name, by the text alone: no empty parts, no `.`, and `..` only at the start.
 pub(super) fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
@@ -151,7 +151,7 @@ pub(super) fn shown(path: &str, marks: &Marks) -> String {
     }
 }
 
-/// Where the file of this name is.
+/// The path of the file with this name.
 fn located(context: &CallContext<'_>, path: &str) -> Result<PathBuf, FunctionError> {
     Ok(context.resolve(clean(&expand_home(context, path)?)))
 }
@@ -167,17 +167,17 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// A file that was read.
+/// The content of a file.
 pub(super) struct Content {
-    /// As given, not clean.
+    /// The name as given, not normalized.
     pub(super) name: String,
-    /// All of it.
+    /// The whole content.
     pub(super) bytes: Vec<u8>,
     marks: Marks,
 }
 
 impl Content {
-    /// Reads the file that argument 0 names. A problem is attributed to that argument.
+    /// Reads the file that argument 0 names. Errors concern that argument.
     pub(super) fn read(context: &CallContext<'_>, arguments: &[Value]) -> Result<Content, FunctionError> {
         let name = text(arguments, 0)?;
         let marks = arguments[0].marks();
@@ -209,7 +209,7 @@ impl Content {
 }
 
 fn read_limited(context: &CallContext<'_>, path: &Path) -> io::Result<Vec<u8>> {
-    // Devices and the like may have no end.
+    // Devices and the like may be endless.
     match context.files.kind(path)? {
         FileKind::Directory => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
         FileKind::Other => return Err(io::Error::from(io::ErrorKind::Unsupported)),

@@ -1,4 +1,4 @@
-//! `format` and `formatlist`: Go's verbs as go-cty reads them.
+//! `format` and `formatlist`: Go's verbs, as go-cty implements them.
 
 use weft_graph_format::number::{Number, NumberStyle};
 use weft_graph_format::quoting::quoted;
@@ -13,7 +13,7 @@ use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::convert::convert;
 use crate::refine::safe_prefix;
 
-/// The maximum width and precision of a verb: beyond any table, and small enough to keep results small.
+/// The maximum width and precision of a verb. Wider than any table, and small enough to limit the result.
 const WIDEST: usize = 1 << 16;
 
 /// The maximum number of results of one `formatlist`.
@@ -48,7 +48,7 @@ fn format_one(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     Ok(Value::refined(Type::String, Refinement::with_prefix(safe_prefix(literal))))
 }
 
-/// The value of an argument of `formatlist` in one round.
+/// The contribution of an argument of `formatlist` to each round.
 enum Source<'a> {
     Each(&'a [Value]),
     Same(&'a Value),
@@ -147,7 +147,7 @@ impl Verb<'_> {
         FunctionError::new(format!("unsupported value for {:?} at {}: {why}", self.raw, self.offset))
     }
 
-    /// The text with spaces or zeros to the width, counted in characters.
+    /// Pads the text with spaces or zeros to the width, counted in characters.
     fn padded(&self, text: String) -> String {
         let Some(width) = self.width else { return text };
         let Some(missing) = width.checked_sub(clusters::count(&text)).filter(|m| *m > 0) else { return text };
@@ -165,7 +165,7 @@ impl Verb<'_> {
     }
 }
 
-/// The pattern with its verbs replaced by the arguments, all of which must be known and used.
+/// Replaces the verbs of the pattern with the arguments. All arguments must be known and used.
 fn formatted(pattern: &str, values: &[&Value]) -> Result<String, FunctionError> {
     let mut out = String::new();
     let mut next_argument = 1;
@@ -279,7 +279,7 @@ fn expanded(verb: &Verb<'_>, mode: u8, value: &Value) -> Result<String, Function
             let converted = converted(&Type::String)?;
             let text = converted.as_str().unwrap_or_default();
             let text: String = match verb.precision {
-                // A precision of zero is as good as none, in go-cty.
+                // In go-cty, a precision of zero has no effect.
                 Some(count) if count > 0 => clusters(text).take(count).collect(),
                 _ => text.into(),
             };
@@ -334,7 +334,7 @@ fn integer(verb: &Verb<'_>, mode: u8, number: &Number) -> Result<String, Functio
     Ok(format!("{}{sign}{prefix}{}{digits}{}", " ".repeat(left), "0".repeat(zeros), " ".repeat(right)))
 }
 
-/// Digits after the point of `%e` and `%f` without a precision.
+/// The number of fraction digits of `%e` and `%f` without a precision.
 const DEFAULT_PRECISION: usize = 6;
 
 fn float(verb: &Verb<'_>, mode: u8, number: &Number) -> String {

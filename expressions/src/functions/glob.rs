@@ -1,5 +1,5 @@
-//! Finds files by pattern: `*` and `?` within a name, `**` across directories, `[a-z]`, `{a,b}`, `\` before a literal
-//! character. Names that begin with a dot count like all others.
+//! Finds files by pattern: `*` and `?` within a name, `**` across directories, `[a-z]`, `{a,b}`, and `\` to escape a
+//! character. Names that start with a dot are not special.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,30 +9,30 @@ use thiserror::Error;
 
 use super::{FileKind, Files};
 
-/// The maximum number of patterns from alternatives in braces.
+/// The maximum number of patterns that alternatives in braces expand to.
 const MOST_ALTERNATIVES: usize = 1024;
 
-/// The maximum number of directories that one search visits.
+/// The maximum number of directories that one search reads.
 const MOST_DIRECTORIES: usize = 100_000;
 
-/// Deepest directory below the first that `**` goes into; links may lead back up.
+/// The maximum depth that `**` descends to. Links may lead back up.
 const DEEPEST_DIRECTORY: usize = 64;
 
 /// Why a search failed.
 #[derive(Debug, Error)]
 pub(super) enum GlobError {
-    /// A bracket, brace or escape without an end.
+    /// A bracket, brace or escape is not closed.
     #[error("syntax error in pattern")]
     Syntax,
-    /// A limit of this file.
+    /// The search exceeds a limit of this file.
     #[error("the pattern has too many alternatives or reaches too many directories")]
     TooMuch,
-    /// A directory could not be read.
+    /// A directory cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// The regular files below `directory` that fit, named from there.
+/// The regular files below `directory` that match, by relative name.
 pub(super) fn find(files: &dyn Files, directory: &Path, pattern: &str) -> Result<BTreeSet<String>, GlobError> {
     check(pattern)?;
     let mut search = Search { files, found: BTreeSet::new(), seen: BTreeSet::new(), directories: 0 };
@@ -49,7 +49,7 @@ pub(super) fn find(files: &dyn Files, directory: &Path, pattern: &str) -> Result
     Ok(search.found)
 }
 
-/// Brackets, braces and escapes have ends.
+/// Checks that brackets, braces and escapes are closed.
 fn check(pattern: &str) -> Result<(), GlobError> {
     let mut chars = pattern.chars();
     let mut braces = 0u32;
@@ -80,7 +80,7 @@ fn check(pattern: &str) -> Result<(), GlobError> {
     if braces == 0 { Ok(()) } else { Err(GlobError::Syntax) }
 }
 
-/// The patterns without braces for a pattern.
+/// Expands the braces of a pattern.
 fn alternatives(pattern: &str) -> Result<Vec<String>, GlobError> {
     let mut done = Vec::new();
     let mut open = vec![pattern.to_owned()];
@@ -101,7 +101,7 @@ fn alternatives(pattern: &str) -> Result<Vec<String>, GlobError> {
     Ok(done)
 }
 
-/// Where the first braces begin and end, and the commas between.
+/// The start, end and commas of the first braces.
 fn first_braces(pattern: &str) -> Option<(usize, usize, Vec<usize>)> {
     let mut start = None;
     let mut depth = 0u32;
@@ -134,7 +134,7 @@ fn first_braces(pattern: &str) -> Option<(usize, usize, Vec<usize>)> {
 struct Search<'a> {
     files: &'a dyn Files,
     found: BTreeSet<String>,
-    /// Visited directories with the number of matched segments.
+    /// Pairs of a directory and the number of segments that were matched on entry.
     seen: BTreeSet<(PathBuf, usize)>,
     directories: usize,
 }
@@ -144,7 +144,7 @@ fn below(name: &str, entry: &str) -> String {
 }
 
 impl Search<'_> {
-    /// Looks for what fits `segments` in a directory that is `name` from where the search began.
+    /// Searches a directory for matches of `segments`. `name` is its name relative to the start of the search.
     fn walk(&mut self, path: PathBuf, name: String, segments: &[&str], depth: usize) -> Result<(), GlobError> {
         if depth > DEEPEST_DIRECTORY || !self.seen.insert((path.clone(), segments.len())) {
             return Ok(());
@@ -209,8 +209,9 @@ fn absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Whether a name matches a pattern without slashes and braces. After a `*` that took too little, the search continues
-/// one character later, and never goes back before the last `*`: the time is at most the product of the lengths.
+/// Whether a name matches a pattern without slashes and braces. If the last `*` matched too little, the search
+/// continues one character later. It never goes back before the last `*`, so the time is at most the product of the
+/// lengths.
 fn fits(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
@@ -243,7 +244,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// The length of the pattern for one character, if it matches.
+/// The length of the pattern's first element, if it matches the character.
 fn one(pattern: &[char], c: char) -> Option<usize> {
     match pattern {
         ['?', ..] => Some(1),

@@ -38,7 +38,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// Bytes as lower-case hexadecimal digits.
+/// Bytes as lowercase hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(bytes)
 }

@@ -1,4 +1,4 @@
-//! `jsonencode` and `jsondecode`. JSON is written as Go's encoder writes it.
+//! `jsonencode` and `jsondecode`. The output has the format of Go's encoder.
 
 use std::fmt::Write;
 
@@ -56,7 +56,7 @@ fn jsonencode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     Ok(Value::refined(Type::String, Refinement::with_prefix(prefix)))
 }
 
-/// A wholly known value as compact JSON. Marks do not matter. Infinities have no JSON.
+/// A wholly known value as compact JSON. Marks are ignored. Infinities have no JSON form.
 pub(super) fn json_text(value: &Value) -> Result<String, NumberError> {
     let mut out = String::new();
     write_value(value, &mut out)?;
@@ -65,7 +65,7 @@ pub(super) fn json_text(value: &Value) -> Result<String, NumberError> {
 
 fn write_value(value: &Value, out: &mut String) -> Result<(), NumberError> {
     match value.open().1 {
-        // References to providers are refused before.
+        // References to providers were rejected before.
         Kind::Null(_) | Kind::Unknown(_) | Kind::Provider(_) => out.push_str("null"),
         Kind::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
         Kind::Number(number) => out.push_str(&number.to_json()?),
@@ -96,7 +96,7 @@ fn write_value(value: &Value, out: &mut String) -> Result<(), NumberError> {
     Ok(())
 }
 
-/// A JSON string with the escapes of Go's encoder: also `<`, `>`, `&` and the two line separators.
+/// Writes a JSON string with the escapes of Go's encoder, which also escapes `<`, `>`, `&` and the two line separators.
 pub(super) fn write_string(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
@@ -117,7 +117,7 @@ pub(super) fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// What the first character says about the type, if only that is known.
+/// The type that the first character implies, if only a prefix is known.
 fn jsondecode_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     let Some(known) = arguments[0].refinement() else { return Ok(Type::Dynamic) };
     match known.prefix.trim_start().chars().next() {

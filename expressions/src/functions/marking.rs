@@ -1,4 +1,4 @@
-//! Marks put on, taken off and asked for.
+//! Functions that add, remove and query marks.
 
 use weft_graph_format::marks::Marks;
 use weft_graph_format::types::Type;

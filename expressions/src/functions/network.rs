@@ -1,5 +1,5 @@
-//! Addresses and prefixes of IP networks, as in Go's `net` package and the libraries around it: an IPv6 address of the
-//! form `::ffff:a.b.c.d` counts as an IPv4 address in most places.
+//! IP addresses and prefixes, as Go's `net` package and related libraries treat them: an IPv6 address of the form
+//! `::ffff:a.b.c.d` counts as IPv4 in most places.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -12,7 +12,7 @@ use weft_graph_format::value::Value;
 use super::arguments::{WHOLE_NUMBER, number, text, whole, whole_at};
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 
-/// The maximum number of bits by which one subnet of `cidrsubnets` may extend the prefix, as in OpenTofu.
+/// The maximum number of bits by which one subnet of `cidrsubnets` extends the prefix, as in OpenTofu.
 const LARGEST_EXTENSION: i64 = 32;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -48,14 +48,14 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// An address: 32 or 128 bits.
+/// An address of 32 or 128 bits.
 #[derive(Clone, Copy, PartialEq)]
 struct Address {
     bits: u32,
     value: u128,
 }
 
-/// What IPv4 addresses in IPv6 begin with.
+/// The prefix of IPv4 addresses in IPv6.
 const MAPPED: u128 = 0xffff << 32;
 
 impl Address {
@@ -67,7 +67,7 @@ impl Address {
         let mut value = 0;
         let mut count = 0;
         for octet in text.split('.') {
-            // Leading zeros are tolerated, and mean nothing.
+            // Leading zeros are accepted and ignored.
             let digits = octet.trim_start_matches('0');
             if octet.is_empty() || digits.len() > 3 || !octet.bytes().all(|b| b.is_ascii_digit()) {
                 return None;
@@ -79,7 +79,7 @@ impl Address {
         (count == 4).then_some(Address { bits: 32, value })
     }
 
-    /// The address as IPv4, where it is one in either form.
+    /// The address as IPv4, if it is one in either form.
     fn v4(self) -> Option<Ipv4Addr> {
         match self.bits {
             32 => u32::try_from(self.value).ok().map(Ipv4Addr::from),
@@ -87,7 +87,7 @@ impl Address {
         }
     }
 
-    /// The address with all but the first bits zero.
+    /// The address with all bits after the prefix set to zero.
     fn masked(self, prefix: u32) -> Address {
         Address { value: self.value & mask(self.bits, prefix), ..self }
     }
@@ -102,7 +102,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// The first `prefix` of `bits` bits set.
+/// A mask with the first `prefix` of `bits` bits set.
 fn mask(bits: u32, prefix: u32) -> u128 {
     let all = if bits == 128 { u128::MAX } else { (1 << bits) - 1 };
     let hosts = bits.saturating_sub(prefix);
@@ -221,7 +221,7 @@ fn cidrsubnet(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
         let message = format!("prefix extension of {new_bits} does not accommodate a subnet numbered {subnet}");
         return Err(FunctionError::new(message));
     }
-    // A negative number gives the address that the bits without their sign make: so OpenTofu does it.
+    // A negative number gives the address formed by its bits without the sign, as in OpenTofu.
     let joined = BigInt::from_biguint(Sign::Plus, network.address.value.into()) | (subnet << (bits - new_prefix));
     let value = joined.magnitude() & num_bigint::BigUint::from(mask(bits, bits));
     let value = u128::try_from(value).map_err(|_| FunctionError::new("address out of range"))?;
@@ -251,7 +251,7 @@ fn cidrsubnets(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Val
         }
         let value = match previous {
             None => Some(network.address.value),
-            // The block of the new size in which the previous subnet ends is used up; the next one is free.
+            // The previous subnet ends in a block of the new size. That block is used. The next one is free.
             Some(previous) => {
                 let used = previous.last().masked(prefix);
                 let size = 1u128.checked_shl(bits - prefix);

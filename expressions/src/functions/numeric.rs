@@ -1,4 +1,4 @@
-//! Arithmetic beyond the operators.
+//! Arithmetic functions.
 
 use num_bigint::BigInt;
 use weft_graph_format::number::{Number, NumberError};
@@ -63,16 +63,16 @@ fn real(value: f64) -> Result<Value, FunctionError> {
     Number::from_f64(value).map(Value::number).ok_or_else(|| FunctionError::new("the result is not a number"))
 }
 
-/// A power, for whole exponents by squaring: exact where all intermediate results are, as users know it from OpenTofu
-/// (`pow(10, 23)` is 1e23, which the machine's own function misses by one bit).
+/// A power. Whole exponents are computed by squaring, which is exact if all intermediate results are, as in OpenTofu:
+/// `pow(10, 23)` is 1e23. The function of the standard library is off by one bit.
 fn power(base: f64, exponent: f64) -> f64 {
-    /// Beyond this the result is 0, 1 or infinite for all bases that are not very close to 1.
+    /// With a larger exponent, the result is 0, 1 or infinite for all bases that are not very close to 1.
     const LARGEST_SQUARED_EXPONENT: f64 = 4096.0;
     let scaled = base.is_finite() && base != 0.0;
     if !scaled || exponent.fract() != 0.0 || exponent.abs() > LARGEST_SQUARED_EXPONENT {
         return base.powf(exponent);
     }
-    // Mantissas stay in [0.5, 1) and exponents apart, so that nothing overflows on the way.
+    // Mantissas stay in [0.5, 1), and exponents are kept apart, so that no intermediate result overflows.
     let (mut square, mut square_exponent) = mantissa(base);
     let (mut product, mut product_exponent) = (1.0f64, 0i64);
     let mut rest = exponent.abs() as u64;
@@ -94,7 +94,7 @@ fn power(base: f64, exponent: f64) -> f64 {
     times_power_of_two(product, product_exponent + shift)
 }
 
-/// A finite number other than zero as one in [0.5, 1), with its sign, and a power of two.
+/// Splits a finite number other than zero into a mantissa in [0.5, 1) with its sign, and a power of two.
 fn mantissa(value: f64) -> (f64, i64) {
     const EXPONENT_BITS: u64 = 0x7ff << 52;
     const HALF: u64 = 0x3fe << 52;
@@ -106,7 +106,7 @@ fn mantissa(value: f64) -> (f64, i64) {
 }
 
 fn times_power_of_two(value: f64, exponent: i64) -> f64 {
-    // In steps, since 2^exponent itself may be out of range although the result is not.
+    // In steps: 2^exponent itself may be out of range even if the result is not.
     let mut value = value;
     let mut rest = exponent.clamp(-5000, 5000);
     while rest != 0 {
@@ -137,10 +137,10 @@ fn parseint_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     }
 }
 
-/// Longest text of digits: beyond the largest number that is supported in the smallest base.
+/// The maximum number of digits: more than the largest supported number has in the smallest base.
 const MOST_DIGITS: usize = 1 << 17;
 
-/// The largest base in which both cases of a letter are the same digit.
+/// The largest base in which upper and lower case letters are the same digit.
 const LARGEST_CASELESS_BASE: u32 = 36;
 
 fn parseint(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {

@@ -1,17 +1,17 @@
-//! RE2 patterns, as Go reads them, rewritten for the `regex` crate.
+//! Translates RE2 patterns, as Go reads them, for the `regex` crate.
 //!
-//! Both prefer the same matches, but they differ in syntax. Classes such as `\d` are ASCII in RE2, and much of what
-//! `regex` accepts (`&&` in classes, nested classes, `\<`, the flag `x`, ...) means something else or is an error. So a
-//! pattern is parsed completely here and rewritten. Groups lose their names, which are kept separately.
+//! Both find the same first match. They differ in syntax: classes such as `\d` are ASCII in RE2, and much of what
+//! `regex` accepts (`&&` in classes, nested classes, `\<`, the flag `x`, ...) has another meaning or is an error. So
+//! this module parses the whole pattern and writes a new one. Groups lose their names, which are stored separately.
 
 use std::fmt::Write;
 
 use regex::{Regex, RegexBuilder};
 
-/// Largest count in `x{n,m}`, as in RE2.
+/// The maximum count in `x{n,m}`, as in RE2.
 const LARGEST_REPEAT: u32 = 1000;
 
-/// Deepest nesting of groups, as in Go.
+/// The maximum nesting of groups, as in Go.
 const DEEPEST_NESTING: u32 = 1000;
 
 /// The maximum memory of a compiled pattern in bytes.
@@ -19,13 +19,13 @@ const LARGEST_PROGRAM_BYTES: usize = 10 << 20;
 
 /// A compiled pattern.
 pub(super) struct Pattern {
-    /// With unnamed groups only.
+    /// The compiled regex. Its groups have no names.
     pub(super) regex: Regex,
-    /// The name of each group, or none, beginning with group 1.
+    /// The name of each group, if it has one, starting with group 1.
     pub(super) names: Vec<Option<String>>,
 }
 
-/// Compiles a pattern, or returns its problem.
+/// Compiles a pattern.
 pub(super) fn compile(pattern: &str) -> Result<Pattern, String> {
     let mut translator = Translator { pattern, at: 0, out: String::new(), names: Vec::new() };
     translator.run()?;
@@ -44,7 +44,7 @@ const DIGITS: &str = "0-9";
 const SPACES: &str = r"\t\n\f\r ";
 const WORDS: &str = "0-9A-Za-z_";
 
-/// The kind of the last parsed element, as far as it matters for a repetition.
+/// The kind of the last element, for a repetition that may follow it.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Nothing,
@@ -82,7 +82,7 @@ impl<'a> Translator<'a> {
         found
     }
 
-    /// A literal character.
+    /// Writes a literal character.
     fn literal(&mut self, c: char) {
         if c.is_ascii_alphanumeric() || !c.is_ascii() {
             self.out.push(c);
@@ -171,7 +171,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// Parses what follows `(`. Returns whether a group was opened, and not only flags set.
+    /// Reads what follows `(`. Returns whether it opens a group, rather than only setting flags.
     fn open_group(&mut self) -> Result<bool, String> {
         if !self.taken("?") {
             self.out.push('(');
@@ -223,7 +223,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// `{n}`, `{n,}` or `{n,m}`; `None` for a literal brace.
+    /// Reads `{n}`, `{n,}` or `{n,m}` and returns its text, or `None` if the brace is a literal.
     fn counts(&mut self) -> Result<Option<String>, String> {
         let Some((inner, _)) = self.rest()[1..].split_once('}') else { return Ok(None) };
         let number = |text: &str| -> Option<u32> {
@@ -260,7 +260,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// An escape outside of a class.
+    /// Reads an escape outside a class.
     fn escape(&mut self) -> Result<(), String> {
         if self.perl_class()? || self.unicode_class()? {
             return Ok(());
@@ -276,7 +276,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// `\d`, `\D`, `\s`, `\S`, `\w`, `\W`
+    /// Reads `\d`, `\D`, `\s`, `\S`, `\w` or `\W`.
     fn perl_class(&mut self) -> Result<bool, String> {
         let classes = [
             ("\\d", "", DIGITS),
@@ -295,7 +295,7 @@ impl<'a> Translator<'a> {
         Ok(false)
     }
 
-    /// `\pL`, `\p{Greek}`, `\P{^Lu}`
+    /// Reads a class such as `\pL`, `\p{Greek}` or `\P{^Lu}`.
     fn unicode_class(&mut self) -> Result<bool, String> {
         let start = self.at;
         let mut negative = if self.taken("\\p") {
@@ -340,7 +340,7 @@ impl<'a> Translator<'a> {
         Ok(true)
     }
 
-    /// An escape for one character.
+    /// Reads an escape for one character.
     fn escaped_character(&mut self) -> Result<char, String> {
         let start = self.at;
         self.at += 1;
@@ -355,7 +355,7 @@ impl<'a> Translator<'a> {
             'r' => Some('\r'),
             't' => Some('\t'),
             'v' => Some('\u{b}'),
-            // A single digit other than zero would refer back to a group.
+            // A single digit other than zero would be a back-reference.
             '1'..='7' if octal(self.peek()).is_none() => None,
             '0'..='7' => {
                 let mut code = c.to_digit(8).unwrap_or(0);
@@ -388,7 +388,7 @@ impl<'a> Translator<'a> {
         fits.then(|| u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)).flatten()
     }
 
-    /// A class in brackets.
+    /// Reads a class in brackets.
     fn class(&mut self) -> Result<(), String> {
         let start = self.at;
         self.at += 1;
@@ -433,7 +433,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// `[:alpha:]` and the like, inside a class.
+    /// Reads a class such as `[:alpha:]` inside brackets.
     fn posix_class(&mut self) -> Result<bool, String> {
         let Some((name, _)) = self.rest().strip_prefix("[:").and_then(|inner| inner.split_once(":]")) else {
             return Ok(false);
@@ -465,7 +465,7 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// Flags without those named twice on one side, which `regex` does not accept; a flag both set and unset is unset.
+/// Removes flags that are repeated on one side, which `regex` rejects. A flag that is both set and unset is unset.
 fn without_repeats(flags: &str) -> String {
     let (on, off) = flags.split_once('-').unwrap_or((flags, ""));
     let once = |text: &str| {

@@ -1,4 +1,4 @@
-//! Regular expressions and replacing.
+//! Regular expressions and replacement.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -38,7 +38,7 @@ pub(super) fn functions() -> Vec<Function> {
 }
 
 thread_local! {
-    /// The pattern compiled last: an expression in a loop uses the same one over and over.
+    /// The last compiled pattern. An expression in a loop usually has the same pattern in every round.
     static LAST: RefCell<Option<(String, Rc<Pattern>)>> = const { RefCell::new(None) };
 }
 
@@ -77,7 +77,7 @@ fn match_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     }
 }
 
-/// The value of one match: the text, or the groups, with null for groups that did not match.
+/// The result of one match: the text, or the groups, with null for groups that did not take part.
 fn matched(pattern: &Pattern, captures: &Captures<'_>, ty: &Type) -> Value {
     let group = |index: usize| match captures.get(index) {
         Some(found) => Value::string(found.as_str()),
@@ -142,8 +142,8 @@ fn replace(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, 
     Ok(Value::string(out))
 }
 
-/// Adds `template` with `$1`, `$name` and `${name}` replaced by groups, `$$` by a dollar sign. False where the text
-/// gets too long.
+/// Appends `template` with `$1`, `$name` and `${name}` replaced by groups, and `$$` by a dollar sign. Returns `false`
+/// if the text exceeds the maximum length.
 fn expand(template: &str, pattern: &Pattern, captures: &Captures<'_>, out: &mut String) -> bool {
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('$') {

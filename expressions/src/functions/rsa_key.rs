@@ -1,21 +1,21 @@
-//! RSA private keys in PEM: PKCS #1 (`RSA PRIVATE KEY`), PKCS #8 (`PRIVATE KEY`) and OpenSSH's own form.
+//! RSA private keys in PEM: PKCS #1 (`RSA PRIVATE KEY`), PKCS #8 (`PRIVATE KEY`) and the OpenSSH format.
 
 use num_bigint::BigUint;
 
 use super::encoding::base64_bytes;
 
-/// Largest modulus in bits; computing with a larger one takes too long to be of use.
+/// The maximum size of a modulus in bits. Larger ones are too slow to be useful.
 const LARGEST_MODULUS_BITS: u64 = 16_384;
 
-/// What decrypts.
+/// The parts of a private key that decryption needs.
 pub(super) struct PrivateKey {
-    /// n
+    /// The modulus n.
     pub(super) modulus: BigUint,
-    /// d
+    /// The private exponent d.
     pub(super) exponent: BigUint,
 }
 
-/// The key in the first PEM block, or why there is none.
+/// Reads the key in the first PEM block.
 pub(super) fn read_private_key(pem: &str) -> Result<PrivateKey, String> {
     let no_key = || "no key found".to_owned();
     let (_, after) = pem.split_once("-----BEGIN ").ok_or_else(no_key)?;
@@ -58,7 +58,7 @@ fn pkcs8(der: &[u8]) -> Result<PrivateKey, String> {
 
 const OPENSSH_MAGIC: &[u8] = b"openssh-key-v1\0";
 
-/// OpenSSH's `PROTOCOL.key`: strings with a length of four bytes before them.
+/// Reads the format of OpenSSH's `PROTOCOL.key`: strings, each after a length of four bytes.
 fn openssh(bytes: &[u8]) -> Result<PrivateKey, String> {
     fn string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
         let (length, after) = rest.split_first_chunk::<4>()?;

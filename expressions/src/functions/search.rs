@@ -1,4 +1,4 @@
-//! Looking at all elements of a collection: counting, finding, sorting, leaving out.
+//! Functions that read all elements of a collection: counting, finding, sorting, filtering.
 
 use std::collections::BTreeSet;
 
@@ -161,7 +161,7 @@ fn length_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     }
 }
 
-/// The greatest length that a collection may have, as OpenTofu gives it where nothing else is known.
+/// The maximum length of a collection, as OpenTofu refines a length of which nothing else is known.
 const LONGEST: u64 = i64::MAX as u64;
 
 fn length(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
@@ -243,7 +243,7 @@ fn one(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, Fun
     match items(arguments, 0)? {
         [] => Ok(Value::null(ty.clone())),
         [only] => Ok(only.clone()),
-        // Unknown elements of a set may turn out to be one and the same.
+        // Unknown elements of a set may turn out to be equal.
         _ if matches!(length_bounds(&arguments[0]), (0 | 1, _)) => Ok(Value::unknown(ty.clone())),
         _ => Err(too_many()),
     }

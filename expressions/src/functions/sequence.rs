@@ -1,4 +1,4 @@
-//! Lists and tuples: cutting, joining, turning, picking.
+//! Lists and tuples: slicing, joining, reversing, selecting.
 
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
@@ -11,7 +11,7 @@ use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::convert::{Safety, convert, unify};
 use crate::stack;
 
-/// The maximum number of elements of `range`, as in OpenTofu.
+/// The maximum number of elements that `range` returns, as in OpenTofu.
 const RANGE_LIMIT: usize = 1024;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -117,7 +117,7 @@ fn concat(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, 
     Ok(sequence_of(ty, all).mark(&marks))
 }
 
-/// A list when `ty` is one, otherwise a tuple.
+/// A list if `ty` is a list type, otherwise a tuple.
 fn sequence_of(ty: &Type, items: Vec<Value>) -> Value {
     match ty {
         Type::List(element) => Value::list((**element).clone(), items),
@@ -156,18 +156,18 @@ fn element(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, 
     Ok(found.mark(arguments[0].marks()))
 }
 
-/// Known facts about nested sequences, combined.
+/// A flattened sequence.
 #[derive(Default)]
 struct Flat {
     /// The elements in order.
     found: Vec<Value>,
-    /// The sequences.
+    /// The marks of the sequences.
     marks: Marks,
-    /// The sequences.
+    /// The combined origin of the sequences.
     origin: Option<Origin>,
 }
 
-/// Adds the elements of nested sequences; false when their number is not known.
+/// Adds the elements of nested sequences. Returns `false` if their number is unknown.
 fn flatten_into(value: &Value, flat: &mut Flat) -> bool {
     let (own, kind) = value.open();
     flat.marks = flat.marks.union(own);
@@ -256,7 +256,7 @@ fn reverse_type(arguments: &[Value]) -> Result<Type, FunctionError> {
 
 fn reverse(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
     let (marks, kind) = arguments[0].open();
-    // The value of an unknown element of a set decides its position.
+    // The order of a set depends on its unknown elements.
     if matches!(kind, Kind::Set(_)) && !arguments[0].is_wholly_known() {
         return Ok(Value::unknown(ty.clone()).mark(marks));
     }
@@ -264,7 +264,7 @@ fn reverse(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value,
     Ok(sequence_of(ty, reversed).mark(marks))
 }
 
-/// Start and end as far as they are known, checked.
+/// Checks start and end, as far as they are known.
 fn slice_bounds(arguments: &[Value]) -> Result<(Option<usize>, Option<usize>), FunctionError> {
     let length = match (arguments[0].as_items(), arguments[0].ty()) {
         (Some(items), _) => Some(items.len()),

@@ -10,8 +10,8 @@ use super::equality::ByContent;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::convert::{Safety, convert, unify};
 
-/// The maximum number of tuples of `setproduct`: far beyond the needs of a configuration, and small enough for the
-/// memory of a machine.
+/// The maximum number of tuples that `setproduct` returns: more than a configuration can use, but not enough to exhaust
+/// memory.
 const PRODUCT_LIMIT: usize = 1 << 20;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -48,7 +48,7 @@ fn common_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     for argument in arguments {
         let ty = argument.ty();
         let element = ty.element().cloned().unwrap_or(Type::Dynamic);
-        // An empty set without an element type fits any other.
+        // An empty set without an element type is compatible with any other set.
         if element == Type::Dynamic && argument.as_items().is_some_and(<[Value]>::is_empty) {
             continue;
         }
@@ -88,7 +88,7 @@ fn subtract(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value
     keep(arguments, ty, false)
 }
 
-/// The elements of the first set that are in each of the others, or in none of them.
+/// The elements of the first set that are in all of the others, or in none of them.
 #[expect(clippy::mutable_key_type, reason = "only what is kept beside the content changes")]
 fn keep(arguments: &[Value], ty: &Type, when_in: bool) -> Result<Value, FunctionError> {
     let sets = converted(arguments, ty)?;
@@ -155,7 +155,7 @@ fn product(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value,
     }
     let mut tuples = Vec::with_capacity(total);
     for number in 0..total {
-        // The last collection turns fastest.
+        // The last collection varies fastest.
         let mut rest = number;
         let mut picked: Vec<Value> = Vec::with_capacity(parts.len());
         for part in parts.iter().rev() {

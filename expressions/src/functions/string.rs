@@ -1,5 +1,4 @@
-//! Text: case, trimming, cutting, joining. Positions and lengths count characters as people see them (grapheme
-//! clusters), as in OpenTofu.
+//! Text: case, trimming, slicing, joining. Positions and lengths count grapheme clusters, as in OpenTofu.
 
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{LONGEST_TEXT, MOST_PARTS, Value};
@@ -8,8 +7,8 @@ use super::arguments::{items, text, whole_at};
 use super::clusters::{self, clusters};
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 
-/// Longest text that a function makes by repeating or filling: more than any configuration needs, and little enough
-/// that no number in one exhausts memory.
+/// The maximum length of a text that a function builds by repeating or padding. More than a configuration needs, and
+/// small enough that no numeric argument exhausts memory.
 pub(super) const LONGEST_TEXT_BYTES: usize = LONGEST_TEXT;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -92,18 +91,19 @@ fn changed_by(arguments: &[Value], change: impl Fn(&str, &str) -> String) -> Res
     Ok(Value::string(change(text(arguments, 0)?, text(arguments, 1)?)))
 }
 
-/// The simple (one to one) mapping to lower case.
+/// The simple (one to one) lowercase mapping.
 fn lower(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
 
-/// The simple (one to one) mapping to upper case. Characters without a single upper-case letter are unchanged.
+/// The simple (one to one) uppercase mapping. Characters without a single uppercase letter stay unchanged.
 fn upper(c: char) -> char {
     let mut all = c.to_uppercase();
     match (all.next(), all.next()) {
         (Some(one), None) => one,
         _ => match c {
-            // Greek with iota subscript: upper case is two letters, the simple mapping is the title-case form.
+            // Greek with iota subscript: the full uppercase mapping has two letters. The simple mapping is the
+            // title-case form.
             '\u{1f80}'..='\u{1f87}' | '\u{1f90}'..='\u{1f97}' | '\u{1fa0}'..='\u{1fa7}' => {
                 char::from_u32(c as u32 + 8).unwrap_or(c)
             }
@@ -113,7 +113,7 @@ fn upper(c: char) -> char {
     }
 }
 
-/// The simple mapping to title case.
+/// The simple title-case mapping.
 fn title_letter(c: char) -> char {
     match c {
         '\u{1c4}'..='\u{1c6}' => '\u{1c5}',
@@ -168,7 +168,7 @@ fn substr(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
         usize::try_from(offset).unwrap_or(usize::MAX)
     };
     let rest = clusters(text).skip(skipped);
-    // A length of zero counts as "all that follow" where the offset is negative: so OpenTofu does it.
+    // With a negative offset, a length of zero means the rest of the text, as in OpenTofu.
     let taken: String = match usize::try_from(length) {
         Ok(0) if offset < 0 => rest.collect(),
         Ok(length) => rest.take(length).collect(),

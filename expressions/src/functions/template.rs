@@ -1,4 +1,4 @@
-//! Templates from files and from strings.
+//! Templates from files and strings.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ fn templatefile(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Res
     let template = content.text()?;
     let template = template.strip_prefix('\u{feff}').unwrap_or(template);
     let name = if arguments[0].marks().is_empty() { content.name.as_str() } else { "(sensitive value)" };
-    // Names in the file are compared with those of values, which are in normal form.
+    // Names in the file are compared with variable names, which are normalized.
     let template = Value::string(template);
     let result = rendered(context, name, template.as_str().unwrap_or_default(), &variables)?;
     Ok(result.mark(arguments[0].marks()).mark(&variable_marks))
@@ -84,7 +84,7 @@ fn templatefile(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Res
 
 fn templatestring(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     if !arguments[1].marks().is_empty() {
-        // OpenTofu fails here too, though less plainly.
+        // OpenTofu fails here too, with a less helpful message.
         return Err(FunctionError::new("the map of variables as a whole is sensitive or ephemeral; mark its values"));
     }
     let variables = names(&arguments[1])?;

@@ -1,4 +1,4 @@
-//! Points in time as RFC 3339 text, and durations as Go writes them.
+//! Points in time as RFC 3339 text, and durations in Go's format.
 
 use std::cmp::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -45,31 +45,31 @@ pub(super) fn functions() -> Vec<Function> {
 const SECONDS_PER_DAY: i64 = 86_400;
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
-/// A point in time with the offset that it is written in.
+/// A point in time, with the offset that it is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Moment {
-    /// Since 1970 began in UTC.
+    /// Seconds since the Unix epoch.
     seconds: i64,
-    /// Below a second.
+    /// Nanoseconds within the second.
     nanos: u32,
     /// Seconds east of UTC.
     offset: i64,
 }
 
-/// The parts of a point in time on the clock of its offset.
+/// The fields of a point in time, in its offset.
 struct Clock {
     year: i64,
     month: i64,
     day: i64,
-    /// From Sunday.
+    /// Days since Sunday.
     weekday: usize,
     hour: i64,
     minute: i64,
     second: i64,
 }
 
-/// Days since 1970 began of a day in the Gregorian calendar. Years are counted from March on, so that the leap day
-/// comes last, in cycles of 400 years.
+/// The days from the Unix epoch to a day of the Gregorian calendar. Years start in March, so that the leap day is the
+/// last day. The calendar repeats every 400 years.
 fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let cycle = year.div_euclid(400);
@@ -80,7 +80,7 @@ fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
     cycle * 146_097 + day_of_cycle - 719_468
 }
 
-/// The opposite of [`days_from_date`]: year, month, day.
+/// The inverse of [`days_from_date`]: year, month, day.
 fn date_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let cycle = days.div_euclid(146_097);
@@ -118,7 +118,7 @@ impl Moment {
             year,
             month,
             day,
-            // 1970 began on a Thursday.
+            // The Unix epoch is a Thursday.
             weekday: usize::try_from((days + 4).rem_euclid(7)).unwrap_or(0),
             hour: rest / 3600,
             minute: rest / 60 % 60,
@@ -126,7 +126,7 @@ impl Moment {
         }
     }
 
-    /// The offset as `+05:30`, with what stands between hours and minutes.
+    /// The offset as `+05:30`. `between` separates hours and minutes.
     fn offset_text(self, between: &str) -> String {
         let sign = if self.offset < 0 { '-' } else { '+' };
         let minutes = self.offset.abs() / 60;
@@ -137,7 +137,7 @@ impl Moment {
         if self.offset == 0 { "Z".into() } else { self.offset_text(":") }
     }
 
-    /// To the second, as in RFC 3339.
+    /// RFC 3339, with a precision of seconds.
     fn rfc3339(self) -> String {
         let clock = self.clock();
         let sign = if clock.year < 0 { "-" } else { "" };
@@ -160,7 +160,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A number of exactly this many digits within bounds.
+    /// Reads a number with the given number of digits and range.
     fn number(&mut self, what: &str, digits: usize, least: i64, most: i64) -> Result<i64, String> {
         if self.rest.is_empty() {
             return Err(format!("end of string before {what}"));
@@ -189,7 +189,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Nanoseconds after a point, or where allowed a comma; zero where there is none.
+    /// Reads a fraction of a second after a point, or after a comma if allowed. Returns nanoseconds, zero if there is
+    /// no fraction.
     fn fraction(&mut self, comma: bool) -> Result<u32, String> {
         let after = match self.rest.strip_prefix('.') {
             Some(after) => Some(after),
@@ -211,7 +212,7 @@ impl<'a> Reader<'a> {
         Ok(nanos)
     }
 
-    /// Seconds east of UTC, up to the end.
+    /// Reads the offset, up to the end of the text. Returns seconds east of UTC.
     fn offset(&mut self) -> Result<i64, String> {
         if self.rest.is_empty() {
             return Err("end of string before UTC offset".into());
@@ -236,7 +237,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads RFC 3339; `comma` allows one before the fraction, as Go's own reader does.
+/// Parses RFC 3339. If `comma` is set, a comma may precede the fraction, as in Go's parser.
 fn parse(text: &str, comma: bool) -> Result<Moment, String> {
     let mut reader = Reader { rest: text };
     let mut read = || -> Result<Moment, String> {
@@ -262,7 +263,7 @@ fn parse(text: &str, comma: bool) -> Result<Moment, String> {
     read().map_err(|e| format!("not a valid RFC3339 timestamp: {e}"))
 }
 
-/// The text of a valid time to the second, as `timeadd` would give it.
+/// Validates a time and formats it with a precision of seconds, as `timeadd` does.
 pub(super) fn to_the_second(text: &str) -> Option<String> {
     parse(text, false).ok().map(Moment::rfc3339)
 }
@@ -286,7 +287,7 @@ fn timeadd(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, 
     Ok(Value::string(Moment { seconds, nanos: 0, offset: moment.offset }.rfc3339()))
 }
 
-/// Nanoseconds of a duration such as `1h30m`, `-1.5s` or `0`.
+/// Parses a duration such as `1h30m`, `-1.5s` or `0`. Returns nanoseconds.
 fn duration(text: &str) -> Result<i64, String> {
     let invalid = || format!("invalid duration {text:?}");
     let (negative, mut rest) = match text.strip_prefix(['-', '+']) {
@@ -299,7 +300,7 @@ fn duration(text: &str) -> Result<i64, String> {
     if rest.is_empty() {
         return Err(invalid());
     }
-    /// The maximum number of digits behind the point that matter: more than a nanosecond of an hour has.
+    /// The maximum number of significant fraction digits. More precise than a nanosecond of an hour.
     const FRACTION_DIGITS: usize = 18;
     let limit = i128::from(i64::MAX) + i128::from(negative);
     let mut total: i128 = 0;
@@ -385,7 +386,7 @@ fn formatdate(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     Ok(Value::string(out))
 }
 
-/// The text up to the closing quote, where two quotes mean one, and the rest.
+/// Reads up to the closing quote, where two quotes mean one. Returns the text and the rest.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut literal = String::new();
     let mut rest = text;

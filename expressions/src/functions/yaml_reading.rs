@@ -1,4 +1,4 @@
-//! YAML into values, with the scalars of YAML 1.1 as go-cty-yaml knows them.
+//! Reads YAML, with the scalars of YAML 1.1 that go-cty-yaml knows.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,11 +15,11 @@ use super::time::to_the_second;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::stack;
 
-/// Deepest nesting of sequences and mappings: as deep as values can be written to a plan file.
+/// The maximum nesting of sequences and mappings. The same as that of values in a plan file.
 const DEEPEST_NESTING: usize = DEEPEST_VALUE;
 
-/// The maximum number of values of a document, counting each use of an anchor: as many as a document of some megabytes
-/// has without anchors, and far fewer than a chain of anchors can mean.
+/// The maximum number of values in a document. Each use of an anchor counts again. Some megabytes without anchors stay
+/// below it. A chain of anchors can exceed it by far.
 const MOST_VALUES: u64 = 4 << 20;
 
 const TAGS: &str = "tag:yaml.org,2002:";
@@ -41,7 +41,7 @@ fn read(source: &str) -> Result<Value, String> {
     if source.lines().any(|line| line.starts_with("%YAML") && !line.starts_with("%YAML 1.1")) {
         return Err("found incompatible YAML document".into());
     }
-    // Indentation uses spaces. The parser checks for tabs from the second line on.
+    // Indentation consists of spaces. The parser only checks for tabs from the second line on.
     let first = source.lines().find(|line| !line.trim().is_empty() && !line.starts_with(['#', '%']));
     if first.is_some_and(|line| line.len() - line.trim_start().len() > line.len() - line.trim_start_matches(' ').len())
     {
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Adds the entries of a merged mapping, or of a sequence of such; the first to give a key wins.
+/// Adds the entries of a merged mapping, or of a sequence of mappings. The first occurrence of a key wins.
 fn merge(value: &Value, merged: &mut BTreeMap<SmolStr, Value>) -> Result<(), String> {
     match value.open().1 {
         Kind::Object(object) => {
@@ -294,7 +294,7 @@ fn number(text: &str) -> Option<Number> {
     Number::parse(&written).ok()
 }
 
-/// A date, or a date and time, as RFC 3339.
+/// Formats a date, or a date and time, as RFC 3339.
 fn timestamp(text: &str) -> Option<String> {
     let year = text.get(..4).filter(|year| year.bytes().all(|b| b.is_ascii_digit()))?;
     let (month, rest) = text.get(4..)?.strip_prefix('-')?.split_once('-')?;

@@ -1,4 +1,4 @@
-//! Writes values as YAML: block style, with strings in quotes or as literal blocks, in the layout of libyaml's emitter.
+//! Writes YAML: block style, with strings in quotes or as literal blocks, in the layout of libyaml's emitter.
 
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
@@ -6,13 +6,13 @@ use weft_graph_format::value::{Kind, Value};
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::stack;
 
-/// The column behind which a quoted string continues on the next line, at a space.
+/// The column after which a quoted string continues on the next line, at a space.
 const BEST_WIDTH: usize = 80;
 
-/// Columns of one level.
+/// The indentation of one level.
 const INDENT: usize = 2;
 
-/// Longest text in bytes that is a key without a question mark before it.
+/// The maximum length in bytes of a key without a preceding question mark.
 const LONGEST_SIMPLE_KEY: usize = 128;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -67,8 +67,8 @@ impl Writer {
         self.put(&" ".repeat(indent));
     }
 
-    /// Writes a value. `indent` is that of the surrounding collection; `None` at the root. `in_mapping` says that this
-    /// collection is a mapping, in which sequences are not indented further.
+    /// Writes a value. `indent` is the indentation of the surrounding collection, or `None` at the root. `in_mapping`
+    /// says whether that collection is a mapping, in which sequences are not indented further.
     fn node(&mut self, value: &Value, indent: Option<usize>, in_mapping: bool) {
         let deeper = indent.map_or(0, |indent| indent + INDENT);
         match value.open().1 {
@@ -77,7 +77,7 @@ impl Writer {
             Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => {
                 let own = if in_mapping { indent.unwrap_or(0) } else { deeper };
                 for (place, item) in s.items().iter().enumerate() {
-                    // The first item of a sequence in a sequence is on the line of the outer dash.
+                    // The first item of a nested sequence is on the line of the outer dash.
                     if in_mapping || place > 0 {
                         self.new_line(own);
                     }
@@ -94,7 +94,7 @@ impl Writer {
                 }
             }
             Kind::String(text) => self.string(text, indent.map_or(INDENT, |indent| indent + INDENT), false),
-            // References to providers are refused before.
+            // References to providers were rejected before.
             Kind::Null(_) | Kind::Unknown(_) | Kind::Provider(_) => self.put("null"),
             Kind::Bool(flag) => self.put(if *flag { "true" } else { "false" }),
             Kind::Number(number) if number.is_infinite() => {
@@ -122,7 +122,7 @@ impl Writer {
         if !block || !simple {
             self.put(" ");
         }
-        // After a question mark the value begins in its line; otherwise a block begins in a new one.
+        // After a question mark, the value starts on the same line. Otherwise a block starts on a new line.
         stack::guarded(|| self.node(value, Some(indent), simple));
     }
 
@@ -188,12 +188,13 @@ impl Writer {
     }
 }
 
-/// Characters that need no escape in a document.
+/// Characters that need no escape.
 fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}') && c != '\u{feff}'
 }
 
-/// Whether a text can be a literal block: all characters can be shown, no space at its end or before a line end.
+/// Whether a text can be a literal block: all characters are printable, and there is no space at the end or before a
+/// line end.
 fn may_be_block(text: &str) -> bool {
     text.chars().all(is_printable) && !text.contains(" \n") && !text.ends_with(' ')
 }

@@ -1,4 +1,4 @@
-//! Equality of two values, as far as it is decided.
+//! Equality of values, as far as it can be decided.
 
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
@@ -6,8 +6,8 @@ use weft_graph_format::value::{Kind, Refinement, Value};
 use crate::refine::{definitely_not_null, length_bounds};
 use crate::stack;
 
-/// Whether two values are equal; `None` if only apply can tell. Values of different types are not equal, nulls of any
-/// types are. Marks are ignored.
+/// Whether two values are equal, or `None` if that is known only at apply. Values of different types are not equal, but
+/// nulls of any type are. Marks are ignored.
 pub fn equal(a: &Value, b: &Value) -> Option<bool> {
     stack::guarded(|| compare(a, b))
 }
@@ -20,7 +20,7 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
         (false, false) => {}
     }
     if a.is_known() && b.is_known() && a.ty() != b.ty() {
-        // Parts whose type is open may still become equal, unless everything is known.
+        // Parts with an open type may still become equal, unless everything is known.
         let settled = !a.deep().unknown && !b.deep().unknown;
         return if settled || differing_types(a, b) { Some(false) } else { None };
     }
@@ -55,7 +55,7 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
                 let apart = a_max.is_some_and(|m| m < b_min) || b_max.is_some_and(|m| m < a_min);
                 return apart.then_some(false);
             }
-            // Both have their elements in the same order.
+            // Both sets have their elements in the same order.
             Some(x.len() == y.len() && x.items().iter().zip(y.items()).all(|(x, y)| equal(x, y) == Some(true)))
         }
         _ => Some(false),
@@ -67,7 +67,7 @@ fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<
     for (x, y) in pairs {
         match equal(x, y) {
             Some(false) if !open => return Some(false),
-            // After an undecided pair cty decides no more.
+            // After an undecided pair, cty decides nothing.
             Some(false) | None => open = true,
             Some(true) => {}
         }
@@ -75,12 +75,12 @@ fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<
     if open { None } else { Some(true) }
 }
 
-/// Whether the types can never become one: they differ where no part of them is open.
+/// Whether the types can never become equal: they differ in a part that is not open.
 fn differing_types(a: &Value, b: &Value) -> bool {
     !may_match(&a.ty(), &b.ty())
 }
 
-/// Whether both can be the same type, where an open type may become any type.
+/// Whether both can be the same type. An open part may become any type.
 fn may_match(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Dynamic, _) | (_, Type::Dynamic) => true,
@@ -94,7 +94,7 @@ fn may_match(a: &Type, b: &Type) -> bool {
     }
 }
 
-/// Whether a known value that is not null is impossible for an unknown one.
+/// Whether an unknown value of this type and refinement cannot become this known, non-null value.
 fn excluded(ty: &Type, known: &Refinement, value: &Value) -> bool {
     let have = value.ty();
     if !may_match(ty, &have) || (!ty.has_dynamic() && !value.deep().unknown && *ty != have) {

@@ -1,4 +1,4 @@
-//! How a result may differ from the plan. Source of the rules: the reference page on providers, section 8.
+//! How a result may differ from the planned object. Source of the rules: section 8 of the reference page on providers.
 
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
@@ -11,15 +11,15 @@ use crate::operators::equal;
 use crate::refine::length_bounds;
 use crate::stack;
 
-/// The contradictions between an object after apply, or a second plan for it, and the planned object. The messages
-/// leave out sensitive content: sensitive attributes of the schema, and marked values.
+/// Everything in an object after apply, or in a second plan for it, that contradicts the planned object. Messages omit
+/// the content of sensitive attributes and marked values.
 pub fn result_problems(block: &Block, planned: &Value, actual: &Value) -> Vec<RuleProblem> {
     let mut problems = Vec::new();
     check_block(block, planned, actual, &Path::ROOT, &mut problems);
     problems
 }
 
-/// The same for values without a schema.
+/// Like [`result_problems`], for values without a schema.
 pub fn value_problems(planned: &Value, actual: &Value) -> Vec<RuleProblem> {
     let mut problems = Vec::new();
     check_value(planned, actual, &Path::ROOT, &mut problems);
@@ -70,7 +70,7 @@ fn check_nested_block(
     problems: &mut Vec<RuleProblem>,
 ) {
     if matches!(nested.nesting, Nesting::Single | Nesting::Group) {
-        // A dynamic block over an unknown collection may have turned out empty.
+        // A dynamic block over an unknown collection may turn out to be empty.
         if planned.is_known() || !actual.is_null() {
             check_block(&nested.block, planned, actual, path, problems);
         }
@@ -122,7 +122,7 @@ fn check_nested_block(
     }
 }
 
-/// Fewer elements are fine, as unknown ones may turn out equal; more are not.
+/// Checks a set. Fewer elements are valid, since unknown elements may turn out to be equal. More elements are not.
 fn check_set(
     what: &str,
     planned: &Value,
@@ -220,7 +220,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, problems: &mut Vec<
     });
 }
 
-/// Whether a type is the wanted one, where dynamic matches any.
+/// Whether a type matches the wanted one. Dynamic matches any type.
 fn conforms(have: &Type, want: &Type) -> bool {
     match (have, want) {
         (_, Type::Dynamic) | (Type::Dynamic, _) => true,
@@ -234,7 +234,7 @@ fn conforms(have: &Type, want: &Type) -> bool {
     }
 }
 
-/// Whether a value is one of those that an unknown with these facts may become.
+/// Whether an unknown value with this refinement may become this value.
 fn allowed(known: &Refinement, value: &Value) -> bool {
     if !value.is_known() {
         return true;

@@ -12,17 +12,17 @@ use super::schema_path::attribute_at;
 /// The ignored parts of one value.
 #[derive(Default)]
 struct Ignored {
-    /// All of it: this stays.
+    /// The value that replaces the whole, if all of it is ignored.
     whole: Option<Value>,
-    /// Elements of a map: these stay, or stay away.
+    /// The values that replace elements of a map. `None` removes an element.
     elements: BTreeMap<SmolStr, Option<Value>>,
 }
 
-/// The configuration with ignored parts from the prior object; `None` ignores everything. A null prior ignores nothing,
-/// since a new object has nothing to keep.
+/// Replaces the ignored parts of the configuration with those of the prior object. `None` ignores everything. If the
+/// prior object is null, nothing is ignored, since a new object has nothing to keep.
 ///
-/// A path that ends in the key of a map keeps that element alone, or its absence. Paths that lead nowhere in either
-/// value are skipped. To ignore everything, the prior object comes from [`prior_for_ignoring_all`].
+/// A path that ends in a map key keeps only that element, or its absence. Paths that exist in neither value are
+/// skipped. To ignore everything, pass a prior object from [`prior_for_ignoring_all`].
 pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> Value {
     if prior.is_null() {
         return config.clone();
@@ -61,7 +61,7 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
         let mut entries = match value.open().1 {
             Kind::Map(map) => map.entries().to_map(),
             Kind::Null(_) => BTreeMap::new(),
-            // An unknown map cannot keep a single element, and other types have no keys.
+            // A single element of an unknown map cannot be kept. Other types have no keys.
             _ => return Transform::Descend,
         };
         for (key, element) in elements {
@@ -78,7 +78,7 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
     })
 }
 
-/// Paths as users write them do not distinguish keys of maps from names of attributes.
+/// User-written paths do not distinguish map keys from attribute names.
 fn plain(path: &Path) -> Path {
     Path(
         path.0
@@ -91,7 +91,7 @@ fn plain(path: &Path) -> Path {
     )
 }
 
-/// The prior object in the form of a configuration: attributes that only the provider sets are null.
+/// The prior object as a configuration: attributes that only the provider sets are null.
 pub fn prior_for_ignoring_all(block: &Block, prior: &Value) -> Value {
     prior.transform(&mut |path, value| match attribute_at(block, path) {
         Some(attribute) if attribute.computed && !attribute.optional => Transform::Replace(Value::null(value.ty())),

@@ -1,12 +1,13 @@
-//! The requirements for an opened ephemeral object.
+//! Checks the result of opening an ephemeral object.
 
 use weft_graph_format::schema::Block;
 use weft_graph_format::value::Value;
 
 use super::plan_problems;
 
-/// The problem of an opened ephemeral object; `None` for a sound one: wholly known, not null, and as configured where
-/// it is configured (as for planned values, `plan_valid`). Both values are without marks.
+/// Describes what is wrong with the result of opening an ephemeral object, or `None` if it is valid. A valid result is
+/// wholly known, not null, and matches the configuration by the rules for planned values (`plan_valid`). Both values
+/// are unmarked.
 pub fn opened_problem(schema: &Block, config: &Value, result: &Value) -> Option<String> {
     if result.is_null() {
         return Some(String::from("null"));
@@ -15,7 +16,7 @@ pub fn opened_problem(schema: &Block, config: &Value, result: &Value) -> Option<
         return Some(String::from("values that are not known"));
     }
     let before = Value::null(config.ty());
-    // Values are not shown: they are ephemeral.
+    // The message has no values, since they are ephemeral.
     let found = plan_problems(schema, &before, config, result);
     found.first().map(|problem| format!("another value for {} than the configuration has", problem.path))
 }

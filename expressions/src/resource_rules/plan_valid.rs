@@ -1,4 +1,4 @@
-//! How a plan may differ from the configuration. Source of the rules: the reference page on providers, section 8.
+//! How a plan may differ from the configuration. Source of the rules: section 8 of the reference page on providers.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use crate::stack;
 const ABSENT: &str = "planned for absence but config wants existence";
 const PRESENT: &str = "planned for existence but config wants absence";
 
-/// The parts of the planned object that the provider was not allowed to set. Null means absence.
+/// Everything in the planned object that the provider must not set. Null means absence.
 pub fn plan_problems(block: &Block, prior: &Value, config: &Value, planned: &Value) -> Vec<RuleProblem> {
     let mut problems = Vec::new();
     check_block(block, prior, &unrefined(config), &unrefined(planned), &Path::ROOT, &mut problems);
     problems
 }
 
-/// Removes facts about unknown values: providers need not repeat them.
+/// The value without refinements. Providers need not repeat them.
 fn unrefined(value: &Value) -> Value {
     if value.is_wholly_known() {
         return value.clone();
@@ -36,7 +36,7 @@ fn part(value: &Value, name: &str, ty: &Type) -> Value {
     value.step(&Step::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
 }
 
-/// Whether absence or presence as a whole disagrees, or nothing is left to compare.
+/// Whether the comparison ends here because a side is absent. If only one is, that is added to `problems`.
 fn settled(config: &Value, planned: &Value, path: &Path, problems: &mut Vec<RuleProblem>) -> bool {
     match (planned.is_null(), config.is_null()) {
         (true, false) => problems.push(RuleProblem::new(path, ABSENT)),
@@ -144,7 +144,7 @@ fn check_list(
     problems: &mut Vec<RuleProblem>,
     each: &mut CheckElement<'_>,
 ) {
-    // A null in place of no blocks comes from legacy providers by way of ignore_changes.
+    // Legacy providers and `ignore_changes` may cause a null in place of an empty list of blocks.
     let configured = config.as_items().unwrap_or_default();
     let items = planned.as_items().unwrap_or_default();
     if configured.len() != items.len() {
@@ -239,7 +239,7 @@ fn check_attribute(
     if planned.same_unmarked(config) {
         return;
     }
-    // The provider found configuration and prior value to mean the same.
+    // The provider considers the configured and the prior value equivalent.
     if planned.same_unmarked(prior) && !prior.is_null() && !config.is_null() {
         return;
     }
@@ -290,7 +290,7 @@ fn check_nested_attribute(
         Nesting::List => check_list("count", prior, config, planned, path, problems, &mut each),
         Nesting::Map => check_map("map", prior, config, planned, path, problems, &mut each),
         Nesting::Set => {
-            // Elements have nothing to know them by, so the provider is trusted with which is which.
+            // Set elements have no identity, so the provider decides which elements match.
             let (have, want) =
                 (planned.as_items().unwrap_or_default().len(), config.as_items().unwrap_or_default().len());
             if have != want {

@@ -1,5 +1,5 @@
-//! The object that a provider is asked to plan: the configuration, with prior values for parts that it leaves to the
-//! provider. Source of the rules: OpenTofu's object change rules (reference page on providers, section 7).
+//! The object that a provider is asked to plan: the configuration, with prior values for the attributes that it leaves
+//! to the provider. Source of the rules: OpenTofu's object change rules (section 7 of the reference page on providers).
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use weft_graph_format::value::{Kind, Value};
 use super::schema_path;
 use crate::stack;
 
-/// The content of the elements of a nested block or nested attribute.
+/// The schema of the elements of a nested block or nested attribute.
 #[derive(Clone, Copy)]
 enum Content<'s> {
     Block(&'s Block),
     Attributes(&'s NestedAttributes),
 }
 
-/// The configuration, merged with the prior object. A null prior means creation, a null configuration gives the prior,
-/// and both null give null.
+/// Merges the configuration with the prior object. If one of them is null, the result is the other: a null prior object
+/// means creation. If both are null, so is the result.
 pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     if config.is_null() && prior.is_null() {
         return prior.clone();
@@ -30,7 +30,7 @@ pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     })
 }
 
-/// An object of the block's type without blocks, in which every attribute is null.
+/// An object of the block's type without any attribute or block.
 pub fn all_null(block: &Block) -> Value {
     let attributes =
         block.attributes.iter().map(|(name, attribute)| (name.clone(), Value::null(attribute.ty.without_optional())));
@@ -92,7 +92,7 @@ fn merge_attributes(
             let prior = part(prior, name, &attribute.ty);
             let config = part(config, name, &attribute.ty);
             let merged = if attribute.computed && config.is_null() {
-                // A prior value that only a configuration can have made does not stay when that is gone.
+                // A prior value that only a configuration can set is dropped once the configuration no longer sets it.
                 if holds_configured(attribute, &prior) { config } else { prior }
             } else {
                 match &attribute.nested {
@@ -105,7 +105,7 @@ fn merge_attributes(
         .collect()
 }
 
-/// Whether a nested attribute holds something that no provider computes.
+/// Whether a nested attribute contains a value that no provider computes.
 fn holds_configured(attribute: &Attribute, prior: &Value) -> bool {
     let (true, Some(nested)) = (attribute.optional, &attribute.nested) else { return false };
     let mut found = false;
@@ -138,7 +138,7 @@ fn merge_element(content: Content<'_>, prior: &Value, config: &Value) -> Value {
     })
 }
 
-/// Elements correspond by position. An element without a prior one is used as configured.
+/// Merges elements by position. An element without a prior element is taken from the configuration.
 fn merge_list(content: Content<'_>, prior: &Value, config: &Value) -> Value {
     let Some(items) = config.as_items() else { return config.clone() };
     if items.is_empty() {
@@ -158,7 +158,7 @@ fn merge_list(content: Content<'_>, prior: &Value, config: &Value) -> Value {
     }
 }
 
-/// Elements belong together by key.
+/// Merges elements by key.
 fn merge_map(content: Content<'_>, prior: &Value, config: &Value) -> Value {
     let Some(fields) = config.as_fields() else { return config.clone() };
     let merged: BTreeMap<SmolStr, Value> = fields
@@ -177,7 +177,7 @@ fn merge_map(content: Content<'_>, prior: &Value, config: &Value) -> Value {
     }
 }
 
-/// An element belongs to the first prior one that this configuration can have led to.
+/// Merges each element with the first prior element that this configuration can have produced.
 fn merge_set(content: Content<'_>, prior: &Value, config: &Value) -> Value {
     let Kind::Set(set) = config.open().1 else { return config.clone() };
     let mut left: Vec<&Value> = prior.as_items().unwrap_or_default().iter().collect();
@@ -194,7 +194,8 @@ fn merge_set(content: Content<'_>, prior: &Value, config: &Value) -> Value {
     Value::set(element, merged)
 }
 
-/// Whether a prior element can result from this configuration: differences were left to the provider.
+/// Whether this configuration can have produced a prior element: all differences are in attributes that the provider
+/// sets.
 fn may_come_from(content: Content<'_>, prior: &Value, config: &Value) -> bool {
     let attribute_at = |path: &Path| match content {
         Content::Block(block) => schema_path::attribute_at(block, path),
@@ -242,7 +243,7 @@ fn comes_from<'s>(
                 })
         }
         _ => {
-            // A nested attribute that the provider made up as a whole.
+            // A nested attribute that the provider has set as a whole.
             config.is_null() && attribute_at(path).is_some_and(|attribute| attribute.computed)
         }
     }

@@ -1,4 +1,4 @@
-//! Which of the replacements that a provider asks for are real.
+//! Checks which of the replacements that a provider requests are needed.
 
 use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
@@ -6,17 +6,17 @@ use weft_graph_format::value::Value;
 use super::RuleProblem;
 use crate::operators::equal;
 
-/// The paths that make a provider want a new object.
+/// The paths that require replacement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplacePaths {
-    /// Those where something really changes, or may.
+    /// Paths whose values change or may change.
     pub paths: Vec<Path>,
-    /// Those that lead nowhere in either object.
+    /// Problems with paths that exist in neither object.
     pub problems: Vec<RuleProblem>,
 }
 
-/// The paths named by the provider whose value changes: unknown counts as a change, and marks do not. Without a prior
-/// object there is nothing to replace.
+/// Selects the paths whose values change from those that the provider named. An unknown value counts as a change. Marks
+/// do not. Without a prior object, there is nothing to replace.
 pub fn replace_paths(prior: &Value, planned: &Value, named: &[Path]) -> ReplacePaths {
     let mut found = ReplacePaths::default();
     if prior.is_null() {
@@ -31,7 +31,7 @@ pub fn replace_paths(prior: &Value, planned: &Value, named: &[Path]) -> ReplaceP
                 false
             }
             (Ok(before), Ok(after)) => !unchanged(&before, &after),
-            // A missing part counts as null.
+            // A missing value counts as null.
             (Ok(only), Err(_)) | (Err(_), Ok(only)) => !only.is_null(),
         };
         if changed && !found.paths.contains(path) {

@@ -1,29 +1,29 @@
-//! Parts of objects that their schema calls sensitive or deprecated.
+//! Finds the sensitive and deprecated parts of an object by its schema.
 
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
 use weft_graph_format::value::{Kind, Value};
 
-/// The places of an object that its schema calls sensitive, in the order of the schema. Elements of a set have no
-/// paths: a set with anything sensitive inside is sensitive as a whole.
+/// The paths of an object that its schema marks as sensitive, in schema order. Elements of a set have no paths, so a
+/// set with anything sensitive inside is sensitive as a whole.
 pub fn sensitive_paths(object: &Value, schema: &Block) -> Vec<Path> {
     let mut walk = Walk { counts: |attribute| attribute.sensitive, found: Vec::new() };
     walk.block(object, schema, &Path::ROOT);
     walk.found.into_iter().map(|(path, _)| path).collect()
 }
 
-/// The deprecated parts of an object, in the order of the schema, with the provider's messages. Sets are deprecated as
-/// a whole, as for [`sensitive_paths`].
+/// The paths of an object that its schema marks as deprecated, in schema order, each with the message of the provider.
+/// Like [`sensitive_paths`], this treats a set as a whole.
 pub fn deprecated_paths<'s>(object: &Value, schema: &'s Block) -> Vec<(Path, &'s str)> {
     let mut walk = Walk { counts: |attribute| attribute.deprecated, found: Vec::new() };
     walk.block(object, schema, &Path::ROOT);
     walk.found.into_iter().map(|(path, attribute)| (path, attribute.deprecation_message.as_str())).collect()
 }
 
-/// Looks for attributes that count.
+/// Collects the paths of matching attributes.
 struct Walk<'s> {
     counts: fn(&Attribute) -> bool,
-    /// Paths, each with its attribute.
+    /// Paths, each with the attribute that matched.
     found: Vec<(Path, &'s Attribute)>,
 }
 

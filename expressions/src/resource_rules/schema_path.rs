@@ -1,4 +1,4 @@
-//! From a path into an object to the attribute of the schema that it leads to.
+//! Finds the schema attribute at a path in an object.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use weft_graph_format::path::{Path, Step};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, Nesting};
 
-/// The attribute at the end of the path; `None` for blocks, elements, and parts of an attribute's value.
+/// The attribute at the path. `None` for blocks, elements, and parts of an attribute's value.
 pub fn attribute_at<'s>(block: &'s Block, path: &Path) -> Option<&'s Attribute> {
     in_block(block, &path.0)
 }
@@ -20,7 +20,7 @@ fn in_block<'s>(block: &'s Block, steps: &[Step]) -> Option<&'s Attribute> {
     in_block(&nested.block, after_element(nested.nesting, rest)?)
 }
 
-/// The attribute of a nested attribute that the path leads to.
+/// The attribute of a nested attribute at the path.
 pub(super) fn in_nested<'s>(nested: &'s NestedAttributes, steps: &[Step]) -> Option<&'s Attribute> {
     in_attributes(&nested.attributes, after_element(nested.nesting, steps)?)
 }
@@ -41,7 +41,7 @@ fn named(steps: &[Step]) -> Option<(&SmolStr, &[Step])> {
     }
 }
 
-/// The steps behind the one that selects an element. Elements of sets have no step.
+/// The steps after the one that selects an element. Set elements have no step.
 fn after_element(nesting: Nesting, steps: &[Step]) -> Option<&[Step]> {
     match nesting {
         Nesting::Single | Nesting::Group | Nesting::Set => Some(steps),

@@ -1,10 +1,10 @@
-//! Elements of two sets, matched with one another.
+//! Matches the elements of two sets.
 
 use weft_graph_format::value::Value;
 
-/// The elements of either set that match none of the other, in order: of the first, of the second.
+/// The elements of each set that match no element of the other, in order: of the first set, and of the second.
 ///
-/// An element without an equal counterpart is compared with each, so equal ones are removed first.
+/// The remaining elements are compared pairwise, so equal elements are removed first.
 pub(super) fn unmatched<'v>(
     first: &'v [Value],
     second: &'v [Value],
@@ -12,7 +12,7 @@ pub(super) fn unmatched<'v>(
 ) -> (Vec<&'v Value>, Vec<&'v Value>) {
     let mut first_matched = vec![false; first.len()];
     let mut second_matched = vec![false; second.len()];
-    // Both are in the same order, so that one pass finds equal known elements.
+    // Both sets are ordered, so one walk finds all equal known elements.
     let (mut i, mut j) = (0, 0);
     while let (Some(a), Some(b)) = (first.get(i), second.get(j)) {
         if a.is_wholly_known() && a.same_unmarked(b) {

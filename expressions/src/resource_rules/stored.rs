@@ -1,10 +1,10 @@
-//! Values with parts removed: the result of a create without a provider's plan, and what may be stored.
+//! Values with parts replaced: planned values without a provider, and values that may be stored.
 
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::value::{Kind, Transform, Value};
 
-/// The value with everything unknown that the provider may choose and the configuration leaves null: the result of a
-/// create without a provider's plan.
+/// Makes every attribute unknown that the provider may set and the configuration leaves null. This is the planned
+/// object of a create without asking the provider.
 pub fn all_unknown(schema: &Block, config: &Value) -> Value {
     let Some(fields) = config.as_fields() else { return Value::unknown(schema.implied_type()) };
     Value::object(fields.iter().map(|(name, value)| {
@@ -32,7 +32,7 @@ fn unknown_in_blocks(nested: &NestedBlock, value: &Value) -> Value {
     }
 }
 
-/// The value with write-only attributes null: what may be stored.
+/// Makes write-only attributes null. The result may be stored.
 pub fn without_write_only(schema: &Block, value: &Value) -> Value {
     let Some(fields) = value.as_fields() else { return value.clone() };
     let touched = schema.attributes.values().any(|a| a.write_only) || !schema.blocks.is_empty();
@@ -59,7 +59,7 @@ pub fn without_write_only(schema: &Block, value: &Value) -> Value {
     value.carry_onto(&rebuilt)
 }
 
-/// The stored form of a value that a provider left unknown after an apply: null in its place.
+/// Replaces values that the provider left unknown after an apply with null, so that the object can be stored.
 pub fn settle_unknowns(value: &Value) -> Value {
     value.transform(&mut |_, part| match part.open().1 {
         Kind::Unknown(unknown) => Transform::Replace(Value::null(unknown.ty.clone()).mark(part.marks())),

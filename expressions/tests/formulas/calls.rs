@@ -1,14 +1,14 @@
-//! Calls of all functions, with arguments that often fit.
+//! Calls of all functions, with arguments that are usually valid.
 
 use crate::generate::{Choices, Want, expression};
 
-/// What a call is made of: a letter between percent signs is an argument, the rest is text. Letters: `t` text, `n`
-/// number, `b` truth value, `l` list of strings, `L` one that cannot fail, `s` set of strings, `m` map of numbers,
-/// `M` one that cannot fail, `o` object, `a` anything, and literals of their own kind: `i` small whole number, `c`
-/// address range, `d` time, `j` JSON, `y` YAML, `x` regular expression, `6` base 64, `f` format.
+/// The text of a call. A letter between percent signs is an argument: `t` text, `n` number, `b` boolean, `l` list of
+/// strings, `L` list that cannot fail, `s` set of strings, `m` map of numbers, `M` map that cannot fail, `o` object,
+/// `a` anything. The other letters are literals: `i` small integer, `c` address range, `d` time, `j` JSON, `y` YAML,
+/// `x` regular expression, `6` base64, `f` format.
 type Pattern = &'static str;
 
-/// What each kind of expression can be the call of.
+/// The calls that have each kind of result.
 const TEXTS: &[Pattern] = &[
     "upper(%t%)",
     "lower(%t%)",
@@ -210,7 +210,7 @@ const ANY: &[Pattern] = &[
     "plantimestamp() == %d%",
 ];
 
-/// Functions that no pattern has, and why.
+/// Functions without a pattern, and why.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("bcrypt", "each call gives another result: rules.rs"),
     ("timestamp", "each call gives another result: rules.rs"),
@@ -224,7 +224,7 @@ pub fn patterns() -> impl Iterator<Item = Pattern> {
     [TEXTS, NUMBERS, TRUTHS, LISTS, SETS, MAPS, ANY].into_iter().flatten().copied()
 }
 
-/// A call that gives what is wanted.
+/// A call with the wanted kind of result.
 pub fn call(c: &mut Choices<'_>, want: Want, depth: usize) -> String {
     let patterns = match want {
         Want::Text => TEXTS,
@@ -244,7 +244,7 @@ pub fn call(c: &mut Choices<'_>, want: Want, depth: usize) -> String {
         let Some(letter) = parts.next() else { break };
         match argument(c, letter, below) {
             Some(argument) => made.push_str(&argument),
-            // A percent sign of the text itself.
+            // A literal percent sign.
             None => {
                 made.push('%');
                 made.push_str(letter);

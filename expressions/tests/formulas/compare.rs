@@ -1,4 +1,4 @@
-//! When values count as equal, and when what a plan says of a value holds.
+//! When values count as equal, and when a plan's promises about a value hold.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use weft_graph_format::origin::{Origin, OriginNode};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
 
-/// The value with the marks of containers on each of their parts: what is inside of something sensitive is sensitive.
+/// The value with the marks of containers on each part: everything inside a sensitive container is sensitive.
 pub fn settled(value: &Value, around: &Marks) -> Value {
     let marks = value.marks().union(around);
     let parts = |items: &[Value]| items.iter().map(|item| settled(item, &marks)).collect::<Vec<_>>();
@@ -25,7 +25,7 @@ pub fn settled(value: &Value, around: &Marks) -> Value {
     bare.mark(&marks)
 }
 
-/// Equal content, whatever types nulls have, and whether containers have one type for all parts or not.
+/// Whether the content is equal. Ignores the types of nulls, and whether containers have one element type.
 pub fn loosely_equal(a: &Value, b: &Value) -> bool {
     match (a.open().1, b.open().1) {
         (Kind::Null(_), Kind::Null(_)) => true,
@@ -40,7 +40,7 @@ pub fn loosely_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// What is wrong when `planned` stands for what turns out to be `actual`; nothing when it may.
+/// Describes how `actual` breaks what `planned` promised, or `None` if it does not.
 pub fn broken_promise(planned: &Value, actual: &Value) -> Option<String> {
     if planned.is_null() || actual.is_null() {
         return match planned.open().1 {
@@ -63,7 +63,7 @@ pub fn broken_promise(planned: &Value, actual: &Value) -> Option<String> {
                 None => Some(format!("{key} is missing")),
             })
         }
-        // Elements of a set may turn out equal, and in another order.
+        // Elements of a set may turn out to be equal, or in a different order.
         (Kind::Set(a), Kind::Set(b)) if b.len() <= a.len() && planned.deep().unknown => None,
         _ if planned.unmark_deep().0 == actual.unmark_deep().0 => None,
         _ => Some(format!("{planned:?} is not {actual:?}")),
@@ -102,7 +102,7 @@ fn conforms(planned: &Type, actual: &Type) -> bool {
             a.attributes.len() == b.attributes.len()
                 && a.attributes.iter().all(|(name, ty)| b.attributes.get(name).is_some_and(|found| conforms(ty, found)))
         }
-        // A null, or an element of nothing, of a type that is still open.
+        // A null, or an element of an empty collection, whose type is still open.
         (_, Type::Dynamic) => true,
         _ => planned == actual,
     }

@@ -1,18 +1,18 @@
-//! Expressions made of choices: every construct of the language, and every function with arguments that fit.
+//! Generates expressions from choices: every construct of the language, and every function with valid arguments.
 //!
-//! What parts are taken from (`x[i]`, `x.a`, the source of a loop) is a *shallow* container: one that cannot fail. Of
-//! what is never used an error is not seen at apply (see the page of this file's parent), and a generator that took
-//! parts of anything would do nothing but meet that.
+//! Parts are only taken (`x[i]`, `x.a`, the source of a loop) from *shallow* containers, which cannot fail. An error in
+//! an unused part is not noticed at apply (see the page of the parent module), and with other containers nearly every
+//! case would be of that kind.
 
 use crate::calls;
 
-/// Bytes that decide; when they are used up, always the first choice.
+/// The bytes that determine the choices. Once they are used up, the first choice is taken.
 pub struct Choices<'c> {
     bytes: &'c [u8],
     next: usize,
-    /// Names that loops around declare, all of them strings.
+    /// The names that surrounding loops declare. All are strings.
     names: Vec<String>,
-    /// How many loops there were.
+    /// The number of loops so far.
     loops: usize,
 }
 
@@ -31,7 +31,7 @@ impl<'c> Choices<'c> {
         options[self.of(options.len())]
     }
 
-    /// A name for a loop, in scope while `body` is made.
+    /// Declares a loop variable for the duration of `body`.
     fn bound<T>(&mut self, body: impl FnOnce(&mut Self, &str) -> T) -> T {
         let name = format!("x{}", self.loops);
         self.loops += 1;
@@ -42,7 +42,7 @@ impl<'c> Choices<'c> {
     }
 }
 
-/// What an expression is wanted for.
+/// The wanted kind of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     Text,
@@ -268,7 +268,7 @@ fn object(c: &mut Choices<'_>, depth: usize) -> String {
     }
 }
 
-/// Something that often has a text.
+/// An expression that can usually be converted to text.
 fn anything_plain(c: &mut Choices<'_>, depth: usize) -> String {
     match c.of(4) {
         0 => text(c, depth),

@@ -1,4 +1,4 @@
-//! What expressions are about: values that are one thing at plan and another at apply.
+//! The inputs of expressions: values that differ between plan and apply.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use weft_graph_format::value::{Refinement, Value};
 
 use crate::generate::Choices;
 
-/// Inputs by the number of the operation that gives them: name and value at apply. The names of live ones begin with
-/// `live.`: known at plan, and something else at apply.
+/// Inputs by operation number: name, and value at apply. Live inputs, whose names start with `live.`, are known at plan
+/// and have a different value at apply.
 pub type Inputs = BTreeMap<u32, (&'static str, Value)>;
 
-/// What each input is at apply.
+/// Chooses the value of each input at apply.
 pub fn results(c: &mut Choices<'_>) -> Inputs {
     let values = vec![
         ("text", word(c)),
@@ -97,7 +97,7 @@ fn any(c: &mut Choices<'_>) -> Value {
     }
 }
 
-/// What is known of an input at plan: its formula and origin, and for live ones another value.
+/// The planned value of an input: its formula and origin, and for live inputs a different value.
 pub fn planned(at: u32, name: &str, value: &Value) -> Value {
     let operation = OperationId(at);
     let (bare, marks) = value.unmark();
@@ -121,7 +121,7 @@ pub fn planned(at: u32, name: &str, value: &Value) -> Value {
         "live.truth" => live(Value::bool(true)),
         "live.list" => live(Value::list(Type::String, vec![Value::string("a")])),
         "live.map" => live(Value::map(Type::Number, [("a".into(), Value::int(1))].into())),
-        // Known in part: only leaves have formulas.
+        // Partly known: only leaves have formulas.
         "object" => return named(&Path::ROOT),
         "tuple" => {
             return Value::tuple(vec![

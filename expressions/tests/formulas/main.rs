@@ -1,14 +1,14 @@
-//! The property that formulas stand on: for generated expressions and generated results, running the formula of what
-//! evaluation over unknown inputs gives equals evaluating with the results known, marks and errors included; and what
-//! the plan says of the value (its type, that it is not null, a prefix, bounds) holds of what it turns out to be.
+//! The main property of formulas, for generated expressions and results: evaluating over unknown inputs and running the
+//! resulting formula gives the same value as evaluating with known results, including marks and errors. The properties
+//! that the plan promises (type, not null, prefix, bounds) hold for the final value.
 //!
-//! One deviation is chosen: a part that nothing uses may fail without a word (`[a, tonumber(b)][0]`). So what parts are
-//! taken from is generated such that it does not fail.
+//! One difference is deliberate: an unused part may fail silently (`[a, tonumber(b)][0]`). So parts are only taken from
+//! containers that cannot fail.
 //!
-//! Inputs are unknown, unknown and sensitive, known in part, of unknown type, or live: known at plan, and something
-//! else at apply.
+//! Inputs are unknown, unknown and sensitive, partly known, of unknown type, or live: known at plan, with a different
+//! value at apply.
 //!
-//! `WEFT_CASES` asks for more or fewer cases, `WEFT_SEED` for others: a number, or `random`. The seed is printed.
+//! `WEFT_CASES` sets the number of cases, and `WEFT_SEED` the seed: a number, or `random`. The seed is printed.
 
 mod calls;
 mod compare;
@@ -35,23 +35,23 @@ use generate::{Choices, anything};
 use inputs::{Inputs, results};
 use worlds::{ApplyResults, PlanScope};
 
-/// Enough to meet each function some hundred times, in a few seconds.
+/// Enough cases to cover each function some hundred times, in a few seconds.
 const CASES: u32 = 20_000;
 
-/// The seed of every run that does not ask for another, so that a test that passed passes again.
+/// The default seed. It is fixed, so that a passing test passes again.
 const SEED: u64 = 2026;
 
-/// Levels of generated expressions.
+/// The maximum depth of generated expressions.
 const DEPTH: usize = 4;
 
-/// What can have a type that is open at plan.
+/// Constructs whose type may be open at plan.
 const OPEN_TYPES: &[&str] = &["r.any", "for ", "decode(", "try(", "regex", "template", "[*]", "merge("];
 
 fn text_has(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
 }
 
-/// The input and expression that bytes stand for.
+/// The inputs and the expression that the bytes encode.
 fn generated(bytes: &[u8]) -> (Inputs, String) {
     let mut choices = Choices::new(bytes);
     let inputs = results(&mut choices);
@@ -69,11 +69,11 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
     let (symbolic, problems) = evaluate(&expression, &PlanScope::new(inputs, false));
     let story = || format!("{text}\n  with {inputs:?}\n  known {known:?} {known_problems:?}\n  plan {symbolic:?}");
     if let Some(problem) = problems.iter().find(|p| p.is_error()) {
-        // What live values are at plan may be wrong there alone, and an operand that is not known yet does not forgive
-        // the other; a branch of another type may turn out to fail, and then has none. Apart from these an error at
-        // plan is one at apply.
+        // Three kinds of errors may occur only at plan: errors of live values; errors of one operand that an unknown
+        // operand cannot excuse yet; and errors of types, if a branch turns out to fail and then has no type. All other
+        // errors at plan also occur at apply.
         let typed = problem.summary == "Inconsistent conditional result types"
-            // As in OpenTofu an element of unknown type shares none with a tuple.
+            // As in OpenTofu, an element of unknown type has no common type with a tuple.
             || text_has(text, OPEN_TYPES) | text.contains(" ? ")
                 && text_has(&problem.detail, &["any single type", "the same type"]);
         if !text_has(text, &["live.", "&&", "||"]) && !known_failed && !typed {
@@ -84,12 +84,12 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
     if symbolic.deep().unexplained {
         return Err(format!("an unknown without a formula\n  {}", story()));
     }
-    // Elements of a set may turn out equal, which what walks over them does not count on, as in OpenTofu.
+    // Elements of a set may turn out to be equal. As in OpenTofu, loops over the set do not account for that.
     let sets = text_has(text, &["toset(", "setunion(", "setintersection(", "setsubtract(", "setproduct("]);
-    // A branch whose type is open takes part in the type of the result, of which the chosen one shows its own.
+    // A branch with an open type contributes to the type of the result, but the chosen branch shows its own type.
     let unified = text_has(text, &[" ? ", "coalesce(", "tolist(", "toset(", "tomap(", "distinct(", "chunklist("]);
     let open = unified && text_has(text, OPEN_TYPES);
-    // A branch that fails has no type when results are known.
+    // A failing branch has no type once results are known.
     let typed = || match convert(&symbolic, &known.ty()) {
         Ok(converted) if text.contains(" ? ") => converted,
         _ => symbolic.clone(),
@@ -111,7 +111,7 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
     }
     match run(&formula, &ApplyResults::new(inputs)) {
         Ok(value) => {
-            // A branch of which a part fails still has a type in evaluation, and none at apply.
+            // A branch with a failing part has a type in evaluation, but not at apply.
             let unshared = ["any single type", "must have consistent types"];
             let shared = |p: &Diagnostic| text_has(&p.detail, &unshared) && text.contains(" ? ");
             let inconsistent = |p: &Diagnostic| p.summary == "Inconsistent conditional result types" || shared(p);
@@ -121,20 +121,20 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
             if known_failed {
                 return Err(format!("ran to {value:?}\n  {}", story()));
             }
-            // Marks that are only found at apply (by `try`, in a loop, of a list of unknown length) come too late for
-            // what was known at plan beside them, and a conditional marks its result as the branch not taken was
-            // marked at plan, even where that fails: then only content is compared.
+            // Some marks are found only at apply (by `try`, in a loop, of a list of unknown length). They come too late
+            // for values that were known at plan. A conditional also marks its result like the branch that was not
+            // taken at plan, even if that branch fails. In these cases, only content is compared.
             let secret = text_has(text, &["secret", "sensitive("]);
             let branched = text_has(text, &[" ? ", "%{ if", "&&", "||"]);
             let late = branched || text_has(text, &["try(", "for "]);
-            // A single value as a tuple of one keeps its marks on the element too.
+            // A single value that becomes a tuple of one element also keeps its marks on the element.
             let single = text.contains("nonsensitive(") && text.contains("[*]");
             let (value, known) = if secret && (late || single) {
                 (value.unmark_deep().0, known.unmark_deep().0)
             } else {
                 (settled(&value, &Marks::NONE), settled(&known, &Marks::NONE))
             };
-            // What a live list is at apply may be of another type, and lists of different types are never equal.
+            // A live list may have a different type at apply, and lists of different types are never equal.
             let compared = branched && text.contains("live.") && text_has(text, &["!=", "=="]);
             let fits = |a: &Value, b: &Value| convert(a, &b.ty()).is_ok_and(|a| loosely_equal(&a, b));
             let converted = || fits(&value, &known) || fits(&known, &value);
@@ -154,15 +154,16 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
             let summaries = |problems: &[Diagnostic]| {
                 problems.iter().filter(|p| p.is_error()).map(|p| p.summary.clone()).collect::<BTreeSet<_>>()
             };
-            // Of a loop's body the error that was found at plan is told, which with known results another one precedes;
-            // of a conditional the types are looked at last; and of a template the error has its own place.
-            // A branch that is not taken and fails has no type in evaluation, and at apply one where the plan knew it.
+            // The reported error may differ. A loop body reports the error that was found at plan, even if another one
+            // comes first with known results. A conditional checks types last. An error in a template has its own
+            // source range. A failing branch that is not taken has no type in evaluation, but has one at apply if the
+            // plan knew it.
             let shared = |p: &Diagnostic| p.detail.contains("any single type");
             let inconsistent = |p: &Diagnostic| p.summary == "Inconsistent conditional result types" || shared(p);
             if text.contains(" ? ") && found.iter().all(inconsistent) {
                 return Ok(());
             }
-            // A conversion within an argument tells of itself, not of the call.
+            // A conversion inside an argument reports its own error, not one of the call.
             let converted = found.iter().all(|p| p.summary == "Unsuitable value type");
             let several = converted || text_has(text, &["for ", " ? ", "template"]);
             if !known_failed || !several && summaries(&found).is_disjoint(&summaries(&known_problems)) {
@@ -208,7 +209,7 @@ fn running_equals_evaluating() {
     }
 }
 
-/// Every function is among what is generated, or is left out by name.
+/// Every function is generated, or is excluded by name.
 #[test]
 fn all_functions_are_generated() {
     let called = |name: &str| {
@@ -227,7 +228,7 @@ fn all_functions_are_generated() {
     assert_eq!(both, Vec::<&&str>::new());
 }
 
-/// How many of the generated expressions say something: a formula that runs to a value, or an error at apply.
+/// The share of generated expressions that are meaningful: their formula has a value, or an error at apply.
 #[test]
 fn most_cases_say_something() {
     let mut state = SEED;

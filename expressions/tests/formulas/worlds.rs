@@ -1,4 +1,4 @@
-//! What expressions are evaluated in, and where formulas take their results from.
+//! The scopes that expressions are evaluated in, and the results that formulas use.
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
@@ -18,7 +18,7 @@ use weft_syntax::{Traversal, Tree};
 
 use crate::inputs::{Inputs, planned};
 
-/// The folder that relative names of files begin at.
+/// The base directory of relative file names.
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/conformance");
 
 #[derive(Default)]
@@ -37,7 +37,7 @@ impl Numbers {
     }
 }
 
-/// The provider function that there is: a text twice.
+/// The only provider function: it repeats a text.
 fn twice() -> ProviderFunction {
     let parameter = FunctionParameter {
         name: "text".into(),
@@ -72,7 +72,7 @@ pub struct PlanScope {
 }
 
 impl PlanScope {
-    /// With results known, or as they are at plan.
+    /// Creates a scope. The results are known, or as they are at plan.
     pub fn new(inputs: &Inputs, known: bool) -> PlanScope {
         let mut plain = Vec::new();
         let mut live = Vec::new();
