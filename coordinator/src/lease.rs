@@ -1,12 +1,12 @@
-//! What is concluded from the time that a lease was not renewed: by its holder, and by a challenger. Plain functions over
-//! data; time comes in as the time that has passed on one clock.
+//! Conclusions from the time without a renewal of a lease, for its holder and for a challenger. Plain functions over
+//! data; time comes in as the elapsed time of one clock.
 
 use std::time::Duration;
 
 use weft_mutants::mutant;
 use weft_state::{LeaseView, Token};
 
-/// How fresh a holder's own lease is.
+/// The freshness of a holder's own lease.
 #[derive(Clone, Debug)]
 pub struct Freshness {
     pause: Duration,
@@ -15,34 +15,34 @@ pub struct Freshness {
 }
 
 impl Freshness {
-    /// A lease that was just taken. Without a renewal for `pause` no new call begins.
+    /// A lease that was just taken. No new call begins without a renewal for `pause`.
     pub fn new(pause: Duration, now: Duration) -> Freshness {
         Freshness { pause, renewed: now, paused: false }
     }
 
-    /// A renewal had success. It counts from when it was sent: the store may have answered late, and a challenger counts
-    /// from when the store took it.
+    /// A renewal succeeded. It counts from when it was sent: the store may have answered late, and a challenger counts
+    /// from when the store received it.
     pub fn renewed(&mut self, sent: Duration) {
         self.renewed = self.renewed.max(sent);
     }
 
-    /// Whether the run pauses from now on, or goes on again.
+    /// Whether the run pauses from now on, or continues.
     pub fn turned(&mut self, now: Duration) -> Option<bool> {
         let paused = now.saturating_sub(self.renewed) >= self.pause;
         (std::mem::replace(&mut self.paused, paused) != paused).then_some(paused)
     }
 }
 
-/// What a look at a held lease says.
+/// The result of a look at a held lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// It is the first look.
+    /// The first look.
     First,
-    /// It moved: its holder lives. Waiting begins again.
+    /// The lease moved: its holder is alive. Waiting begins again.
     Moved,
-    /// It did not move, but not for long enough.
+    /// The lease has not moved, but not for long enough.
     Waits,
-    /// It did not move for a TTL: it may be taken.
+    /// The lease has not moved for a TTL: it may be taken.
     Unmoved,
 }
 
@@ -53,7 +53,7 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// One more look.
+    /// Looks at the lease.
     pub fn look(&mut self, view: &LeaseView, ttl: Duration, now: Duration) -> Look {
         let ttl = if mutant!(LeaseTakenTooEarly) { ttl / 2 } else { ttl };
         match self.seen {

@@ -1,4 +1,4 @@
-//! The door for `tests/simulation`: decisions that are private otherwise. The feature `simulation` opens it.
+//! The door for `tests/simulation`: decisions that are otherwise private. The feature `simulation` opens it.
 
 use weft_state::{Ending, Lease, RunStore};
 
@@ -7,10 +7,10 @@ pub use crate::lease::{Freshness, Look, Looks};
 use crate::outline::Outline;
 use crate::term::{self, RunError};
 
-/// Claims what the run needs, and reads what its term begins from.
+/// Claims the subjects of the run, and reads the input of its term.
 ///
 /// # Errors
-/// When the run cannot begin, with how its lease is given back.
+/// When the run cannot begin, with the way its lease is released.
 pub async fn prepare(store: &dyn RunStore, lease: &Lease, outline: &Outline) -> Result<Beginning, (RunError, Ending)> {
     term::prepare(store, lease, outline).await
 }

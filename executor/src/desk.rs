@@ -1,5 +1,4 @@
-//! Where orders come in and tasks go out: the runs, shards and running tasks of a worker. [`crate::docket`] decides;
-//! this module carries the decisions out.
+//! Carries out the decisions of [`crate::docket`]: the runs, shards and running tasks of a worker.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -86,12 +85,12 @@ impl Desk {
         Now { ms, intent_age: self.host.intent_age_ms() }
     }
 
-    /// What is decided about tasks, for reading.
+    /// The decisions, for reading.
     pub(crate) fn docket(&self) -> &Docket {
         &self.docket
     }
 
-    /// A new connection: what may have got lost is reported again.
+    /// A new connection: reports that may be lost are queued again.
     pub(crate) fn connected(&mut self) {
         self.docket.connected();
     }
@@ -158,7 +157,7 @@ impl Desk {
         }
     }
 
-    /// An open shard and its run. The docket names no other.
+    /// An open shard and its run. The docket names only open shards.
     fn shard(&self, run: &RunId, number: u32) -> Option<(Arc<RunContext>, Arc<Shard>)> {
         let state = self.runs.get(run)?;
         Some((state.context.clone(), state.shards.get(&number)?.clone()))
@@ -181,7 +180,7 @@ impl Desk {
         });
     }
 
-    /// Lets the providers and ephemeral objects of a shard start again that failed to.
+    /// Lets the providers and ephemeral objects of a shard that failed to start try again.
     fn retry(&self, run: &RunId, number: u32) {
         let Some((_, shard)) = self.shard(run, number) else { return };
         tokio::spawn(async move {
@@ -257,7 +256,7 @@ impl Desk {
         }
     }
 
-    /// A task runs no longer: what only it needed is closed.
+    /// A task ended: closes what only it needed.
     fn ended(&mut self, run: &RunId, task: Task) {
         let Some(running) = self.running.remove(&(run.clone(), task)) else { return };
         self.release(&running.shard, running.shard.live.ended(task.operation));

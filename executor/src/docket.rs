@@ -1,6 +1,6 @@
-//! What a worker decides: what follows from an order, and from what becomes of a task. Plain functions over data; time
-//! comes in as milliseconds of one clock. [`crate::desk`] carries the actions out, and the simulation of the project
-//! (`tests/simulation`) runs the same decisions against the coordinator's.
+//! The decisions of a worker: what follows from an order, and from the end of a task. Plain functions over data; time
+//! comes in as milliseconds of one clock. [`crate::desk`] carries out the actions, and the simulation
+//! (`tests/simulation`) runs the same decisions against those of the coordinator.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use weft_protocol::{HeldTask, OpenShard, Order, Report, SettleOrder, Task, TaskR
 use crate::held::{Dropped, Grant, HeldTasks, Open, Start};
 use crate::problems::defect;
 
-/// What is to be done.
+/// An action for the desk.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Open a shard, and say with [`Docket::opened`] what came of it.
+    /// Open a shard, and report the outcome with [`Docket::opened`].
     Open(RunId, Box<OpenShard>),
-    /// A shard is wanted again that is still open: what it failed to start may be tried again.
+    /// A shard is needed again while it is open: parts that failed to start may be tried again.
     Reopened(RunId, u32),
     /// Results for a shard: operation and value.
     Arrived(RunId, u32, Vec<(u32, Arc<[u8]>)>),
@@ -36,17 +36,17 @@ pub enum Action {
     },
     /// The task that asked for its intent may make its call.
     Call(RunId, Task),
-    /// Nobody wants the task any more, and it has made no call.
+    /// The task is no longer wanted, and made no call.
     Abort(RunId, Task),
     /// Look for evidence.
     Settle(RunId, SettleOrder),
-    /// No task of the shard comes any more: close it once [`Docket::may_close`] allows that.
+    /// The shard gets no more tasks: close it once [`Docket::may_close`] allows that.
     Close(RunId, u32),
-    /// A new term of the run has begun: what an earlier one stopped goes on.
+    /// A new term of the run has begun, and continues what an earlier one stopped.
     NewTerm(RunId),
     /// Ask the providers of the run to end their calls early.
     Stop(RunId),
-    /// The run is over here. These tasks are not wanted any more.
+    /// The run is over here. These tasks are no longer wanted.
     Leave(RunId, Vec<Task>),
 }
 
@@ -68,7 +68,7 @@ struct RunState {
 
 #[derive(Debug)]
 enum ShardState {
-    /// It is being opened. What came meanwhile, in order.
+    /// It is being opened. Orders that arrived meanwhile, in order.
     Opening(Vec<Waiting>),
     /// It cannot be opened here.
     Refused,
@@ -86,12 +86,12 @@ enum Waiting {
     Close,
 }
 
-/// The runs, shards and tasks of a worker, and what it has to report.
+/// The runs, shards and tasks of a worker, and its unsent reports.
 #[derive(Debug, Default)]
 pub struct Docket {
     held: HeldTasks,
     runs: BTreeMap<RunId, RunState>,
-    /// In the order in which they are to be sent.
+    /// Unsent reports, in order.
     reports: VecDeque<(RunId, Report)>,
 }
 
@@ -101,13 +101,13 @@ impl Docket {
         self.held.all()
     }
 
-    /// A new connection: what may have got lost is reported again. Evidence stays, since nothing acknowledges it.
+    /// A new connection: reports that may be lost are queued again. Evidence stays, since nothing acknowledges it.
     pub fn connected(&mut self) {
         self.reports.retain(|(_, report)| matches!(report, Report::Settled { .. }));
         self.reports.extend(self.held.unanswered());
     }
 
-    /// How many reports wait.
+    /// The number of unsent reports.
     pub fn reports(&self) -> usize {
         self.reports.len()
     }
@@ -137,8 +137,8 @@ impl Docket {
         self.reports.push_back((run.clone(), report));
     }
 
-    /// A term of a run is about to give orders. What an earlier term stopped goes on, also where no shard is open: else
-    /// this worker would give back every task of the run for ever.
+    /// A term of a run is about to give orders. It continues what an earlier term stopped, also if no shard is open:
+    /// otherwise this worker would return every task of the run for ever.
     pub fn heard(&mut self, run: &RunId, epoch: u64) -> Vec<Action> {
         let state = self.runs.entry(run.clone()).or_insert_with(|| RunState { epoch, ..RunState::default() });
         if epoch <= state.epoch {
@@ -149,7 +149,7 @@ impl Docket {
         vec![Action::NewTerm(run.clone())]
     }
 
-    /// What follows from an order.
+    /// Handles an order.
     pub fn ordered(&mut self, run: &RunId, epoch: u64, order: Order, now: Now) -> Vec<Action> {
         match order {
             Order::Open(open) => self.open_shard(run, epoch, open),
@@ -207,7 +207,7 @@ impl Docket {
         }
     }
 
-    /// Reports an end without a call.
+    /// Reports the end of a task that made no call.
     fn answer(&mut self, run: &RunId, task: Task, result: Arc<TaskResult>) -> Vec<Action> {
         self.say(run, Report::Result { task, result });
         vec![Action::Abort(run.clone(), task)]
@@ -278,7 +278,7 @@ impl Docket {
         Vec::new()
     }
 
-    /// A shard was opened, or cannot be: encoded diagnostics. `None` when nobody wants it any more.
+    /// A shard was opened, or cannot be opened (encoded diagnostics).
     pub fn opened(&mut self, run: &RunId, number: u32, outcome: Result<(), Opaque>) -> Option<Vec<Action>> {
         // The run may have ended meanwhile.
         let state = self.runs.get_mut(run)?;
@@ -291,7 +291,7 @@ impl Docket {
             self.say(run, Report::Refused { shard: number, diagnostics });
         }
         for what in waiting {
-            // What was forgotten while it waited is not begun.
+            // A task that was forgotten while it waited does not begin.
             if matches!(&what, Waiting::Begin(task, _) if !self.held.holds(run, *task)) {
                 continue;
             }
@@ -329,12 +329,12 @@ impl Docket {
         self.finished(run, task, result);
     }
 
-    /// There is evidence about an attempt, or none to be found.
+    /// A search for evidence ended.
     pub fn settled(&mut self, run: &RunId, task: Task, verdict: Verdict) {
         self.say(run, Report::Settled { task, verdict });
     }
 
-    /// Whether a shard is over and no task uses it. It is forgotten then.
+    /// Whether a shard is closed and no task uses it. It is then forgotten.
     pub fn may_close(&mut self, run: &RunId, number: u32) -> bool {
         let over = match self.runs.get(run).and_then(|state| state.shards.get(&number)) {
             Some(ShardState::Open { closing }) => *closing,
@@ -355,7 +355,7 @@ impl Docket {
         gone.into_iter().map(|task| self.give_back(run, task)).collect()
     }
 
-    /// The worker is about to leave: it makes no new calls.
+    /// The worker is about to leave: it starts no new call.
     pub fn drain(&mut self) -> Vec<Action> {
         let gone = self.held.drain_worker();
         gone.into_iter().map(|(run, task)| self.give_back(&run, task)).collect()

@@ -1,28 +1,28 @@
 //! The apply engine: a fragment of an execution graph, compiled and carried out by a worker.
 //!
-//! Reading order: [`worker`] is what a program starts; what it needs of its host is in [`options`] and [`packages`].
+//! Reading order: [`worker`] is what a program starts. [`options`] and [`packages`] are what it needs from its host.
 //!
-//! Inside: [`docket`] and [`held`] decide about runs, shards and tasks, pure, and [`desk`] carries the decisions out;
-//! [`shard`] is a fragment made ready to run, with its results in [`results`] and its provider instances in
-//! [`provider`]; [`formulas`] runs formulas and [`functions`] calls functions of providers for them; [`carried`] is how
-//! values travel; [`ephemeral`] keeps ephemeral objects open and [`live`] knows what reads them; [`resource`] knows a
-//! resource type and how its objects are stored, [`problems`] has the diagnostics.
+//! Inside: [`docket`] and [`held`] are the pure decisions about runs, shards and tasks, and [`desk`] carries them out.
+//! [`shard`] is a fragment prepared to run, with its results in [`results`] and its provider instances in [`provider`].
+//! [`formulas`] runs formulas, and [`functions`] calls functions of providers for them. [`carried`] encodes values.
+//! [`ephemeral`] keeps ephemeral objects open, and [`live`] knows their readers. [`resource`] knows resource types and
+//! the stored form of objects, and [`problems`] has the diagnostics.
 //!
-//! A task is carried out by [`task`]: [`simple`] has the operations that call nobody, [`data`] reads data sources,
-//! [`change`] gets everything ready for a change of the world, [`final_plan`] makes the final plan, [`apply`] carries
-//! it out and judges what came of it, [`provision`] runs provisioners, [`settle`] finds out what became of an attempt
-//! in doubt.
+//! [`task`] carries out a task. [`simple`] has the operations that call no provider, and [`data`] reads data sources.
+//! [`change`] prepares a change of the world, [`final_plan`] makes the final plan, and [`apply`] carries it out and
+//! decides what the reply means. [`provision`] runs provisioners, and [`settle`] finds out what an attempt in doubt
+//! did.
 //!
 //! # Promises
 //!
-//! - No call that changes the world is made without a granted, young intent for that very attempt.
-//! - An error is called a failure only when the provider really returned it, or when nothing was sent; everything else
-//!   after the call is a doubt (RUNS.md, step 6).
-//! - A result is kept until the coordinator has acknowledged it.
-//! - No ephemeral value leaves the process, but for the providers that it is meant for.
+//! - A call that changes the world needs a granted, young intent for that very attempt.
+//! - An error is a failure only if the provider returned it, or if nothing was sent. Every other error after the call
+//!   is a doubt.
+//! - A result is kept until the coordinator acknowledges it.
+//! - No ephemeral value leaves the process, except to the providers that it is meant for.
 //! - The work of a task does not grow with its fragment.
 
-// A diagnostic is large; it is made once, where a task has failed.
+// A diagnostic is large. It is created once, when a task fails.
 #![allow(clippy::result_large_err)]
 
 mod apply;

@@ -1,14 +1,14 @@
-//! Deliberate bugs. A safety net is worth what it catches, so each rule that keeps the promise of a run can be broken on
-//! purpose, and the simulation (`tests/simulation`) has to notice.
+//! Deliberate bugs. They measure the simulation (`tests/simulation`): each rule that keeps the promise of a run can be
+//! broken on purpose, and the simulation must notice.
 //!
-//! `mutant!(Name)` stands where the rule is. Without the feature `active`, which no shipped binary enables, it is the
-//! constant `false`, and the compiler drops the branch.
+//! `mutant!(Name)` marks the place of a rule. Without the feature `active`, which no shipped binary enables, it is the
+//! constant `false`, and the compiler removes the branch.
 
 #![forbid(unsafe_code)]
 
 use std::fmt;
 
-/// A rule that is broken.
+/// A broken rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mutant {
     /// The store does not compare the token of a step with that of the lease.
@@ -25,7 +25,7 @@ pub enum Mutant {
     ResultCountedTwice,
     /// A call whose outcome is unknown counts as one that was not made.
     DoubtDropped,
-    /// An operation is handed out while one that it needs is open.
+    /// An operation starts before an operation that it needs is done.
     StartedTooEarly,
     /// An operation is tried again although its earlier call may still take effect.
     RetryOfBegunCall,
@@ -34,7 +34,7 @@ pub enum Mutant {
 }
 
 impl Mutant {
-    /// All of them.
+    /// All mutants.
     pub const ALL: [Mutant; 10] = [
         Mutant::EpochUnchecked,
         Mutant::FenceUncheckedAtCommit,

@@ -1,4 +1,4 @@
-//! A cloud that remembers every call and every effect.
+//! A cloud that records every call and every effect.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use weft_state::WorkerId;
 
 use crate::random::Random;
 
-/// How a call ends for its caller.
+/// The end of a call for its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// The result came.
+    /// The result arrived.
     Success,
-    /// The provider returned an error; nothing happened.
+    /// The provider returned an error, and nothing happened.
     Error,
     /// The provider crashed.
     Crash,
-    /// A deadline passed; the call may still take effect.
+    /// A deadline passed. The call may still take effect.
     Deadline,
 }
 
@@ -24,14 +24,14 @@ pub(crate) enum Ending {
 pub(crate) struct Call {
     pub(crate) task: Task,
     pub(crate) caller: WorkerId,
-    /// When it takes effect, if it lives until then.
+    /// When it takes effect, if its process lives until then.
     pub(crate) effect_at: Option<u64>,
     pub(crate) ends_at: u64,
     pub(crate) ending: Ending,
     pub(crate) effect: bool,
     /// The caller knows the result.
     pub(crate) proven: bool,
-    /// Nothing more can come of it.
+    /// Nothing more can happen.
     pub(crate) over: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Cloud {
 }
 
 impl Cloud {
-    /// A call begins. Every earlier call of the operation must be proven, or its process dead.
+    /// Begins a call. Every earlier call of the operation must be proven, or its process dead.
     pub(crate) fn call(&mut self, task: Task, caller: WorkerId, now: u64, calm: bool, random: &mut Random) -> usize {
         for call in self.calls.iter().filter(|call| call.task.operation == task.operation) {
             assert!(call.proven || call.over, "a second call of {task:?} while {call:?} is unproven");
@@ -67,7 +67,7 @@ impl Cloud {
         self.calls.len() - 1
     }
 
-    /// Effects that are due happen.
+    /// Applies effects that are due.
     pub(crate) fn pass(&mut self, now: u64) {
         for call in &mut self.calls {
             if !call.over && !call.effect && call.effect_at.is_some_and(|at| at <= now) {
@@ -79,7 +79,7 @@ impl Cloud {
         }
     }
 
-    /// The provider is asked to stop: a call that has no effect yet ends, and nobody knows whether it will have one.
+    /// The provider is asked to stop: a call without an effect so far ends, and its outcome is unknown.
     pub(crate) fn interrupt(&mut self, call: usize, now: u64) {
         self.pass(now);
         let call = &mut self.calls[call];
@@ -89,7 +89,7 @@ impl Cloud {
         }
     }
 
-    /// A process is dead, and with it every call of its.
+    /// A process died, and with it all its calls.
     pub(crate) fn caller_died(&mut self, caller: &WorkerId, now: u64) {
         self.pass(now);
         for call in self.calls.iter_mut().filter(|call| call.caller == *caller) {

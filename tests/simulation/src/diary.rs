@@ -1,4 +1,4 @@
-//! What happened: as a number that equal histories have in common, and as text.
+//! The diary of a history: a digest that equal histories share, and text.
 
 use std::cell::RefCell;
 use std::fmt::{self, Write};
@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::Summary;
 
-/// The diary of one history. Clones share it, so that it outlives a history that ends in a panic.
+/// The diary of one history. Clones share it, so that it survives a panic in the history.
 #[derive(Clone, Debug)]
 pub(crate) struct Diary(Rc<RefCell<Pages>>);
 
@@ -22,17 +22,17 @@ impl Diary {
         Diary(Rc::new(RefCell::new(Pages { summary, text })))
     }
 
-    /// One that keeps numbers only.
+    /// A diary without text.
     pub(crate) fn quiet() -> Diary {
         Diary::new(None)
     }
 
-    /// One that keeps text.
+    /// A diary with text.
     pub(crate) fn traced() -> Diary {
         Diary::new(Some(String::new()))
     }
 
-    /// Mixes a number in.
+    /// Adds a number to the digest.
     pub(crate) fn count(&self, what: u64) {
         let history = &mut self.0.borrow_mut().summary.history;
         *history = history.wrapping_mul(31).wrapping_add(what);
@@ -46,7 +46,7 @@ impl Diary {
         }
     }
 
-    /// The history has come to its end.
+    /// Marks the end of the history.
     pub(crate) fn ended(&self, now: u64, terms: u64) {
         let summary = &mut self.0.borrow_mut().summary;
         (summary.ended_ms, summary.terms) = (now, terms);
@@ -61,7 +61,7 @@ impl Diary {
     }
 }
 
-/// Shows something in at most so many characters.
+/// Shows something in a limited number of characters.
 pub(crate) fn brief(what: &dyn fmt::Debug) -> String {
     const MOST: usize = 400;
     let text = format!("{what:?}");

@@ -1,7 +1,7 @@
-//! The store: the model, and a disk that makes its steps durable late, in part, or not at all.
+//! The store: the model, with a disk that makes its steps durable late, in part, or not at all.
 //!
-//! A batch takes effect at once for everything that comes after it. It is durable, and answered, only after a sync. A
-//! crash before that loses it together with everything that came after it.
+//! A batch takes effect at once for every later step. It is durable, and answered, only after a sync. A crash before
+//! that loses it, together with every later step.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ struct Written {
     seat: usize,
     steps: Vec<StoreStep>,
     answers: Vec<StoreAnswer>,
-    /// Only the beginning of the batch took effect: there is nothing to answer.
+    /// Only the beginning of the batch took effect, so it gets no answer.
     torn: bool,
 }
 
@@ -27,20 +27,20 @@ struct Written {
 pub(crate) struct Disk {
     store: ModelStore,
     run: RunId,
-    /// What is durable while something is written.
+    /// The durable state, while something is being written.
     durable: Checkpoint,
     written: Vec<Written>,
-    /// Answers that are on their way, by seat.
+    /// Answers on their way, by seat.
     answers: BTreeMap<usize, Vec<StoreAnswer>>,
     pub(crate) kept: Kept,
     lease: Granted,
 }
 
-/// The lease that counts.
+/// The valid lease.
 #[derive(Default)]
 struct Granted {
     token: Option<Token>,
-    /// When the store last took a renewal of it.
+    /// When the store last received a renewal of it.
     moved: u64,
 }
 
@@ -57,7 +57,7 @@ impl Disk {
         &self.store
     }
 
-    /// A batch takes effect, or only its beginning.
+    /// Applies a batch, or only its beginning.
     pub(crate) fn write(&mut self, seat: usize, lease: &Lease, batch: &[StoreStep], torn: Option<usize>) {
         if self.written.is_empty() {
             self.durable = self.store.checkpoint();
@@ -71,7 +71,7 @@ impl Disk {
         self.written.push(Written { seat, steps, answers, torn: torn.is_some() });
     }
 
-    /// Everything that was written becomes durable.
+    /// Makes everything that was written durable.
     pub(crate) fn sync(&mut self) {
         for Written { seat, steps, answers, torn } in std::mem::take(&mut self.written) {
             for (step, answer) in steps.iter().zip(&answers) {
@@ -83,7 +83,7 @@ impl Disk {
         }
     }
 
-    /// The store loses everything that is not durable: the seats whose batches are gone, or were torn.
+    /// Loses everything that is not durable. Returns the seats whose batches are lost or torn.
     pub(crate) fn crash(&mut self) -> Vec<usize> {
         if !self.written.is_empty() {
             self.store.roll_back(self.durable.clone(), None);
@@ -96,7 +96,7 @@ impl Disk {
         !self.written.is_empty()
     }
 
-    /// The answer to a seat's batch, once it is there.
+    /// The answer to a seat's batch, once it has arrived.
     pub(crate) fn answer(&mut self, seat: usize) -> Option<Vec<StoreAnswer>> {
         self.answers.remove(&seat)
     }
@@ -105,12 +105,12 @@ impl Disk {
         self.answers.contains_key(&seat)
     }
 
-    /// A seat is gone: nobody reads its answers.
+    /// A seat is gone: nothing reads its answers.
     pub(crate) fn forget(&mut self, seat: usize) {
         self.answers.remove(&seat);
     }
 
-    /// ACQUIRE. `ttl` is what a challenger must wait for.
+    /// ACQUIRE. A challenger must wait for `ttl`.
     pub(crate) fn acquire(&mut self, request: Acquire, now: u64, ttl: u64) -> AcquireAnswer {
         self.sync();
         let held = self.header().lease.is_some();

@@ -1,21 +1,21 @@
-//! What the store has promised to keep.
+//! The promises of the store.
 
 use std::collections::BTreeSet;
 
 use weft_protocol::Task;
 use weft_state::{Outcome, StoreAnswer, StoreStep, WorkerId};
 
-/// Operations and attempts of which the store has something durable.
+/// Operations and attempts with a durable record.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) done: BTreeSet<u32>,
     pub(crate) strays: BTreeSet<u32>,
-    /// Attempts whose intent became durable, with their workers.
+    /// Attempts with a durable intent, and their workers.
     pub(crate) intents: BTreeSet<(Task, WorkerId)>,
 }
 
 impl Kept {
-    /// A step is durable.
+    /// Records a durable step.
     pub(crate) fn note(&mut self, step: &StoreStep, answer: &StoreAnswer) {
         if !answer.is_ok() {
             return;

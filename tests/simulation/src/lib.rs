@@ -1,16 +1,16 @@
 //! The promise under any order of events: one seed, one history.
 //!
-//! The coordinator's core (and successors, and predecessors that do not know yet that they are replaced) over the
-//! store's model, workers that decide as the shipped worker does ([`weft_executor::simulation`]), and a cloud whose calls
-//! take effect at some moment or not at all. Orders and reports go through the codec of the cluster protocol. Workers die,
-//! are suspended and come back; streams break; the store tears batches, loses what was not durable, and answers late;
-//! coordinators crash, are suspended, and are taken over; users interrupt.
+//! The simulation runs the coordinator's core (with successors, and predecessors that do not know yet that they are
+//! replaced) over the store's model, workers that decide as the shipped worker does ([`weft_executor::simulation`]),
+//! and a cloud whose calls take effect at some moment or not at all. Orders and reports go through the codec of the
+//! cluster protocol. Workers die, are suspended and come back; streams break; the store tears batches, loses steps that
+//! were not durable, and answers late; coordinators crash, are suspended, and are taken over; users interrupt.
 //!
-//! What is judged is the cloud's ledger against the store: at most one unproven call for each operation, no effect twice,
-//! no acknowledged result lost, every doubt named, and an end.
+//! The judgement compares the cloud's ledger with the store: at most one unproven call for each operation, no effect
+//! twice, no acknowledged result lost, every doubt named, and an end.
 //!
 //! Reading order: [`run`] is one seed. Inside, `world` takes one random step after another; `seat` is a coordinator,
-//! `process` a worker, `disk` the store, `cloud` the outside, and `kept` what the store has promised.
+//! `process` a worker, `disk` the store, `cloud` the outside, and `kept` the promises of the store.
 
 #![forbid(unsafe_code)]
 
@@ -29,14 +29,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use weft_mutants::Mutant;
 
-/// What equal histories have in common.
+/// The result of a history. Equal histories have equal results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// A digest of the history.
     pub history: u64,
-    /// When it ended, in milliseconds.
+    /// The time of its end, in milliseconds.
     pub ended_ms: u64,
-    /// How many terms it took.
+    /// The number of terms.
     pub terms: u64,
 }
 
@@ -45,9 +45,9 @@ pub struct Summary {
 pub struct Failure {
     /// The seed.
     pub seed: u64,
-    /// What is wrong.
+    /// The broken condition.
     pub reason: String,
-    /// What happened, line by line.
+    /// The history, line by line.
     pub history: String,
 }
 
@@ -60,7 +60,7 @@ pub fn run(seed: u64) -> Result<Summary, Box<Failure>> {
     if attempt(seed, diary.clone()).is_ok() {
         return Ok(diary.summary());
     }
-    // Once more, in words.
+    // Runs the seed again, with text.
     let diary = diary::Diary::traced();
     let reason = match attempt(seed, diary.clone()) {
         Err(reason) => reason,

@@ -8,7 +8,7 @@ use weft_state::{Claim, ClaimMode, Revision, Subject};
 
 use crate::random::Random;
 
-/// Numbers of operations leave gaps, as in a graph with operations that are not tracked.
+/// Numbers of operations have gaps, as in a graph with operations that are not tracked.
 const STRIDE: u32 = 3;
 
 pub(crate) fn random_plan(random: &mut Random) -> Outline {
@@ -66,7 +66,7 @@ pub(crate) fn random_plan(random: &mut Random) -> Outline {
     outline
 }
 
-/// The result of an operation is read in a shard.
+/// Makes a shard read the result of an operation.
 fn export(outline: &mut Outline, source: usize, reader: ShardIndex) {
     let operation = &mut outline.operations[source];
     if operation.shard == reader || operation.exports.iter().any(|export| export.readers.contains(&reader)) {

@@ -1,4 +1,4 @@
-//! A worker process: the shipped worker's decisions, and calls of the simulated cloud in place of providers.
+//! A worker process: the shipped worker's decisions, with calls of the simulated cloud in place of providers.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use crate::kept::Kept;
 use crate::random::Random;
 use crate::seat::INTENT_AGE;
 
-/// First byte of a result for readers of the same shard, and of an exported one.
+/// The first byte of a result for readers of the same shard, and of an exported one.
 const LOCAL: u8 = 1;
 const EXPORT: u8 = 2;
 
-/// How far a task is that runs.
+/// The progress of a running task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     Preparing {
         read_first: bool,
     },
     Asked(u64),
-    /// The call was allowed, and begins when the process next works.
+    /// The call was allowed, and begins when the process works next.
     Allowed(u64),
     Called(usize),
 }
@@ -40,7 +40,7 @@ struct Running {
     stage: Stage,
 }
 
-/// Results that an open shard has.
+/// The results in an open shard.
 #[derive(Clone, Debug, Default)]
 struct Results {
     locals: BTreeSet<u32>,
@@ -53,9 +53,9 @@ pub(crate) struct Process {
     pub(crate) name: String,
     pub(crate) id: WorkerId,
     pub(crate) alive: bool,
-    /// It leaves when nothing is open any more.
+    /// It leaves when nothing is open.
     pub(crate) leaving: bool,
-    /// The coordinator that it is connected to.
+    /// Its coordinator, while it is connected.
     pub(crate) connection: Option<usize>,
     pub(crate) inbox: VecDeque<Vec<u8>>,
     /// It does nothing until then. Its clock counts that time.
@@ -69,7 +69,7 @@ pub(crate) struct Process {
     proven: BTreeSet<Task>,
 }
 
-/// What a process needs of the world around it.
+/// The surroundings of a process.
 pub(crate) struct Around<'world> {
     pub(crate) now: u64,
     pub(crate) calm: bool,
@@ -109,7 +109,7 @@ impl Process {
         self.alive && now >= self.suspended_until
     }
 
-    /// Connects: the greeting. What has no answer is reported again.
+    /// Connects and greets. Reports without an answer are queued again.
     pub(crate) fn connect(&mut self, coordinator: usize) -> Hello {
         self.connection = Some(coordinator);
         self.inbox.clear();
@@ -134,19 +134,19 @@ impl Process {
         self.inbox.push_back(CoordinatorFrame { orders: vec![orders], ..CoordinatorFrame::default() }.encode());
     }
 
-    /// Whether it has something to report.
+    /// Whether it has unsent reports.
     pub(crate) fn speaks(&self) -> bool {
         self.connection.is_some() && self.docket.reports() > 0
     }
 
-    /// Its oldest report, as it arrives.
+    /// Its oldest report, decoded.
     pub(crate) fn report(&mut self) -> Option<Report> {
         let frame = WorkerFrame::of_reports(self.docket.take_reports(1)).encode();
         let frame = WorkerFrame::decode(&frame).expect("a frame of a worker can be read");
         frame.reports.into_iter().flat_map(|of_run| of_run.reports).next()
     }
 
-    /// Takes one frame.
+    /// Handles one frame.
     pub(crate) fn obey(&mut self, around: &mut Around<'_>) {
         let Some(frame) = self.inbox.pop_front() else { return };
         let frame = CoordinatorFrame::decode(&frame).expect("a frame of a coordinator can be read");
@@ -162,7 +162,7 @@ impl Process {
         }
     }
 
-    /// What an order says must be so.
+    /// Checks the conditions of an order.
     fn judge(&self, order: &Order, around: &Around<'_>) {
         let kept = around.kept;
         match order {
@@ -240,7 +240,7 @@ impl Process {
         }
     }
 
-    /// Everything that a task may read must be there before it.
+    /// Checks that everything a task may read has arrived before it.
     fn check_inputs(&self, shard: u32, task: Task, around: &Around<'_>) {
         let outline = around.outline;
         let operation = outline.operation(task.operation).expect("an operation of the plan");
@@ -259,7 +259,7 @@ impl Process {
         }
     }
 
-    /// Goes on with something.
+    /// Continues some work.
     pub(crate) fn work(&mut self, around: &mut Around<'_>) {
         self.begin_calls(around);
         self.end_calls(around);
@@ -392,7 +392,7 @@ impl Process {
         self.close_unused(running.shard, around);
     }
 
-    /// It is to leave: it begins nothing more.
+    /// It is asked to leave: it begins nothing more.
     pub(crate) fn leave(&mut self, around: &mut Around<'_>) {
         self.leaving = true;
         let actions = self.docket.drain();
@@ -416,7 +416,7 @@ fn check_done(outline: &Outline, need: Need, done: &BTreeSet<u32>) {
     }
 }
 
-/// What a worker reports of an operation that took place.
+/// The report of a worker about an operation that took effect.
 fn result_of(operation: &OutlineOperation) -> TaskDone {
     let change = match operation.kind {
         OperationKind::Create | OperationKind::Update => {

@@ -18,12 +18,12 @@ impl Random {
         self.next() % bound.max(1)
     }
 
-    /// Whether something happens that happens so often.
+    /// Whether something with this probability happens.
     pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// An index into a list of this length.
+    /// An index of a list of this length.
     pub(crate) fn index(&mut self, length: usize) -> usize {
         self.below(length as u64) as usize
     }

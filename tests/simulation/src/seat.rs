@@ -1,4 +1,4 @@
-//! A coordinator: the core of a term, and what its driver keeps of store and lease.
+//! A coordinator: the core of a term, and its driver's view of store and lease.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use weft_coordinator::event::{Event, Finish};
 use weft_coordinator::simulation::Freshness;
 use weft_state::{Lease, RenewAnswer, StoreStep};
 
-/// Times of the simulation, a thirtieth of the shipped ones, in the same relations.
+/// The times of the simulation: a thirtieth of the shipped ones, with the same relations.
 pub(crate) const LEASE_TTL: u64 = 320;
 pub(crate) const LEASE_PAUSE: u64 = 160;
 pub(crate) const RENEW_INTERVAL: u64 = 64;
@@ -27,12 +27,12 @@ pub(crate) struct Seat {
     pub(crate) core: Coordinator,
     pub(crate) lease: Lease,
     pub(crate) steps: VecDeque<StoreStep>,
-    /// What was given to the store and has no answer.
+    /// The batch that was sent and has no answer.
     pub(crate) batch: Vec<StoreStep>,
-    /// The store has the batch: there is nothing to send again.
+    /// The store has the batch: nothing is sent again.
     pub(crate) sent: bool,
     pub(crate) finish: Option<Finish>,
-    /// What came while it was suspended.
+    /// Events that arrived while it was suspended.
     pub(crate) mailbox: Vec<Event>,
     /// It does nothing until then.
     pub(crate) suspended_until: u64,
@@ -61,7 +61,7 @@ impl Seat {
         }
     }
 
-    /// Its own clock, which stands still while it is suspended, or jumps when it goes on.
+    /// Its own clock, which stands still while it is suspended, or jumps afterwards.
     pub(crate) fn clock(&self, now: u64) -> u64 {
         now - self.stood_still
     }
@@ -70,7 +70,7 @@ impl Seat {
         now >= self.suspended_until
     }
 
-    /// It does nothing for a while.
+    /// Suspends it for a while.
     pub(crate) fn suspend(&mut self, now: u64, length: u64, clock_stops: bool) {
         self.suspended_until = now + length;
         if clock_stops {
@@ -88,12 +88,12 @@ impl Seat {
         due
     }
 
-    /// The store has answered a renewal. That takes a while to arrive.
+    /// The store has answered a renewal. The answer is on its way.
     pub(crate) fn renewal_answered(&mut self, now: u64, late: u64, answer: RenewAnswer) {
         self.renewal = Some(Renewal { sent: self.clock(now), arrives: now + late, answer });
     }
 
-    /// The answer to a renewal that arrives now; whether the lease is lost.
+    /// The answer to a renewal that arrives now. Returns whether the lease is lost.
     pub(crate) fn renewal_arrives(&mut self, now: u64) -> bool {
         let Some(renewal) = self.renewal.take_if(|renewal| renewal.arrives <= now) else { return false };
         match renewal.answer {
@@ -105,7 +105,7 @@ impl Seat {
         }
     }
 
-    /// Whether it pauses from now on, or goes on again.
+    /// Whether it pauses from now on, or continues.
     pub(crate) fn turned(&mut self, now: u64) -> Option<bool> {
         self.freshness.turned(Duration::from_millis(self.clock(now)))
     }

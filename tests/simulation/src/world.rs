@@ -1,4 +1,4 @@
-//! Everything together, one random step after another, until the run is done.
+//! The whole simulation: one random step after another, until the run is done.
 
 mod chaos;
 mod terms;
@@ -21,9 +21,9 @@ use crate::process::{Around, Process};
 use crate::random::Random;
 use crate::seat::Seat;
 
-/// Steps in which things break. After them the world is calm, so that the run must come to its end.
+/// The number of steps in which failures happen. Afterwards the world is calm, so that the run must end.
 const CHAOS_STEPS: u64 = 1_200;
-/// Steps after which a run counts as stuck.
+/// The number of steps after which a run counts as stuck.
 const MOST_STEPS: u64 = 60_000;
 
 /// One history.
@@ -42,18 +42,18 @@ pub(crate) struct World {
     decisions: Vec<UserResolution>,
     diary: Diary,
     over: bool,
-    /// How many of a hundred bad things happen. Calm histories get far, and wild ones are hit often.
+    /// The percentage of possible failures that happen. Calm histories get far, and wild ones fail often.
     wildness: u64,
 }
 
-/// The terms that were begun. More than one may believe that it holds the lease.
+/// All terms. More than one may believe that it holds the lease.
 #[derive(Default)]
 struct Terms {
     seats: BTreeMap<usize, Seat>,
-    /// The one that was begun last, while it goes on.
+    /// The newest term, while it runs.
     current: Option<usize>,
     count: u64,
-    /// The looks of the next challenger at the lease.
+    /// The next challenger's looks at the lease.
     looks: Looks,
 }
 
@@ -95,7 +95,7 @@ impl World {
         self.steps > CHAOS_STEPS
     }
 
-    /// Whether something that breaks happens.
+    /// Whether a failure happens.
     fn happens(&mut self, percent: u64) -> bool {
         !self.calm() && self.random.chance(percent)
     }
@@ -104,7 +104,7 @@ impl World {
         self.diary.write(self.now, line);
     }
 
-    /// Until the run is done.
+    /// Runs until the run is done.
     ///
     /// # Panics
     /// When the promise is broken.
@@ -152,7 +152,7 @@ impl World {
     }
 
     fn pass_time(&mut self) {
-        // In the end everybody is fast enough for the age of an intent.
+        // In the end every process is fast enough for the age of an intent.
         let most = if self.calm() { 4 } else { 20 };
         self.now += 1 + self.random.below(most);
         self.cloud.pass(self.now);
@@ -191,7 +191,7 @@ impl World {
         }
     }
 
-    /// A coordinator hears one message; now and then twice.
+    /// A coordinator receives one report, sometimes twice.
     fn hear(&mut self) {
         let now = self.now;
         let may = |index: &usize| self.workers[*index].is_awake(now) && self.workers[*index].speaks();
@@ -209,7 +209,7 @@ impl World {
         self.tell(seat, Event::Said(id, report));
     }
 
-    /// A seat gives the store a batch: everything takes effect, or nothing, or only the beginning.
+    /// A seat sends a batch to the store: it takes effect as a whole, in part, or not at all.
     fn write_batch(&mut self) {
         let now = self.now;
         let may = |seat: &Seat| seat.is_awake(now) && !seat.sent && !(seat.batch.is_empty() && seat.steps.is_empty());
@@ -239,7 +239,7 @@ impl World {
         self.disk.write(chosen, &lease, &batch, torn);
     }
 
-    /// What was written becomes durable, or an answer arrives, or gets lost on its way.
+    /// Something written becomes durable, or an answer arrives or is lost.
     fn answer_batch(&mut self) {
         if self.disk.is_dirty() && self.random.chance(60) {
             self.disk.sync();
@@ -263,7 +263,7 @@ impl World {
         self.tell(chosen, Event::Stored(answers));
     }
 
-    /// A coordinator's core hears something, now or when it goes on.
+    /// A coordinator's core receives an event, now or after its suspend.
     fn tell(&mut self, index: usize, event: Event) {
         let now = self.now;
         let Some(seat) = self.terms.seats.get_mut(&index) else { return };

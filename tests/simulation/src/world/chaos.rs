@@ -1,4 +1,4 @@
-//! What breaks.
+//! Failures.
 
 use weft_coordinator::event::{Cancel, Event};
 use weft_state::WorkerId;
@@ -8,7 +8,7 @@ use crate::process::Process;
 use crate::seat::LEASE_TTL;
 
 impl World {
-    /// A dead worker is started again, or one without a connection connects.
+    /// A dead worker starts again, or a disconnected one connects.
     pub(super) fn come_back(&mut self) {
         let chosen = self.random.index(self.workers.len());
         if !self.workers[chosen].alive {
@@ -73,7 +73,7 @@ impl World {
         self.tell(seat, Event::Left(id));
     }
 
-    /// A worker's machine sleeps. Its clock counts that; its calls go on in the cloud.
+    /// A worker's machine sleeps. Its clock counts that, and its calls continue in the cloud.
     pub(super) fn suspend_worker(&mut self) {
         let chosen = self.random.index(self.workers.len());
         let length = 20 + self.random.below(LEASE_TTL);
@@ -110,8 +110,8 @@ impl World {
         }
     }
 
-    /// A coordinator stands still, perhaps for so long that another takes its run over. Its clock stands still with it,
-    /// or jumps when it goes on.
+    /// A coordinator stands still, perhaps for so long that another takes over its run. Its clock stands still with it,
+    /// or jumps afterwards.
     pub(super) fn suspend_coordinator(&mut self) {
         let Some(current) = self.terms.current else { return };
         let length = 1 + self.random.below(LEASE_TTL * 2);
@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    /// The store's machine fails: what was not durable is lost.
+    /// The store's machine fails: steps that were not durable are lost.
     pub(super) fn crash_store(&mut self) {
         let lost = self.disk.crash();
         self.write(|| format!("the store fails and loses the batches of terms {lost:?}"));

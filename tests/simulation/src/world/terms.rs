@@ -15,7 +15,7 @@ use crate::process::Process;
 use crate::seat::{LEASE_TTL, Seat};
 
 impl World {
-    /// Nobody carries the run out that we know of: it is done, or somebody takes it up.
+    /// No known coordinator carries out the run: it is done, or one takes it up.
     pub(super) fn next_term(&mut self) {
         let header = self.disk.header();
         if header.status == RunStatus::Done {
@@ -25,13 +25,13 @@ impl World {
         }
     }
 
-    /// A challenger looks at the lease, as every coordinator does at runs of others.
+    /// A challenger looks at the lease, as every coordinator does with runs of others.
     pub(super) fn look_at_lease(&mut self) {
         let Some(view) = self.disk.lease() else { return };
         let (ttl, now) = (Duration::from_millis(LEASE_TTL), Duration::from_millis(self.now));
         match self.terms.looks.look(&view, ttl, now) {
             Look::Unmoved => self.acquire(Some(view)),
-            // Somebody who has not looked asks first, and waits when the lease is held.
+            // A coordinator that has not looked asks first, and waits if the lease is held.
             Look::Waits if self.happens(3) => self.acquire(None),
             _ => {}
         }
@@ -99,7 +99,7 @@ impl World {
         }
     }
 
-    /// Terms that are over give their lease back once the store has all their steps.
+    /// Terms that ended release their lease once the store has all their steps.
     pub(super) fn end_terms(&mut self) {
         let ended = |seat: &Seat| match &seat.finish {
             Some(finish) => finish.reason == FinishReason::Fenced || (seat.batch.is_empty() && seat.steps.is_empty()),
@@ -127,7 +127,7 @@ impl World {
         self.hear_the_rest(index);
     }
 
-    /// The workers of a term that is over take what was sent to them, and hang up.
+    /// The workers of a term that ended receive their last orders, and disconnect.
     fn hear_the_rest(&mut self, seat: usize) {
         for index in 0..self.workers.len() {
             while self.workers[index].connection == Some(seat)
@@ -142,7 +142,7 @@ impl World {
         }
     }
 
-    /// The user looks at what is in doubt: its machine is switched off, then the cloud is asked.
+    /// The user looks at the doubts: switches off the worker's machine, then looks at the cloud.
     fn decide(&mut self, finish: &Finish) {
         if finish.reason == FinishReason::Left || !(self.calm() || self.random.chance(70)) {
             return;
