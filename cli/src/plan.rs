@@ -179,12 +179,12 @@ fn ephemeral_inputs(root: &CompiledModule, planned: Option<&Planned>) -> (Inputs
 
 /// Shows progress of planning.
 fn tell_look(view: &View, look: Look) {
-    let Look { address, what, id, elapsed } = look;
+    let Look { address, deposed, what, id, elapsed } = look;
     if let Some(step) = ephemeral_step(what) {
         return tell_ephemeral(view, &address, step, elapsed);
     }
     let action = if matches!(what, Looking::ReadStarted | Looking::ReadDone) { "read" } else { "refresh" };
-    let hook = Hook { address, action: action.to_owned(), id, elapsed_seconds: elapsed.as_secs() };
+    let hook = Hook { address, deposed, action: action.to_owned(), id, elapsed_seconds: elapsed.as_secs() };
     let (event, line) = match what {
         Looking::RefreshStarted => (events::refresh_start(&hook), Some(lines::started_line(&hook))),
         Looking::RefreshDone => (events::refresh_complete(&hook), None),

@@ -207,6 +207,30 @@ impl fmt::Display for DeposedKey {
     }
 }
 
+/// An object of an instance: the current one, or a deposed one. The text is what lists and lines show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectName<'a> {
+    /// The instance.
+    pub address: &'a ResourceInstance,
+    /// The key of a deposed object; `None` for the current one.
+    pub deposed: Option<&'a DeposedKey>,
+}
+
+impl<'a> From<&'a ResourceInstance> for ObjectName<'a> {
+    fn from(address: &'a ResourceInstance) -> ObjectName<'a> {
+        ObjectName { address, deposed: None }
+    }
+}
+
+impl fmt::Display for ObjectName<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.deposed {
+            Some(key) => write!(out, "{} (deposed object {key})", self.address),
+            None => write!(out, "{}", self.address),
+        }
+    }
+}
+
 /// The registry that source addresses without a host mean.
 pub const DEFAULT_REGISTRY: &str = "registry.opentofu.org";
 /// The host of built-in providers.

@@ -91,7 +91,7 @@ impl Inspection {
         }
         let in_use = self.providers.unconfigured(source).await?;
         let reading = Reading { provider: &in_use.provider, refresh: false, meta: None, watch: &Watch::none() };
-        let (prior, _) = read_prior(address, object, schema, reading).await?;
+        let (prior, _) = read_prior(address.into(), object, schema, reading).await?;
         Ok(prior.value)
     }
 }

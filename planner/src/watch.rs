@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::{DeposedKey, ObjectName, ResourceInstance};
 use weft_graph_format::shown::ShownName;
 use weft_graph_format::value::Value;
 
@@ -35,8 +35,10 @@ pub enum Looking {
 /// A progress report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// The object.
+    /// The instance.
     pub address: ResourceInstance,
+    /// The key of a deposed object; `None` for the current one.
+    pub deposed: Option<DeposedKey>,
     /// The event.
     pub what: Looking,
     /// The object's `id`, else its `name`, with the attribute's name. `None` if it has neither, or if it is sensitive.
@@ -65,19 +67,27 @@ impl Watch {
     }
 
     /// Reports the start. The returned time is for the report of the end.
-    pub(crate) fn begin(&self, address: &ResourceInstance, what: Looking, value: &Value) -> Instant {
-        self.tell(address, what, value, Duration::ZERO);
+    pub(crate) fn begin<'a>(&self, object: impl Into<ObjectName<'a>>, what: Looking, value: &Value) -> Instant {
+        self.tell(object, what, value, Duration::ZERO);
         Instant::now()
     }
 
     /// Reports the end.
-    pub(crate) fn end(&self, address: &ResourceInstance, what: Looking, value: &Value, began: Instant) {
-        self.tell(address, what, value, began.elapsed());
+    pub(crate) fn end<'a>(&self, object: impl Into<ObjectName<'a>>, what: Looking, value: &Value, began: Instant) {
+        self.tell(object, what, value, began.elapsed());
     }
 
-    pub(crate) fn tell(&self, address: &ResourceInstance, what: Looking, value: &Value, elapsed: Duration) {
+    pub(crate) fn tell<'a>(
+        &self,
+        object: impl Into<ObjectName<'a>>,
+        what: Looking,
+        value: &Value,
+        elapsed: Duration,
+    ) {
         if let Some(sender) = &self.0 {
-            let look = Look { address: address.clone(), what, id: ShownName::of(value), elapsed };
+            let ObjectName { address, deposed } = object.into();
+            let id = ShownName::of(value);
+            let look = Look { address: address.clone(), deposed: deposed.cloned(), what, id, elapsed };
             // A closed receiver does not affect the plan.
             let _ = sender.send(look);
         }

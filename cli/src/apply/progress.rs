@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use weft_coordinator::timing::STOP_WAIT;
 use weft_coordinator::{Cancel, ProgressKind};
 use weft_executor::Said;
-use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_graph_format::address::{DeposedKey, ObjectName, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK};
 use weft_graph_format::graph::{Action, ExecutionGraph, Operation, ProvisionWhen};
@@ -64,7 +64,7 @@ struct Running {
 /// Facts from the plan and the prior state that events do not carry.
 #[derive(Default)]
 pub struct Foreknown {
-    /// Ids of the objects before the run by address, for updates and deletes.
+    /// Ids of the objects before the run, for updates and deletes: by address, and by the name of a deposed object.
     pub ids: BTreeMap<String, ShownName>,
     /// The positions of resource blocks, by address without keys.
     pub places: BTreeMap<String, SourceRange>,
@@ -86,10 +86,13 @@ impl Foreknown {
     }
 }
 
-/// How progress lines name the objects that the plan changes, by address.
+/// How progress lines name the objects that the plan changes, by the names of the objects.
 fn ids(plan: &PlanFile) -> BTreeMap<String, ShownName> {
-    let current = plan.changes.resources.iter().filter(|change| change.deposed.is_none());
-    current.filter_map(|change| Some((change.address.to_string(), ShownName::of(&change.before)?))).collect()
+    let named = plan.changes.resources.iter().map(|change| {
+        let object = ObjectName { address: &change.address, deposed: change.deposed.as_ref() };
+        Some((object.to_string(), ShownName::of(&change.before)?))
+    });
+    named.flatten().collect()
 }
 
 /// Addresses of updates that only change sensitivity.
@@ -204,7 +207,7 @@ impl<'a> Progress<'a> {
             ProgressKind::Started => {
                 if *when == ProvisionWhen::Deleting && !self.underway.held.contains_key(&text) {
                     let id = self.known.ids.get(&text).cloned();
-                    let hook = Hook { address: address.clone(), action: "delete".into(), id, elapsed_seconds: 0 };
+                    let hook = Hook::current(address.clone(), "delete", id, 0);
                     self.view.event(events::apply_start(&hook));
                     self.say(|| lines::started_line(&hook));
                     self.underway.held.insert(text, (hook, Instant::now()));
@@ -230,7 +233,7 @@ impl<'a> Progress<'a> {
                 let action = if *when == ProvisionWhen::Deleting { "delete" } else { "create" };
                 let since = self.underway.held.remove(&text).map_or_else(Instant::now, |(_, since)| since);
                 let elapsed_seconds = since.elapsed().as_secs();
-                let hook = Hook { address: address.clone(), action: action.into(), id: None, elapsed_seconds };
+                let hook = Hook::current(address.clone(), action, None, elapsed_seconds);
                 self.view.event(events::apply_errored(&hook));
             }
             _ => {}
@@ -473,11 +476,13 @@ impl<'a> Progress<'a> {
             ("delete", ProgressKind::Done { .. }) => None,
             (_, ProgressKind::Done { shown, .. }) => shown.clone(),
             ("delete" | "update", ProgressKind::Started | ProgressKind::Failed) => {
-                self.known.ids.get(&happening.address).cloned()
+                self.known.ids.get(&happening.subject()).cloned()
             }
             _ => None,
         };
-        Some(Hook { address, action: happening.action.clone(), id, elapsed_seconds: happening.elapsed_ms / 1000 })
+        let elapsed_seconds = happening.elapsed_ms / 1000;
+        let deposed = happening.deposed.as_deref().and_then(DeposedKey::parse);
+        Some(Hook { address, deposed, action: happening.action.clone(), id, elapsed_seconds })
     }
 
     fn count(&mut self, hook: &Hook) {

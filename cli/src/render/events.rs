@@ -179,7 +179,7 @@ impl Hook {
 
 /// An object is about to be read.
 pub fn refresh_start(hook: &Hook) -> Json {
-    event("refresh_start", "info", super::plan::started_line(hook), [("hook", hook.look())])
+    event("refresh_start", "info", super::plan::started_message(hook), [("hook", hook.look())])
 }
 
 /// An object was read.
@@ -189,7 +189,7 @@ pub fn refresh_complete(hook: &Hook) -> Json {
 
 /// An operation begins.
 pub fn apply_start(hook: &Hook) -> Json {
-    event("apply_start", "info", super::plan::started_line(hook), [("hook", hook.object(false))])
+    event("apply_start", "info", super::plan::started_message(hook), [("hook", hook.object(false))])
 }
 
 /// An operation is still running.
@@ -333,6 +333,7 @@ mod tests {
     fn operations_and_sums() {
         let hook = Hook {
             address: address("aws_x.y"),
+            deposed: None,
             action: "create".into(),
             id: Some(ShownName { attribute: "id".into(), value: "i-1".into() }),
             elapsed_seconds: 2,

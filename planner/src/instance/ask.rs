@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weft_evaluator::glue::DesiredInstance;
 use weft_expressions::resource_rules::{attribute_at, plan_problems, proposed_new, replace_paths, without_write_only};
-use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource, ResourceInstance};
+use weft_graph_format::address::{InstanceKey, ObjectName, ProviderInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::Path;
@@ -98,16 +98,16 @@ impl Ask {
     /// A stored object, refreshed from the real one if `refresh` is set.
     pub(crate) async fn read(
         &self,
-        address: &ResourceInstance,
+        name: ObjectName<'_>,
         object: &InstanceObject,
         schema: &Schema,
         through: (&ProviderInstance, &Provider),
         refresh: bool,
     ) -> Result<Prior, Problems> {
         let (instance, provider) = through;
-        let meta = self.meta(address, &instance.source);
+        let meta = self.meta(name.address, &instance.source);
         let reading = Reading { provider, refresh, meta, watch: &self.watch };
-        let (prior, said) = read_prior(address, object, schema, reading).await?;
+        let (prior, said) = read_prior(name, object, schema, reading).await?;
         self.report.add(said);
         Ok(prior)
     }

@@ -68,7 +68,7 @@ impl Ask {
         };
         let through = (&desired.provider, provider);
         let mut prior = self
-            .read(&desired.address, &object, &desired.schema, through, true)
+            .read((&desired.address).into(), &object, &desired.schema, through, true)
             .await
             .map_err(|problems| problems.into_iter().map(of_no_address).collect::<Problems>())?;
         if prior.value.is_null() {

@@ -1,7 +1,7 @@
 //! Objects that are deleted or forgotten.
 
 use weft_evaluator::glue::DesiredInstance;
-use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance};
+use weft_graph_format::address::{DeposedKey, ObjectName, ProviderInstance, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::graph::{Action, OperationId};
 use weft_graph_format::schema::Schema;
@@ -145,7 +145,8 @@ impl Planner {
         for (key, object) in deposed {
             let in_use = self.ask.providers.open(&desired.provider).await?;
             let through = (&desired.provider, &in_use.provider);
-            let prior = self.ask.read(&desired.address, object, &desired.schema, through, self.ask.refresh).await?;
+            let name = ObjectName { address: &desired.address, deposed: Some(key) };
+            let prior = self.ask.read(name, object, &desired.schema, through, self.ask.refresh).await?;
             self.plan_leaving(Unwanted {
                 address: &desired.address,
                 deposed: Some(key),

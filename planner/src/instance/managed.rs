@@ -170,7 +170,7 @@ impl Planner {
             None => object,
         };
         let through = (&desired.provider, provider);
-        let read = self.ask.read(address, &object, &desired.schema, through, self.ask.refresh).await;
+        let read = self.ask.read(address.into(), &object, &desired.schema, through, self.ask.refresh).await;
         let prior = read.map_err(|problems| {
             // A problem with state alone has no place in the configuration.
             let places = &desired.block.places;

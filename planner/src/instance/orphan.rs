@@ -1,6 +1,6 @@
 //! Plans single objects that state has and the configuration does not.
 
-use weft_graph_format::address::{ProviderInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{ObjectName, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Reason;
 use weft_graph_format::schema::Schema;
 
@@ -28,7 +28,7 @@ impl Planner {
         let through = (&instance, &in_use.provider);
         let record = &stored.instance.record;
         if let Some(object) = &record.current {
-            let prior = self.ask.read(&address, object, &schema, through, self.ask.refresh).await?;
+            let prior = self.ask.read((&address).into(), object, &schema, through, self.ask.refresh).await?;
             self.note_drift(&address, &instance, &prior, schema.version);
             self.found().refreshed.insert(address.clone(), prior.clone());
             let current = Unwanted {
@@ -43,7 +43,8 @@ impl Planner {
             self.facts.kind.plan_orphan(self, current).await?;
         }
         for (key, object) in &record.deposed {
-            let prior = self.ask.read(&address, object, &schema, through, self.ask.refresh).await?;
+            let name = ObjectName { address: &address, deposed: Some(key) };
+            let prior = self.ask.read(name, object, &schema, through, self.ask.refresh).await?;
             let deposed = Unwanted {
                 address: &address,
                 deposed: Some(key),

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 use weft_expressions::resource_rules::sensitive_paths;
-use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::{ObjectName, ResourceInstance};
 use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::{PriorObject, StateRecord};
@@ -77,12 +77,13 @@ pub struct Reading<'a> {
 
 /// Decodes a stored object, and refreshes it if `refresh` is set.
 pub async fn read_prior(
-    address: &ResourceInstance,
+    name: ObjectName<'_>,
     object: &InstanceObject,
     schema: &Schema,
     reading: Reading<'_>,
 ) -> Result<(Prior, Vec<Diagnostic>), Vec<Diagnostic>> {
     let provider = reading.provider;
+    let address = name.address;
     let text = address.to_string();
     if object.schema_version > schema.version {
         return Err(vec![problems::stored_by_newer_provider(&text, object.schema_version, schema.version)]);
@@ -108,7 +109,7 @@ pub async fn read_prior(
     let mut value = upgraded.value;
     let refresh = reading.refresh;
     if refresh {
-        let (found, more) = real_object(address, &mut prior, value, reading).await.map_err(|problems| {
+        let (found, more) = real_object(name, &mut prior, value, reading).await.map_err(|problems| {
             said.extend(problems);
             std::mem::take(&mut said)
         })?;
@@ -126,14 +127,15 @@ pub async fn read_prior(
 
 /// Reads the real object. Returns its value and the provider's diagnostics, and updates the rest of `prior`.
 async fn real_object(
-    address: &ResourceInstance,
+    name: ObjectName<'_>,
     prior: &mut Prior,
     stored: Value,
     reading: Reading<'_>,
 ) -> Result<(Value, Vec<Diagnostic>), Vec<Diagnostic>> {
     let Reading { provider, meta, watch, .. } = reading;
+    let address = name.address;
     let text = address.to_string();
-    let began = watch.begin(address, Looking::RefreshStarted, &prior.stored);
+    let began = watch.begin(name, Looking::RefreshStarted, &prior.stored);
     let request = ReadRequest {
         address: address.clone(),
         type_name: address.resource.type_name.clone(),
@@ -155,7 +157,7 @@ async fn real_object(
         (prior.record.identity, prior.record.identity_schema_version) = (Some(text), version);
     }
     prior.private = reply.value.private;
-    watch.end(address, Looking::RefreshDone, &prior.stored, began);
+    watch.end(name, Looking::RefreshDone, &prior.stored, began);
     Ok((reply.value.state, said))
 }
 

@@ -1,5 +1,7 @@
 //! Single lines about plans and applies. Scripts match most of them.
 
+use std::fmt::Display;
+
 use weft_executor::EphemeralStep;
 use weft_graph_format::address::ResourceInstance;
 
@@ -66,6 +68,15 @@ pub fn duration(seconds: u64) -> String {
 
 /// An operation begins.
 pub fn started_line(hook: &Hook) -> String {
+    started(&hook.object_name(), hook)
+}
+
+/// The message of the event that an operation begins, which names only the instance.
+pub fn started_message(hook: &Hook) -> String {
+    started(&hook.address, hook)
+}
+
+fn started(subject: &dyn Display, hook: &Hook) -> String {
     let verb = match hook.action.as_str() {
         "create" => "Creating...",
         "update" => "Modifying...",
@@ -75,7 +86,7 @@ pub fn started_line(hook: &Hook) -> String {
         "forget" => "Forgetting...",
         _ => "Starting...",
     };
-    format!("{}: {verb}{}", hook.address, with_id(hook))
+    format!("{subject}: {verb}{}", with_id(hook))
 }
 
 /// A step of an ephemeral object, with text that scripts know.
@@ -142,6 +153,7 @@ mod tests {
         let Ok(address) = "aws_x.y[0]".parse() else { panic!("an address") };
         Hook {
             address,
+            deposed: None,
             action: action.into(),
             id: id.map(|id| ShownName { attribute: "id".into(), value: id.into() }),
             elapsed_seconds,
