@@ -78,7 +78,7 @@ pub struct Resumption {
 
 /// The outcome of a user's resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolveAnswer {
     /// The status of the operation now.
     pub status: OpStatus,
     /// Why it is still in doubt; empty otherwise.
@@ -263,7 +263,7 @@ impl Service {
         run: &RunId,
         address: &str,
         decision: Decision,
-    ) -> Result<Resolved, RunError> {
+    ) -> Result<ResolveAnswer, RunError> {
         let view = self.store.run(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
         let plan = self.plan(run).await?;
         let operations = doubtful(&view, &plan.outline, address);
@@ -290,7 +290,7 @@ impl Service {
             OpStatus::InDoubt => "no evidence was found; see the coordinator's log".to_owned(),
             _ => String::new(),
         };
-        Ok(Resolved { status, reason })
+        Ok(ResolveAnswer { status, reason })
     }
 
     /// Looks for runs whose coordinator is gone, until the process ends. A lease that has not moved for a TTL is taken

@@ -36,8 +36,8 @@ use crate::record::Opaque;
 use crate::run::{ChainTip, Holder, Incarnation, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
 use crate::snapshot::Snapshot;
 use crate::step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Ending, ReleaseAnswer, RenewAnswer, StoreAnswer,
-    StoreStep, Writes,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer, StoreStep,
+    TermEnding, Writes,
 };
 use crate::store::{RunStore, StoreError};
 use crate::tfstate::{WRITER_VERSION, as_version_4};
@@ -364,7 +364,7 @@ impl RunStore for EmbeddedStore {
         Ok(answers)
     }
 
-    async fn release(&self, lease: &Lease, ending: Ending) -> Result<ReleaseAnswer, StoreError> {
+    async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError> {
         let lease = lease.clone();
         self.blocking(move |core| {
             let mut live = core.live()?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use weft_coordinator::timing::STOP_WAIT;
 use weft_coordinator::{Cancel, ProgressKind};
-use weft_executor::Said;
+use weft_executor::HostMessage;
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK};
@@ -116,7 +116,7 @@ struct Underway {
 
 /// The outcomes of operations.
 #[derive(Default)]
-struct Results {
+struct OperationOutcomes {
     counts: Counts,
     failures: BTreeMap<u32, Vec<Diagnostic>>,
     warnings: BTreeMap<u32, Vec<Diagnostic>>,
@@ -147,7 +147,7 @@ pub struct Progress<'a> {
     view: &'a View,
     known: Foreknown,
     underway: Underway,
-    results: Results,
+    results: OperationOutcomes,
     lines: Lines,
 }
 
@@ -163,28 +163,28 @@ impl<'a> Progress<'a> {
             view,
             known,
             underway: Underway { unfinished, ..Underway::default() },
-            results: Results::default(),
+            results: OperationOutcomes::default(),
             lines,
         }
     }
 
     /// Handles a report of the worker in this process.
-    pub fn said(&mut self, said: &Said) {
+    pub fn said(&mut self, said: &HostMessage) {
         match said {
-            Said::Line { address, provisioner, line } => {
+            HostMessage::Line { address, provisioner, line } => {
                 if let Ok(address) = address.parse() {
                     self.view.event(events::provision_progress(&address, provisioner, line));
                 }
                 self.say(|| format!("{address} ({provisioner}): {line}"));
             }
-            Said::Ephemeral { address, step } => {
+            HostMessage::Ephemeral { address, step } => {
                 let since = self.underway.ephemeral.insert(address.clone(), Instant::now());
                 if let Ok(address) = address.parse() {
                     let elapsed = since.map(|since| since.elapsed()).unwrap_or_default();
                     tell_ephemeral(self.view, &address, *step, elapsed);
                 }
             }
-            Said::Problem(problem) => {
+            HostMessage::Problem(problem) => {
                 self.results.aside_errors += u32::from(problem.is_error());
                 self.view.diagnostics(&self.placed(vec![(**problem).clone()]));
             }

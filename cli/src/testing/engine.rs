@@ -14,7 +14,7 @@ use weft_coordinator::{
 use weft_evaluator::Session;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::GivenVariables;
-use weft_executor::{Channel, Said, Worker, WorkerOptions};
+use weft_executor::{Channel, HostMessage, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, UNSUITABLE_CONDITION, has_errors};
@@ -183,12 +183,12 @@ impl Engine<'_> {
         inputs: Inputs,
         store: &Arc<ModelStore>,
     ) -> Vec<Diagnostic> {
-        match self.carry_out(tested, plan, inputs, store.clone()).await {
+        match self.run_plan(tested, plan, inputs, store.clone()).await {
             Ok(problems) | Err(problems) => problems,
         }
     }
 
-    async fn carry_out(
+    async fn run_plan(
         &self,
         tested: &Tested,
         plan: PlanFile,
@@ -203,7 +203,7 @@ impl Engine<'_> {
         let run = weft_state::random_run_id().map_err(|error| vec![problems::run_not_begun(&error)])?;
         let content = Opaque(bytes);
         term::create(store.as_ref(), run.clone(), unix_ms(), &run_of.outline, content).await.map_err(run_problem)?;
-        let (said, mut lines) = mpsc::channel::<Said>(LINES);
+        let (said, mut lines) = mpsc::channel::<HostMessage>(LINES);
         let (ours, theirs) = pair();
         let mut worker = Worker::new(WorkerOptions {
             pool: self.pool(tested),
@@ -309,8 +309,8 @@ impl Heard {
         }
     }
 
-    fn said(&mut self, said: Said) {
-        if let Said::Problem(problem) = said {
+    fn said(&mut self, said: HostMessage) {
+        if let HostMessage::Problem(problem) = said {
             let problem = self.placed(*problem, None);
             self.aside.push(problem);
         }

@@ -26,11 +26,11 @@ pub(super) fn functions() -> Vec<Function> {
     };
     vec![
         of_path("file", "The content of a file as text.", |context, a, _| {
-            let content = Content::read(context, a)?;
+            let content = FileContent::read(context, a)?;
             Ok(Value::string(content.text()?).mark(a[0].marks()))
         }),
         of_path("filebase64", "The content of a file in base64.", |context, a, _| {
-            Ok(Value::string(BASE64.encode(Content::read(context, a)?.bytes)).mark(a[0].marks()))
+            Ok(Value::string(BASE64.encode(FileContent::read(context, a)?.bytes)).mark(a[0].marks()))
         }),
         of_path("filemd5", "The MD5 digest of a file in hexadecimal.", |c, a, _| {
             digest(c, a, |b| hash::hex(&hash::md5(b)))
@@ -168,7 +168,7 @@ fn reason(error: &io::Error) -> String {
 }
 
 /// The content of a file.
-pub(super) struct Content {
+pub(super) struct FileContent {
     /// The name as given, not normalized.
     pub(super) name: String,
     /// The whole content.
@@ -176,9 +176,9 @@ pub(super) struct Content {
     marks: Marks,
 }
 
-impl Content {
+impl FileContent {
     /// Reads the file that argument 0 names. Errors concern that argument.
-    pub(super) fn read(context: &CallContext<'_>, arguments: &[Value]) -> Result<Content, FunctionError> {
+    pub(super) fn read(context: &CallContext<'_>, arguments: &[Value]) -> Result<FileContent, FunctionError> {
         let name = text(arguments, 0)?;
         let marks = arguments[0].marks();
         let shown = shown(name, marks);
@@ -193,7 +193,7 @@ impl Content {
             };
             FunctionError::argument(0, message)
         })?;
-        Ok(Content { name: name.into(), bytes, marks: marks.clone() })
+        Ok(FileContent { name: name.into(), bytes, marks: marks.clone() })
     }
 
     /// The content as text.

@@ -20,7 +20,7 @@ use crate::event::{Base, Began, Event, Sealed};
 use crate::ledger::Ledger;
 use crate::record::Opaque;
 use crate::run::{Digest, Incarnation, Lease, RunHeader, RunId, RunStatus, Token};
-use crate::step::{Acquire, AcquireAnswer, Ending, ReleaseAnswer};
+use crate::step::{Acquire, AcquireAnswer, ReleaseAnswer, TermEnding};
 use crate::store::StoreError;
 use crate::tfstate::GUARDED_FORMAT;
 
@@ -324,7 +324,7 @@ impl Core {
         let mut live = self.live()?;
         let live = &mut *live;
         let untouched = live.ledger.is_untouched(&lease.run);
-        let answer = live.ledger.release(lease, Ending::Finished);
+        let answer = live.ledger.release(lease, TermEnding::Finished);
         let ReleaseAnswer::Released(header) = &answer else { return Ok(answer) };
         if !untouched {
             self.finish(live, header, false)?;
