@@ -136,13 +136,7 @@ impl Service {
     /// # Errors
     /// When the run cannot begin.
     pub async fn resume(self: &Arc<Self>, run: Option<RunId>, how: Resumption) -> Result<Option<RunId>, RunError> {
-        let run = match run {
-            Some(run) => run,
-            None => match resumable(&self.store.runs().await?) {
-                Some(header) => header.id.clone(),
-                None => return Ok(None),
-            },
-        };
+        let Some(run) = self.given_or_unfinished(run).await? else { return Ok(None) };
         if self.active.lock().contains_key(&run) {
             return Ok(Some(run));
         }
@@ -230,15 +224,17 @@ impl Service {
     /// # Errors
     /// When the store does not answer, or the run does not exist.
     pub async fn plan_file(&self, run: Option<RunId>) -> Result<Option<(RunId, Vec<u8>)>, RunError> {
-        let run = match run {
-            Some(run) => run,
-            None => match resumable(&self.store.runs().await?) {
-                Some(header) => header.id.clone(),
-                None => return Ok(None),
-            },
-        };
+        let Some(run) = self.given_or_unfinished(run).await? else { return Ok(None) };
         let bytes = self.store.plan(&run).await?;
         Ok(Some((run, bytes.0)))
+    }
+
+    /// The given run, or the newest unfinished one.
+    async fn given_or_unfinished(&self, run: Option<RunId>) -> Result<Option<RunId>, RunError> {
+        match run {
+            Some(run) => Ok(Some(run)),
+            None => Ok(resumable(&self.store.runs().await?).map(|header| header.id.clone())),
+        }
     }
 
     async fn plan(&self, run: &RunId) -> Result<RunPlan, RunError> {

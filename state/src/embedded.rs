@@ -117,6 +117,14 @@ impl EmbeddedOptions {
         self.state_out.as_deref().unwrap_or(&self.state)
     }
 
+    /// Locks the state file, and finds the folders of its runs.
+    fn lock(&self) -> Result<(StateHandle, RunFolders), StoreError> {
+        let written = self.written();
+        let handle = StateHandle::lock(written, self.lock_timeout, &self.operation, &self.holder, self.network)?;
+        let canonical = lock::canonical(written)?;
+        Ok((handle, self.folders(&canonical)))
+    }
+
     fn folders(&self, canonical: &Path) -> RunFolders {
         let beside = self.written().with_file_name(".weft");
         RunFolders::new(self.weft.as_deref().unwrap_or(&beside), canonical, Seals::new(Arc::clone(&self.sealing)))
@@ -142,15 +150,7 @@ impl EmbeddedStore {
     /// Another process has the lock. The state is unreadable, damaged, or not the one that a journal began from.
     /// [`StoreError::Io`].
     pub fn open(options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
-        let handle = StateHandle::lock(
-            options.written(),
-            options.lock_timeout,
-            &options.operation,
-            &options.holder,
-            options.network,
-        )?;
-        let canonical = lock::canonical(options.written())?;
-        let folders = options.folders(&canonical);
+        let (handle, folders) = options.lock()?;
         let incarnation = Incarnation(random_u128()?);
         let content = current_form(pending::settle(&handle, handle.read()?)?, handle.path())?;
         let mut loaded = recovery::load(&folders, &content, handle.path(), incarnation)?;

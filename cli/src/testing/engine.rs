@@ -21,7 +21,7 @@ use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, UNSUITABLE_CONDI
 use weft_graph_format::plan_file::{self, PlanFile};
 use weft_graph_format::source::SourceRange;
 use weft_planner::planning::PlanInputs;
-use weft_planner::{Inspected, PlanOptions, ProviderSet, Watch, inspect, plan_open};
+use weft_planner::{Inspected, ProviderSet, Watch, inspect, plan_open};
 use weft_protocol::diagnostics::decode_diagnostics;
 use weft_providers::{PoolOptions, ProviderPool, StandIns};
 use weft_state::{Digest, ModelStore, Opaque, RunStore, Snapshot};
@@ -33,7 +33,7 @@ use crate::apply::run_problem;
 use crate::context::{Context, holder, now, unix_ms};
 use crate::packages::{Installed, PlannedPackages, pool_options};
 use crate::plan::inputs::{Inputs, encoded};
-use crate::plan::{Basis, PARALLELISM, Wishes, assemble, configuration, selection};
+use crate::plan::{Basis, PARALLELISM, Wishes, assemble, configuration};
 use crate::render::schemas::Schemas;
 use crate::variables;
 use crate::view::View;
@@ -123,13 +123,7 @@ impl Engine<'_> {
             given: tested.given.clone(),
             snapshot: snapshot.clone(),
             providers: providers.clone(),
-            options: PlanOptions {
-                kind: wishes.kind(),
-                refresh: wishes.refresh,
-                selection: selection(&wishes.selected),
-                replace: wishes.replace.clone(),
-                timestamp: timestamp.clone(),
-            },
+            options: wishes.options(&timestamp),
             watch: Watch::none(),
         };
         let planning = plan_open(inputs, true);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use weft_graph_format::marks::Marks;
+use weft_graph_format::module_source::clean;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
@@ -72,31 +73,6 @@ pub(super) fn functions() -> Vec<Function> {
             Ok(Value::string(expand_home(context, text(a, 0)?)?).mark(a[0].marks()))
         }),
     ]
-}
-
-/// The shortest equivalent name, by the text alone: no empty parts, no `.`, and `..` only at the start.
-pub(super) fn clean(path: &str) -> String {
-    let rooted = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => match parts.last() {
-                Some(last) if *last != ".." => {
-                    parts.pop();
-                }
-                _ if rooted => {}
-                _ => parts.push(".."),
-            },
-            part => parts.push(part),
-        }
-    }
-    let joined = parts.join("/");
-    match (rooted, joined.is_empty()) {
-        (true, _) => format!("/{joined}"),
-        (false, true) => ".".into(),
-        (false, false) => joined,
-    }
 }
 
 fn base(path: &str) -> &str {
