@@ -10,7 +10,7 @@ use weft_graph_format::plan_file::{Manifest, PlanFile};
 use weft_state::{Digest, Revision, Snapshot, Subject};
 
 pub use elsewhere::{coordinator, resume as resume_elsewhere, submit};
-pub use here::{Place, begin, resume};
+pub use here::{LocalRun, begin, resume};
 pub use problems::{applied_a_part, client as client_problem, run as run_problem, stale_plan as stale_problem};
 
 pub use crate::plan::inputs::{Inputs, inputs};
@@ -31,7 +31,7 @@ pub struct Work {
 
 /// How applying ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ending {
+pub struct ApplyOutcome {
     /// The run's id.
     pub run: String,
     /// The exit code: 0 for done, 1 for errors or an unfinished run, 3 for operations in doubt.

@@ -117,7 +117,7 @@ pub fn groups() -> impl Iterator<Item = &'static str> {
 }
 
 /// The result of looking up the words of a command line.
-pub enum Found {
+pub enum CommandLookup {
     /// A command, and its number of words.
     Command {
         /// The command.
@@ -134,8 +134,8 @@ pub enum Found {
 }
 
 /// Finds a command: two words first, then one.
-pub fn find(words: &[String]) -> Found {
-    let [first, rest @ ..] = words else { return Found::Nothing };
+pub fn find(words: &[String]) -> CommandLookup {
+    let [first, rest @ ..] = words else { return CommandLookup::Nothing };
     // The former name of this group.
     let first = if first == "env" { WORKSPACES } else { first.as_str() };
     if let Some(second) = rest.first() {
@@ -144,19 +144,19 @@ pub fn find(words: &[String]) -> Found {
             c.words.len() == 2 && c.words[0] == first && named
         });
         if let Some(command) = pair {
-            return Found::Command { command, words: 2 };
+            return CommandLookup::Command { command, words: 2 };
         }
     }
     if let Some(command) = all().find(|c| matches!(c.words, [only] if *only == first)) {
-        return Found::Command { command, words: 1 };
+        return CommandLookup::Command { command, words: 1 };
     }
     if GROUPS.iter().any(|(name, _)| *name == first) {
         return match rest.first() {
-            Some(word) if !word.starts_with('-') => Found::NotInGroup(first.to_owned(), word.clone()),
-            _ => Found::Group(first.to_owned()),
+            Some(word) if !word.starts_with('-') => CommandLookup::NotInGroup(first.to_owned(), word.clone()),
+            _ => CommandLookup::Group(first.to_owned()),
         };
     }
-    Found::Nothing
+    CommandLookup::Nothing
 }
 
 /// The most similar name to a mistyped one.

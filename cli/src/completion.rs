@@ -10,11 +10,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::command::Command;
-use crate::commands::{self, Found, all, groups};
+use crate::commands::{self, CommandLookup, all, groups};
 use crate::context::{Context, environment};
 use crate::exit::Exit;
 use crate::options::Arguments;
-use crate::store::Place;
+use crate::store::StoreLocation;
 use crate::view::View;
 
 /// Options that precede the command.
@@ -41,8 +41,8 @@ fn ways(line: &str) -> BTreeSet<String> {
         None if last.starts_with('-') => GLOBAL.map(str::to_owned).to_vec(),
         None => all().map(|command| command.words[0].to_owned()).chain(groups().map(str::to_owned)).collect(),
         Some(_) => match commands::find(&before) {
-            Found::Command { command, words } => of_command(command, before.len() - words, last),
-            Found::Group(group) if before.len() == 1 => {
+            CommandLookup::Command { command, words } => of_command(command, before.len() - words, last),
+            CommandLookup::Group(group) if before.len() == 1 => {
                 let inside = all().filter(|command| command.words.len() == 2 && command.words[0] == group);
                 inside.map(|command| command.words[1].to_owned()).collect()
             }
@@ -66,7 +66,7 @@ fn of_command(command: &Command, behind: usize, last: &str) -> Vec<String> {
 
 fn workspaces() -> Vec<String> {
     let context = Context::new(std::env::current_dir().unwrap_or_default(), false);
-    Place::workspaces(&context, &Arguments::default()).map(|backend| backend.workspaces()).unwrap_or_default()
+    StoreLocation::workspaces(&context, &Arguments::default()).map(|backend| backend.workspaces()).unwrap_or_default()
 }
 
 /// A shell's file, and the lines that belong in it.

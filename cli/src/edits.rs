@@ -3,13 +3,13 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::StateFile;
-use weft_state::{Doubt, Edit, EditAnswer, Held, InstanceWrite, OutputWrite, Snapshot, Writes};
+use weft_state::{Doubt, Edit, EditAnswer, HeldSubject, InstanceWrite, OutputWrite, Snapshot, Writes};
 
 use crate::command::Invocation;
 use crate::exit::Exit;
 use crate::problems;
 use crate::runtime::block_on;
-use crate::store::{self, Access, Place};
+use crate::store::{self, Access, StoreLocation};
 
 /// A change to the state.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub enum Change {
 /// The problems were reported already.
 pub fn change<Answer>(
     invocation: &Invocation<'_>,
-    place: &Place,
+    place: &StoreLocation,
     decide: impl FnOnce(&Snapshot) -> Result<(Change, Answer), Vec<Diagnostic>>,
 ) -> Result<Answer, Exit> {
     let done = block_on(async {
@@ -100,7 +100,7 @@ pub fn refusal(answer: &EditAnswer) -> Diagnostic {
 }
 
 /// Reports that runs hold the records to write.
-fn in_use(held: &[Held], doubts: &[Doubt]) -> Diagnostic {
+fn in_use(held: &[HeldSubject], doubts: &[Doubt]) -> Diagnostic {
     /// The number of listed names. More would hide the advice.
     const LISTED: usize = 20;
     let mut lines: Vec<String> = held

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 
 use crate::command::{Command, Invocation};
-use crate::commands::{self, Found};
+use crate::commands::{self, CommandLookup};
 use crate::completion;
 use crate::context::{Context, environment, is_directory};
 use crate::exit::Exit;
@@ -64,7 +64,7 @@ pub fn run(arguments: Vec<String>) -> Exit {
     }
     let found = commands::find(rest);
     if help {
-        if let Found::Command { command, .. } = found {
+        if let CommandLookup::Command { command, .. } = found {
             View::plain().line(&command.help());
             return Exit::DONE;
         }
@@ -74,15 +74,17 @@ pub fn run(arguments: Vec<String>) -> Exit {
     call(found, rest, launch)
 }
 
-fn call(found: Found, words: &[String], launch: PathBuf) -> Exit {
+fn call(found: CommandLookup, words: &[String], launch: PathBuf) -> Exit {
     match found {
-        Found::Command { command, words: taken } => invoke(command, words.get(taken..).unwrap_or_default(), launch),
-        Found::Group(group) => {
+        CommandLookup::Command { command, words: taken } => {
+            invoke(command, words.get(taken..).unwrap_or_default(), launch)
+        }
+        CommandLookup::Group(group) => {
             View::plain().line(&help::of_group(&group));
             let asked = words.iter().skip(1).any(|w| matches!(w.trim_start_matches('-'), "help" | "h"));
             if asked { Exit::DONE } else { Exit::FAILED }
         }
-        Found::NotInGroup(group, word) => {
+        CommandLookup::NotInGroup(group, word) => {
             View::plain().line(&help::of_group(&group));
             if let Some(near) = commands::nearest_in(&group, &word) {
                 let hint = format!("There is no command \"{group} {word}\". Did you mean \"{group} {near}\"?");
@@ -90,7 +92,7 @@ fn call(found: Found, words: &[String], launch: PathBuf) -> Exit {
             }
             Exit::FAILED
         }
-        Found::Nothing => {
+        CommandLookup::Nothing => {
             let word = words.first().map(String::as_str).unwrap_or_default();
             let near = commands::nearest(word).map(|name| format!(" Did you mean \"{name}\"?")).unwrap_or_default();
             View::plain().aside(&format!(

@@ -27,7 +27,7 @@ use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::{PlainValue, Value};
 use weft_planner::planning::PlanInputs;
-use weft_planner::{Look, Looking, PlanOptions, PlanOutcome, Planned, ProviderSet, Watch, plan};
+use weft_planner::{Look, Looking, PlanOutcome, Planned, ProviderSet, Watch, plan};
 use weft_providers::ProviderPool;
 use weft_state::Snapshot;
 
@@ -91,13 +91,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
         given: basis.given.clone(),
         snapshot: basis.snapshot.clone(),
         providers: providers.clone(),
-        options: PlanOptions {
-            kind: wishes.kind(),
-            refresh: wishes.refresh,
-            selection: selection(&wishes.selected),
-            replace: wishes.replace.clone(),
-            timestamp: timestamp.clone(),
-        },
+        options: wishes.options(&timestamp),
         watch,
     };
     let outcome = watched(inputs, &mut looks, &providers, basis.view, wishes.quiet).await;

@@ -44,7 +44,7 @@ struct Listener {
 
 /// The response to a signal.
 #[derive(Debug, PartialEq, Eq)]
-enum Step {
+enum SignalResponse {
     /// The process ends now.
     End,
     /// An attention ends gracefully.
@@ -54,17 +54,17 @@ enum Step {
 }
 
 impl Watch {
-    fn signal(&mut self) -> Step {
+    fn signal(&mut self) -> SignalResponse {
         match self.attentions.last_mut() {
             Some(listener) if listener.left > 0 && listener.signals.send(()).is_ok() => {
                 listener.left -= 1;
-                if listener.left == 0 { Step::Last(listener.id) } else { Step::Go }
+                if listener.left == 0 { SignalResponse::Last(listener.id) } else { SignalResponse::Go }
             }
             None if self.holds > 0 && self.held == 0 => {
                 self.held += 1;
-                Step::Go
+                SignalResponse::Go
             }
-            _ => Step::End,
+            _ => SignalResponse::End,
         }
     }
 
@@ -163,9 +163,9 @@ async fn pass_on(mut interrupt: Signal, mut terminate: Signal) {
         }
         let step = WATCH.lock().signal();
         match step {
-            Step::Go => {}
-            Step::End => end(),
-            Step::Last(id) => drop(tokio::spawn(async move {
+            SignalResponse::Go => {}
+            SignalResponse::End => end(),
+            SignalResponse::Last(id) => drop(tokio::spawn(async move {
                 tokio::time::sleep(LEAVE_WITHIN).await;
                 if WATCH.lock().has(id) {
                     end();
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_signal_without_an_attention_ends_the_process() {
-        assert_eq!(nobody().signal(), Step::End);
+        assert_eq!(nobody().signal(), SignalResponse::End);
     }
 
     #[test]
@@ -221,7 +221,10 @@ mod tests {
         let (outer, mut from_outer) = listener(1, 2);
         let (inner, mut from_inner) = listener(2, 2);
         watch.attentions.extend([outer, inner]);
-        assert_eq!([watch.signal(), watch.signal(), watch.signal()], [Step::Go, Step::Last(2), Step::End]);
+        assert_eq!(
+            [watch.signal(), watch.signal(), watch.signal()],
+            [SignalResponse::Go, SignalResponse::Last(2), SignalResponse::End]
+        );
         assert!(from_outer.try_recv().is_err());
         assert_eq!(std::iter::from_fn(|| from_inner.try_recv().ok()).count(), 2);
     }
@@ -229,7 +232,7 @@ mod tests {
     #[test]
     fn a_hold_keeps_one_signal() {
         let mut watch = Watch { holds: 1, ..nobody() };
-        assert_eq!([watch.signal(), watch.signal()], [Step::Go, Step::End]);
+        assert_eq!([watch.signal(), watch.signal()], [SignalResponse::Go, SignalResponse::End]);
         assert_eq!(watch.held, 1);
     }
 }

@@ -26,7 +26,7 @@ const LOCAL: &str = "local:";
 
 /// Where state and runs are.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum StoreLocation {
     /// A state file, and a folder beside it.
     Embedded(Box<EmbeddedOptions>),
     /// A Redis server.
@@ -49,7 +49,7 @@ pub enum Access {
     Change,
 }
 
-impl Place {
+impl StoreLocation {
     /// The place that options, environment and configuration determine. Loads the configuration of the current
     /// directory unless it is given.
     ///
@@ -59,7 +59,7 @@ impl Place {
         context: &Context,
         arguments: &Arguments,
         root: Option<&CompiledModule>,
-    ) -> Result<Place, Vec<Diagnostic>> {
+    ) -> Result<StoreLocation, Vec<Diagnostic>> {
         let workspace = context.workspace().map_err(|problem| vec![problem])?;
         let sealing = context.sealing(arguments, root)?;
         let file = arguments.text("state");
@@ -71,24 +71,33 @@ impl Place {
             (None, Some(root)) => LocalBackend::in_force(root, &context.data_directory)?,
             (None, None) => LocalBackend::configured(context, arguments)?,
         };
-        Ok(Place::local(&backend, &workspace, arguments, sealing))
+        Ok(StoreLocation::local(&backend, &workspace, arguments, sealing))
     }
 
     /// The place of a workspace, whichever is selected.
     ///
     /// # Errors
     /// Problems of the configuration.
-    pub fn of_workspace(context: &Context, arguments: &Arguments, workspace: &str) -> Result<Place, Vec<Diagnostic>> {
+    pub fn of_workspace(
+        context: &Context,
+        arguments: &Arguments,
+        workspace: &str,
+    ) -> Result<StoreLocation, Vec<Diagnostic>> {
         let workspace = workspace.into();
         let sealing = context.sealing(arguments, None)?;
         if let Some(place) = named(arguments, &workspace, &sealing) {
             return Ok(place);
         }
-        Ok(Place::local(&LocalBackend::configured(context, arguments)?, &workspace, arguments, sealing))
+        Ok(StoreLocation::local(&LocalBackend::configured(context, arguments)?, &workspace, arguments, sealing))
     }
 
     /// Where a local backend stores the state of a workspace.
-    pub fn local(backend: &LocalBackend, workspace: &SmolStr, arguments: &Arguments, sealing: Arc<Sealing>) -> Place {
+    pub fn local(
+        backend: &LocalBackend,
+        workspace: &SmolStr,
+        arguments: &Arguments,
+        sealing: Arc<Sealing>,
+    ) -> StoreLocation {
         embedded(backend.state_file(workspace), arguments, sealing)
     }
 
@@ -112,7 +121,7 @@ impl Place {
         arguments: &Arguments,
         backend: &str,
         workspace: &SmolStr,
-    ) -> Result<Place, Vec<Diagnostic>> {
+    ) -> Result<StoreLocation, Vec<Diagnostic>> {
         let sealing = context.sealing(arguments, None)?;
         if let Some(place) = named(arguments, workspace, &sealing) {
             return Ok(place);
@@ -123,9 +132,11 @@ impl Place {
         let chosen = context.chosen_workspace().map_err(|problem| vec![problem])?;
         match backend.strip_prefix(LOCAL) {
             // Selecting another workspace does not move the plan: its state decides.
-            Some(_) if chosen.is_some_and(|chosen| chosen != *workspace) => Place::find(context, arguments, None),
+            Some(_) if chosen.is_some_and(|chosen| chosen != *workspace) => {
+                StoreLocation::find(context, arguments, None)
+            }
             Some(path) => Ok(embedded(PathBuf::from(path), arguments, sealing)),
-            None if backend.is_empty() => Place::find(context, arguments, None),
+            None if backend.is_empty() => StoreLocation::find(context, arguments, None),
             None => Err(vec![problems::state_not_named(backend)]),
         }
     }
@@ -135,10 +146,10 @@ impl Place {
     ///
     /// # Errors
     /// Problems were reported already.
-    pub fn for_edit(invocation: &Invocation<'_>, operation: &str, dated: bool) -> Result<Place, Exit> {
+    pub fn for_edit(invocation: &Invocation<'_>, operation: &str, dated: bool) -> Result<StoreLocation, Exit> {
         let Invocation { context, arguments, .. } = invocation;
-        let mut place = Place::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
-        if let Place::Embedded(options) = &mut place {
+        let mut place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
+        if let StoreLocation::Embedded(options) = &mut place {
             operation.clone_into(&mut options.operation);
             if dated && options.backup == Backup::Beside {
                 options.backup = Backup::Dated;
@@ -158,10 +169,10 @@ impl Place {
         invocation: &Invocation<'_>,
         path: PathBuf,
         backup: Option<&str>,
-    ) -> Result<Place, Vec<Diagnostic>> {
+    ) -> Result<StoreLocation, Vec<Diagnostic>> {
         let sealing = invocation.context.sealing(&invocation.arguments, None)?;
         let mut place = embedded(path, &invocation.arguments, sealing);
-        if let Place::Embedded(options) = &mut place {
+        if let StoreLocation::Embedded(options) = &mut place {
             options.state_out = None;
             options.backup = backup_of(backup);
         }
@@ -171,8 +182,8 @@ impl Place {
     /// The place as a plan records it, without secrets.
     pub fn words(&self) -> String {
         match self {
-            Place::Embedded(options) => format!("{LOCAL}{}", options.state.display()),
-            Place::Redis { url, .. } => {
+            StoreLocation::Embedded(options) => format!("{LOCAL}{}", options.state.display()),
+            StoreLocation::Redis { url, .. } => {
                 match url.split_once("://").map(|(scheme, rest)| (scheme, rest.rsplit_once('@'))) {
                     Some((scheme, Some((_, rest)))) => format!("{scheme}://{rest}"),
                     _ => url.clone(),
@@ -207,7 +218,7 @@ impl Place {
     /// When it cannot be opened.
     pub async fn open_store(&self, access: Access) -> Result<Arc<dyn RunStore>, StoreError> {
         match self {
-            Place::Embedded(options) => {
+            StoreLocation::Embedded(options) => {
                 let options = (**options).clone();
                 let opened = tokio::task::spawn_blocking(move || match access {
                     Access::Read => EmbeddedStore::open_read_only(options),
@@ -219,7 +230,7 @@ impl Place {
                     Err(_) => Err(StoreError::Closed("the process is ending".to_owned())),
                 }
             }
-            Place::Redis { url, workspace, sealing } => {
+            StoreLocation::Redis { url, workspace, sealing } => {
                 let store = RedisStore::connect(url, workspace, access == Access::Change, sealing.clone()).await;
                 store.map(|store| Arc::new(store) as Arc<dyn RunStore>)
             }
@@ -234,12 +245,12 @@ impl Place {
         Ok(self.overview().await?.0)
     }
 
-    /// As [`Place::snapshot`], with the headers of all runs, newest first.
+    /// As [`StoreLocation::snapshot`], with the headers of all runs, newest first.
     ///
     /// # Errors
     /// When it cannot be read.
     pub async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), Diagnostic> {
-        if let Place::Embedded(options) = self
+        if let StoreLocation::Embedded(options) = self
             && let Some(parent) = options.state.parent()
             && !parent.as_os_str().is_empty()
             && !parent.exists()
@@ -247,8 +258,8 @@ impl Place {
             return Ok(Default::default());
         }
         let store = match self {
-            Place::Embedded(_) => self.open(Access::Read).await?,
-            Place::Redis { url, workspace, sealing } => {
+            StoreLocation::Embedded(_) => self.open(Access::Read).await?,
+            StoreLocation::Redis { url, workspace, sealing } => {
                 match RedisStore::connect(url, workspace, false, sealing.clone()).await {
                     Ok(store) => Arc::new(store) as Arc<dyn RunStore>,
                     Err(StoreError::NoState(_)) => return Ok(Default::default()),
@@ -274,12 +285,12 @@ fn store_url(arguments: &Arguments) -> Option<String> {
     (!url.is_empty() && url != "embedded").then_some(url)
 }
 
-fn named(arguments: &Arguments, workspace: &SmolStr, sealing: &Arc<Sealing>) -> Option<Place> {
+fn named(arguments: &Arguments, workspace: &SmolStr, sealing: &Arc<Sealing>) -> Option<StoreLocation> {
     let url = store_url(arguments)?;
-    Some(Place::Redis { url, workspace: workspace.clone(), sealing: sealing.clone() })
+    Some(StoreLocation::Redis { url, workspace: workspace.clone(), sealing: sealing.clone() })
 }
 
-fn embedded(state: PathBuf, arguments: &Arguments, sealing: Arc<Sealing>) -> Place {
+fn embedded(state: PathBuf, arguments: &Arguments, sealing: Arc<Sealing>) -> StoreLocation {
     let mut options = EmbeddedOptions::new(state, holder());
     options.sealing = sealing;
     options.state_out = arguments.value("state-out").map(PathBuf::from);
@@ -287,7 +298,7 @@ fn embedded(state: PathBuf, arguments: &Arguments, sealing: Arc<Sealing>) -> Pla
     options.weft = runs_here(options.state_out.as_deref().unwrap_or(&options.state));
     options.lock_timeout = arguments.time("lock-timeout").unwrap_or(Duration::ZERO);
     options.network = environment("WEFT_ALLOW_NETWORK_STATE").is_some_and(|text| text == "1");
-    Place::Embedded(Box::new(options))
+    StoreLocation::Embedded(Box::new(options))
 }
 
 /// The folder of runs: in the working directory if the state is in it or below, otherwise beside the state.

@@ -42,7 +42,7 @@ pub struct Gathered {
 
 /// The source of a value decides how a value for an undeclared variable is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ValueSource {
     File,
     Option,
 }
@@ -149,7 +149,7 @@ pub fn given_again<'a>(
             take("", Err(read.diagnostics));
             return;
         }
-        for file::Entry { name, value, range } in read.entries {
+        for file::FileValue { name, value, range } in read.entries {
             if types(&name).is_some() {
                 take(&name, value.map(|value| GivenVariable { value, range, source: format!("the file {path}") }));
             }
@@ -278,7 +278,7 @@ impl Reader<'_> {
         };
         match self.root.variables.get(name).cloned() {
             Some(variable) => self.take_text(&variable, value, "the -var option"),
-            None => self.undeclared(name, Place::Option, "-var"),
+            None => self.undeclared(name, ValueSource::Option, "-var"),
         }
     }
 
@@ -305,9 +305,9 @@ impl Reader<'_> {
         if failed {
             return;
         }
-        for file::Entry { name, value, range } in read.entries {
+        for file::FileValue { name, value, range } in read.entries {
             if !self.root.variables.contains_key(&name) {
-                self.undeclared(&name, Place::File, path);
+                self.undeclared(&name, ValueSource::File, path);
                 continue;
             }
             match value {
@@ -323,8 +323,8 @@ impl Reader<'_> {
         }
     }
 
-    fn undeclared(&mut self, name: &str, place: Place, source: &str) {
-        if place == Place::Option {
+    fn undeclared(&mut self, name: &str, place: ValueSource, source: &str) {
+        if place == ValueSource::Option {
             self.gathered.diagnostics.push(problems::undeclared_in_option(name));
             return;
         }

@@ -44,10 +44,10 @@ use crate::outline::{Outline, OutlineError, OutlineOperation};
 use crate::progress::{Progress, ProgressKind};
 use crate::status::{Happening, Status, transition};
 use crate::table::{ExportIndex, Position, ShardIndex, Table, WorkerIndex};
-use answers::Step;
+use answers::StepInStore;
 use nodes::Nodes;
 use operation::{Doubt, Intended, Leased, Op, State};
-use parts::{Backlog, Checks, Clock, Course, Doubts, Outbox, Results, Roster, Tally};
+use parts::{Backlog, Checks, Clock, Course, Doubts, OperationResults, Outbox, Roster, RunCounters};
 use weft_protocol::Order;
 
 pub use options::RunOptions;
@@ -96,10 +96,10 @@ pub struct Coordinator {
     ops: Table<Position, Op>,
     backlog: Backlog,
     roster: Roster,
-    results: Results,
+    results: OperationResults,
     doubts: Doubts,
     checks: Checks,
-    tally: Tally,
+    tally: RunCounters,
     course: Course,
     clock: Clock,
     outbox: Outbox,
@@ -128,10 +128,10 @@ impl Coordinator {
             ops: Table::new(vec![Op::new(now); count]),
             backlog: Backlog { shards, ..Backlog::default() },
             roster: Roster::default(),
-            results: Results::new(beginning.records, beginning.revisions),
+            results: OperationResults::new(beginning.records, beginning.revisions),
             doubts: Doubts::default(),
             checks: Checks::new(beginning.checks),
-            tally: Tally::new(count as u32),
+            tally: RunCounters::new(count as u32),
             course: Course::default(),
             clock: Clock { now, begun: now },
             outbox: Outbox::default(),
@@ -271,7 +271,7 @@ impl Coordinator {
         }
         let index = OpIndex(self.operation(position).index);
         if !self.results.is_live(position) {
-            self.store(Step::Told, StoreStep::Skip { op: index, because: OpIndex(because) });
+            self.store(StepInStore::Told, StoreStep::Skip { op: index, because: OpIndex(because) });
         }
         self.tell(position, ProgressKind::Skipped { because }, Opaque::default());
     }
@@ -279,11 +279,11 @@ impl Coordinator {
     fn reopen(&mut self, position: Position) {
         if self.happen(position, Happening::Reopen) && !self.results.is_live(position) {
             let op = OpIndex(self.operation(position).index);
-            self.store(Step::Told, StoreStep::Reopen { op });
+            self.store(StepInStore::Told, StoreStep::Reopen { op });
         }
     }
 
-    fn store(&mut self, about: Step, step: StoreStep) {
+    fn store(&mut self, about: StepInStore, step: StoreStep) {
         self.outbox.store(about, step);
     }
 

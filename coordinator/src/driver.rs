@@ -13,8 +13,8 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
 use tracing::{error, info, warn};
 use weft_state::{
-    Ending, Holder, Lease, LeaseView, OpCounts, ReleaseAnswer, RenewAnswer, RunId, RunStatus, RunStore, StoreAnswer,
-    StoreError, StoreStep, WorkerId,
+    Holder, Lease, LeaseView, OpCounts, ReleaseAnswer, RenewAnswer, RunId, RunStatus, RunStore, StoreAnswer,
+    StoreError, StoreStep, TermEnding, WorkerId,
 };
 
 use crate::core::{Coordinator, RunOptions};
@@ -434,7 +434,7 @@ impl Driver {
 ///
 /// # Errors
 /// When the store could not end the run. What the state file should hold may then be in the journal only.
-async fn release(store: &dyn RunStore, lease: &Lease, ending: Ending) -> Result<Option<RunStatus>, StoreError> {
+async fn release(store: &dyn RunStore, lease: &Lease, ending: TermEnding) -> Result<Option<RunStatus>, StoreError> {
     let status = match timeout(LEAVE_DEADLINE, store.release(lease, ending)).await {
         Ok(Ok(ReleaseAnswer::Released(header))) => Some(header.status),
         Ok(Ok(ReleaseAnswer::Open(open))) => {

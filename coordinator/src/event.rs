@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_protocol::{HeldTask, Order, Report};
-use weft_state::{Ending, OpCounts, StoreAnswer, StoreStep, WorkerId};
+use weft_state::{OpCounts, StoreAnswer, StoreStep, TermEnding, WorkerId};
 
 use crate::progress::Progress;
 
@@ -118,7 +118,7 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finish {
     /// How to RELEASE the lease; `None` when the lease is lost.
-    pub release: Option<Ending>,
+    pub release: Option<TermEnding>,
     /// The reason.
     pub reason: FinishReason,
     /// The number of operations by status.

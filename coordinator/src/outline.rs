@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use weft_graph_format::path::Path;
 use weft_state::{CheckRecord, Claim};
 
-use crate::table::{Place, Position, ShardIndex};
+use crate::table::{Position, ShardIndex, TableIndex};
 
 pub use checks::planned_checks;
 pub use graph::outline;

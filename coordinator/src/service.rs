@@ -78,7 +78,7 @@ pub struct Resumption {
 
 /// The outcome of a user's resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolveAnswer {
     /// The status of the operation now.
     pub status: OpStatus,
     /// Why it is still in doubt; empty otherwise.
@@ -136,13 +136,7 @@ impl Service {
     /// # Errors
     /// When the run cannot begin.
     pub async fn resume(self: &Arc<Self>, run: Option<RunId>, how: Resumption) -> Result<Option<RunId>, RunError> {
-        let run = match run {
-            Some(run) => run,
-            None => match resumable(&self.store.runs().await?) {
-                Some(header) => header.id.clone(),
-                None => return Ok(None),
-            },
-        };
+        let Some(run) = self.given_or_unfinished(run).await? else { return Ok(None) };
         if self.active.lock().contains_key(&run) {
             return Ok(Some(run));
         }
@@ -230,15 +224,17 @@ impl Service {
     /// # Errors
     /// When the store does not answer, or the run does not exist.
     pub async fn plan_file(&self, run: Option<RunId>) -> Result<Option<(RunId, Vec<u8>)>, RunError> {
-        let run = match run {
-            Some(run) => run,
-            None => match resumable(&self.store.runs().await?) {
-                Some(header) => header.id.clone(),
-                None => return Ok(None),
-            },
-        };
+        let Some(run) = self.given_or_unfinished(run).await? else { return Ok(None) };
         let bytes = self.store.plan(&run).await?;
         Ok(Some((run, bytes.0)))
+    }
+
+    /// The given run, or the newest unfinished one.
+    async fn given_or_unfinished(&self, run: Option<RunId>) -> Result<Option<RunId>, RunError> {
+        match run {
+            Some(run) => Ok(Some(run)),
+            None => Ok(resumable(&self.store.runs().await?).map(|header| header.id.clone())),
+        }
     }
 
     async fn plan(&self, run: &RunId) -> Result<RunPlan, RunError> {
@@ -263,7 +259,7 @@ impl Service {
         run: &RunId,
         address: &str,
         decision: Decision,
-    ) -> Result<Resolved, RunError> {
+    ) -> Result<ResolveAnswer, RunError> {
         let view = self.store.run(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
         let plan = self.plan(run).await?;
         let operations = doubtful(&view, &plan.outline, address);
@@ -290,7 +286,7 @@ impl Service {
             OpStatus::InDoubt => "no evidence was found; see the coordinator's log".to_owned(),
             _ => String::new(),
         };
-        Ok(Resolved { status, reason })
+        Ok(ResolveAnswer { status, reason })
     }
 
     /// Looks for runs whose coordinator is gone, until the process ends. A lease that has not moved for a TTL is taken

@@ -1,6 +1,6 @@
 //! The door for `tests/simulation`: decisions that are otherwise private. The feature `simulation` opens it.
 
-use weft_state::{Ending, Lease, RunStore};
+use weft_state::{Lease, RunStore, TermEnding};
 
 pub use crate::core::Beginning;
 pub use crate::lease::{Freshness, Look, Looks};
@@ -11,6 +11,10 @@ use crate::term::{self, RunError};
 ///
 /// # Errors
 /// When the run cannot begin, with the way its lease is released.
-pub async fn prepare(store: &dyn RunStore, lease: &Lease, outline: &Outline) -> Result<Beginning, (RunError, Ending)> {
+pub async fn prepare(
+    store: &dyn RunStore,
+    lease: &Lease,
+    outline: &Outline,
+) -> Result<Beginning, (RunError, TermEnding)> {
     term::prepare(store, lease, outline).await
 }

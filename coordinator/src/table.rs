@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 /// A position in a table of one kind.
-pub(crate) trait Place: Copy {
+pub(crate) trait TableIndex: Copy {
     /// The position with this number.
     fn new(number: usize) -> Self;
 
@@ -19,7 +19,7 @@ macro_rules! place {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u32);
 
-        impl Place for $name {
+        impl TableIndex for $name {
             fn new(number: usize) -> $name {
                 // The plan format counts operations, shards and exports in 32 bits.
                 $name(u32::try_from(number).unwrap_or(u32::MAX))
@@ -64,7 +64,7 @@ pub(crate) struct Table<P, T> {
     kind: PhantomData<P>,
 }
 
-impl<P: Place, T> Table<P, T> {
+impl<P: TableIndex, T> Table<P, T> {
     /// A table of these rows.
     pub(crate) fn new(rows: Vec<T>) -> Table<P, T> {
         Table { rows, kind: PhantomData }
@@ -98,7 +98,7 @@ impl<P: Place, T> Table<P, T> {
     }
 }
 
-impl<P: Place, T> Default for Table<P, T> {
+impl<P: TableIndex, T> Default for Table<P, T> {
     fn default() -> Table<P, T> {
         Table::new(Vec::new())
     }
@@ -110,7 +110,7 @@ impl<P, T: fmt::Debug> fmt::Debug for Table<P, T> {
     }
 }
 
-impl<P: Place, T> Index<P> for Table<P, T> {
+impl<P: TableIndex, T> Index<P> for Table<P, T> {
     type Output = T;
 
     fn index(&self, position: P) -> &T {
@@ -118,7 +118,7 @@ impl<P: Place, T> Index<P> for Table<P, T> {
     }
 }
 
-impl<P: Place, T> IndexMut<P> for Table<P, T> {
+impl<P: TableIndex, T> IndexMut<P> for Table<P, T> {
     fn index_mut(&mut self, position: P) -> &mut T {
         &mut self.rows[position.number()]
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, Doubt, Ending, Held, Holder, Lease, LeaseView,
-    NewRun, Opaque, Revision, RunId, RunStore, RunView, Stale, StoreError, Subject, Unrelated,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, Doubt, HeldSubject, Holder, Lease, LeaseView,
+    NewRun, Opaque, Revision, RunId, RunStore, RunView, Stale, StoreError, Subject, TermEnding, Unrelated,
 };
 
 use crate::core::Beginning;
@@ -52,7 +52,7 @@ pub enum RunError {
         /// Changed since the plan was made.
         stale: Vec<Stale>,
         /// Held by other runs.
-        held: Vec<Held>,
+        held: Vec<HeldSubject>,
         /// In doubt since another run.
         doubts: Vec<Doubt>,
     },
@@ -103,7 +103,7 @@ pub fn other_state(why: Unrelated) -> Diagnostic {
     }
 }
 
-fn claims_refused(stale: &[Stale], held: &[Held], doubts: &[Doubt]) -> String {
+fn claims_refused(stale: &[Stale], held: &[HeldSubject], doubts: &[Doubt]) -> String {
     let stale = stale.iter().map(|stale| format!("{} changed since the plan was made", stale.subject));
     let held = held.iter().map(|held| format!("{} is held by run {} ({})", held.subject, held.run, held.holder));
     let doubts = doubts.iter().map(|doubt| format!("{} is in doubt since run {}", doubt.key, doubt.run));
@@ -150,8 +150,8 @@ pub(crate) async fn begin(
         Err((error, ending)) => {
             // Report why the claim failed. A lease that cannot be released expires.
             let _ = match ending {
-                Ending::Finished => store.withdraw(&lease).await,
-                Ending::Stopped => store.release(&lease, ending).await,
+                TermEnding::Finished => store.withdraw(&lease).await,
+                TermEnding::Stopped => store.release(&lease, ending).await,
             };
             Err(error)
         }
@@ -205,9 +205,9 @@ pub(crate) async fn prepare(
     store: &dyn RunStore,
     lease: &Lease,
     outline: &Outline,
-) -> Result<Beginning, (RunError, Ending)> {
-    let stopped = |error: StoreError| (RunError::Store(error), Ending::Stopped);
-    let missing = || (RunError::NoRun(lease.run.clone()), Ending::Stopped);
+) -> Result<Beginning, (RunError, TermEnding)> {
+    let stopped = |error: StoreError| (RunError::Store(error), TermEnding::Stopped);
+    let missing = || (RunError::NoRun(lease.run.clone()), TermEnding::Stopped);
     let mut view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
     let is_new = view.ops.is_empty();
     if !view.header.claimed {
@@ -218,7 +218,7 @@ pub(crate) async fn prepare(
     // A run that has begun may have created the state itself.
     let planned = outline.lineage.as_deref().filter(|_| is_new);
     if let Some(why) = planned.and_then(|lineage| snapshot.unrelated(lineage)) {
-        return Err((RunError::OtherState(why), Ending::Finished));
+        return Err((RunError::OtherState(why), TermEnding::Finished));
     }
     let mut revisions: BTreeMap<Subject, Revision> = BTreeMap::new();
     let mut records = Vec::new();
@@ -248,17 +248,17 @@ async fn claim(
     lease: &Lease,
     outline: &Outline,
     view: &RunView,
-) -> Result<(), (RunError, Ending)> {
+) -> Result<(), (RunError, TermEnding)> {
     let expected = |claim: &Claim| view.written.get(&claim.subject).copied().unwrap_or(claim.expected);
     let claims: Vec<Claim> =
         outline.claims.iter().map(|claim| Claim { expected: expected(claim), ..claim.clone() }).collect();
     match store.claim(lease, &claims).await {
         Ok(ClaimAnswer::Claimed) => Ok(()),
-        Ok(ClaimAnswer::Fenced(_)) => Err((RunError::Fenced(lease.run.clone()), Ending::Stopped)),
+        Ok(ClaimAnswer::Fenced(_)) => Err((RunError::Fenced(lease.run.clone()), TermEnding::Stopped)),
         Ok(ClaimAnswer::Refused { stale, held, doubts }) => {
             // The run holds nothing, so nothing needs to be kept for later.
-            Err((RunError::Refused { stale, held, doubts }, Ending::Finished))
+            Err((RunError::Refused { stale, held, doubts }, TermEnding::Finished))
         }
-        Err(error) => Err((error.into(), Ending::Stopped)),
+        Err(error) => Err((error.into(), TermEnding::Stopped)),
     }
 }

@@ -62,7 +62,7 @@ pub(crate) use call_arguments::argument_problems;
 pub use check::CheckBlock;
 pub(crate) use content::unsupported_argument;
 pub use content::{
-    AttributeRule, BlockRule, Content, ContentRules, FoundBlock, OverrideBody, did_you_mean, read_content,
+    AttributeRule, BlockContent, BlockRule, ContentRules, FoundBlock, OverrideBody, did_you_mean, read_content,
 };
 pub use encryption::{Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName};
 pub use experiments::Experiments;

@@ -47,13 +47,13 @@ use crate::config::{CompiledModule, StaticGraph, argument_problems, missing_prov
 use crate::glue::{Brief, Failed, GivenVariables, Glue, Purpose};
 use crate::selection::Selected;
 
-pub use assertion::{Asserted, Verdict};
+pub use assertion::{Asserted, AssertionVerdict};
 pub(crate) use calls::ModuleNode;
 pub use deprecated::{LOCAL_MODULE, REMOTE_MODULE};
 pub use destroying::{Counters, Leaving};
 pub(crate) use provisioners::provisioner_schema;
 pub use scope::Environment;
-pub use session::{Answer, Said, Session};
+pub use session::{Answer, Session, SessionAnswer};
 
 /// An evaluation of a configuration.
 pub(crate) struct Evaluation {

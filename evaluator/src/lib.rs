@@ -20,6 +20,6 @@ pub mod selection;
 
 pub use declared::{Declared, DeclaredResource, Removal};
 pub use evaluation::{
-    Answer, Asserted, Begun, Counters, Environment, LOCAL_MODULE, REMOTE_MODULE, Said, Session, Verdict,
-    begin_evaluation, create_first, evaluate_configuration,
+    Answer, Asserted, AssertionVerdict, Begun, Counters, Environment, LOCAL_MODULE, REMOTE_MODULE, Session,
+    SessionAnswer, begin_evaluation, create_first, evaluate_configuration,
 };

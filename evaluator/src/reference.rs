@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::path::Step;
+use weft_graph_format::path::ValueStep;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Key, StepKind, Traversal, Tree};
 
@@ -52,18 +52,18 @@ pub struct Reference {
     /// The range of that attribute, with its dot.
     pub attribute_range: Option<SourceRange>,
     /// For a resource: the steps after that attribute, with their ranges.
-    pub rest: Vec<(Step, SourceRange)>,
+    pub rest: Vec<(ValueStep, SourceRange)>,
 }
 
 /// The steps from an index on, as far as their keys are valid.
-fn steps_from(tree: &Tree, traversal: &Traversal, from: usize) -> Vec<(Step, SourceRange)> {
+fn steps_from(tree: &Tree, traversal: &Traversal, from: usize) -> Vec<(ValueStep, SourceRange)> {
     let mut found = Vec::new();
     for step in traversal.steps.iter().skip(from) {
         let kind = match &step.kind {
-            StepKind::Attribute(name) => Step::Attribute(name.clone()),
-            StepKind::Index(Key::String(key)) => Step::Key(key.clone()),
+            StepKind::Attribute(name) => ValueStep::Attribute(name.clone()),
+            StepKind::Index(Key::String(key)) => ValueStep::Key(key.clone()),
             StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => match digits.parse() {
-                Ok(index) => Step::Index(index),
+                Ok(index) => ValueStep::Index(index),
                 Err(_) => break,
             },
         };

@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 use weft_graph_format::address::{
     AbsResource, InstanceKey, ModuleInstance, ProviderSource, Resource, ResourceInstance, ResourceMode,
 };
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Block, Nesting, ProviderSchema};
 use weft_syntax::Role;
 
@@ -35,10 +35,10 @@ pub fn relevant_attributes(
 ) -> BTreeSet<(ResourceInstance, Path)> {
     let mut search = Search { root, schemas, found: BTreeSet::new(), pending: Vec::new(), visited: BTreeSet::new() };
     for resource in &changed.resources {
-        search.visit(Part::Resource(resource.clone(), Path::ROOT));
+        search.visit(ConfigurationPart::Resource(resource.clone(), Path::ROOT));
     }
     for (module, output) in &changed.outputs {
-        search.visit(Part::Output(module.clone(), output.clone()));
+        search.visit(ConfigurationPart::Output(module.clone(), output.clone()));
     }
     while let Some(place) = search.pending.pop() {
         search.look(&place);
@@ -48,7 +48,7 @@ pub fn relevant_attributes(
 
 /// A part of the configuration with references.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum ConfigurationPart {
     Variable(ModuleInstance, SmolStr),
     Local(ModuleInstance, SmolStr),
     Output(ModuleInstance, SmolStr),
@@ -64,12 +64,12 @@ struct Search<'a> {
     root: &'a Arc<CompiledModule>,
     schemas: &'a BTreeMap<ProviderSource, Arc<ProviderSchema>>,
     found: BTreeSet<(ResourceInstance, Path)>,
-    pending: Vec<Part>,
-    visited: BTreeSet<Part>,
+    pending: Vec<ConfigurationPart>,
+    visited: BTreeSet<ConfigurationPart>,
 }
 
 impl<'a> Search<'a> {
-    fn visit(&mut self, place: Part) {
+    fn visit(&mut self, place: ConfigurationPart) {
         if self.visited.insert(place.clone()) {
             self.pending.push(place);
         }
@@ -83,34 +83,34 @@ impl<'a> Search<'a> {
         Some(module.clone())
     }
 
-    fn look(&mut self, place: &Part) -> Option<()> {
+    fn look(&mut self, place: &ConfigurationPart) -> Option<()> {
         match place {
-            Part::Variable(instance, name) => {
+            ConfigurationPart::Variable(instance, name) => {
                 let (last, caller) = (instance.0.last()?, instance.parent()?);
                 let module = self.module(&caller)?;
                 let (argument, _) = module.calls.get(&last.name)?.arguments.get(name)?;
                 self.refer(&caller, None, &references_of(argument, &mut Vec::new()));
             }
-            Part::Local(instance, name) => {
+            ConfigurationPart::Local(instance, name) => {
                 let local = self.module(instance)?.locals.get(name)?.clone();
                 self.refer(instance, None, &local.references);
             }
-            Part::Output(instance, name) => {
+            ConfigurationPart::Output(instance, name) => {
                 let output = self.module(instance)?.outputs.get(name)?.clone();
                 self.refer(instance, None, &references_of(&output.value, &mut Vec::new()));
             }
-            Part::Outputs(instance) => {
+            ConfigurationPart::Outputs(instance) => {
                 for name in self.module(instance)?.outputs.keys() {
-                    self.visit(Part::Output(instance.clone(), name.clone()));
+                    self.visit(ConfigurationPart::Output(instance.clone(), name.clone()));
                 }
             }
-            Part::Repetition(resource) => {
+            ConfigurationPart::Repetition(resource) => {
                 let block = self.module(&resource.module)?.resources.get(&resource.resource)?.clone();
                 if let Repetition::Count(repetition) | Repetition::ForEach(repetition) = &block.repetition {
                     self.refer(&resource.module, None, &references_of(repetition, &mut Vec::new()));
                 }
             }
-            Part::Resource(resource, path) => {
+            ConfigurationPart::Resource(resource, path) => {
                 let module = self.module(&resource.module)?;
                 let block = module.resources.get(&resource.resource)?;
                 let schema = self.schema(&module, block)?;
@@ -134,26 +134,26 @@ impl<'a> Search<'a> {
     fn refer(&mut self, module: &ModuleInstance, within: Option<&AbsResource>, references: &[Reference]) {
         for reference in references {
             let place = match &reference.subject {
-                Subject::Variable(name) => Part::Variable(module.clone(), name.clone()),
-                Subject::Local(name) => Part::Local(module.clone(), name.clone()),
+                Subject::Variable(name) => ConfigurationPart::Variable(module.clone(), name.clone()),
+                Subject::Local(name) => ConfigurationPart::Local(module.clone(), name.clone()),
                 Subject::Module(name, output) => {
                     let callee = module.child(name, reference.key.clone().unwrap_or_default());
                     match output {
-                        Some(output) => Part::Output(callee, output.clone()),
-                        None => Part::Outputs(callee),
+                        Some(output) => ConfigurationPart::Output(callee, output.clone()),
+                        None => ConfigurationPart::Outputs(callee),
                     }
                 }
                 Subject::EachKey | Subject::EachValue | Subject::CountIndex => match within {
-                    Some(resource) => Part::Repetition(resource.clone()),
+                    Some(resource) => ConfigurationPart::Repetition(resource.clone()),
                     None => continue,
                 },
                 Subject::Resource(resource) => {
                     let resource = AbsResource { module: module.clone(), resource: resource.clone() };
-                    let first = reference.attribute.iter().map(|name| Step::Attribute(name.clone()));
+                    let first = reference.attribute.iter().map(|name| ValueStep::Attribute(name.clone()));
                     let path = Path(first.chain(reference.rest.iter().map(|(step, _)| step.clone())).collect());
                     let key = reference.key.clone().unwrap_or(InstanceKey::None);
                     self.found.insert((resource.instance(key), path.clone()));
-                    Part::Resource(resource, path)
+                    ConfigurationPart::Resource(resource, path)
                 }
                 Subject::SelfObject | Subject::Path(_) | Subject::Terraform(..) | Subject::ProviderFunction(..) => {
                     continue;
@@ -171,7 +171,7 @@ fn references_at(body: &BodySource, schema: &Block, path: &Path) -> Vec<Referenc
     let (mut found, mut schema) = (Vec::new(), schema);
     let mut steps = path.0.iter().peekable();
     while let Some(step) = steps.next() {
-        let (Step::Attribute(name) | Step::Key(name)) = step else { return found };
+        let (ValueStep::Attribute(name) | ValueStep::Key(name)) = step else { return found };
         if schema.attributes.contains_key(name) {
             for body in &bodies {
                 let content = body.content(&|other| if other == name { Role::Argument } else { Role::Hidden });

@@ -10,7 +10,7 @@ use weft_providers::call::{AppliedChange, ApplyRequest, ObjectState, Reply};
 
 use crate::change::{Begun, Change, Seen};
 use crate::final_plan::{FinalPlan, final_plan, plan_again};
-use crate::outcome::{Done, Outcome};
+use crate::outcome::{Done, TaskOutcome};
 use crate::problems;
 use crate::provider::is_alive;
 use crate::resource::{marked, settle_unknowns};
@@ -26,41 +26,41 @@ enum Prepared {
 }
 
 /// Carries out an `apply`.
-pub(crate) async fn apply(context: &mut TaskContext) -> Outcome {
+pub(crate) async fn apply(context: &mut TaskContext) -> TaskOutcome {
     let shard = context.shard.clone();
     let deletes = matches!(
         Change::of(&shard, context.id()),
         Ok(Change { planned: PlannedObject { action: Action::Delete, .. }, .. })
     );
-    let result = carry_out(context).await;
+    let result = apply_change(context).await;
     if deletes { placeless(result) } else { result }
 }
 
 /// Removes the position from diagnostics of a delete: its block is gone, or does not describe the object.
-fn placeless(result: Outcome) -> Outcome {
+fn placeless(result: TaskOutcome) -> TaskOutcome {
     match result {
-        Outcome::Failed { writes, diagnostics, absence_unproven } => {
+        TaskOutcome::Failed { writes, diagnostics, absence_unproven } => {
             let diagnostics =
                 diagnostics.into_iter().map(|problem| Diagnostic { address: None, subject: None, ..problem }).collect();
-            Outcome::Failed { writes, diagnostics, absence_unproven }
+            TaskOutcome::Failed { writes, diagnostics, absence_unproven }
         }
         other => other,
     }
 }
 
-async fn carry_out(context: &mut TaskContext) -> Outcome {
+async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
     let shard = context.shard.clone();
     let change = match Change::of(&shard, context.id()) {
         Ok(change) => change,
-        Err(problems) => return Outcome::failed(problems),
+        Err(problems) => return TaskOutcome::failed(problems),
     };
     let failed = |diagnostics: Problems| {
         let writes = change.restored();
-        Outcome::Failed { writes, diagnostics, absence_unproven: false }
+        TaskOutcome::Failed { writes, diagnostics, absence_unproven: false }
     };
     let (begun, plan) = match prepare(context, &change).await {
         Ok(Prepared::Call(begun, plan)) => (begun, plan),
-        Ok(Prepared::Done(done)) => return Outcome::Done(done),
+        Ok(Prepared::Done(done)) => return TaskOutcome::Done(done),
         Err(problems) => return failed(problems),
     };
     let digest = match plan.digest(&change) {
@@ -68,7 +68,7 @@ async fn carry_out(context: &mut TaskContext) -> Outcome {
         Err(error) => return failed(vec![problems::plan_not_sent(&change.subject(), &error)]),
     };
     if let Err(reason) = context.ask(digest).await {
-        return Outcome::NotCalled { reason };
+        return TaskOutcome::NotCalled { reason };
     }
     let request = ApplyRequest {
         address: change.address.clone(),
@@ -179,16 +179,16 @@ pub(crate) fn found(
 }
 
 /// A call without a proper reply. It is a failure only when it is certain that nothing was sent.
-fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> Outcome {
+fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> TaskOutcome {
     let subject = change.subject();
     match &error {
-        CallError::Closed | CallError::NotRunning { .. } => Outcome::NotCalled { reason: error.to_string() },
-        _ if error.was_not_sent() => Outcome::Failed {
+        CallError::Closed | CallError::NotRunning { .. } => TaskOutcome::NotCalled { reason: error.to_string() },
+        _ if error.was_not_sent() => TaskOutcome::Failed {
             writes: change.restored(),
             diagnostics: vec![subject.call_failed(&error)],
             absence_unproven: false,
         },
-        _ => Outcome::InDoubt {
+        _ => TaskOutcome::InDoubt {
             reason: error.to_string(),
             provider_dead: matches!(error, CallError::Crashed { .. }) || !is_alive(&begun.provider),
             diagnostics: vec![subject.call_failed(&error)],
@@ -204,7 +204,7 @@ fn judge(
     plan: &FinalPlan,
     reply: Reply<AppliedChange>,
     stopped: bool,
-) -> Outcome {
+) -> TaskOutcome {
     let subject = change.subject();
     let action = change.planned.action;
     let mut found = begun.warnings.clone();
@@ -247,22 +247,22 @@ fn judge(
         Ok(writes) => writes,
         Err(why) => {
             let reason = format!("the object that the provider returned cannot be stored: {why}");
-            return Outcome::InDoubt { reason, provider_dead: false, diagnostics: found };
+            return TaskOutcome::InDoubt { reason, provider_dead: false, diagnostics: found };
         }
     };
     if !failed {
         let value = marked(&object.state, &change.sensitive(&object.state, &begun));
-        return Outcome::Done(context.done(Some(&value), writes, found));
+        return TaskOutcome::Done(context.done(Some(&value), writes, found));
     }
     if unnamed {
         let reason = format!("{provider} says that it is made, and returned no object");
-        return Outcome::InDoubt { reason, provider_dead: false, diagnostics: found };
+        return TaskOutcome::InDoubt { reason, provider_dead: false, diagnostics: found };
     }
     if nothing_named && stopped {
         let reason = String::from("the create was interrupted, and the provider did not say whether anything was made");
-        return Outcome::InDoubt { reason, provider_dead: false, diagnostics: found };
+        return TaskOutcome::InDoubt { reason, provider_dead: false, diagnostics: found };
     }
-    Outcome::Failed { writes, diagnostics: found, absence_unproven: nothing_named }
+    TaskOutcome::Failed { writes, diagnostics: found, absence_unproven: nothing_named }
 }
 
 /// Reports how a reply without errors contradicts the plan.

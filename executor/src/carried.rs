@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use weft_graph_format::codec::{DecodeError, EncodeError, msgpack};
 use weft_graph_format::marks::Marks;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
@@ -74,23 +74,24 @@ pub(crate) fn carried(bytes: &[u8]) -> Result<Option<Value>, CarryError> {
 /// The value, reduced to what the paths lead to: other attributes and keys are removed, other elements of lists and
 /// tuples are null. Each path leads to the same part in both.
 pub(crate) fn only(value: &Value, paths: &[Path]) -> Value {
-    let steps: Vec<&[Step]> = paths.iter().map(|path| path.0.as_slice()).collect();
+    let steps: Vec<&[ValueStep]> = paths.iter().map(|path| path.0.as_slice()).collect();
     only_steps(value, &steps)
 }
 
-fn only_steps(value: &Value, paths: &[&[Step]]) -> Value {
+fn only_steps(value: &Value, paths: &[&[ValueStep]]) -> Value {
     if paths.iter().any(|path| path.is_empty()) {
         return value.clone();
     }
-    let below = |fits: &dyn Fn(&Step) -> bool| -> Vec<&[Step]> {
+    let below = |fits: &dyn Fn(&ValueStep) -> bool| -> Vec<&[ValueStep]> {
         paths.iter().filter_map(|path| path.split_first()).filter(|(s, _)| fits(s)).map(|(_, rest)| rest).collect()
     };
-    let named = |name: &str| below(&|step| matches!(step, Step::Attribute(n) | Step::Key(n) if n.as_str() == name));
+    let named =
+        |name: &str| below(&|step| matches!(step, ValueStep::Attribute(n) | ValueStep::Key(n) if n.as_str() == name));
     let kept = match value.open().1 {
         Kind::Object(fields) | Kind::Map(fields) => {
             let mut entries = BTreeMap::new();
             for path in paths {
-                let Some(Step::Attribute(name) | Step::Key(name)) = path.first() else { continue };
+                let Some(ValueStep::Attribute(name) | ValueStep::Key(name)) = path.first() else { continue };
                 if let Some(part) = fields.get(name)
                     && !entries.contains_key(name)
                 {
@@ -102,12 +103,12 @@ fn only_steps(value: &Value, paths: &[&[Step]]) -> Value {
         }
         Kind::List(items) | Kind::Tuple(items) => {
             let last = paths.iter().filter_map(|path| match path.first() {
-                Some(Step::Index(i)) => usize::try_from(*i).ok(),
+                Some(ValueStep::Index(i)) => usize::try_from(*i).ok(),
                 _ => None,
             });
             let length = last.filter(|i| *i < items.len()).max().map_or(0, |i| i + 1);
             let parts = items.items().iter().take(length).enumerate().map(|(i, part)| {
-                let below = below(&|step| matches!(step, Step::Index(n) if *n == i as u64));
+                let below = below(&|step| matches!(step, ValueStep::Index(n) if *n == i as u64));
                 if below.is_empty() { Value::null(Type::Dynamic) } else { only_steps(part, &below) }
             });
             Value::tuple(parts.collect())
@@ -145,8 +146,8 @@ mod tests {
 
     #[test]
     fn parts_are_found_in_what_is_left() {
-        let at = |names: &[&str]| Path(names.iter().map(|n| Step::Attribute((*n).into())).collect());
-        let second = at(&["list"]).with(Step::Index(1));
+        let at = |names: &[&str]| Path(names.iter().map(|n| ValueStep::Attribute((*n).into())).collect());
+        let second = at(&["list"]).with(ValueStep::Index(1));
         let paths = [at(&["id"]), at(&["secret"]), second, at(&["tags", "a"]), at(&["nothing", "x"])];
         let left = only(&object(), &paths);
         for path in &paths {

@@ -12,16 +12,16 @@ use weft_graph_format::digest::Digest;
 use weft_graph_format::run::RunId;
 use weft_protocol::clock::Moment;
 use weft_protocol::diagnostics::encode_diagnostics;
-use weft_protocol::{OpenShard, Report, RunOrders, SettleOrder, Task, Verdict};
+use weft_protocol::{OpenShard, Report, RunOrders, SettleOrder, SettleVerdict, Task};
 
 use crate::docket::{Action, Docket, Now};
 use crate::ephemeral::ObjectSlot;
-use crate::outcome::Outcome;
+use crate::outcome::TaskOutcome;
 use crate::problems::defect;
 use crate::settle::settle;
 use crate::shard::Shard;
 use crate::subject::Problems;
-use crate::task::{Host, Permission, RunContext, TaskContext, carry_out};
+use crate::task::{Host, Permission, RunContext, TaskContext, run_task};
 
 /// The maximum number of concurrent searches for evidence. Each may read from a provider, and none is urgent.
 const MOST_SETTLING: usize = 64;
@@ -33,11 +33,11 @@ pub(crate) enum Event {
     /// A task is ready for its call.
     Asked { run: RunId, task: Task, planned: Digest },
     /// A task ended.
-    Finished { run: RunId, task: Task, outcome: Outcome },
+    Finished { run: RunId, task: Task, outcome: TaskOutcome },
     /// A panic ended a task.
     Broken { run: RunId, task: Task },
     /// A search for evidence ended.
-    Settled { run: RunId, task: Task, verdict: Verdict },
+    Settled { run: RunId, task: Task, verdict: SettleVerdict },
 }
 
 struct RunState {
@@ -104,14 +104,14 @@ impl Desk {
     pub(crate) fn ordered(&mut self, of_run: RunOrders) {
         let RunOrders { run, epoch, orders } = of_run;
         let actions = self.docket.heard(&run, epoch);
-        self.carry_out(actions);
+        self.perform_actions(actions);
         for order in orders {
             let actions = self.docket.ordered(&run, epoch, order, self.now());
-            self.carry_out(actions);
+            self.perform_actions(actions);
         }
     }
 
-    fn carry_out(&mut self, actions: Vec<Action>) {
+    fn perform_actions(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
                 Action::Open(run, open) => self.open_shard(&run, *open),
@@ -209,7 +209,7 @@ impl Desk {
         // Boxed, since a task is large and is moved several times on its way into the runtime.
         let working = tokio::spawn(Box::pin(async move {
             let Ok(_room) = room.acquire_owned().await else { return };
-            let event = match AssertUnwindSafe(carry_out(context)).catch_unwind().await {
+            let event = match AssertUnwindSafe(run_task(context)).catch_unwind().await {
                 Ok(outcome) => Event::Finished { run: id, task, outcome },
                 Err(_) => Event::Broken { run: id, task },
             };
@@ -227,7 +227,9 @@ impl Desk {
             let context = TaskContext { host, run, shard, task, read_first: false, permission };
             let verdict = match AssertUnwindSafe(settle(&context, &order)).catch_unwind().await {
                 Ok(verdict) => verdict,
-                Err(_) => Verdict::Unknown(String::from("the search for evidence was ended by a defect of the worker")),
+                Err(_) => {
+                    SettleVerdict::Unknown(String::from("the search for evidence was ended by a defect of the worker"))
+                }
             };
             let _ = events.send(Event::Settled { run: id, task, verdict }).await;
         });
@@ -272,7 +274,7 @@ impl Desk {
         if let (Some(shard), Some(state)) = (shard, self.runs.get_mut(run)) {
             state.shards.insert(number, shard);
         }
-        self.carry_out(actions);
+        self.perform_actions(actions);
     }
 
     /// Closes ephemeral objects without users.
@@ -338,7 +340,7 @@ impl Desk {
     /// The worker is about to leave: it starts no new call.
     pub(crate) fn drain(&mut self) {
         let actions = self.docket.drain();
-        self.carry_out(actions);
+        self.perform_actions(actions);
     }
 
     /// The worker must leave soon: providers are asked to end their calls early.

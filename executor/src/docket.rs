@@ -9,9 +9,9 @@ use weft_graph_format::digest::Digest;
 use weft_graph_format::run::RunId;
 use weft_graph_format::stored::Opaque;
 use weft_protocol::diagnostics::encode_diagnostics;
-use weft_protocol::{HeldTask, OpenShard, Order, Report, SettleOrder, Task, TaskResult, Verdict};
+use weft_protocol::{HeldTask, OpenShard, Order, Report, SettleOrder, SettleVerdict, Task, TaskResult};
 
-use crate::held::{Dropped, Grant, HeldTasks, Open, Start};
+use crate::held::{Dropped, Grant, HeldTasks, Start, UnfinishedWork};
 use crate::problems::defect;
 
 /// An action for the desk.
@@ -69,7 +69,7 @@ struct RunState {
 #[derive(Debug)]
 enum ShardState {
     /// It is being opened. Orders that arrived meanwhile, in order.
-    Opening(Vec<Waiting>),
+    Opening(Vec<WaitingOrder>),
     /// It cannot be opened here.
     Refused,
     Open {
@@ -79,7 +79,7 @@ enum ShardState {
 
 /// An order that waits until its shard is open.
 #[derive(Debug)]
-enum Waiting {
+enum WaitingOrder {
     Arrived(Vec<(u32, Arc<[u8]>)>),
     Begin(Task, bool),
     Settle(SettleOrder),
@@ -129,7 +129,7 @@ impl Docket {
     }
 
     /// The number of running calls, and of results without an acknowledgement.
-    pub fn open(&self) -> Open {
+    pub fn open(&self) -> UnfinishedWork {
         self.held.open()
     }
 
@@ -153,9 +153,9 @@ impl Docket {
     pub fn ordered(&mut self, run: &RunId, epoch: u64, order: Order, now: Now) -> Vec<Action> {
         match order {
             Order::Open(open) => self.open_shard(run, epoch, open),
-            Order::Close(shard) => self.at_shard(run, shard, Waiting::Close),
+            Order::Close(shard) => self.at_shard(run, shard, WaitingOrder::Close),
             Order::Foreign { shard, operation, value, .. } | Order::Restored { shard, operation, value } => {
-                self.at_shard(run, shard, Waiting::Arrived(vec![(operation, value)]))
+                self.at_shard(run, shard, WaitingOrder::Arrived(vec![(operation, value)]))
             }
             Order::Start { shard, task, read_first } => self.start(run, shard, task, read_first),
             Order::Granted(task) => match self.held.granted(run, task, now.ms, now.intent_age) {
@@ -176,7 +176,7 @@ impl Docket {
                 self.held.acknowledged(run, task);
                 Vec::new()
             }
-            Order::Settle(settle) => self.at_shard(run, settle.shard, Waiting::Settle(settle)),
+            Order::Settle(settle) => self.at_shard(run, settle.shard, WaitingOrder::Settle(settle)),
             Order::Drain => self.drain_run(run),
             Order::Stop => {
                 let mut actions = self.drain_run(run);
@@ -193,7 +193,7 @@ impl Docket {
 
     fn start(&mut self, run: &RunId, shard: u32, task: Task, read_first: bool) -> Vec<Action> {
         match self.held.start(run, shard, task) {
-            Start::Begin => self.at_shard(run, shard, Waiting::Begin(task, read_first)),
+            Start::Begin => self.at_shard(run, shard, WaitingOrder::Begin(task, read_first)),
             Start::Return => {
                 self.say(run, Report::Returned(task));
                 Vec::new()
@@ -220,10 +220,10 @@ impl Docket {
             Some(ShardState::Open { closing }) => {
                 *closing = false;
                 let mut actions = vec![Action::Reopened(run.clone(), number)];
-                actions.extend(self.at_shard(run, number, Waiting::Arrived(open.restored)));
+                actions.extend(self.at_shard(run, number, WaitingOrder::Arrived(open.restored)));
                 actions
             }
-            Some(ShardState::Opening(_)) => self.at_shard(run, number, Waiting::Arrived(open.restored)),
+            Some(ShardState::Opening(_)) => self.at_shard(run, number, WaitingOrder::Arrived(open.restored)),
             Some(ShardState::Refused) | None => {
                 state.shards.insert(number, ShardState::Opening(Vec::new()));
                 vec![Action::Open(run.clone(), open)]
@@ -232,7 +232,7 @@ impl Docket {
     }
 
     /// Handles an order for a shard, now or once the shard is open.
-    fn at_shard(&mut self, run: &RunId, number: u32, what: Waiting) -> Vec<Action> {
+    fn at_shard(&mut self, run: &RunId, number: u32, what: WaitingOrder) -> Vec<Action> {
         let run = run.clone();
         match self.runs.get_mut(&run).and_then(|state| state.shards.get_mut(&number)) {
             None => self.no_shard(&run, number, what),
@@ -241,18 +241,18 @@ impl Docket {
                 Vec::new()
             }
             Some(ShardState::Refused) => match what {
-                Waiting::Begin(..) => {
+                WaitingOrder::Begin(..) => {
                     self.held.shard_refused(&run, number);
                     Vec::new()
                 }
-                Waiting::Settle(_) => self.no_shard(&run, number, what),
-                Waiting::Arrived(_) | Waiting::Close => Vec::new(),
+                WaitingOrder::Settle(_) => self.no_shard(&run, number, what),
+                WaitingOrder::Arrived(_) | WaitingOrder::Close => Vec::new(),
             },
             Some(ShardState::Open { closing }) => vec![match what {
-                Waiting::Arrived(results) => Action::Arrived(run, number, results),
-                Waiting::Begin(task, read_first) => Action::Begin { run, shard: number, task, read_first },
-                Waiting::Settle(order) => Action::Settle(run, order),
-                Waiting::Close => {
+                WaitingOrder::Arrived(results) => Action::Arrived(run, number, results),
+                WaitingOrder::Begin(task, read_first) => Action::Begin { run, shard: number, task, read_first },
+                WaitingOrder::Settle(order) => Action::Settle(run, order),
+                WaitingOrder::Close => {
                     *closing = true;
                     Action::Close(run, number)
                 }
@@ -261,17 +261,17 @@ impl Docket {
     }
 
     /// Handles an order for a shard that was never opened here.
-    fn no_shard(&mut self, run: &RunId, number: u32, what: Waiting) -> Vec<Action> {
+    fn no_shard(&mut self, run: &RunId, number: u32, what: WaitingOrder) -> Vec<Action> {
         match what {
-            Waiting::Begin(task, _) => {
+            WaitingOrder::Begin(task, _) => {
                 let problem = defect(&format!("Shard {number} is not open at this worker."));
                 self.finished(run, task, TaskResult::failed(encode_diagnostics(&[problem])));
             }
-            Waiting::Settle(order) => {
-                let verdict = Verdict::Unknown(format!("shard {number} is not open at this worker"));
+            WaitingOrder::Settle(order) => {
+                let verdict = SettleVerdict::Unknown(format!("shard {number} is not open at this worker"));
                 self.settled(run, order.task, verdict);
             }
-            Waiting::Arrived(_) | Waiting::Close => {
+            WaitingOrder::Arrived(_) | WaitingOrder::Close => {
                 tracing::warn!(%run, shard = number, "an order for a shard that is not open");
             }
         }
@@ -292,7 +292,7 @@ impl Docket {
         }
         for what in waiting {
             // A task that was forgotten while it waited does not begin.
-            if matches!(&what, Waiting::Begin(task, _) if !self.held.holds(run, *task)) {
+            if matches!(&what, WaitingOrder::Begin(task, _) if !self.held.holds(run, *task)) {
                 continue;
             }
             actions.extend(self.at_shard(run, number, what));
@@ -330,7 +330,7 @@ impl Docket {
     }
 
     /// A search for evidence ended.
-    pub fn settled(&mut self, run: &RunId, task: Task, verdict: Verdict) {
+    pub fn settled(&mut self, run: &RunId, task: Task, verdict: SettleVerdict) {
         self.say(run, Report::Settled { task, verdict });
     }
 

@@ -17,7 +17,7 @@ use weft_graph_format::value::Value;
 use weft_providers::ephemeral::{ProviderAgain, RenewalHeard};
 use weft_providers::{OpenObject, ProviderDiagnostic, Renewal};
 
-use crate::options::{EphemeralStep, Said};
+use crate::options::{EphemeralStep, HostMessage};
 use crate::problems::{self, damaged, no_schema};
 use crate::resource::marked;
 use crate::shard::{LiveValues, Shard};
@@ -92,12 +92,12 @@ impl Users {
 
 #[derive(Default)]
 struct State {
-    open: Option<Open>,
+    open: Option<OpenedObject>,
     /// Why it could not be opened. Its other users fail in the same way, without another try.
     failure: Option<Problems>,
 }
 
-struct Open {
+struct OpenedObject {
     value: Value,
     object: OpenObject,
     /// The provider instance through which it was opened.
@@ -167,7 +167,7 @@ impl ObjectSlot {
         host: &Arc<Host>,
         id: OperationId,
         live: &LiveValues,
-    ) -> Result<Open, Problems> {
+    ) -> Result<OpenedObject, Problems> {
         let Some(Operation::OpenEphemeral { address, provider, config, .. }) = shard.operation(id) else {
             return Err(vec![damaged(id, "ephemeral object")]);
         };
@@ -204,7 +204,7 @@ impl ObjectSlot {
         let given = marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(path, _)| path);
         let sensitive: Vec<_> = given.chain(sensitive_paths(&found, &schema.block)).collect();
         let value = marked(&found, &sensitive).mark(&Marks::EPHEMERAL);
-        Ok(Open { value, object, provider: slot.text.clone() })
+        Ok(OpenedObject { value, object, provider: slot.text.clone() })
     }
 
     /// The opened object, renewed through the shard that opened it.
@@ -277,14 +277,14 @@ fn about(text: &str, said: &[ProviderDiagnostic]) -> Problems {
 async fn tell(host: &Host, text: &str, step: EphemeralStep) {
     if let Some(to) = &host.options.said {
         // The listener may be gone.
-        let _ = to.send(Said::Ephemeral { address: text.to_owned(), step }).await;
+        let _ = to.send(HostMessage::Ephemeral { address: text.to_owned(), step }).await;
     }
 }
 
 async fn tell_problems(host: &Host, problems: Problems) {
     for problem in problems {
         match &host.options.said {
-            Some(to) => drop(to.send(Said::Problem(Box::new(problem))).await),
+            Some(to) => drop(to.send(HostMessage::Problem(Box::new(problem))).await),
             None => tracing::warn!("{}: {}", problem.summary, problem.detail),
         }
     }

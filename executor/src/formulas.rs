@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 
 use tokio::runtime::Handle;
 use weft_expressions::call_context::CallContext;
-use weft_expressions::compile::{Fault, Results, run};
+use weft_expressions::compile::{Fault, ResultSource, run};
 use weft_expressions::evaluate::ProviderFunction;
 use weft_expressions::functions::{FunctionError, Impure};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -43,7 +43,7 @@ struct Environment<'a> {
     live: LiveValues,
 }
 
-impl Results for Environment<'_> {
+impl ResultSource for Environment<'_> {
     fn result(&self, operation: OperationId) -> Result<Value, Fault> {
         let live = self.live.get(&operation.0).cloned();
         live.or_else(|| self.shard.result(operation)).ok_or(Fault::Skipped)

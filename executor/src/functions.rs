@@ -13,7 +13,7 @@ use weft_expressions::terraform_functions;
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::value::Value;
-use weft_providers::{Lease, Provider, Wanted};
+use weft_providers::{InstanceRequest, Lease, Provider};
 
 use crate::problems;
 use crate::shard::Shard;
@@ -64,7 +64,7 @@ impl<'a> FunctionCaller<'a> {
         }
         let plugin = self.host.options.packages.find(&self.shard.package(&source))?;
         let key = format!("{source} (functions)");
-        let wanted = Wanted { key, plugin, config: None };
+        let wanted = InstanceRequest { key, plugin, config: None };
         let subject = Subject { address: name, config: None };
         let lease = self.runtime.block_on(self.host.pool.open(wanted)).map_err(|error| {
             subject

@@ -22,11 +22,11 @@ pub(crate) struct HeldTasks {
 #[derive(Debug, Default)]
 struct OfRun {
     draining: bool,
-    tasks: BTreeMap<Task, Held>,
+    tasks: BTreeMap<Task, TaskEntry>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct TaskEntry {
     /// `None` for a task that was granted but not held.
     shard: Option<u32>,
     phase: HeldPhase,
@@ -40,7 +40,7 @@ struct Held {
 
 /// Unfinished work of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Open {
+pub struct UnfinishedWork {
     /// Running calls.
     pub calls: usize,
     /// Results without an acknowledgement.
@@ -96,7 +96,7 @@ impl HeldTasks {
         if of_run.draining || draining {
             return Start::Return;
         }
-        of_run.tasks.insert(task, Held::new(Some(shard), HeldPhase::Preparing));
+        of_run.tasks.insert(task, TaskEntry::new(Some(shard), HeldPhase::Preparing));
         Start::Begin
     }
 
@@ -115,7 +115,7 @@ impl HeldTasks {
         let worker_draining = self.draining;
         let of_run = self.runs.entry(run.clone()).or_default();
         let draining = of_run.draining || worker_draining;
-        let held = of_run.tasks.entry(task).or_insert_with(|| Held::new(None, HeldPhase::Asked));
+        let held = of_run.tasks.entry(task).or_insert_with(|| TaskEntry::new(None, HeldPhase::Asked));
         let reason = match held.phase {
             HeldPhase::Called | HeldPhase::Finished | HeldPhase::Preparing => return Grant::Ignore,
             HeldPhase::Asked if held.shard.is_none() => "the worker does not hold the task",
@@ -160,7 +160,7 @@ impl HeldTasks {
         }
     }
 
-    fn forget_unless(&mut self, run: &RunId, task: Task, kept: impl Fn(&Held) -> bool) -> bool {
+    fn forget_unless(&mut self, run: &RunId, task: Task, kept: impl Fn(&TaskEntry) -> bool) -> bool {
         let Some(of_run) = self.runs.get_mut(run) else { return false };
         match of_run.tasks.get(&task) {
             Some(held) if !kept(held) => of_run.tasks.remove(&task).is_some(),
@@ -244,8 +244,8 @@ impl HeldTasks {
     }
 
     /// The number of running calls, and of results without an acknowledgement.
-    pub(crate) fn open(&self) -> Open {
-        let mut open = Open::default();
+    pub(crate) fn open(&self) -> UnfinishedWork {
+        let mut open = UnfinishedWork::default();
         for held in self.runs.values().flat_map(|of_run| of_run.tasks.values()) {
             match held.phase {
                 HeldPhase::Called => open.calls += 1,
@@ -301,19 +301,19 @@ impl HeldTasks {
         held.result.clone().map(|result| Report::Result { task, result })
     }
 
-    fn get(&mut self, run: &RunId, task: Task) -> Option<&mut Held> {
+    fn get(&mut self, run: &RunId, task: Task) -> Option<&mut TaskEntry> {
         self.runs.get_mut(run)?.tasks.get_mut(&task)
     }
 }
 
-impl Held {
-    fn new(shard: Option<u32>, phase: HeldPhase) -> Held {
-        Held { shard, phase, called: false, asked_at: None, planned: Digest::default(), result: None }
+impl TaskEntry {
+    fn new(shard: Option<u32>, phase: HeldPhase) -> TaskEntry {
+        TaskEntry { shard, phase, called: false, asked_at: None, planned: Digest::default(), result: None }
     }
 }
 
 impl OfRun {
-    fn forget_all(&mut self, which: impl Fn(&Held) -> bool) -> Vec<Task> {
+    fn forget_all(&mut self, which: impl Fn(&TaskEntry) -> bool) -> Vec<Task> {
         let gone: Vec<Task> = self.tasks.iter().filter(|(_, held)| which(held)).map(|(task, _)| *task).collect();
         for task in &gone {
             self.tasks.remove(task);

@@ -56,7 +56,7 @@ mod worker;
 pub mod simulation;
 
 pub use carried::{CarryError, decode_value, encode_value};
-pub use held::Open;
-pub use options::{EphemeralStep, Said, WorkerOptions};
+pub use held::UnfinishedWork;
+pub use options::{EphemeralStep, HostMessage, WorkerOptions};
 pub use packages::{NoPackages, Packages};
 pub use worker::{Channel, Ended, Frame, Worker, WorkerHandle};

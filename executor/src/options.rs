@@ -16,7 +16,7 @@ pub const DEFAULT_CAPACITY: u32 = 256;
 
 /// Messages to the host, beside the results of operations.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
+pub enum HostMessage {
     /// A line that a provisioner wrote.
     Line {
         /// The instance of the provisioner.
@@ -57,18 +57,18 @@ pub enum EphemeralStep {
 /// Sends the output lines of one provisioner.
 #[derive(Clone, Debug)]
 pub(crate) struct Saying {
-    to: Option<mpsc::Sender<Said>>,
+    to: Option<mpsc::Sender<HostMessage>>,
     address: String,
     provisioner: String,
 }
 
 impl Saying {
-    pub(crate) fn new(to: Option<mpsc::Sender<Said>>, address: &str, provisioner: &str) -> Saying {
+    pub(crate) fn new(to: Option<mpsc::Sender<HostMessage>>, address: &str, provisioner: &str) -> Saying {
         Saying { to, address: address.to_owned(), provisioner: provisioner.to_owned() }
     }
 
-    fn said(&self, line: String) -> Said {
-        Said::Line { address: self.address.clone(), provisioner: self.provisioner.clone(), line }
+    fn said(&self, line: String) -> HostMessage {
+        HostMessage::Line { address: self.address.clone(), provisioner: self.provisioner.clone(), line }
     }
 
     /// Sends a line, if the host listens.
@@ -107,7 +107,7 @@ pub struct WorkerOptions {
     /// The base of relative file names.
     pub base_directory: PathBuf,
     /// Receives the output of provisioners and the events of ephemeral objects.
-    pub said: Option<mpsc::Sender<Said>>,
+    pub said: Option<mpsc::Sender<HostMessage>>,
 }
 
 impl WorkerOptions {

@@ -10,7 +10,7 @@ use crate::subject::Problems;
 
 /// How a task ends.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum TaskOutcome {
     /// It is done.
     Done(Done),
     /// The provider returned an error, or Weft failed before any call.
@@ -36,10 +36,10 @@ pub(crate) struct Done {
     pub(crate) shown: Option<ShownName>,
 }
 
-impl Outcome {
+impl TaskOutcome {
     /// A failure that changes nothing.
-    pub(crate) fn failed(diagnostics: Problems) -> Outcome {
-        Outcome::Failed { writes: TaskWrites::default(), diagnostics, absence_unproven: false }
+    pub(crate) fn failed(diagnostics: Problems) -> TaskOutcome {
+        TaskOutcome::Failed { writes: TaskWrites::default(), diagnostics, absence_unproven: false }
     }
 }
 
@@ -55,17 +55,17 @@ impl From<Done> for TaskDone {
     }
 }
 
-impl From<Outcome> for TaskResult {
-    fn from(outcome: Outcome) -> TaskResult {
+impl From<TaskOutcome> for TaskResult {
+    fn from(outcome: TaskOutcome) -> TaskResult {
         match outcome {
-            Outcome::Done(done) => TaskResult::Done(done.into()),
-            Outcome::Failed { writes, diagnostics, absence_unproven } => {
+            TaskOutcome::Done(done) => TaskResult::Done(done.into()),
+            TaskOutcome::Failed { writes, diagnostics, absence_unproven } => {
                 TaskResult::Failed { writes, diagnostics: encode_diagnostics(&diagnostics), absence_unproven }
             }
-            Outcome::InDoubt { reason, provider_dead, diagnostics } => {
+            TaskOutcome::InDoubt { reason, provider_dead, diagnostics } => {
                 TaskResult::InDoubt { reason, provider_dead, diagnostics: encode_diagnostics(&diagnostics) }
             }
-            Outcome::NotCalled { reason } => TaskResult::NotCalled { reason },
+            TaskOutcome::NotCalled { reason } => TaskResult::NotCalled { reason },
         }
     }
 }

@@ -9,7 +9,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use weft_graph_format::address::ProviderInstance;
 use weft_graph_format::graph::FormulaIndex;
 use weft_graph_format::value::Value;
-use weft_providers::{Plugin, Provider, Wanted};
+use weft_providers::{InstanceRequest, Plugin, Provider};
 
 use crate::shard::Shard;
 use crate::subject::{Problems, Subject};
@@ -107,7 +107,7 @@ impl ProviderSlot {
             }
         };
         let config = Some(config).filter(|_| !host.pool.is_stood_in_for(&self.instance));
-        let wanted = Wanted { key: self.key.clone(), plugin: plugin.clone(), config };
+        let wanted = InstanceRequest { key: self.key.clone(), plugin: plugin.clone(), config };
         let lease = host.pool.open(wanted).await.map_err(|error| subject.open_failed(&error))?;
         let warnings = subject.said(&lease.warnings);
         let provider = Provider::Plugin(lease).standing_in(&self.instance, host.pool.stand_ins());

@@ -13,7 +13,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
 use crate::options::Saying;
-use crate::outcome::{Done, Outcome};
+use crate::outcome::{Done, TaskOutcome};
 use crate::problems::{self, not_here};
 use crate::subject::Problems;
 use crate::task::TaskContext;
@@ -54,23 +54,23 @@ struct LocalExec {
 }
 
 /// Runs the provisioner of an operation. The intent is asked for right before the command starts.
-pub(crate) async fn provision(context: &mut TaskContext) -> Outcome {
+pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     let shard = context.shard.clone();
     let id = context.id();
     let Some(Operation::Provision { address, provisioner, when, continues, config, range }) = shard.operation(id)
     else {
-        return Outcome::failed(vec![not_here(id)]);
+        return TaskOutcome::failed(vec![not_here(id)]);
     };
     let address = address.to_string();
     let place = |problem: Diagnostic| place(problem, &address, range.as_ref());
     let ended = |context: &TaskContext, outcome: Result<(), Problems>| match outcome {
-        Ok(()) => Outcome::Done(succeeded(context, &address, *when)),
+        Ok(()) => TaskOutcome::Done(succeeded(context, &address, *when)),
         // With `on_failure = continue` the run goes on as if nothing had happened.
         Err(problems) if *continues => {
             tracing::warn!(address, ?problems, "a provisioner failed, and the block says to go on");
-            Outcome::Done(succeeded(context, &address, *when))
+            TaskOutcome::Done(succeeded(context, &address, *when))
         }
-        Err(problems) => Outcome::failed(problems),
+        Err(problems) => TaskOutcome::failed(problems),
     };
     let value = match shard.evaluate(&context.host, *config, &address).await {
         Ok(value) => value,
@@ -83,7 +83,7 @@ pub(crate) async fn provision(context: &mut TaskContext) -> Outcome {
         (false, false) => None,
     };
     if provisioner != LOCAL_EXEC {
-        return Outcome::failed(vec![place(problems::unsupported_provisioner(provisioner))]);
+        return TaskOutcome::failed(vec![place(problems::unsupported_provisioner(provisioner))]);
     }
     let command = match read(&bare) {
         Ok(command) => command,
@@ -91,7 +91,7 @@ pub(crate) async fn provision(context: &mut TaskContext) -> Outcome {
     };
     let digest = Digest::of(format!("{address}\0{command:?}").as_bytes());
     if let Err(reason) = context.ask(digest).await {
-        return Outcome::NotCalled { reason };
+        return TaskOutcome::NotCalled { reason };
     }
     let saying = Saying::new(context.host.options.said.clone(), &address, provisioner);
     let base = context.host.options.base_directory.clone();
@@ -284,9 +284,9 @@ mod tests {
         assert!(read(&arguments(&[("command", Value::null(Type::String))])).is_err());
     }
 
-    fn line_of(said: crate::options::Said) -> Option<String> {
+    fn line_of(said: crate::options::HostMessage) -> Option<String> {
         match said {
-            crate::options::Said::Line { line, .. } => Some(line),
+            crate::options::HostMessage::Line { line, .. } => Some(line),
             _ => None,
         }
     }

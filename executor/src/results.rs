@@ -14,7 +14,7 @@ use crate::carried::{self, CarryError};
 
 /// The results that formulas of one shard may read.
 #[derive(Debug, Default)]
-pub(crate) struct Results {
+pub(crate) struct ShardResults {
     values: RwLock<FxHashMap<u32, Value>>,
     /// The parts that formulas of the shard read, by operation.
     read_here: FxHashMap<u32, Vec<Path>>,
@@ -29,9 +29,9 @@ pub(crate) struct Published {
     pub(crate) exports: Vec<Vec<u8>>,
 }
 
-impl Results {
+impl ShardResults {
     /// No results yet, for the formulas of a fragment. One pass over its table.
-    pub(crate) fn new(fragment: &Fragment, exports: Vec<Export>) -> Results {
+    pub(crate) fn new(fragment: &Fragment, exports: Vec<Export>) -> ShardResults {
         let mut read_here: FxHashMap<u32, Vec<Path>> = FxHashMap::default();
         for row in &fragment.formulas.rows {
             if let FormulaOp::Result(operation, path) = &row.op {
@@ -47,7 +47,7 @@ impl Results {
         for Export { operation, paths } in exports {
             by_operation.entry(operation).or_default().push(paths);
         }
-        Results { values: RwLock::default(), read_here, exports: by_operation }
+        ShardResults { values: RwLock::default(), read_here, exports: by_operation }
     }
 
     /// The result of an operation, or the part of it that is read here.
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn only_what_is_read_is_kept_and_sent() {
         let (a, b) = (Path::ROOT.attribute("a"), Path::ROOT.attribute("b"));
-        let results = Results::new(
+        let results = ShardResults::new(
             &reading(&[a.attribute("x"), a.clone()]),
             vec![Export { operation: 1, paths: vec![b.clone()] }],
         );
@@ -144,24 +144,25 @@ mod tests {
         assert_eq!(results.get(1), Some(Value::object([("a", Value::int(1))])));
         let export = carried::decode_value(&published.exports[0]).unwrap();
         assert_eq!(export, Value::object([("b", Value::int(2))]));
-        let other = Results::new(&reading(&[b]), Vec::new());
+        let other = ShardResults::new(&reading(&[b]), Vec::new());
         other.arrived(1, &published.exports[0], &live).unwrap();
         assert_eq!(other.get(1), Some(export));
-        let nobody = Results::new(&reading(&[]), Vec::new()).publish(1, &value, &live).unwrap();
+        let nobody = ShardResults::new(&reading(&[]), Vec::new()).publish(1, &value, &live).unwrap();
         assert_eq!(nobody, Published::default());
     }
 
     #[test]
     fn an_ephemeral_value_stays_in_the_process() {
-        let results = Results::new(&reading(&[Path::ROOT]), vec![Export { operation: 1, paths: vec![Path::ROOT] }]);
+        let results =
+            ShardResults::new(&reading(&[Path::ROOT]), vec![Export { operation: 1, paths: vec![Path::ROOT] }]);
         let secret = Value::string("hidden").mark(&Marks::EPHEMERAL);
         let live = LiveResults::default();
         let published = results.publish(1, &secret, &live).unwrap();
         assert_eq!(published, Published { local: Vec::new(), exports: vec![carried::withheld()] });
-        let here = Results::new(&reading(&[Path::ROOT]), Vec::new());
+        let here = ShardResults::new(&reading(&[Path::ROOT]), Vec::new());
         here.arrived(1, &published.exports[0], &live).unwrap();
         assert_eq!(here.get(1), Some(secret));
-        let elsewhere = Results::new(&reading(&[Path::ROOT]), Vec::new());
+        let elsewhere = ShardResults::new(&reading(&[Path::ROOT]), Vec::new());
         elsewhere.arrived(1, &published.exports[0], &LiveResults::default()).unwrap();
         assert_eq!(elsewhere.get(1), None);
     }

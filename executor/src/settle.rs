@@ -1,7 +1,7 @@
 //! Finds out what an attempt in doubt did. It changes nothing, since the attempt may still be running elsewhere.
 
 use weft_graph_format::graph::Action;
-use weft_protocol::{ObjectChange, SettleOrder, TaskWrites, Verdict};
+use weft_protocol::{ObjectChange, SettleOrder, SettleVerdict, TaskWrites};
 
 use crate::apply::{as_planned, found};
 use crate::change::{Begun, Change, Seen};
@@ -10,47 +10,49 @@ use crate::subject::Problems;
 use crate::task::TaskContext;
 
 /// Looks for evidence, and returns the verdict.
-pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Verdict {
+pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> SettleVerdict {
     let shard = context.shard.clone();
     let change = match Change::of(&shard, context.id()) {
         Ok(change) => change,
-        Err(problems) => return Verdict::Unknown(first_words(&problems)),
+        Err(problems) => return SettleVerdict::Unknown(first_words(&problems)),
     };
     let mut begun = match change.begin(&shard, &context.host).await {
         Ok(begun) => begun,
-        Err(problems) => return Verdict::Unknown(first_words(&problems)),
+        Err(problems) => return SettleVerdict::Unknown(first_words(&problems)),
     };
-    let not_applied = Verdict::NotApplied { holder_dead: order.holder_dead };
+    let not_applied = SettleVerdict::NotApplied { holder_dead: order.holder_dead };
     if let Some(id) = &order.adopt {
         return match change.find(&mut begun, id.clone(), None).await {
             Seen::Object(object) => applied(context, &change, begun, &object),
-            Seen::Nothing => Verdict::Unknown(format!("there is no object with the id {id:?}")),
-            Seen::Unclear(why) => Verdict::Unknown(why),
+            Seen::Nothing => SettleVerdict::Unknown(format!("there is no object with the id {id:?}")),
+            Seen::Unclear(why) => SettleVerdict::Unknown(why),
         };
     }
     match change.planned.action {
         Action::Create => {
             let plan = match final_plan(&change, &mut begun).await {
                 Ok(plan) => plan,
-                Err(problems) => return Verdict::Unknown(first_words(&problems)),
+                Err(problems) => return SettleVerdict::Unknown(first_words(&problems)),
             };
             match change.lookup_id(&plan.planned) {
-                None => Verdict::Unknown(String::from("objects of this type cannot be looked up by what was planned")),
-                Some(Err(why)) => Verdict::Unknown(why),
+                None => {
+                    SettleVerdict::Unknown(String::from("objects of this type cannot be looked up by what was planned"))
+                }
+                Some(Err(why)) => SettleVerdict::Unknown(why),
                 Some(Ok(id)) => match change.find(&mut begun, id, Some(&plan.planned)).await {
                     Seen::Object(object) => applied(context, &change, begun, &object),
                     Seen::Nothing => not_applied,
-                    Seen::Unclear(why) => Verdict::Unknown(why),
+                    Seen::Unclear(why) => SettleVerdict::Unknown(why),
                 },
             }
         }
         Action::Delete => match change.look(&mut begun).await {
             Seen::Nothing => {
                 let writes = TaskWrites { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() };
-                Verdict::Applied(Box::new(context.done(None, writes, begun.warnings).into()))
+                SettleVerdict::Applied(Box::new(context.done(None, writes, begun.warnings).into()))
             }
             Seen::Object(_) => not_applied,
-            Seen::Unclear(why) => Verdict::Unknown(why),
+            Seen::Unclear(why) => SettleVerdict::Unknown(why),
         },
         _ => match change.look(&mut begun).await {
             // An unchanged object is stronger evidence than one that could also be as planned.
@@ -61,10 +63,10 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Verdic
                 }
                 // Neither unchanged nor as planned. The next attempt continues from what it finds.
                 Ok(_) => not_applied,
-                Err(problems) => Verdict::Unknown(first_words(&problems)),
+                Err(problems) => SettleVerdict::Unknown(first_words(&problems)),
             },
-            Seen::Nothing => Verdict::Unknown(String::from("the object is gone")),
-            Seen::Unclear(why) => Verdict::Unknown(why),
+            Seen::Nothing => SettleVerdict::Unknown(String::from("the object is gone")),
+            Seen::Unclear(why) => SettleVerdict::Unknown(why),
         },
     }
 }
@@ -74,10 +76,10 @@ fn applied(
     change: &Change<'_>,
     begun: Begun,
     object: &weft_providers::call::ObjectState,
-) -> Verdict {
+) -> SettleVerdict {
     match found(context, change, begun, object, false) {
-        Ok(done) => Verdict::Applied(Box::new(done.into())),
-        Err(problems) => Verdict::Unknown(first_words(&problems)),
+        Ok(done) => SettleVerdict::Applied(Box::new(done.into())),
+        Err(problems) => SettleVerdict::Unknown(first_words(&problems)),
     }
 }
 

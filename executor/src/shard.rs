@@ -22,12 +22,12 @@ use crate::live::LiveParts;
 use crate::problems;
 use crate::provider::ProviderSlot;
 use crate::resource::{ResourceType, ResourceTypes};
-use crate::results::{LiveResults, Results};
+use crate::results::{LiveResults, ShardResults};
 use crate::subject::Problems;
 use crate::task::Host;
 
 /// An operation of a fragment.
-pub(crate) type Step = Operation<FormulaIndex>;
+pub(crate) type FragmentOperation = Operation<FormulaIndex>;
 
 /// Results of operations that are never stored, for the run of one formula.
 pub(crate) type LiveValues = Arc<FxHashMap<u32, Value>>;
@@ -45,7 +45,7 @@ pub(crate) struct Shard {
     providers: BTreeMap<OperationId, ProviderSlot>,
     /// The last `depose` of an instance.
     deposed: FxHashMap<ResourceInstance, (OperationId, DeposedKey)>,
-    pub(crate) results: Results,
+    pub(crate) results: ShardResults,
     /// Ephemeral resource types.
     ephemeral: BTreeMap<ProviderSource, BTreeMap<SmolStr, Arc<Schema>>>,
     /// The live values that the shard reads.
@@ -80,7 +80,7 @@ impl Shard {
             }
         }
         let formulas = fragment.formulas.formulas().map_err(|error| vec![problems::unreadable("a formula", &error)])?;
-        let results = Results::new(&fragment, exports);
+        let results = ShardResults::new(&fragment, exports);
         for (operation, bytes) in &restored {
             if let Err(error) = results.arrived(*operation, bytes, live) {
                 problems.push(problems::unreadable(&format!("the result of operation {operation}"), &error));
@@ -150,7 +150,7 @@ impl Shard {
     }
 
     /// The operation with this number.
-    pub(crate) fn operation(&self, id: OperationId) -> Option<&Step> {
+    pub(crate) fn operation(&self, id: OperationId) -> Option<&FragmentOperation> {
         let place = self.rows.binary_search_by_key(&id, |row| row.id).ok()?;
         Some(&self.rows[place].operation)
     }

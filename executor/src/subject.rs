@@ -2,7 +2,7 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::source::SourceRange;
 use weft_providers::{CallError, OpenError, ProviderDiagnostic};
 
@@ -71,13 +71,16 @@ fn range_of(config: &Formula, path: &Path) -> Option<SourceRange> {
         let next = match (here.op(), step) {
             (FormulaOp::Mark(inner, _) | FormulaOp::Convert(inner, _), _) => inner,
             (FormulaOp::Ignore { config, .. }, _) => config,
-            (FormulaOp::Object(parts) | FormulaOp::Map(_, parts), Some(Step::Attribute(name) | Step::Key(name))) => {
+            (
+                FormulaOp::Object(parts) | FormulaOp::Map(_, parts),
+                Some(ValueStep::Attribute(name) | ValueStep::Key(name)),
+            ) => {
                 let part = parts.iter().find(|(n, _)| n == name).map(|(_, part)| part);
                 step = steps.next();
                 let Some(part) = part else { return found };
                 part
             }
-            (FormulaOp::Tuple(parts) | FormulaOp::List(_, parts), Some(Step::Index(i))) => {
+            (FormulaOp::Tuple(parts) | FormulaOp::List(_, parts), Some(ValueStep::Index(i))) => {
                 let part = usize::try_from(*i).ok().and_then(|i| parts.get(i));
                 step = steps.next();
                 let Some(part) = part else { return found };

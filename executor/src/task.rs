@@ -19,7 +19,7 @@ use crate::desk::Event;
 use crate::ephemeral::LiveObjects;
 use crate::held::is_young;
 use crate::options::WorkerOptions;
-use crate::outcome::{Done, Outcome, shown_name};
+use crate::outcome::{Done, TaskOutcome, shown_name};
 use crate::problems;
 use crate::results::LiveResults;
 use crate::shard::Shard;
@@ -149,10 +149,10 @@ impl TaskContext {
 }
 
 /// Carries out a task.
-pub(crate) async fn carry_out(mut context: TaskContext) -> Outcome {
+pub(crate) async fn run_task(mut context: TaskContext) -> TaskOutcome {
     let shard = context.shard.clone();
     let id = context.id();
-    let Some(operation) = shard.operation(id) else { return Outcome::failed(vec![problems::not_here(id)]) };
+    let Some(operation) = shard.operation(id) else { return TaskOutcome::failed(vec![problems::not_here(id)]) };
     let outcome = match operation {
         Operation::Apply { .. } => return apply::apply(&mut context).await,
         Operation::Provision { .. } => return provision::provision(&mut context).await,
@@ -171,8 +171,8 @@ pub(crate) async fn carry_out(mut context: TaskContext) -> Outcome {
         | Operation::EvaluateLive { .. } => Err(vec![problems::not_a_task(id)]),
     };
     match outcome {
-        Ok(done) if has_errors(&done.diagnostics) => Outcome::failed(done.diagnostics),
-        Ok(done) => Outcome::Done(done),
-        Err(problems) => Outcome::failed(problems),
+        Ok(done) if has_errors(&done.diagnostics) => TaskOutcome::failed(done.diagnostics),
+        Ok(done) => TaskOutcome::Done(done),
+        Err(problems) => TaskOutcome::failed(problems),
     }
 }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use weft_protocol::{CoordinatorFrame, Greeting, PROTOCOL, Welcome, WorkerFrame};
 
 use crate::desk::{Desk, Event};
-use crate::held::Open;
+use crate::held::UnfinishedWork;
 use crate::options::WorkerOptions;
 use crate::task::Host;
 
@@ -124,7 +124,7 @@ impl Worker {
     }
 
     /// Its unfinished work, also while it has no connection.
-    pub fn open(&mut self) -> Open {
+    pub fn open(&mut self) -> UnfinishedWork {
         while let Ok(event) = self.events.try_recv() {
             self.desk.happened(event);
         }

@@ -4,7 +4,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
-use weft_graph_format::path::Step;
+use weft_graph_format::path::ValueStep;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
@@ -39,7 +39,7 @@ const NO_SUCH_ELEMENT: &str = "The given key does not identify an element in thi
 
 /// The part of a container found at `step`, with the container's marks and origin. If the container has a formula, the
 /// part is computed from it, so that an error at apply names this place.
-fn part_of(container: &Value, found: &Value, step: &Step, range: Option<&SourceRange>) -> Value {
+fn part_of(container: &Value, found: &Value, step: &ValueStep, range: Option<&SourceRange>) -> Value {
     let explained = match container.formula() {
         Some(formula) => {
             let part = symbolic::part(formula, step, found.ty());
@@ -77,7 +77,7 @@ fn unknown_part(container: &Value, ty: Type, op: impl FnOnce(Formula) -> Formula
 /// Evaluates `object.name`. The object may also be a map. `range` is the source range of the expression, for the
 /// formula.
 pub fn attribute(object: &Value, name: &str, range: Option<&SourceRange>) -> Result<Value, Problem> {
-    let step = Step::Attribute(name.into());
+    let step = ValueStep::Attribute(name.into());
     let unsupported = |detail: String| Err(Problem::new(UNSUPPORTED_ATTRIBUTE, detail));
     let unknown = |ty: Type| {
         Ok(unknown_part(object, ty.clone(), |formula| {
@@ -115,12 +115,12 @@ pub fn attribute(object: &Value, name: &str, range: Option<&SourceRange>) -> Res
 }
 
 /// The operation for the part's formula: a longer path into a result, or otherwise the plain attribute.
-fn reopened(part: Formula, container: &Formula, step: &Step) -> FormulaOp {
+fn reopened(part: Formula, container: &Formula, step: &ValueStep) -> FormulaOp {
     match (part.op(), step) {
         (FormulaOp::Result(operation, path), _) => FormulaOp::Result(*operation, path.clone()),
-        (_, Step::Attribute(name)) => FormulaOp::Attribute(container.clone(), name.clone()),
-        (_, Step::Key(key)) => FormulaOp::Index(container.clone(), Formula::constant(Value::string(key))),
-        (_, Step::Index(index)) => {
+        (_, ValueStep::Attribute(name)) => FormulaOp::Attribute(container.clone(), name.clone()),
+        (_, ValueStep::Key(key)) => FormulaOp::Index(container.clone(), Formula::constant(Value::string(key))),
+        (_, ValueStep::Index(index)) => {
             FormulaOp::Index(container.clone(), Formula::constant(Value::number(Number::from_u64(*index))))
         }
     }
@@ -241,10 +241,10 @@ impl Indexing<'_> {
             (Kind::List(s) | Kind::Tuple(s), Some(number), _) => {
                 let place = number.to_usize().filter(|place| *place < s.len());
                 let Some(place) = place else { return Err(missing_place(number, s.len())) };
-                s.items().get(place).map(|item| part_of(collection, item, &Step::Index(place as u64), range))
+                s.items().get(place).map(|item| part_of(collection, item, &ValueStep::Index(place as u64), range))
             }
             (Kind::Map(f) | Kind::Object(f), _, Some(name)) => {
-                f.get(name).map(|item| part_of(collection, item, &Step::Key(name.into()), range))
+                f.get(name).map(|item| part_of(collection, item, &ValueStep::Key(name.into()), range))
             }
             _ => None,
         })

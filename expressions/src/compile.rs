@@ -34,7 +34,7 @@ pub enum Fault {
 }
 
 /// The source of everything that formulas refer to.
-pub trait Results {
+pub trait ResultSource {
     /// The result of an operation.
     fn result(&self, operation: OperationId) -> Result<Value, Fault>;
 
@@ -62,7 +62,7 @@ pub trait Results {
 type NodeId = u32;
 
 /// Computes a node from the values of all of its operands.
-type Compute = Box<dyn Fn(&dyn Results, &[Value]) -> Result<Value, Fault> + Send + Sync>;
+type Compute = Box<dyn Fn(&dyn ResultSource, &[Value]) -> Result<Value, Fault> + Send + Sync>;
 
 /// How a node is computed.
 enum Action {
@@ -150,7 +150,7 @@ impl Program {
     }
 
     /// Runs all formulas over the same results. Shared nodes are computed once.
-    pub fn run(&self, results: &dyn Results) -> Vec<Result<Value, Fault>> {
+    pub fn run(&self, results: &dyn ResultSource) -> Vec<Result<Value, Fault>> {
         let mut run = run::Run::new(self, results);
         self.roots.iter().map(|root| run.force(*root)).collect()
     }
@@ -167,7 +167,7 @@ impl Program {
 }
 
 /// Compiles and runs one formula.
-pub fn run(formula: &Formula, results: &dyn Results) -> Result<Value, Fault> {
+pub fn run(formula: &Formula, results: &dyn ResultSource) -> Result<Value, Fault> {
     let program = Program::compile(std::slice::from_ref(formula));
     program.run(results).pop().unwrap_or(Err(Fault::Skipped))
 }

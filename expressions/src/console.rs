@@ -11,7 +11,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Key, StepKind, Traversal, Tree};
 
-use crate::evaluate::{self, ProviderFunction, Resolved, Scope};
+use crate::evaluate::{self, ProviderFunction, ResolvedReference, Scope};
 use crate::functions::{self, CallContext, FunctionError};
 use crate::type_text::type_text;
 
@@ -20,7 +20,7 @@ pub const INPUT_NAME: &str = "<console-input>";
 
 /// The outcome of one expression.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ConsoleResult {
     /// The JSON text of the value without its marks. `None` on error, and if the value has no JSON form.
     pub json: Option<String>,
     /// The type as `type()` prints it. `None` on error.
@@ -31,7 +31,7 @@ pub struct Outcome {
     pub errors: Vec<Diagnostic>,
 }
 
-impl Outcome {
+impl ConsoleResult {
     /// The printed line: `{json, type, sensitive, error}`.
     pub fn to_json(&self) -> Json {
         let text = |t: &Option<String>| t.clone().map_or(Json::Null, Json::String);
@@ -51,11 +51,11 @@ impl Outcome {
 }
 
 /// Parses and evaluates `text` in `scope`.
-pub fn evaluate_text(text: &str, scope: &dyn Scope) -> Outcome {
+pub fn evaluate_text(text: &str, scope: &dyn Scope) -> ConsoleResult {
     let (expression, problems) = weft_syntax::parse_expression(INPUT_NAME, Arc::from(text), Position::START);
     let failed = |mut problems: Vec<Diagnostic>| {
         problems.retain(Diagnostic::is_error);
-        Outcome { json: None, ty: None, sensitive: None, errors: problems }
+        ConsoleResult { json: None, ty: None, sensitive: None, errors: problems }
     };
     if problems.iter().any(Diagnostic::is_error) {
         return failed(problems);
@@ -73,7 +73,7 @@ pub fn evaluate_text(text: &str, scope: &dyn Scope) -> Outcome {
         parts => Some(parts),
     };
     let (bare, _) = value.unmark_deep();
-    Outcome { json: json_text(&bare, scope), ty: Some(type_text(&bare)), sensitive, errors: Vec::new() }
+    ConsoleResult { json: json_text(&bare, scope), ty: Some(type_text(&bare)), sensitive, errors: Vec::new() }
 }
 
 fn json_text(value: &Value, scope: &dyn Scope) -> Option<String> {
@@ -214,7 +214,7 @@ fn no_resource(root: &str, traversal: &Traversal) -> Diagnostic {
 }
 
 impl Scope for BareScope {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         let name = attribute_of(traversal);
         let value = match (traversal.root.text.as_str(), name) {
             ("path", "module" | "root") => Ok(Value::string(".")),
@@ -222,7 +222,7 @@ impl Scope for BareScope {
             ("terraform" | "tofu", "workspace") => Ok(Value::string("default")),
             (root, name) => Err(nothing_there(root, name, traversal)),
         };
-        value.map(|value| Resolved { value, consumed: 1 }).map_err(|problem| {
+        value.map(|value| ResolvedReference { value, consumed: 1 }).map_err(|problem| {
             let end = traversal.steps.last().map_or(traversal.root.span.end, |step| step.span.end);
             vec![problem.at(tree.range(weft_syntax::Span::new(traversal.root.span.start, end)))]
         })

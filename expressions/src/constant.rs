@@ -8,7 +8,7 @@ use weft_graph_format::value::Value;
 use weft_syntax::{Expression, Traversal, Tree};
 
 use crate::call_context::{CallContext, ForbiddenFiles};
-use crate::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
+use crate::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate};
 use crate::functions::FunctionError;
 
 /// A scope without names.
@@ -19,7 +19,7 @@ struct ConstantScope {
 }
 
 impl Scope for ConstantScope {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         let problem = Diagnostic::error("Variables not allowed", "Variables may not be used here.");
         Err(vec![problem.at(tree.range(traversal.root.span))])
     }

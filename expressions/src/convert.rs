@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::number::Number;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::types::{ObjectType, Type};
 use weft_graph_format::value::{Entries, Kind, Refinement, Value};
 
@@ -33,7 +33,7 @@ pub struct ConvertError {
 }
 
 impl ConvertError {
-    fn new(path: &[Step], message: impl Into<String>) -> ConvertError {
+    fn new(path: &[ValueStep], message: impl Into<String>) -> ConvertError {
         ConvertError { path: Path(path.to_vec()), message: message.into() }
     }
 
@@ -100,7 +100,7 @@ fn kept_at_type(value: &Value, want: &Type) -> Value {
     }
 }
 
-fn convert_at(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value, ConvertError> {
+fn convert_at(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Result<Value, ConvertError> {
     if *want == Type::Dynamic {
         return Ok(value.clone());
     }
@@ -142,7 +142,7 @@ pub(crate) fn is_open(value: &Value) -> bool {
 }
 
 /// Converts the content, without the outermost marks, formula and origin.
-fn convert_content(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<Value, ConvertError> {
+fn convert_content(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Result<Value, ConvertError> {
     let kind = value.open().1;
     match (kind, want) {
         (Kind::Null(have), _) => Ok(Value::null(replaced_dynamic(have, want))),
@@ -173,7 +173,7 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<V
                 if is_set {
                     items.push(convert_at(item, element, path)?);
                 } else {
-                    path.push(Step::Index(index as u64));
+                    path.push(ValueStep::Index(index as u64));
                     items.push(convert_at(item, element, path)?);
                     path.pop();
                 }
@@ -193,7 +193,7 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<V
             let mut names = Vec::with_capacity(f.len());
             let mut items = Vec::with_capacity(f.len());
             for (name, item) in f.iter() {
-                path.push(Step::Key(name.clone()));
+                path.push(ValueStep::Key(name.clone()));
                 items.push(convert_at(item, element, path)?);
                 path.pop();
                 names.push(name.clone());
@@ -209,7 +209,7 @@ fn convert_content(value: &Value, want: &Type, path: &mut Vec<Step>) -> Result<V
         (Kind::Tuple(s), Type::Tuple(elements)) => {
             let mut items = Vec::with_capacity(s.len());
             for (index, (item, element)) in s.items().iter().zip(elements.iter()).enumerate() {
-                path.push(Step::Index(index as u64));
+                path.push(ValueStep::Index(index as u64));
                 items.push(convert_at(item, element, path)?);
                 path.pop();
             }
@@ -225,13 +225,13 @@ fn to_object(
     entries: &Entries,
     object: &ObjectType,
     from_map: bool,
-    path: &mut Vec<Step>,
+    path: &mut Vec<ValueStep>,
 ) -> Result<Value, ConvertError> {
     let mut attributes = BTreeMap::new();
     for (name, ty) in &object.attributes {
         let converted = match entries.get(name) {
             Some(found) => {
-                path.push(if from_map { Step::Key(name.clone()) } else { Step::Attribute(name.clone()) });
+                path.push(if from_map { ValueStep::Key(name.clone()) } else { ValueStep::Attribute(name.clone()) });
                 let converted = convert_at(found, ty, path)?;
                 path.pop();
                 converted
@@ -253,7 +253,7 @@ fn one_type(
     items: Vec<Value>,
     element: &Type,
     fallback: Type,
-    path: &mut Vec<Step>,
+    path: &mut Vec<ValueStep>,
 ) -> Result<(Type, Vec<Value>), ConvertError> {
     if items.is_empty() || !element.has_dynamic() {
         return Ok((fallback, items));
@@ -271,12 +271,12 @@ fn one_type(
     }
 }
 
-fn all_at(items: Vec<Value>, want: &Type, path: &mut Vec<Step>) -> Result<Vec<Value>, ConvertError> {
+fn all_at(items: Vec<Value>, want: &Type, path: &mut Vec<ValueStep>) -> Result<Vec<Value>, ConvertError> {
     items.into_iter().map(|item| convert_at(&item, want, path)).collect()
 }
 
 /// The common type of all values, or `None` if each is an untyped null, which fits any type.
-fn shared(items: &[Value], path: &[Step]) -> Result<Option<Type>, ConvertError> {
+fn shared(items: &[Value], path: &[ValueStep]) -> Result<Option<Type>, ConvertError> {
     let mut types: Vec<Type> = Vec::new();
     for item in items {
         let ty = item.ty();

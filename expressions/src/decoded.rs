@@ -16,10 +16,10 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Documents and their decoded values. Lives as long as the work on one configuration.
 #[derive(Default)]
-pub struct Decoded(Mutex<Known>);
+pub struct Decoded(Mutex<Documents>);
 
 #[derive(Default)]
-struct Known {
+struct Documents {
     documents: Vec<Document>,
     bytes: usize,
 }

@@ -24,7 +24,9 @@ use weft_graph_format::schema::FunctionSignature;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Extent, Value};
-use weft_syntax::{ExprId, ExprKind, Expression, Key, Literal, Span, Step, StepKind, Traversal, Tree, UnaryOperator};
+use weft_syntax::{
+    ExprId, ExprKind, Expression, Key, Literal, Span, StepKind, Traversal, TraversalStep, Tree, UnaryOperator,
+};
 
 use self::operations::Branch;
 use crate::access::{self, Problem};
@@ -43,7 +45,7 @@ pub use templates::{TemplateScope, evaluate_template};
 
 /// The start of a traversal.
 #[derive(Clone, Debug)]
-pub struct Resolved {
+pub struct ResolvedReference {
     /// The value.
     pub value: Value,
     /// The number of steps of the traversal that lead to the value. Evaluation follows the remaining steps.
@@ -65,7 +67,7 @@ pub struct ProviderFunction {
 pub trait Scope {
     /// Resolves the start of a traversal: as many steps as name an object (`var.x`, `aws_vpc.main`). Names that a
     /// surrounding `for` declares are resolved by evaluation itself.
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>>;
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>>;
 
     /// The environment of function calls.
     fn context(&self) -> CallContext<'_>;
@@ -441,7 +443,7 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    fn steps(&mut self, start: Value, steps: &[Step], id: ExprId) -> Value {
+    fn steps(&mut self, start: Value, steps: &[TraversalStep], id: ExprId) -> Value {
         let mut value = start;
         for (place, step) in steps.iter().enumerate() {
             let range = self.tree.range(step.span);
@@ -468,7 +470,7 @@ impl<'s> Evaluator<'s> {
     }
 
     /// The steps from a failed value, or from a live value that fails now. At apply, they may exist.
-    fn failed_steps(&self, start: Value, steps: &[Step], id: ExprId) -> Value {
+    fn failed_steps(&self, start: Value, steps: &[TraversalStep], id: ExprId) -> Value {
         if let Some(certain) = certain_failure(&start) {
             return certain;
         }

@@ -163,6 +163,15 @@ fn never_null(_: &[Value], _: &Type) -> Refinement {
     Refinement::not_null()
 }
 
+/// A function from text to text.
+fn text_function(name: &'static str, description: &'static str, call: CallFn) -> Function {
+    Function::new(name, description, Symbolic::Opaque)
+        .parameter(Parameter::new("str", Type::String, "The text."))
+        .returns(Type::String)
+        .not_null()
+        .calls(call)
+}
+
 impl Function {
     /// Creates a function without parameters and with a dynamic result type. Extend it with the methods below.
     pub fn new(name: &'static str, description: &'static str, symbolic: Symbolic) -> Function {

@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::InvolvedValue;
-use weft_graph_format::path::Step as PathStep;
+use weft_graph_format::path::ValueStep;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Expression, Key, StepKind, Traversal};
@@ -93,10 +93,10 @@ fn reached(
     for (index, step) in traversal.steps.iter().enumerate() {
         if index >= consumed {
             let path_step = match &step.kind {
-                StepKind::Attribute(name) => PathStep::Attribute(name.clone()),
-                StepKind::Index(Key::String(key)) => PathStep::Key(key.clone()),
+                StepKind::Attribute(name) => ValueStep::Attribute(name.clone()),
+                StepKind::Index(Key::String(key)) => ValueStep::Key(key.clone()),
                 StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
-                    PathStep::Index(digits.parse().ok()?)
+                    ValueStep::Index(digits.parse().ok()?)
                 }
             };
             match value.step(&path_step) {

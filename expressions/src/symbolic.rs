@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::origin::Origin;
-use weft_graph_format::path::Step;
+use weft_graph_format::path::ValueStep;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
@@ -81,25 +81,27 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
 }
 
 /// The formula for the part of `formula` at one step.
-pub fn part(formula: &Formula, step: &Step, ty: Type) -> Formula {
+pub fn part(formula: &Formula, step: &ValueStep, ty: Type) -> Formula {
     let range = formula.range().cloned();
     // Only a step that cannot fail extends the path of a result. Other steps report their errors when they run.
     let certain = match (formula.ty(), step) {
-        (Type::Object(object), Step::Attribute(name) | Step::Key(name)) => object.attributes.contains_key(name),
-        (Type::Tuple(items), Step::Index(index)) => *index < items.len() as u64,
+        (Type::Object(object), ValueStep::Attribute(name) | ValueStep::Key(name)) => {
+            object.attributes.contains_key(name)
+        }
+        (Type::Tuple(items), ValueStep::Index(index)) => *index < items.len() as u64,
         _ => false,
     };
     let op = match (formula.op(), step) {
         (FormulaOp::Result(operation, path), step) if certain => {
             let step = match step {
-                Step::Key(name) => Step::Attribute(name.clone()),
+                ValueStep::Key(name) => ValueStep::Attribute(name.clone()),
                 other => other.clone(),
             };
             FormulaOp::Result(*operation, path.with(step))
         }
-        (_, Step::Attribute(name)) => FormulaOp::Attribute(formula.clone(), name.clone()),
-        (_, Step::Key(key)) => FormulaOp::Index(formula.clone(), Formula::constant(Value::string(key))),
-        (_, Step::Index(index)) => {
+        (_, ValueStep::Attribute(name)) => FormulaOp::Attribute(formula.clone(), name.clone()),
+        (_, ValueStep::Key(key)) => FormulaOp::Index(formula.clone(), Formula::constant(Value::string(key))),
+        (_, ValueStep::Index(index)) => {
             let index = Value::number(weft_graph_format::number::Number::from_u64(*index));
             FormulaOp::Index(formula.clone(), Formula::constant(index))
         }
@@ -148,20 +150,20 @@ fn spread(value: &Value, formula: &Formula, all: bool) -> Value {
 
 /// Replaces each part of a list, tuple, map or object with the result of `change`, which must keep the types. The
 /// marks, formula and origin of the container stay. Other values, including sets, are returned unchanged.
-pub fn map_parts(value: &Value, change: &mut dyn FnMut(&Step, &Value) -> Value) -> Value {
+pub fn map_parts(value: &Value, change: &mut dyn FnMut(&ValueStep, &Value) -> Value) -> Value {
     let mut items = |items: &[Value]| -> Vec<Value> {
-        items.iter().enumerate().map(|(i, item)| change(&Step::Index(i as u64), item)).collect()
+        items.iter().enumerate().map(|(i, item)| change(&ValueStep::Index(i as u64), item)).collect()
     };
     let rebuilt = match value.open().1 {
         Kind::List(list) => Value::list(list.element_type(), items(list.items())),
         Kind::Tuple(tuple) => Value::tuple(items(tuple.items())),
         Kind::Map(map) => {
             let entries: BTreeMap<_, _> =
-                map.iter().map(|(key, item)| (key.clone(), change(&Step::Key(key.clone()), item))).collect();
+                map.iter().map(|(key, item)| (key.clone(), change(&ValueStep::Key(key.clone()), item))).collect();
             Value::map(map.element_type(), entries)
         }
         Kind::Object(object) => Value::object(
-            object.iter().map(|(name, item)| (name.clone(), change(&Step::Attribute(name.clone()), item))),
+            object.iter().map(|(name, item)| (name.clone(), change(&ValueStep::Attribute(name.clone()), item))),
         ),
         _ => return value.clone(),
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weft_expressions::resource_rules::{
     ignore_changes, plan_problems, prior_for_ignoring_all, proposed_new, replace_paths, result_problems,
 };
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Entries, Refinement, Value};
@@ -208,7 +208,7 @@ fn ignored_changes_keep_the_prior_value() {
     let prior = object(&[("id", text("i")), ("name", text("a")), ("tags", tags(&[("x", "1"), ("y", "2")]))]);
     let config = object(&[("name", text("b")), ("tags", tags(&[("x", "9"), ("z", "3")]))]);
     let name = Path::ROOT.attribute("name");
-    let tag = |key: &str| Path::ROOT.attribute("tags").with(Step::Key(key.into()));
+    let tag = |key: &str| Path::ROOT.attribute("tags").with(ValueStep::Key(key.into()));
     let ignored = ignore_changes(&config, &prior, Some(&[name.clone(), tag("x"), tag("z")]));
     assert_eq!(at(&ignored, "name"), text("a"));
     assert_eq!(at(&ignored, "tags"), tags(&[("x", "1")]));

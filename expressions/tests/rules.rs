@@ -5,8 +5,8 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use weft_expressions::compile::{Fault, Program, Results, run};
-use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
+use weft_expressions::compile::{Fault, Program, ResultSource, run};
+use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate};
 use weft_expressions::functions::{CallContext, FunctionError, Impure};
 use weft_expressions::symbolic::replace_formulas;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -71,9 +71,9 @@ impl World {
 }
 
 impl Scope for World {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         match self.roots.get(traversal.root.text.as_str()) {
-            Some(value) => Ok(Resolved { value: value.clone(), consumed: 0 }),
+            Some(value) => Ok(ResolvedReference { value: value.clone(), consumed: 0 }),
             None => Err(vec![Diagnostic::error("Unknown name", "").at(tree.range(traversal.root.span))]),
         }
     }
@@ -100,7 +100,7 @@ impl Scope for World {
     }
 }
 
-impl Results for World {
+impl ResultSource for World {
     fn result(&self, operation: OperationId) -> Result<Value, Fault> {
         if self.skipped.contains(&operation.0) {
             return Err(Fault::Skipped);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value as Json, json};
-use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope, check_references, evaluate};
+use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, check_references, evaluate};
 use weft_expressions::functions::{CallContext, FunctionError, Impure};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, Parameter};
@@ -52,7 +52,7 @@ impl PlanScope {
 }
 
 impl Scope for PlanScope {
-    fn resolve(&self, _: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, _: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         let name = match traversal.steps.first().map(|s| &s.kind) {
             Some(StepKind::Attribute(name)) => name.as_str(),
             _ => "",
@@ -71,10 +71,12 @@ impl Scope for PlanScope {
                 {
                     return Err(vec![Diagnostic::error("Missing resource instance key", "")]);
                 }
-                Ok(Resolved { value: value.clone(), consumed: 1 })
+                Ok(ResolvedReference { value: value.clone(), consumed: 1 })
             }
-            ("terraform", _) if name == "workspace" => Ok(Resolved { value: Value::string("default"), consumed: 1 }),
-            ("path", _) => Ok(Resolved { value: Value::string("."), consumed: 1 }),
+            ("terraform", _) if name == "workspace" => {
+                Ok(ResolvedReference { value: Value::string("default"), consumed: 1 })
+            }
+            ("path", _) => Ok(ResolvedReference { value: Value::string("."), consumed: 1 }),
             _ => Err(vec![Diagnostic::error("Reference to undeclared resource", "")]),
         }
     }

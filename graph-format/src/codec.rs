@@ -18,7 +18,7 @@ use smol_str::SmolStr;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::number::NumberError;
-use crate::path::{Path, Step};
+use crate::path::{Path, ValueStep};
 use crate::types::Type;
 use crate::value::{Kind, Value};
 
@@ -144,7 +144,7 @@ fn at(path: &Path) -> String {
 /// Where an encoder or decoder is in the value.
 #[derive(Default)]
 struct Position {
-    steps: Vec<Step>,
+    steps: Vec<ValueStep>,
     depth: usize,
 }
 

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 /// One step into a value. No step leads into a set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Step {
+pub enum ValueStep {
     /// `.name` of an object.
     Attribute(SmolStr),
     /// `["key"]` of a map.
@@ -18,7 +18,7 @@ pub enum Step {
 
 /// A way into a value; empty for the value itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Path(pub Vec<Step>);
+pub struct Path(pub Vec<ValueStep>);
 
 impl Path {
     /// The value itself.
@@ -26,7 +26,7 @@ impl Path {
 
     /// The path with one more step.
     #[must_use]
-    pub fn with(&self, step: Step) -> Path {
+    pub fn with(&self, step: ValueStep) -> Path {
         let mut steps = Vec::with_capacity(self.0.len() + 1);
         steps.extend_from_slice(&self.0);
         steps.push(step);
@@ -36,7 +36,7 @@ impl Path {
     /// The path to an attribute of what this path leads to.
     #[must_use]
     pub fn attribute(&self, name: impl Into<SmolStr>) -> Path {
-        self.with(Step::Attribute(name.into()))
+        self.with(ValueStep::Attribute(name.into()))
     }
 
     /// Whether `self` leads to the same place as `other` or to something that holds it.
@@ -50,9 +50,9 @@ impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in &self.0 {
             match step {
-                Step::Attribute(name) => write!(f, ".{name}")?,
-                Step::Key(key) => write!(f, "[{}]", crate::address::quoted(key))?,
-                Step::Index(i) => write!(f, "[{i}]")?,
+                ValueStep::Attribute(name) => write!(f, ".{name}")?,
+                ValueStep::Key(key) => write!(f, "[{}]", crate::address::quoted(key))?,
+                ValueStep::Index(i) => write!(f, "[{i}]")?,
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::json;
-use crate::path::{Path, Step};
+use crate::path::{Path, ValueStep};
 use crate::value::Value;
 
 /// JSON text exactly as it was given, with every digit of its numbers. `Debug` shows only its length, because
@@ -87,14 +87,14 @@ pub type SensitivePath = Vec<PathStep>;
 
 /// A path of a value in the form of the state file.
 pub fn sensitive_path(path: &Path) -> SensitivePath {
-    let step = |step: &Step| match step {
-        Step::Attribute(name) => PathStep::Attribute(name.to_string()),
-        Step::Key(key) => {
+    let step = |step: &ValueStep| match step {
+        ValueStep::Attribute(name) => PathStep::Attribute(name.to_string()),
+        ValueStep::Key(key) => {
             let mut text = String::new();
             json::write_string(key, &mut text);
             PathStep::index(RawJson(text))
         }
-        Step::Index(index) => PathStep::index(RawJson(index.to_string())),
+        ValueStep::Index(index) => PathStep::index(RawJson(index.to_string())),
     };
     path.0.iter().map(step).collect()
 }
@@ -103,7 +103,7 @@ pub fn sensitive_path(path: &Path) -> SensitivePath {
 /// whole number.
 pub fn value_path(stored: &[PathStep]) -> Option<Path> {
     let step = |step: &PathStep| match step {
-        PathStep::Attribute(name) => Some(Step::Attribute(name.as_str().into())),
+        PathStep::Attribute(name) => Some(ValueStep::Attribute(name.as_str().into())),
         PathStep::Index(raw) => {
             let index = json::decode_implied(raw.as_str().as_bytes()).ok()?;
             // The type of the key may be written beside it.
@@ -113,10 +113,10 @@ pub fn value_path(stored: &[PathStep]) -> Option<Path> {
     stored.iter().map(step).collect::<Option<Vec<_>>>().map(Path)
 }
 
-fn key_step(key: &Value) -> Option<Step> {
+fn key_step(key: &Value) -> Option<ValueStep> {
     match key.as_str() {
-        Some(text) => Some(Step::Key(text.into())),
-        None => key.as_number().and_then(|number| number.to_u64()).map(Step::Index),
+        Some(text) => Some(ValueStep::Key(text.into())),
+        None => key.as_number().and_then(|number| number.to_u64()).map(ValueStep::Index),
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn paths_have_two_forms() {
-        let path = Path(vec![Step::Attribute("a".into()), Step::Key("x\"".into()), Step::Index(3)]);
+        let path = Path(vec![ValueStep::Attribute("a".into()), ValueStep::Key("x\"".into()), ValueStep::Index(3)]);
         let stored = sensitive_path(&path);
         let keys: Vec<&str> = stored
             .iter()
@@ -211,8 +211,8 @@ mod tests {
     #[test]
     fn a_bare_key_is_read_and_any_other_is_not() {
         let at = |raw: &str| value_path(&[PathStep::Index(RawJson::new(raw))]);
-        assert_eq!(at("\"k\""), Some(Path(vec![Step::Key("k".into())])));
-        assert_eq!(at("3"), Some(Path(vec![Step::Index(3)])));
+        assert_eq!(at("\"k\""), Some(Path(vec![ValueStep::Key("k".into())])));
+        assert_eq!(at("3"), Some(Path(vec![ValueStep::Index(3)])));
         for raw in ["null", "-1", "1.5", "{}", "[", "true"] {
             assert_eq!(at(raw), None, "{raw}");
         }

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use weft_graph_format::codec::{DecodeProblem, EncodeProblem, MAX_DEPTH, json, msgpack, type_json};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::{Number, NumberError};
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::types::{ObjectType, Type};
 use weft_graph_format::value::{Refinement, Value};
 
@@ -189,7 +189,7 @@ fn msgpack_that_is_refused() {
         assert_eq!(msgpack::decode(&bytes, &ty).unwrap_err().problem, problem, "{}", hex(&bytes));
     }
     let error = msgpack::decode(&[0x92, 0xc3, 0x05], &Type::list(Type::Bool)).unwrap_err();
-    assert_eq!(error.path, Path(vec![Step::Index(1)]));
+    assert_eq!(error.path, Path(vec![ValueStep::Index(1)]));
     assert_eq!(error.to_string(), "at [1]: a bool is required");
 }
 
@@ -228,7 +228,7 @@ fn what_encoders_refuse() {
         json::encode(&marked, &list).unwrap_err(),
         json::encode_plain(&marked).unwrap_err(),
     ] {
-        assert_eq!((error.problem, error.path), (EncodeProblem::Marked, Path(vec![Step::Index(0)])));
+        assert_eq!((error.problem, error.path), (EncodeProblem::Marked, Path(vec![ValueStep::Index(0)])));
     }
     let error = json::encode(&Value::unknown(Type::Bool), &Type::Bool).unwrap_err();
     assert_eq!(error.problem, EncodeProblem::Unknown);

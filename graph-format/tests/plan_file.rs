@@ -20,7 +20,7 @@ use weft_graph_format::graph::{Action, Builder, CheckKind, Claim, ExecutionGraph
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::plan_file::{
     CheckResult, CheckStatus, CheckedKind, EphemeralVariable, FORMAT_VERSION, FragmentPackage, Manifest, PlanFile,
     PlanFileError, PlanReader, ProviderPackage, SectionKind, SourceSnippets, UiMode, WriteError, write,
@@ -157,7 +157,7 @@ fn sample() -> PlanFile {
             outputs: BTreeMap::from([("o".into(), output)]),
             relevant: vec![RelevantAttribute {
                 resource: address("cloud_network.a"),
-                path: Path(vec![Step::Attribute("tags".into()), Step::Key("k".into())]),
+                path: Path(vec![ValueStep::Attribute("tags".into()), ValueStep::Key("k".into())]),
             }],
         },
         schemas: BTreeMap::from([(source(), schema)]),

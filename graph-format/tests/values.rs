@@ -7,7 +7,7 @@ use weft_graph_format::graph::OperationId;
 use weft_graph_format::marks::{Deprecation, Marks};
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::{Origin, OriginNode};
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{
     DEEPEST, Excess, Kind, LONGEST_TEXT, PlainValue, Refinement, Transform, Value, compare_for_set,
@@ -57,7 +57,7 @@ fn unknown_elements_of_a_set_may_be_equal_or_not() {
 fn no_path_leads_into_a_set() {
     let set = Value::set(Type::String, vec![Value::string("a"), unknown(1)]);
     let object = Value::object([("s", set)]);
-    for step in [Step::Index(0), Step::Key("a".into()), Step::Attribute("a".into())] {
+    for step in [ValueStep::Index(0), ValueStep::Key("a".into()), ValueStep::Attribute("a".into())] {
         assert!(object.at_path(&attribute("s").with(step)).is_err());
     }
     let mut paths = Vec::new();
@@ -79,7 +79,7 @@ fn marks_of_elements_are_marks_of_the_set() {
     let set = Value::set(ty, vec![object, bare]);
     assert_eq!((set.as_items().map(<[Value]>::len), set.marks().is_sensitive()), (Some(1), true));
     // What a path marks below a set, or below what is not known yet, marks that.
-    let below = vec![(attribute("s").with(Step::Index(0)), Marks::SENSITIVE)];
+    let below = vec![(attribute("s").with(ValueStep::Index(0)), Marks::SENSITIVE)];
     for value in [Value::set(Type::String, vec![Value::string("a")]), Value::unknown(Type::Dynamic)] {
         let marked = Value::object([("s", value)]).mark_paths(&below);
         assert!(marked.at_path(&attribute("s")).expect("an attribute").marks().is_sensitive());
@@ -98,7 +98,7 @@ fn equal_elements_of_a_set_join_their_origins() {
 #[test]
 fn marks_of_containers_follow_what_is_taken_out_of_them() {
     let list = Value::list(Type::String, vec![Value::string("a")]).mark(&Marks::SENSITIVE);
-    let taken = list.at_path(&Path(vec![Step::Index(0)])).expect("an element");
+    let taken = list.at_path(&Path(vec![ValueStep::Index(0)])).expect("an element");
     assert!(taken.marks().is_sensitive());
     // Also through what is not known, and through several levels.
     let deep = Value::object([("o", Value::unknown(Type::object([("a", Type::String)])).mark(&Marks::SENSITIVE))]);
@@ -126,7 +126,7 @@ fn marks_come_off_with_their_places_and_go_back_there() {
     // The marks of a map's key path are found however the path names the key.
     let by_attribute = vec![(attribute("m").attribute("k"), Marks::SENSITIVE)];
     let marked = bare.mark_paths(&by_attribute);
-    assert!(marked.at_path(&attribute("m").with(Step::Key("k".into()))).expect("an entry").marks().is_sensitive());
+    assert!(marked.at_path(&attribute("m").with(ValueStep::Key("k".into()))).expect("an entry").marks().is_sensitive());
 }
 
 #[test]

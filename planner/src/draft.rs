@@ -18,10 +18,10 @@ use weft_graph_format::value::Value;
 
 use crate::facts::Facts;
 use crate::instance::agenda::Agenda;
-use crate::instance::planned::{Computed, Opening, PlannedCheck, PlannedProvision, Record, Step, Work};
+use crate::instance::planned::{Computed, Opening, PlannedCheck, PlannedProvision, PlannedStep, Record, Work};
 use crate::providers::Registered;
 use crate::whole::claims::Claims;
-use crate::whole::order::Ordering;
+use crate::whole::order::DeleteOrder;
 
 /// Finds the configuration of a provider instance; `None` if it has none.
 pub(crate) type Configured<'a> = &'a dyn Fn(&ProviderInstance) -> Option<std::sync::Arc<Registered>>;
@@ -40,7 +40,7 @@ pub(crate) struct Drafting<'a> {
     in_shard: BTreeMap<ProviderInstance, Vec<OperationId>>,
     /// The operations that move objects before something else happens to them.
     moves: BTreeMap<ResourceInstance, OperationId>,
-    ordering: Ordering,
+    ordering: DeleteOrder,
     claims: Claims,
     /// Objects whose replacements are recorded in state as destroy-first.
     destroys_first: BTreeSet<ResourceInstance>,
@@ -71,7 +71,7 @@ impl<'a> Drafting<'a> {
             opened: BTreeMap::new(),
             in_shard: BTreeMap::new(),
             moves: BTreeMap::new(),
-            ordering: Ordering::default(),
+            ordering: DeleteOrder::default(),
             claims: agenda.claims,
             destroys_first,
         };
@@ -93,10 +93,10 @@ impl<'a> Drafting<'a> {
     fn work(&mut self, work: Work) {
         let Work { address, provider, result, step } = work;
         match step {
-            Step::Change(change) => self.change(&address, &provider, result, *change),
-            Step::Delete(leaving) => self.delete(&address, &provider, result, *leaving),
-            Step::Forget(leaving) => self.forget(&address, result, *leaving),
-            Step::Read(read) => self.read(address, &provider, result, *read),
+            PlannedStep::Change(change) => self.change(&address, &provider, result, *change),
+            PlannedStep::Delete(leaving) => self.delete(&address, &provider, result, *leaving),
+            PlannedStep::Forget(leaving) => self.forget(&address, result, *leaving),
+            PlannedStep::Read(read) => self.read(address, &provider, result, *read),
         }
     }
 

@@ -10,12 +10,12 @@ use weft_graph_format::graph::{Action, PriorObject};
 
 use crate::evaluated::Evaluated;
 use crate::facts::Facts;
-use crate::instance::agenda::{Agenda, Found};
+use crate::instance::agenda::{Agenda, ReadResults};
 use crate::instance::ask::Ask;
 use crate::instance::planned::Record;
 use crate::instance::prior::Prior;
 use crate::report::Report;
-use crate::whole::protection::{Verdict, protection, verdict};
+use crate::whole::protection::{RemovalVerdict, protection, verdict};
 
 /// Plans instances during evaluation. Evaluation is concurrent, so results are behind locks. Each lock is held for a
 /// single step, and never two at a time.
@@ -24,7 +24,7 @@ pub(crate) struct Planner {
     pub(crate) ask: Ask,
     pub(crate) report: Arc<Report>,
     evaluated: Mutex<Evaluated>,
-    found: Mutex<Found>,
+    found: Mutex<ReadResults>,
     agenda: Mutex<Agenda>,
 }
 
@@ -41,7 +41,7 @@ impl Planner {
     }
 
     /// The objects that were read so far.
-    pub(crate) fn found(&self) -> MutexGuard<'_, Found> {
+    pub(crate) fn found(&self) -> MutexGuard<'_, ReadResults> {
         self.found.lock()
     }
 
@@ -60,9 +60,9 @@ impl Planner {
     pub(crate) fn heed_protection(&self, address: &ResourceInstance, what: &str) {
         let found = protection(&self.evaluated(), &self.facts.declared, address);
         match verdict(found.as_ref(), address, what) {
-            Verdict::Allowed => {}
-            Verdict::Unfit(problem) => self.report.add(vec![problem]),
-            Verdict::Refused(problem) => self.report.refuse(address, problem),
+            RemovalVerdict::Allowed => {}
+            RemovalVerdict::Unfit(problem) => self.report.add(vec![problem]),
+            RemovalVerdict::Refused(problem) => self.report.refuse(address, problem),
         }
     }
 

@@ -18,9 +18,9 @@ use weft_state::Snapshot;
 use crate::draft::{Drafted, Drafting, output};
 use crate::evaluated::Evaluated;
 use crate::facts::Facts;
-use crate::instance::agenda::{Agenda, Found};
+use crate::instance::agenda::{Agenda, ReadResults};
 use crate::instance::ask::Ask;
-use crate::instance::planned::{Step, Work};
+use crate::instance::planned::{PlannedStep, Work};
 use crate::kind;
 use crate::planner::Planner;
 use crate::prior_state::PriorState;
@@ -109,7 +109,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
     }
     let metas = ProviderMetas::of(&root, &providers).await;
     let declared = Declared::of(&root);
-    let state = match moved::carry_out_moves(&root, &declared, PriorState::of(snapshot.clone())) {
+    let state = match moved::apply_moves(&root, &declared, PriorState::of(snapshot.clone())) {
         Ok(state) => state,
         Err(problems) => {
             said.extend(problems);
@@ -206,7 +206,7 @@ struct Ruled {
 }
 
 /// The second pass: applies the rules over all instances.
-fn rule(planner: &Planner, changes: Vec<ResourceChange>, found: &mut Found) -> Ruled {
+fn rule(planner: &Planner, changes: Vec<ResourceChange>, found: &mut ReadResults) -> Ruled {
     let facts = &planner.facts;
     let mut evaluated = std::mem::take(&mut *planner.evaluated());
     let outputs = Outputs::of(facts, std::mem::take(&mut evaluated.outputs));
@@ -253,7 +253,7 @@ fn relevant(
 
 /// Objects that are created first only because dependents require it.
 fn forced(work: &[Work]) -> BTreeSet<ResourceInstance> {
-    let forced = work.iter().filter(|work| matches!(&work.step, Step::Change(change) if change.is_forced));
+    let forced = work.iter().filter(|work| matches!(&work.step, PlannedStep::Change(change) if change.is_forced));
     forced.map(|work| work.address.clone()).collect()
 }
 
@@ -261,7 +261,7 @@ fn forced(work: &[Work]) -> BTreeSet<ResourceInstance> {
 fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let facts = &planner.facts;
     let mut agenda: Agenda = std::mem::take(&mut *planner.agenda());
-    let mut found: Found = std::mem::take(&mut *planner.found());
+    let mut found: ReadResults = std::mem::take(&mut *planner.found());
     let Ruled { changes, outputs, evaluated, schemas } = rule(planner, std::mem::take(&mut agenda.changes), &mut found);
     let checks = checking::check_results(facts, &evaluated, &changes.resources);
     let destroys_first = checking::stored_as_destroy_first(facts, &evaluated, forced(&agenda.work), &changes.resources);

@@ -14,7 +14,7 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
-use weft_providers::{Builtin, OpenError, Plugin, Provider, ProviderPool, Wanted};
+use weft_providers::{Builtin, InstanceRequest, OpenError, Plugin, Provider, ProviderPool};
 
 use ephemerals::OpenObjects;
 
@@ -120,7 +120,7 @@ impl ProviderSet {
         }
         let plugin = (self.plugins)(source).map_err(|p| vec![p])?;
         let room = self.calls.acquire().await.ok();
-        let wanted = Wanted { key: format!("{} (not configured)", plugin.spec.name), plugin, config: None };
+        let wanted = InstanceRequest { key: format!("{} (not configured)", plugin.spec.name), plugin, config: None };
         match self.pool.open(wanted).await {
             Ok(lease) => Ok(InUse { provider: Provider::Plugin(lease), warnings: Vec::new(), _room: room }),
             Err(error) => Err(crate::diagnostics::open_failed(&error, &source.for_display(), None)),
@@ -170,7 +170,7 @@ impl ProviderSet {
         let room = self.calls.acquire().await.ok();
         let (config, _) = registered.config.unmark_deep();
         let config = Some(config).filter(|_| !self.pool.is_stood_in_for(instance));
-        let wanted = Wanted { key: instance.to_string(), plugin, config };
+        let wanted = InstanceRequest { key: instance.to_string(), plugin, config };
         let failed =
             |error: OpenError| crate::diagnostics::open_failed(&error, &instance.to_string(), Some(&registered.range));
         let lease = self.pool.open(wanted).await.map_err(failed)?;

@@ -7,11 +7,11 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 /// Diagnostics by their source.
 #[derive(Default)]
 pub(crate) struct Report {
-    said: Mutex<Said>,
+    said: Mutex<CollectedDiagnostics>,
 }
 
 #[derive(Default)]
-struct Said {
+struct CollectedDiagnostics {
     /// Diagnostics about the configuration and its objects.
     all: Vec<Diagnostic>,
     /// Diagnostics of evaluation, until the kind of plan decides which ones to keep.
@@ -23,7 +23,7 @@ struct Said {
 }
 
 impl Report {
-    fn said(&self) -> MutexGuard<'_, Said> {
+    fn said(&self) -> MutexGuard<'_, CollectedDiagnostics> {
         self.said.lock()
     }
 

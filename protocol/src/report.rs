@@ -31,7 +31,7 @@ pub enum Report {
         /// The uncertain attempt.
         task: Task,
         /// The verdict.
-        verdict: Verdict,
+        verdict: SettleVerdict,
     },
     /// A task that never began, given back.
     Returned(Task),
@@ -144,7 +144,7 @@ pub enum ObjectChange {
 
 /// What the evidence says about an uncertain attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SettleVerdict {
     /// It took effect.
     Applied(Box<TaskDone>),
     /// It took no effect. This counts once the process that made the attempt is dead.

@@ -10,7 +10,7 @@ use crate::Task;
 use crate::frame::{CoordinatorFrame, WorkerFrame};
 use crate::greeting::{Greeting, HeldPhase, HeldTask};
 use crate::order::{OpenShard, Order, SettleOrder};
-use crate::report::{ObjectChange, ObjectWrite, Report, TaskDone, TaskResult, TaskWrites, Verdict};
+use crate::report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
 
 pub(crate) fn coordinator_frame(frame: CoordinatorFrame) -> proto::CoordinatorFrame {
     proto::CoordinatorFrame {
@@ -162,9 +162,9 @@ fn report(report: Report) -> proto::WorkerItem {
         Report::Settled { task, verdict } => {
             use proto::settle_result::Verdict as V;
             let verdict = match verdict {
-                Verdict::Applied(found) => V::Applied(done(&found)),
-                Verdict::NotApplied { holder_dead } => V::NotApplied(proto::NotApplied { holder_dead }),
-                Verdict::Unknown(reason) => V::Unknown(reason),
+                SettleVerdict::Applied(found) => V::Applied(done(&found)),
+                SettleVerdict::NotApplied { holder_dead } => V::NotApplied(proto::NotApplied { holder_dead }),
+                SettleVerdict::Unknown(reason) => V::Unknown(reason),
             };
             Item::Settled(proto::SettleResult {
                 operation: task.operation,

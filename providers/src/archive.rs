@@ -1,9 +1,13 @@
 //! Packed packages: zip files from untrusted sources.
 //!
 //! Nothing in an archive is trusted. Names that lead out of the target, links, special files, and sizes beyond the
-//! limits are refused before or during unpacking, and nothing stays of a refused archive. Archives of modules, which
-//! have looser rules, are unpacked in `registry`.
+//! limits are refused before or during unpacking, and nothing stays of a refused archive.
+//!
+//! `registry` unpacks the archives of modules. These may have links and may repeat names, so their folder has its own
+//! rules. Both share the limits, the names and the reading of zip files: [`Quota`], [`inside`], [`zip_entry`].
 
+mod entry;
+mod limits;
 mod unpacking;
 mod zip;
 
@@ -12,6 +16,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::checksum::Checksum;
+pub use entry::{EntryKind, PLAIN_MODE, ZipEntry, inside, zip_entry};
+pub use limits::{CopyError, Exceeded, Limits, MAX_RATIO, Quota};
 use unpacking::Unpacking;
 
 /// The maximum number of entries. Real packages have fewer than ten.
@@ -20,12 +26,8 @@ pub const MAX_ENTRIES: usize = 10_000;
 /// The maximum number of unpacked bytes. The largest provider has less than 1 GiB.
 pub const MAX_UNPACKED: u64 = 8 << 30;
 
-/// The maximum ratio of unpacked to packed size, beyond [`RATIO_FREE`]. Programs shrink to a quarter, text to a tenth.
-/// Bombs reach a thousand.
-pub const MAX_RATIO: u64 = 200;
-
 /// An unpacked size that is always allowed, because small texts may shrink to almost nothing.
-pub const RATIO_FREE: u64 = 16 << 20;
+pub const FREE_BYTES: u64 = 16 << 20;
 
 /// Why an archive is not unpacked.
 #[derive(Debug, thiserror::Error)]
@@ -82,30 +84,19 @@ pub enum ArchiveError {
     },
 }
 
-/// The limits of an archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Limits {
-    entries: usize,
-    bytes: u64,
+fn limits_of(length: u64) -> Limits {
+    Limits::of(length, MAX_ENTRIES, FREE_BYTES, MAX_UNPACKED)
 }
 
-impl Limits {
-    /// The limits of an archive of this size.
-    fn of(length: u64) -> Limits {
-        let bytes = length.saturating_mul(MAX_RATIO).clamp(RATIO_FREE, MAX_UNPACKED);
-        Limits { entries: MAX_ENTRIES, bytes }
-    }
-
-    fn exceeded(self, archive: &Path) -> ArchiveError {
-        ArchiveError::TooLarge { path: archive.to_owned(), entries: self.entries, bytes: self.bytes }
-    }
+fn too_large(archive: &Path, limits: Limits) -> ArchiveError {
+    ArchiveError::TooLarge { path: archive.to_owned(), entries: limits.entries, bytes: limits.bytes }
 }
 
 fn open(path: &Path) -> Result<(File, Limits), ArchiveError> {
     let failed = |error| ArchiveError::Io { path: path.to_owned(), error };
     let file = File::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
-    Ok((file, Limits::of(length)))
+    Ok((file, limits_of(length)))
 }
 
 fn damaged(path: &Path, problem: impl std::fmt::Display) -> ArchiveError {

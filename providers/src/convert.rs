@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Severity;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{
     Attribute, Block, FunctionParameter, FunctionSignature, IdentityAttribute, IdentitySchema, NestedAttributes,
     NestedBlock, Nesting, ProviderSchema, Schema,
@@ -44,9 +44,9 @@ pub(crate) fn diagnostics(from: Vec<messages::Diagnostic>) -> Vec<ProviderDiagno
 pub(crate) fn path(from: messages::AttributePath) -> Path {
     use messages::attribute_path::step::Selector;
     let step = |step: messages::attribute_path::Step| match step.selector? {
-        Selector::AttributeName(name) => Some(Step::Attribute(name.into())),
-        Selector::ElementKeyString(key) => Some(Step::Key(key.into())),
-        Selector::ElementKeyInt(index) => u64::try_from(index).ok().map(Step::Index),
+        Selector::AttributeName(name) => Some(ValueStep::Attribute(name.into())),
+        Selector::ElementKeyString(key) => Some(ValueStep::Key(key.into())),
+        Selector::ElementKeyInt(index) => u64::try_from(index).ok().map(ValueStep::Index),
     };
     Path(from.steps.into_iter().map_while(step).collect())
 }

@@ -26,7 +26,7 @@ pub enum Location {
 }
 
 /// The packages of one provider, by version and platform.
-pub type Found = BTreeMap<Version, BTreeMap<Platform, Location>>;
+pub type MirrorPackages = BTreeMap<Version, BTreeMap<Platform, Location>>;
 
 /// Why a directory cannot be searched.
 #[derive(Debug, thiserror::Error)]
@@ -50,14 +50,14 @@ pub fn package_folder(root: &Path, source: &ProviderSource, version: &Version, p
 
 /// Everything that a mirror has of a provider. Other names are ignored. If a package is both packed and unpacked, the
 /// unpacked one is used.
-pub fn search(root: &Path, source: &ProviderSource) -> Result<Found, SearchError> {
+pub fn search(root: &Path, source: &ProviderSource) -> Result<MirrorPackages, SearchError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |error| SearchError { path, error }
     };
     std::fs::metadata(root).map_err(failed(root))?;
     let folder = provider_folder(root, source);
-    let mut found = Found::new();
+    let mut found = MirrorPackages::new();
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

@@ -25,13 +25,13 @@ pub(crate) fn wanted_level() -> &'static str {
 
 /// Logs one line of a plugin's standard error. Returns whether it was plain text, like a crash, and not a log entry.
 pub(crate) fn relay(plugin: &str, line: &str) -> bool {
-    let Some(entry) = Entry::parse(line) else {
+    let Some(entry) = LogEntry::parse(line) else {
         if !line.is_empty() {
             tracing::debug!(target: "plugin", plugin, "{line}");
         }
         return !line.is_empty();
     };
-    let Entry { level, module, message, rest } = entry;
+    let LogEntry { level, module, message, rest } = entry;
     match level {
         Level::Trace => tracing::trace!(target: "plugin", plugin, module, fields = rest, "{message}"),
         Level::Debug => tracing::debug!(target: "plugin", plugin, module, fields = rest, "{message}"),
@@ -60,7 +60,7 @@ enum Level {
 
 /// An entry of hclog's JSON format.
 #[derive(Debug, PartialEq)]
-struct Entry {
+struct LogEntry {
     level: Level,
     module: String,
     message: String,
@@ -68,8 +68,8 @@ struct Entry {
     rest: String,
 }
 
-impl Entry {
-    fn parse(line: &str) -> Option<Entry> {
+impl LogEntry {
+    fn parse(line: &str) -> Option<LogEntry> {
         if !line.starts_with('{') {
             return None;
         }
@@ -89,7 +89,7 @@ impl Entry {
         let module = text("@module").unwrap_or_default();
         fields.remove("@timestamp");
         let rest = if fields.is_empty() { String::new() } else { Json::Object(fields).to_string() };
-        Some(Entry { level, module, message, rest })
+        Some(LogEntry { level, module, message, rest })
     }
 }
 
@@ -101,10 +101,10 @@ mod tests {
     fn entries_are_taken_apart_and_other_lines_kept() {
         let line = r#"{"@level":"warn","@message":"careful","@module":"sdk","@timestamp":"now","n":1}"#;
         let expected =
-            Entry { level: Level::Warn, module: "sdk".into(), message: "careful".into(), rest: r#"{"n":1}"#.into() };
-        assert_eq!(Entry::parse(line), Some(expected));
-        assert_eq!(Entry::parse("panic: runtime error"), None);
-        assert_eq!(Entry::parse("{not json"), None);
+            LogEntry { level: Level::Warn, module: "sdk".into(), message: "careful".into(), rest: r#"{"n":1}"#.into() };
+        assert_eq!(LogEntry::parse(line), Some(expected));
+        assert_eq!(LogEntry::parse("panic: runtime error"), None);
+        assert_eq!(LogEntry::parse("{not json"), None);
         assert!(relay("p", "panic: runtime error"));
         assert!(!relay("p", line));
     }

@@ -40,7 +40,7 @@ pub struct Plugin {
 
 /// A provider instance that a caller needs.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct InstanceRequest {
     /// Its address. Two requests with the same key share a process, and must have the same plugin and configuration.
     pub key: String,
     /// Its plugin.
@@ -192,7 +192,7 @@ impl ProviderPool {
     }
 
     /// The instance. It is started and configured if it is not running.
-    pub async fn open(&self, wanted: Wanted) -> Result<Lease, OpenError> {
+    pub async fn open(&self, wanted: InstanceRequest) -> Result<Lease, OpenError> {
         let (running, in_use) = self.reserve(&wanted.key)?;
         let mut running = running.lock().await;
         if let Some(found) = running.as_ref() {
@@ -217,7 +217,7 @@ impl ProviderPool {
             return Ok(schema);
         }
         let key = format!("{} (not configured)", plugin.spec.name);
-        let lease = self.open(Wanted { key, plugin: plugin.clone(), config: None }).await?;
+        let lease = self.open(InstanceRequest { key, plugin: plugin.clone(), config: None }).await?;
         Ok(lease.schema().await?)
     }
 
@@ -292,12 +292,12 @@ impl ProviderPool {
         if let Ok(room) = self.shared.room.clone().try_acquire_owned() {
             return Ok(room);
         }
-        let _waiting = Waiting::new(&self.shared);
+        let _waiting = WaitingCaller::new(&self.shared);
         self.shared.make_room();
         self.shared.room.clone().acquire_owned().await.map_err(|_| OpenError::Closed)
     }
 
-    async fn start(&self, wanted: &Wanted) -> Result<(ProviderSession, Vec<ProviderDiagnostic>), OpenError> {
+    async fn start(&self, wanted: &InstanceRequest) -> Result<(ProviderSession, Vec<ProviderDiagnostic>), OpenError> {
         let options = &self.shared.options;
         let cache = wanted.plugin.checksum.clone().map(|checksum| (options.schema_cache.clone(), checksum));
         let session_options = SessionOptions { deadlines: options.deadlines.clone(), schema_cache: cache };
@@ -342,16 +342,16 @@ impl Shared {
 }
 
 /// Counts a caller that waits for room.
-struct Waiting<'a>(&'a Shared);
+struct WaitingCaller<'a>(&'a Shared);
 
-impl<'a> Waiting<'a> {
-    fn new(shared: &'a Shared) -> Waiting<'a> {
+impl<'a> WaitingCaller<'a> {
+    fn new(shared: &'a Shared) -> WaitingCaller<'a> {
         shared.slots.lock().waiting += 1;
-        Waiting(shared)
+        WaitingCaller(shared)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCaller<'_> {
     fn drop(&mut self) {
         let mut slots = self.0.slots.lock();
         slots.waiting = slots.waiting.saturating_sub(1);

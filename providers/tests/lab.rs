@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_graph_format::address::ResourceInstance;
-use weft_graph_format::path::{Path as ValuePath, Step};
+use weft_graph_format::path::{Path as ValuePath, ValueStep};
 use weft_graph_format::schema::{Block, Nesting};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Transform, Value};
@@ -17,7 +17,7 @@ use weft_providers::call::{
     ApplyRequest, CallError, CallKind, Deadlines, ImportTarget, ObjectState, PlanRequest, RawState, ReadRequest,
 };
 use weft_providers::handshake::Protocol;
-use weft_providers::pool::{OpenError, Plugin, PoolOptions, ProviderPool, Wanted};
+use weft_providers::pool::{InstanceRequest, OpenError, Plugin, PoolOptions, ProviderPool};
 use weft_providers::{LaunchError, LaunchSpec, ProviderDiagnostic, ProviderSession, SchemaCache, SessionOptions};
 
 fn plugins() -> Option<PathBuf> {
@@ -79,7 +79,7 @@ fn object(block: &Block, set: &[(&str, Value)]) -> Value {
 /// The value with some attributes replaced.
 fn with(value: &Value, set: &[(&str, Value)]) -> Value {
     value.transform(&mut |path, _| match path.0.as_slice() {
-        [Step::Attribute(name)] => match set.iter().find(|(n, _)| n == name) {
+        [ValueStep::Attribute(name)] => match set.iter().find(|(n, _)| n == name) {
             Some((_, value)) => Transform::Replace(value.clone()),
             None => Transform::Descend,
         },
@@ -88,7 +88,7 @@ fn with(value: &Value, set: &[(&str, Value)]) -> Value {
 }
 
 fn attribute(value: &Value, name: &str) -> Value {
-    value.step(&Step::Attribute(name.into())).unwrap()
+    value.step(&ValueStep::Attribute(name.into())).unwrap()
 }
 
 async fn configure(session: &ProviderSession, set: &[(&str, Value)]) {
@@ -433,7 +433,7 @@ async fn a_pool_keeps_its_bound_and_starts_the_dead_anew() {
     let pool = ProviderPool::new(PoolOptions { max_open: 2, schema_cache, ..PoolOptions::default() });
     let schema = pool.schema(&plugin).await.unwrap();
     let config = |set: &[(&str, Value)]| Some(object(&schema.provider.block, set));
-    let wanted = |key: &str| Wanted {
+    let wanted = |key: &str| InstanceRequest {
         key: key.into(),
         plugin: plugin.clone(),
         config: config(&[("region", Value::string(key))]),
@@ -474,7 +474,7 @@ async fn a_pool_keeps_its_bound_and_starts_the_dead_anew() {
     let region = b.read_data_source("lab_region", &object(block, &[]), None).await.unwrap();
     assert_eq!(attribute(&region.value, "name"), Value::string("b"));
     // A refused configuration.
-    let refused = Wanted { config: config(&[("fail_configure", Value::string("no entry"))]), ..wanted("bad") };
+    let refused = InstanceRequest { config: config(&[("fail_configure", Value::string("no entry"))]), ..wanted("bad") };
     match pool.open(refused).await {
         Err(OpenError::Configure(diagnostics)) => assert_eq!(diagnostics[0].summary, "no entry"),
         other => panic!("{:?}", other.err()),

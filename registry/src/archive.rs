@@ -2,7 +2,8 @@
 //!
 //! Nothing in them is trusted. Names and links that lead out of the folder, devices, and more bytes or files than the
 //! limits allow are refused before or while they are written, and nothing stays of a refused archive. Links are created
-//! last, so that nothing is ever written through one.
+//! last, so that nothing is ever written through one. Packages of providers have stricter rules: see
+//! [`weft_providers::archive`], which also has the parts that both share.
 
 mod bundle;
 mod folder;
@@ -13,15 +14,14 @@ use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use folder::Folder;
+use weft_providers::archive::Limits;
+pub use weft_providers::archive::MAX_RATIO;
 
 /// The maximum number of files, folders and links. The largest module repositories have a tenth of it.
 pub const MAX_ENTRIES: usize = 100_000;
 
 /// The maximum number of unpacked bytes.
 pub const MAX_UNPACKED: u64 = 2 << 30;
-
-/// The maximum ratio of unpacked to packed size. Source text packs to a tenth at best.
-pub const MAX_RATIO: u64 = 200;
 
 /// An unpacked size that is always allowed: small files of blanks are harmless.
 pub const FREE_BYTES: u64 = 32 << 20;
@@ -158,8 +158,7 @@ fn unpack_all(archive: &Path, packing: Packing, into: &Path) -> Result<(), Archi
     let mut file = File::open(archive).map_err(io)?;
     let size = file.seek(SeekFrom::End(0)).map_err(io)?;
     file.rewind().map_err(io)?;
-    let cap = size.saturating_mul(MAX_RATIO).clamp(FREE_BYTES, MAX_UNPACKED);
-    let mut folder = Folder::new(into, cap);
+    let mut folder = Folder::new(into, Limits::of(size, MAX_ENTRIES, FREE_BYTES, MAX_UNPACKED));
     let file = BufReader::new(file);
     match packing {
         Packing::Zip => bundle::zip(file, &mut folder)?,

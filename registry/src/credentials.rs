@@ -152,10 +152,10 @@ impl Credentials {
             return Err(CredentialsError::Failed { program, said });
         }
         #[derive(serde::Deserialize)]
-        struct Known {
+        struct TokenAnswer {
             token: Option<String>,
         }
-        let known: Known = serde_json::from_slice(&answer).map_err(|_| CredentialsError::Answer { program })?;
+        let known: TokenAnswer = serde_json::from_slice(&answer).map_err(|_| CredentialsError::Answer { program })?;
         Ok(known.token.map(Secret::new))
     }
 }

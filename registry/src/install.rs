@@ -77,7 +77,7 @@ impl Selected {
 }
 
 /// The place of a package that need not be fetched.
-enum Found {
+enum PresentPackage {
     /// Its final folder.
     There(Package),
     /// The cache, with a link from its final folder.
@@ -194,11 +194,11 @@ impl Installer {
         for (choice, there) in &placed {
             let (source, version) = (choice.source.clone(), choice.version.clone());
             let done = match there {
-                Some(Found::There(package)) => {
+                Some(PresentPackage::There(package)) => {
                     report(InstallEvent::AlreadyInstalled(source, version));
                     Ok(Placed { package: package.clone(), trusted: BTreeSet::new(), incomplete: false })
                 }
-                Some(Found::Cached(package)) => {
+                Some(PresentPackage::Cached(package)) => {
                     report(InstallEvent::FromCache(source, version));
                     let known = !choice.locked.is_empty();
                     Ok(Placed::new(package.clone(), BTreeSet::new(), known, &choice.locked))
@@ -314,15 +314,20 @@ impl Installer {
     }
 
     /// A locked package that is already in its folder, or can be linked there from the cache.
-    async fn there(&self, source: &ProviderSource, version: &Version, locked: &BTreeSet<Checksum>) -> Option<Found> {
+    async fn there(
+        &self,
+        source: &ProviderSource,
+        version: &Version,
+        locked: &BTreeSet<Checksum>,
+    ) -> Option<PresentPackage> {
         let target = self.target(source, version);
         let (source, version, platform) = (source.clone(), version.clone(), self.platform.clone());
         let (locked, cache) = (locked.clone(), self.cache.clone());
-        let there = in_background(move || -> Result<Option<Found>, PackageProblem> {
+        let there = in_background(move || -> Result<Option<PresentPackage>, PackageProblem> {
             if !locked.is_empty() && target.is_dir() {
                 let checksum = checksum::of_directory(&target).ok().filter(|c| locked.contains(c));
                 if let Some(Ok(there)) = checksum.map(|checksum| package(&source, &version, &target, checksum)) {
-                    return Ok(Some(Found::There(there)));
+                    return Ok(Some(PresentPackage::There(there)));
                 }
             }
             let Some(cache) = cache else { return Ok(None) };
@@ -330,7 +335,7 @@ impl Installer {
             let Some((folder, checksum)) = cache.find(&source, &version, &platform, &locked) else { return Ok(None) };
             packages::program(&source, &folder)?;
             link(&folder, &target)?;
-            Ok(Some(Found::Cached(package(&source, &version, &target, checksum)?)))
+            Ok(Some(PresentPackage::Cached(package(&source, &version, &target, checksum)?)))
         });
         // An unusable cache is ignored.
         there.await.unwrap_or_else(|problem| {

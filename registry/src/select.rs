@@ -20,7 +20,7 @@ const BUILT_IN: [&str; 1] = ["terraform"];
 
 /// A provider that needs a version.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct RequestedProvider<'a> {
     pub(crate) source: &'a ProviderSource,
     pub(crate) constraints: &'a Constraints,
     /// The locked version, which must be kept.
@@ -58,19 +58,19 @@ pub(crate) fn wanted<'a>(
     constraints: &'a Constraints,
     lock: &LockFile,
     upgrade: bool,
-) -> Result<Wanted<'a>, Diagnostic> {
+) -> Result<RequestedProvider<'a>, Diagnostic> {
     let fixed = if upgrade { None } else { lock.get(source) };
     match &fixed {
         Some(locked) if !constraints.allow(&locked.version) => {
             Err(problems::unresolved(source, Unresolved::OtherLocked(&locked.version, constraints)))
         }
-        _ => Ok(Wanted { source, constraints, fixed }),
+        _ => Ok(RequestedProvider { source, constraints, fixed }),
     }
 }
 
 /// Selects one of the available versions.
-pub(crate) fn version(wanted: &Wanted<'_>, available: &Available) -> Result<Version, Diagnostic> {
-    let Wanted { source, constraints, fixed } = wanted;
+pub(crate) fn version(wanted: &RequestedProvider<'_>, available: &Available) -> Result<Version, Diagnostic> {
+    let RequestedProvider { source, constraints, fixed } = wanted;
     let Available { versions, foreign, searched, unknown, .. } = available;
     if versions.is_empty() && foreign.is_empty() {
         return Err(match unknown {

@@ -9,7 +9,7 @@ use crate::problems;
 use crate::record::{InstanceObject, InstanceRecord, OutputRecord, PathStep, RawJson, instance_address};
 use crate::run::{Digest, OpIndex};
 use crate::snapshot::{Revision, Subject};
-use crate::step::{Claim, ClaimMode, Outcome, StoreAnswer, StoreStep, Writes};
+use crate::step::{Claim, ClaimMode, DoubtOutcome, StoreAnswer, StoreStep, Writes};
 use crate::store::StoreError;
 
 /// The serialized form of plain data, used for comparing, hashing and storing it.
@@ -43,12 +43,12 @@ pub(crate) fn prepare(steps: &mut [StoreStep]) -> Result<(), StoreError> {
             StoreStep::Checks(writes) => prepare_writes(writes)?,
             StoreStep::Resolve(resolution) => {
                 let (op, attempt) = match &mut resolution.outcome {
-                    Outcome::Pending => continue,
-                    Outcome::Done(commit) => {
+                    DoubtOutcome::Pending => continue,
+                    DoubtOutcome::Done(commit) => {
                         prepare_writes(&mut commit.writes)?;
                         (commit.op, commit.attempt)
                     }
-                    Outcome::Failed(failure) => {
+                    DoubtOutcome::Failed(failure) => {
                         prepare_writes(&mut failure.writes)?;
                         (failure.op, failure.attempt)
                     }

@@ -4,7 +4,7 @@
 //! has claimed or that is in doubt, because the run would overwrite it.
 
 use crate::snapshot::{Doubt, Subject};
-use crate::step::{Held, Writes};
+use crate::step::{HeldSubject, Writes};
 
 /// A change of the state.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -30,7 +30,7 @@ pub enum EditAnswer {
     /// Runs hold subjects of the edit, or subjects are in doubt.
     Refused {
         /// Subjects that a run holds.
-        held: Vec<Held>,
+        held: Vec<HeldSubject>,
         /// Subjects that are in doubt.
         doubts: Vec<Doubt>,
     },

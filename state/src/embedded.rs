@@ -36,8 +36,8 @@ use crate::record::Opaque;
 use crate::run::{ChainTip, Holder, Incarnation, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
 use crate::snapshot::Snapshot;
 use crate::step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Ending, ReleaseAnswer, RenewAnswer, StoreAnswer,
-    StoreStep, Writes,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer, StoreStep,
+    TermEnding, Writes,
 };
 use crate::store::{RunStore, StoreError};
 use crate::tfstate::{WRITER_VERSION, as_version_4};
@@ -117,6 +117,14 @@ impl EmbeddedOptions {
         self.state_out.as_deref().unwrap_or(&self.state)
     }
 
+    /// Locks the state file, and finds the folders of its runs.
+    fn lock(&self) -> Result<(StateHandle, RunFolders), StoreError> {
+        let written = self.written();
+        let handle = StateHandle::lock(written, self.lock_timeout, &self.operation, &self.holder, self.network)?;
+        let canonical = lock::canonical(written)?;
+        Ok((handle, self.folders(&canonical)))
+    }
+
     fn folders(&self, canonical: &Path) -> RunFolders {
         let beside = self.written().with_file_name(".weft");
         RunFolders::new(self.weft.as_deref().unwrap_or(&beside), canonical, Seals::new(Arc::clone(&self.sealing)))
@@ -142,15 +150,7 @@ impl EmbeddedStore {
     /// Another process has the lock. The state is unreadable, damaged, or not the one that a journal began from.
     /// [`StoreError::Io`].
     pub fn open(options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
-        let handle = StateHandle::lock(
-            options.written(),
-            options.lock_timeout,
-            &options.operation,
-            &options.holder,
-            options.network,
-        )?;
-        let canonical = lock::canonical(options.written())?;
-        let folders = options.folders(&canonical);
+        let (handle, folders) = options.lock()?;
         let incarnation = Incarnation(random_u128()?);
         let content = current_form(pending::settle(&handle, handle.read()?)?, handle.path())?;
         let mut loaded = recovery::load(&folders, &content, handle.path(), incarnation)?;
@@ -364,7 +364,7 @@ impl RunStore for EmbeddedStore {
         Ok(answers)
     }
 
-    async fn release(&self, lease: &Lease, ending: Ending) -> Result<ReleaseAnswer, StoreError> {
+    async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError> {
         let lease = lease.clone();
         self.blocking(move |core| {
             let mut live = core.live()?;

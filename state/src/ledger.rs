@@ -20,7 +20,7 @@ use crate::run::{
 use crate::snapshot::{Doubt, DoubtKey, Revision, Snapshot, Subject};
 use crate::step::ClaimMode;
 use crate::tfstate::StateFile;
-use content::Content;
+use content::LedgerContent;
 
 /// Where revisions come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,7 @@ pub(crate) struct Ledger {
     pub(crate) serial: u64,
     pub(crate) terraform_version: String,
     pub(crate) epoch: u64,
-    content: Content,
+    content: LedgerContent,
     pub(crate) doubts: BTreeMap<DoubtKey, Doubt>,
     claims: BTreeMap<Subject, BTreeMap<RunId, ClaimMode>>,
     pub(crate) runs: BTreeMap<RunId, RunState>,
@@ -146,7 +146,7 @@ impl Ledger {
             serial: 0,
             terraform_version: String::new(),
             epoch: 0,
-            content: Content::new(rule),
+            content: LedgerContent::new(rule),
             doubts: BTreeMap::new(),
             claims: BTreeMap::new(),
             runs: BTreeMap::new(),

@@ -50,8 +50,8 @@ pub use run::{
 };
 pub use snapshot::{Doubt, DoubtKey, Revision, Snapshot, StoredInstance, StoredOutput, Subject, Unrelated};
 pub use step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CommitRecord, CreateAnswer, Ending, Evidence, Failure,
-    FailureKind, Fenced, Held, InstanceWrite, Intent, Outcome, ReleaseAnswer, RenewAnswer, Resolution, Stale,
-    StoreAnswer, StoreStep, Writes,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CommitRecord, CreateAnswer, DoubtOutcome, Evidence, Failure,
+    FailureKind, Fenced, HeldSubject, InstanceWrite, Intent, ReleaseAnswer, RenewAnswer, Resolution, Stale,
+    StoreAnswer, StoreStep, TermEnding, Writes,
 };
 pub use store::{RunStore, StoreError};

@@ -13,8 +13,8 @@ use crate::record::Opaque;
 use crate::run::{ChainTip, Digest, Incarnation, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
 use crate::snapshot::Snapshot;
 use crate::step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Ending, ReleaseAnswer, RenewAnswer, StoreAnswer,
-    StoreStep,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer, StoreStep,
+    TermEnding,
 };
 use crate::store::{RunStore, StoreError};
 use crate::tfstate::StateFile;
@@ -159,7 +159,7 @@ impl RunStore for ModelStore {
         Ok(answers)
     }
 
-    async fn release(&self, lease: &Lease, ending: Ending) -> Result<ReleaseAnswer, StoreError> {
+    async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError> {
         let mut held = self.held();
         let answer = held.ledger.release(lease, ending);
         if let ReleaseAnswer::Released(header) = &answer {
@@ -171,7 +171,7 @@ impl RunStore for ModelStore {
 
     async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
         let untouched = self.held().ledger.is_untouched(&lease.run);
-        let answer = self.release(lease, Ending::Finished).await?;
+        let answer = self.release(lease, TermEnding::Finished).await?;
         if untouched && matches!(answer, ReleaseAnswer::Released(_)) {
             self.held().ledger.runs.remove(&lease.run);
         }

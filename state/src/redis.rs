@@ -41,8 +41,8 @@ use crate::run::{
 };
 use crate::snapshot::Snapshot;
 use crate::step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Ending, ReleaseAnswer, RenewAnswer, StoreAnswer,
-    StoreStep,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer, StoreStep,
+    TermEnding,
 };
 use crate::store::{RunStore, StoreError};
 use crate::tfstate::{StateFile, WRITER_VERSION};
@@ -342,7 +342,7 @@ impl RunStore for RedisStore {
         Ok(answers)
     }
 
-    async fn release(&self, lease: &Lease, ending: Ending) -> Result<ReleaseAnswer, StoreError> {
+    async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError> {
         let core = &self.core;
         match core.look(lease).await? {
             Err(fenced) => return Ok(ReleaseAnswer::Fenced(fenced)),
@@ -352,12 +352,12 @@ impl RunStore for RedisStore {
             }
             Ok(false) => {}
         }
-        core.end(lease, ending, if ending == Ending::Stopped { "stopped" } else { "ended" }).await
+        core.end(lease, ending, if ending == TermEnding::Stopped { "stopped" } else { "ended" }).await
     }
 
     async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
         let untouched = self.core.read_ops(&lease.run).await?.is_empty();
-        let answer = self.release(lease, Ending::Finished).await?;
+        let answer = self.release(lease, TermEnding::Finished).await?;
         if untouched && matches!(answer, ReleaseAnswer::Released(_)) {
             self.core.forget(std::slice::from_ref(&lease.run)).await?;
         }
@@ -380,7 +380,7 @@ impl RunStore for RedisStore {
             }
             Ok(false) => {}
         }
-        core.end(lease, Ending::Finished, ABANDONED_EVENT).await
+        core.end(lease, TermEnding::Finished, ABANDONED_EVENT).await
     }
 
     async fn prune(&self, before_unix_ms: u64) -> Result<Vec<RunId>, StoreError> {

@@ -67,7 +67,7 @@ pub struct Stale {
 
 /// A subject that another run holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct HeldSubject {
     /// The subject.
     pub subject: Subject,
     /// The mode of the other claim.
@@ -90,7 +90,7 @@ pub enum ClaimAnswer {
         /// Changed since the plan.
         stale: Vec<Stale>,
         /// Held by another run.
-        held: Vec<Held>,
+        held: Vec<HeldSubject>,
         /// In doubt because of another run. The user must resolve these first.
         doubts: Vec<Doubt>,
     },
@@ -230,7 +230,7 @@ pub enum Evidence {
 
 /// The outcome of a doubt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum DoubtOutcome {
     /// The call took effect. The commit has the attempt and worker of the intent.
     Done(CommitRecord),
     /// The call did not take effect, or a duplicate is accepted. The operation may be retried.
@@ -249,7 +249,7 @@ pub struct Resolution {
     /// The evidence.
     pub evidence: Evidence,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: DoubtOutcome,
 }
 
 /// One step about one operation. A batch of steps shares one wait for durability.
@@ -356,7 +356,7 @@ pub enum RenewAnswer {
 
 /// How a term ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ending {
+pub enum TermEnding {
     /// The run will continue later. Its claims remain.
     Stopped,
     /// Nothing is left to do. Claims are released, except those of open doubts. The status becomes `in-doubt` if there

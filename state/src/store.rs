@@ -9,8 +9,8 @@ use crate::record::Opaque;
 use crate::run::{ChainTip, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
 use crate::snapshot::Snapshot;
 use crate::step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, CommitRecord, CreateAnswer, Ending, Failure, Intent, ReleaseAnswer,
-    RenewAnswer, StoreAnswer, StoreStep,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, CommitRecord, CreateAnswer, Failure, Intent, ReleaseAnswer,
+    RenewAnswer, StoreAnswer, StoreStep, TermEnding,
 };
 
 /// The store could not answer. The outcome of the pending steps is unknown, and they may be sent again.
@@ -221,7 +221,7 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     async fn step_batch(&self, lease: &Lease, steps: Vec<StoreStep>) -> Result<Vec<StoreAnswer>, StoreError>;
 
     /// RELEASE: releases the lease.
-    async fn release(&self, lease: &Lease, ending: Ending) -> Result<ReleaseAnswer, StoreError>;
+    async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError>;
 
     /// WITHDRAW: removes a run that has not begun any operation, with its claims, its lease and every record of it. For
     /// any other run, this is RELEASE at its end.

@@ -36,7 +36,7 @@ async fn history(store: &dyn RunStore) {
         expected: snapshot.revision(&Subject::Instance(address(index))),
     };
     assert_eq!(store.claim(&lease, &[claim(0)]).await.unwrap(), ClaimAnswer::Claimed);
-    store.release(&lease, Ending::Stopped).await.unwrap();
+    store.release(&lease, TermEnding::Stopped).await.unwrap();
     let seen = store.snapshot().await.unwrap().serial;
     match store.edit(edit(seen, 0, None)).await.unwrap() {
         EditAnswer::Refused { held, doubts } => {

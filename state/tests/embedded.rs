@@ -37,7 +37,7 @@ async fn a_whole_run() {
     let view = store.run(&run_id("run-a")).await.unwrap().unwrap();
     assert_eq!(view.ops[&OpIndex(0)].result, Some(Opaque(vec![1, 2, 3])));
     assert_eq!((view.header.counts.done, view.header.counts.pending), (3, 0));
-    let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
+    let ReleaseAnswer::Released(header) = store.release(&lease, TermEnding::Finished).await.unwrap() else { panic!() };
     assert_eq!(header.status, RunStatus::Done);
     let file = StateFile::parse(place.text().as_bytes(), "x").unwrap();
     assert_eq!((file.serial, file.instances.len(), file.outputs.len()), (1, 2, 1));
@@ -53,7 +53,7 @@ async fn a_whole_run() {
     let store = place.open();
     let lease = started(&store, "run-b", 1, &[1]).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 1), commit(0, 1, 1, None)]).await.unwrap());
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     assert_eq!(StateFile::parse(place.text().as_bytes(), "x").unwrap().serial, 2);
     assert_eq!(std::fs::read_to_string(place.path().join("terraform.tfstate.backup")).unwrap(), before);
 }
@@ -69,7 +69,7 @@ async fn a_file_of_another_tool_is_not_changed() {
     assert_ne!(place.text(), RECORDED);
     assert_eq!(store.export().await.unwrap().unwrap(), RECORDED.as_bytes());
     assert_all_ok(&store.step_batch(&lease, vec![StoreStep::Fail(failure_record(0, 1))]).await.unwrap());
-    let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
+    let ReleaseAnswer::Released(header) = store.release(&lease, TermEnding::Finished).await.unwrap() else { panic!() };
     assert_eq!(header.status, RunStatus::Failed);
     drop(store);
     assert_eq!(place.text(), RECORDED);
@@ -85,7 +85,7 @@ async fn a_run_without_changes_leaves_no_file() {
     let lease = started(&store, "run-a", 1, &[0]).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
     assert_all_ok(&store.step_batch(&lease, vec![StoreStep::Fail(failure_record(0, 1))]).await.unwrap());
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     drop(store);
     assert!(!place.state().exists());
 }
@@ -102,7 +102,7 @@ async fn one_process_and_one_run_at_a_time() {
     assert!(matches!(held, AcquireAnswer::Held(view) if view.holder == holder()));
     assert_eq!(granted(&store, "run-a", 7).await, lease);
     assert_eq!(store.acquire(acquire_request("run-x", 9)).await.unwrap(), AcquireAnswer::NoRun);
-    store.release(&lease, Ending::Stopped).await.unwrap();
+    store.release(&lease, TermEnding::Stopped).await.unwrap();
     // The stopped run keeps its claims, and the refusal names it.
     let other = granted(&store, "run-b", 9).await;
     let wanted = claims(&store, [0, 1]).await;
@@ -156,7 +156,7 @@ async fn a_crash_at_every_byte_of_the_journal_loses_no_acknowledged_commit() {
             let lease = granted(&again, "run-a", 8).await;
             let doubt = StoreStep::Doubt { op: OpIndex(3), attempt: Attempt(1), reason: "gone".to_owned() };
             assert_all_ok(&again.step_batch(&lease, vec![doubt]).await.unwrap());
-            let ReleaseAnswer::Released(header) = again.release(&lease, Ending::Finished).await.unwrap() else {
+            let ReleaseAnswer::Released(header) = again.release(&lease, TermEnding::Finished).await.unwrap() else {
                 panic!()
             };
             assert_eq!(header.status, RunStatus::InDoubt);
@@ -177,10 +177,10 @@ async fn settle_doubt(crashed: &Place, store: EmbeddedStore) {
         op: OpIndex(3),
         attempt: Attempt(1),
         evidence: Evidence::User("-adopt thing-3".to_owned()),
-        outcome: Outcome::Done(commit_record(3, 1, 3, Some(3))),
+        outcome: DoubtOutcome::Done(commit_record(3, 1, 3, Some(3))),
     };
     assert_all_ok(&store.step_batch(&lease, vec![StoreStep::Resolve(resolution)]).await.unwrap());
-    let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
+    let ReleaseAnswer::Released(header) = store.release(&lease, TermEnding::Finished).await.unwrap() else { panic!() };
     assert_eq!(header.status, RunStatus::Done);
     assert!(crashed.text().contains("\"version\": 4"));
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 4);
@@ -255,7 +255,7 @@ async fn a_torn_write_of_the_state_file_is_redone() {
     let lease = started(&store, "run-a", 1, &[0]).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
     let guarded = place.text();
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     let whole = place.text();
     drop(store);
     // The journal up to the image, without everything after it.
@@ -273,7 +273,7 @@ async fn a_torn_write_of_the_state_file_is_redone() {
         let store = crashed.open();
         assert_eq!(store.snapshot().await.unwrap().instances.len(), 5, "torn at {torn_at}");
         let lease = granted(&store, "run-a", 8).await;
-        store.release(&lease, Ending::Finished).await.unwrap();
+        store.release(&lease, TermEnding::Finished).await.unwrap();
         drop(store);
         assert_eq!(crashed.text(), whole, "torn at {torn_at}");
     }
@@ -306,7 +306,7 @@ async fn state_out_and_backup_are_written() {
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 4);
     let lease = started(&store, "run-a", 1, &[0]).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     drop(store);
     assert_eq!(place.text(), RECORDED);
     let out = std::fs::read(place.path().join("out.tfstate")).unwrap();
@@ -324,7 +324,7 @@ async fn only_the_last_twenty_finished_runs_are_kept() {
         let id = format!("run-{number:02}");
         store.create_run(new_run(&id, 0, number)).await.unwrap();
         let lease = granted(&store, &id, 1).await;
-        store.release(&lease, Ending::Finished).await.unwrap();
+        store.release(&lease, TermEnding::Finished).await.unwrap();
     }
     let runs = store.runs().await.unwrap();
     assert_eq!((runs.len(), runs[0].id.as_str(), runs[19].id.as_str()), (20, "run-22", "run-03"));
@@ -341,7 +341,7 @@ async fn a_failed_run_is_resumed() {
     assert_all_ok(
         &store.step_batch(&lease, vec![intent(1, 1, 1), StoreStep::Fail(failure_record(1, 1))]).await.unwrap(),
     );
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     drop(store);
     let store = place.open();
     let view = store.run(&run_id("run-a")).await.unwrap().unwrap();
@@ -356,7 +356,7 @@ async fn a_failed_run_is_resumed() {
     assert_eq!(store.claim(&lease, &wanted).await.unwrap(), ClaimAnswer::Claimed);
     assert!(!store.step_batch(&lease, vec![intent(1, 1, 1)]).await.unwrap()[0].is_ok());
     assert_all_ok(&store.step_batch(&lease, vec![intent(1, 2, 1), commit(1, 2, 1, Some(5))]).await.unwrap());
-    let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
+    let ReleaseAnswer::Released(header) = store.release(&lease, TermEnding::Finished).await.unwrap() else { panic!() };
     assert_eq!(header.status, RunStatus::Done);
     let words: Vec<&str> = store.journal(&run_id("run-a")).await.unwrap().iter().map(|line| line.event).collect();
     assert_eq!(words.iter().filter(|word| **word == "began").count(), 2);
@@ -418,7 +418,7 @@ async fn group_commit_is_fast_enough() {
     eprintln!("{rate:.0} journal records a second");
     assert!(rate > DEMANDED, "{rate:.0} records a second");
     let ended = Instant::now();
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     eprintln!("folded in {:?}", ended.elapsed());
 }
 
@@ -427,7 +427,7 @@ async fn a_withdrawn_run_leaves_nothing() {
     let place = Place::with(RECORDED);
     let store = place.open();
     let lease = started(&store, "run-a", 1, &[0]).await;
-    store.release(&lease, Ending::Stopped).await.unwrap();
+    store.release(&lease, TermEnding::Stopped).await.unwrap();
     store.create_run(new_run("run-b", 1, 2)).await.unwrap();
     let other = granted(&store, "run-b", 9).await;
     let wanted = claims(&store, [0]).await;
@@ -468,10 +468,10 @@ async fn old_finished_runs_are_pruned() {
     for (id, started_at) in [("run-a", 100), ("run-b", 200)] {
         store.create_run(new_run(id, 0, started_at)).await.unwrap();
         let lease = granted(&store, id, started_at.into()).await;
-        store.release(&lease, Ending::Finished).await.unwrap();
+        store.release(&lease, TermEnding::Finished).await.unwrap();
     }
     let stopped = started(&store, "run-c", 1, &[0]).await;
-    store.release(&stopped, Ending::Stopped).await.unwrap();
+    store.release(&stopped, TermEnding::Stopped).await.unwrap();
     assert_eq!(store.prune(150).await.unwrap(), [run_id("run-a")]);
     assert_eq!(store.prune(1000).await.unwrap(), [run_id("run-b")]);
     assert_eq!(store.runs().await.unwrap().iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["run-c"]);
@@ -487,7 +487,7 @@ async fn a_replaced_state_file_is_not_written() {
     let copy = place.path().join("copy");
     std::fs::write(&copy, RECORDED).unwrap();
     std::fs::rename(&copy, place.state()).unwrap();
-    let error = store.release(&lease, Ending::Finished).await.unwrap_err();
+    let error = store.release(&lease, TermEnding::Finished).await.unwrap_err();
     let StoreError::Replaced { kept, .. } = &error else { panic!("{error}") };
     assert_eq!(place.text(), RECORDED);
     assert_eq!(StateFile::parse(&std::fs::read(kept).unwrap(), "kept").unwrap().instances.len(), 5);
@@ -528,7 +528,7 @@ async fn only_the_owner_may_read_the_files() {
         let lease = started(&store, id, 1, &[0]).await;
         let value = if id == "run-a" { 1 } else { 2 };
         assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(value))]).await.unwrap());
-        store.release(&lease, Ending::Finished).await.unwrap();
+        store.release(&lease, TermEnding::Finished).await.unwrap();
     }
     let files =
         ["terraform.tfstate", "terraform.tfstate.backup", ".weft/runs/run-a/plan", ".weft/runs/run-a/journal.1"];

@@ -100,7 +100,7 @@ async fn a_whole_run_and_its_export() {
         }
         answer => panic!("{answer:?}"),
     }
-    let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
+    let ReleaseAnswer::Released(header) = store.release(&lease, TermEnding::Finished).await.unwrap() else { panic!() };
     assert_eq!((header.status, header.counts.done), (RunStatus::Done, 3));
     assert_eq!(other.claim(&second, &wanted).await.unwrap(), ClaimAnswer::Claimed);
     let text = store.export().await.unwrap().unwrap();
@@ -200,13 +200,13 @@ async fn many_claims_and_runs_are_bounded() {
     let all: Vec<u32> = (0..5_000).collect();
     let lease = started(&store, "run-a", 0, &all).await;
     assert_eq!(store.run(&run_id("run-a")).await.unwrap().unwrap().claims.len(), 5_000);
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     assert!(store.run(&run_id("run-a")).await.unwrap().unwrap().claims.is_empty());
     for number in 0..22 {
         let id = format!("run-{number:02}");
         store.create_run(new_run(&id, 0, 10 + number)).await.unwrap();
         let lease = granted(&store, &id, 1).await;
-        store.release(&lease, Ending::Finished).await.unwrap();
+        store.release(&lease, TermEnding::Finished).await.unwrap();
     }
     let runs = store.runs().await.unwrap();
     assert_eq!((runs.len(), runs[0].id.as_str(), runs[19].id.as_str()), (20, "run-21", "run-02"));
@@ -251,7 +251,7 @@ async fn a_state_that_moves_to_encryption_leaves_nothing_unencrypted() {
     assert_eq!(open.claim(&lease, &wanted).await.unwrap(), ClaimAnswer::Claimed);
     let steps = vec![intent(0, 1, 0), intent(1, 1, 1), commit(0, 1, 0, Some(5)), commit(1, 1, 1, Some(6))];
     assert_all_ok(&open.step_batch(&lease, steps).await.unwrap());
-    open.release(&lease, Ending::Finished).await.unwrap();
+    open.release(&lease, TermEnding::Finished).await.unwrap();
     let url = server.url("test");
     let with = async |sealing| RedisStore::connect(&url, "default", true, sealing).await.unwrap();
     let error = with(with_words::sealing("words for the server", false)).await.snapshot().await.unwrap_err();

@@ -68,7 +68,7 @@ async fn no_file_is_ever_unencrypted() {
     assert_all_ok(&store.step_batch(&lease, vec![commit(0, 1, 0, Some(5)), commit(1, 1, 1, Some(6))]).await.unwrap());
     assert_eq!(holding(&place.copy(), &OPEN), [] as [PathBuf; 0]);
     assert_eq!(store.plan(&run_id("run-a")).await.unwrap(), Opaque(b"plan of run-a".to_vec()));
-    let ReleaseAnswer::Released(header) = store.release(&lease, Ending::Finished).await.unwrap() else { panic!() };
+    let ReleaseAnswer::Released(header) = store.release(&lease, TermEnding::Finished).await.unwrap() else { panic!() };
     assert_eq!(header.status, RunStatus::Done);
     assert_eq!(holding(&place, &OPEN), [] as [PathBuf; 0]);
     assert!(weft_sealing::is_sealed_state(&place.bytes()));
@@ -119,7 +119,7 @@ async fn a_torn_write_of_the_state_file_is_redone() {
     let lease = started(&store, 1).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
     let guarded = place.bytes();
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     let whole = place.text();
     drop(store);
     let journal = std::fs::read(place.journal("run-a", 1)).unwrap();
@@ -145,7 +145,7 @@ async fn nothing_changes_without_the_key() {
     let lease = started(&store, 1).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
     let crashed = place.copy();
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     drop(store);
     let none = Arc::new(Sealing::default());
     for place in [&place, &crashed] {
@@ -180,7 +180,7 @@ async fn the_next_write_seals_an_unencrypted_state() {
     let recorded = StateFile::parse(RECORDED.as_bytes(), "x").unwrap();
     assert_eq!(StateFile::parse(&store.export().await.unwrap().unwrap(), "x").unwrap().serial, recorded.serial);
     let lease = started(&store, 0).await;
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     drop(store);
     assert!(weft_sealing::is_sealed_state(&place.bytes()));
     let store = open(&place, &sealing(WORDS, false)).unwrap();
@@ -199,7 +199,7 @@ async fn a_new_state_file_is_sealed() {
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0)]).await.unwrap());
     assert_eq!(holding(&place.copy(), &["terraform_data"]).len(), 1, "the file that was read");
     assert_all_ok(&store.step_batch(&lease, vec![commit(0, 1, 0, Some(1))]).await.unwrap());
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     assert!(weft_sealing::is_sealed_state(&std::fs::read(out).unwrap()));
     assert_eq!(holding(&place, &["terraform_data"]), [place.state()]);
 }
@@ -211,7 +211,7 @@ async fn unencrypted_files_of_earlier_runs_are_removed() {
     let store = open(&place, &none).unwrap();
     let lease = started(&store, 1).await;
     assert_all_ok(&store.step_batch(&lease, vec![intent(0, 1, 0), commit(0, 1, 0, Some(1))]).await.unwrap());
-    store.release(&lease, Ending::Finished).await.unwrap();
+    store.release(&lease, TermEnding::Finished).await.unwrap();
     drop(store);
     assert!(holding(&place, &OPEN).len() >= 3, "{:?}", holding(&place, &OPEN));
     let store = open(&place, &sealing(WORDS, true)).unwrap();

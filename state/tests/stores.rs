@@ -61,7 +61,7 @@ enum Action {
     Renew((String, u128)),
     Claim { lease: (String, u128), claims: Vec<(Subject, ClaimMode, bool)> },
     Steps { lease: (String, u128), steps: Vec<StoreStep> },
-    Release { lease: (String, u128), ending: Ending },
+    Release { lease: (String, u128), ending: TermEnding },
     Abandon((String, u128)),
 }
 
@@ -114,7 +114,7 @@ impl Script {
                 Action::Steps { lease: self.lease(), steps: (0..count).map(|_| self.step()).collect() }
             }
             90..97 => {
-                let ending = if self.dice.chance(50) { Ending::Stopped } else { Ending::Finished };
+                let ending = if self.dice.chance(50) { TermEnding::Stopped } else { TermEnding::Finished };
                 Action::Release { lease: self.lease(), ending }
             }
             _ => Action::Abandon(self.lease()),
@@ -187,9 +187,9 @@ impl Script {
             78..87 => {
                 let writes = self.writes(index);
                 let outcome = match self.dice.roll(3) {
-                    0 => Outcome::Pending,
-                    1 => Outcome::Failed(failure_record(op, attempt)),
-                    _ => Outcome::Done(CommitRecord { writes, ..commit_record(op, attempt, index, None) }),
+                    0 => DoubtOutcome::Pending,
+                    1 => DoubtOutcome::Failed(failure_record(op, attempt)),
+                    _ => DoubtOutcome::Done(CommitRecord { writes, ..commit_record(op, attempt, index, None) }),
                 };
                 let evidence = Evidence::User("-retry".to_owned());
                 StoreStep::Resolve(Resolution { op: OpIndex(op), attempt: Attempt(attempt), evidence, outcome })
@@ -423,7 +423,7 @@ async fn the_embedded_store_agrees_with_the_model_after_crashes() {
             }
             let last = script.leases.last().cloned().unwrap();
             for ending in
-                [Action::Release { lease: last.clone(), ending: Ending::Stopped }, Action::Abandon(last.clone())]
+                [Action::Release { lease: last.clone(), ending: TermEnding::Stopped }, Action::Abandon(last.clone())]
             {
                 let answer = compare(seed, number, &ending, &mut model, &mut embedded, &runs).await;
                 if answer.contains("Released") || answer.contains("Fenced") {

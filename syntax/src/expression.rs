@@ -51,7 +51,7 @@ pub enum ExprKind {
         /// Where the steps begin.
         source: ExprId,
         /// At least one.
-        steps: Vec<Step>,
+        steps: Vec<TraversalStep>,
     },
     /// Indexing with a key that is not a literal: `a[b]`.
     Index {
@@ -212,12 +212,12 @@ pub struct Traversal {
     /// The name that it begins with.
     pub root: Name,
     /// The text behind it.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TraversalStep>,
 }
 
 /// One step of a traversal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Step {
+pub struct TraversalStep {
     /// Where it leads.
     pub kind: StepKind,
     /// The text of the step, with its dot or brackets.

@@ -32,8 +32,8 @@ mod views;
 
 pub use body::{Attribute, Block, Body, BodyId, Label, Role};
 pub use expression::{
-    BinaryOperator, Call, ExprId, ExprKind, ExprNode, For, Key, KeyForm, Literal, Name, ObjectItem, Splat, Step,
-    StepKind, Template, TemplateForm, TemplatePart, Traversal, UnaryOperator,
+    BinaryOperator, Call, ExprId, ExprKind, ExprNode, For, Key, KeyForm, Literal, Name, ObjectItem, Splat, StepKind,
+    Template, TemplateForm, TemplatePart, Traversal, TraversalStep, UnaryOperator,
 };
 pub use format::format;
 pub use lexer::is_identifier;
@@ -49,4 +49,4 @@ pub use token::{Token, TokenKind};
 /// OpenTofu takes more than a thousand; what walks trees may take stack in proportion to this.
 pub const MAX_NESTING: usize = 2_048;
 
-pub use tree::{Content, Expression, Root, Syntax, Tree};
+pub use tree::{BodyView, Expression, Root, Syntax, Tree};

@@ -31,7 +31,7 @@ pub enum Syntax {
 }
 
 /// A body as its reader takes it.
-pub struct Content<'tree> {
+pub struct BodyView<'tree> {
     /// The content. In the JSON syntax, names without a role are among the attributes.
     pub body: Cow<'tree, Body>,
     /// Problems of its form. Empty in the native syntax, where parsing reports them.
@@ -88,23 +88,23 @@ impl Tree {
 
     /// The content of a body, where `role` gives the roles of its names. The native syntax shows the roles, and the
     /// body is returned as it is.
-    pub fn content<'tree, 'role>(&'tree self, id: BodyId, role: &dyn Fn(&str) -> Role<'role>) -> Content<'tree> {
+    pub fn content<'tree, 'role>(&'tree self, id: BodyId, role: &dyn Fn(&str) -> Role<'role>) -> BodyView<'tree> {
         match self.syntax {
-            Syntax::Native => Content { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
+            Syntax::Native => BodyView { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
             Syntax::Json => {
                 let (body, problems) = crate::json::content(self, id, role);
-                Content { body: Cow::Owned(body), problems }
+                BodyView { body: Cow::Owned(body), problems }
             }
         }
     }
 
     /// The content of a body in which every name is an argument, except for those that are `hidden`.
-    pub fn arguments(&self, id: BodyId, hidden: &dyn Fn(&str) -> bool) -> Content<'_> {
+    pub fn arguments(&self, id: BodyId, hidden: &dyn Fn(&str) -> bool) -> BodyView<'_> {
         match self.syntax {
-            Syntax::Native => Content { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
+            Syntax::Native => BodyView { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
             Syntax::Json => {
                 let (body, problems) = crate::json::arguments(self, id, hidden);
-                Content { body: Cow::Owned(body), problems }
+                BodyView { body: Cow::Owned(body), problems }
             }
         }
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_syntax::{BodyId, Content, ExprKind, Expression, MAX_NESTING, Role, Syntax, Tree, parse_json_file};
+use weft_syntax::{BodyId, BodyView, ExprKind, Expression, MAX_NESTING, Role, Syntax, Tree, parse_json_file};
 
 use shape::shape_of;
 
@@ -191,7 +191,7 @@ fn body(tree: &Arc<Tree>, id: BodyId, out: &mut Vec<String>) -> String {
         "hidden" => Role::Hidden,
         _ => Role::Unknown,
     };
-    let Content { body: found, problems } = tree.content(id, &role);
+    let BodyView { body: found, problems } = tree.content(id, &role);
     out.extend(all_described(&problems));
     let mut text = String::from("{");
     for attribute in &found.attributes {
@@ -245,7 +245,7 @@ fn bodies_by_what_their_names_stand_for() {
 fn bodies_of_arguments_only() {
     let read = |text: &str| {
         let (tree, _) = parse_json_file("x", Arc::from(text));
-        let Content { body, problems } = tree.arguments(tree.root_id(), &|name| name == "hidden");
+        let BodyView { body, problems } = tree.arguments(tree.root_id(), &|name| name == "hidden");
         let names: Vec<String> = body.attributes.iter().map(|found| found.name.text.to_string()).collect();
         (names.join(" "), all_described(&problems))
     };

@@ -1,4 +1,4 @@
-"""The objects in the simulated AWS, read through its interfaces as the provider would, without a library."""
+"""The objects in the simulated AWS, read through its HTTP interfaces like the provider, without a library."""
 import json
 import re
 import urllib.error
@@ -6,7 +6,7 @@ import urllib.parse
 import urllib.request
 
 VERSIONS = {"ec2": "2016-11-15", "iam": "2010-05-08", "sns": "2010-03-31"}
-# What a look-up answers when there is no such object.
+# The errors of a look-up for an object that does not exist.
 ABSENT = (400, 404)
 
 
@@ -17,7 +17,7 @@ class Aws:
         self.url = url
 
     def request(self, service, region, path="/", body=None, headers=None, method=None):
-        """The reply's text; none where the object is not there."""
+        """The text of the reply, or None if the object does not exist."""
         scope = f"Credential=pretended/20260101/{region}/{service}/aws4_request"
         sent = {"Authorization": f"AWS4-HMAC-SHA256 {scope}, SignedHeaders=host, Signature=0", **(headers or {})}
         request = urllib.request.Request(self.url + path, data=body, headers=sent, method=method)
@@ -38,13 +38,13 @@ class Aws:
         return self.request(service, region, body=json.dumps(arguments).encode(), headers=headers) or ""
 
     def ec2(self, region, action, tag, name, value):
-        """The ids in elements TAG of what a filter leaves."""
+        """The ids in elements TAG that match a filter."""
         text = self.query("ec2", region, action, **{"Filter.1.Name": name, "Filter.1.Value.1": value})
         return re.findall(f"<{tag}>([^<]+)</{tag}>", text)
 
     def find(self, kind, region, after):
-        """The ids, as import takes them, of all objects that a resource of `kind` with these planned values may have
-        made."""
+        """The ids, in the form for imports, of all objects that a resource of `kind` with these planned values may have
+        created."""
         name = after.get("name")
         match kind:
             case "aws_vpc":
@@ -96,4 +96,4 @@ class Aws:
                         for zone in self.find("aws_route53_zone", region, {})
                         if f"<Name>{name}.weft.test.<" in
                         (self.request("route53", region, f"/2013-04-01/hostedzone/{zone}/rrset") or "")]
-        raise ValueError(f"nobody said how {kind} is found")
+        raise ValueError(f"there is no rule to find {kind}")

@@ -22,12 +22,12 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
 from stage import ROOT, Broken, Cluster, Redis, Stage  # noqa: E402
 
-# Operations a second that are aimed at.
+# The minimum rate, in operations per second.
 AIM = 5_000
 WORKERS = 4
-# Updates in a row, each a plan and an apply; the median counts.
+# The number of consecutive updates, each a plan and an apply. Their median counts.
 ROUNDS = 5
-# The longest a command may take, in seconds.
+# The maximum time of a command, in seconds.
 LONG = 600
 
 
@@ -60,7 +60,7 @@ resource "cloud_dns_record" "r{number}" {{
 
 
 def span(events):
-    """Seconds from the first `apply_start` to the last `apply_complete`, and how many of these."""
+    """The seconds from the first `apply_start` to the last `apply_complete`, and the number of completed operations."""
     first = last = None
     count = 0
     for line in events.splitlines():
@@ -105,7 +105,7 @@ def measure(bin_dir, operations):
             run = stage.json("runs", "show", "-json", cwd=work, env=env, seconds=LONG)
             updates = [o for o in run["operations"] if o["action"] == "update"]
             if len(updates) != operations or any(o["status"] != "done" for o in updates):
-                raise Broken(f"{operations} updates were wanted; the run has {run['counts']}")
+                raise Broken(f"expected {operations} updates; the run has {run['counts']}")
             workers = {}
             for operation in updates:
                 workers.setdefault(operation["provider_instance"], set()).add(operation["worker"])
@@ -114,12 +114,12 @@ def measure(bin_dir, operations):
 
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("--bin-dir", help="folder with weft and simcloud; the release build is made where not given")
+    a.add_argument("--bin-dir", help="folder with weft and simcloud; by default a new release build")
     a.add_argument("--operations", type=int, default=10_000)
     a.add_argument("--check", action="store_true")
     o = a.parse_args()
     if not Redis.there():
-        print("SKIPPED cluster throughput: redis-server is not there")
+        print("SKIPPED cluster throughput: redis-server is not installed")
         return
     if o.bin_dir is None:
         subprocess.run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "weft-cli", "-p", "weft-simcloud"],
@@ -137,7 +137,7 @@ def main():
     print(f"printed: median of {ROUNDS}: {rate:,.0f} operations/s")
     good = good and rate >= AIM
     if not good:
-        print(f"FAIL the aim is {AIM:,} operations/s on {WORKERS} workers")
+        print(f"FAIL the minimum is {AIM:,} operations/s on {WORKERS} workers")
     print("1 passed, 0 failed" if good else "0 passed, 1 failed")
     sys.exit(1 if o.check and not good else 0)
 

@@ -20,14 +20,14 @@ sys.dont_write_bytecode = True
 from measuring import (PLAIN, SECONDS, Bounds, clean_environment, linear, measure, median, peers,  # noqa: E402
                        release_build, write)
 
-# Against the peer, in each subject.
+# The bounds against the peer, for each subject.
 TIMES_FASTER, SHARE_OF_MEMORY = 5, 0.5
-# Runs of ours; the median counts.
+# The number of runs of Weft. The median counts.
 RUNS = 5
 
 
 def resources(n):
-    """Blocks over n / 10 files, which refer to variables and have expressions of every common kind."""
+    """Blocks in n / 10 files that refer to variables and contain expressions of every common kind."""
     files = {"empty.tf": ""}
     for number in range(n // 10):
         text = f'variable "v{number}" {{\n  type    = string\n  default = "v{number}"\n}}\n'
@@ -59,7 +59,7 @@ def modules(n):
 
 
 def loop(n):
-    """A `for` over n elements, made by another; `range` gives 1,024 numbers at most."""
+    """A `for` over n elements that another `for` produces, because `range` returns at most 1,024 numbers."""
     return {"main.tf": f"""
 locals {{
   all  = flatten([for i in range({n // 1000}) : [for j in range(1000) : i * 1000 + j]])
@@ -109,13 +109,13 @@ def yaml(n):
 
 
 def chain(n):
-    """Locals each of which refers to the one before."""
+    """Locals, each of which refers to the previous one."""
     text = "locals {\n  a0 = 1\n" + "".join(f"  a{i} = local.a{i - 1} + 1\n" for i in range(1, n)) + "}\n"
     return {"main.tf": text + f'output "last" {{\n  value = local.a{max(n - 1, 0)}\n}}\n'}
 
 
 def lines(n):
-    """n lines of configuration over files of 20,000: objects of 44 attributes, with comments."""
+    """n lines of configuration in files of 20,000 lines: objects with 44 attributes, and comments."""
     files = {"empty.tf": "# nothing\n"}
     for at in range(0, n, 20_000):
         text = []
@@ -159,10 +159,10 @@ def against(bounds, subject, ours, peer, name):
 
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("--bin", help="weft; the release build is made where not given")
-    a.add_argument("--check", action="store_true", help="exit code 1 when a bound does not hold")
+    a.add_argument("--bin", help="weft, by default a new release build")
+    a.add_argument("--check", action="store_true", help="exit code 1 if a bound fails")
     a.add_argument("--no-peer", action="store_true")
-    a.add_argument("--runs", type=int, default=RUNS, help="of ours; the median counts")
+    a.add_argument("--runs", type=int, default=RUNS, help="the number of runs of weft; the median counts")
     a.add_argument("--subject", action="append", choices=sorted(SUBJECTS))
     o = a.parse_args()
     binary = str(Path(o.bin or release_build()).resolve())

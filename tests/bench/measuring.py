@@ -16,28 +16,31 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
 from stage import ROOT, clean_environment  # noqa: E402
 
-# The most a command may take: time, and address space (Go reserves more than it uses).
+# The limits of a command: time, and address space (Go reserves more than it uses).
 SECONDS = 120
 ADDRESS_SPACE = 12 << 30
-# What can be told apart on a machine that does other things too: below it, growth is taken for this much.
+# The smallest cost that can be measured on a machine with other processes. Growth from a smaller cost counts from here.
 LEAST_SECONDS, LEAST_BYTES = 0.02, 4 << 20
-# Seconds from one look at the memory of a process to the next, and looks from one search for its children to the next.
+# The seconds between two reads of the memory of a process, and the number of reads between two searches for children.
 LOOK, SEARCH = 0.01, 10
-# The last look is that much below the peak at most; a process that started larger ones is below it by more.
+# The last read is at least this share of the peak, unless the process started a larger one.
 STALE = 0.95
-# Ten times the size may cost this many times as much.
+# Ten times the size may cost at most this many times as much.
 LINEAR = 12
-# With this much more to do than processors, the clock tells more of others than of us. Our own work counts once.
+# If the load exceeds the number of processors by this much, the clock measures other processes. Our own load is one.
 SPARE_LOAD = 1
-# What a command is given besides.
+# The options that every command gets.
 PLAIN = ("-input=false", "-no-color")
 
 
 class Cost:
-    """What a command took; `seconds` is None when it did not end in time or within its memory. `cpu`: processor time of
-    it and of its plugins, without what the kernel does for them: that varies with what else the machine does. `peak`:
-    memory of the command's own process; `plugins`: of the largest that it started, 0 where none is larger. Plugins are
-    the same under every engine, and some keep something of each call."""
+    """The cost of a command.
+
+    `seconds` is None if the command did not end within the time and memory limits. `cpu` is the processor time of the
+    command and its plugins in user mode: time in the kernel varies with the load of the machine. `peak` is the memory
+    of the command's own process, and `plugins` that of the largest process that it started, or 0 if none is larger.
+    Plugins are the same for every engine, and some use more memory with each call.
+    """
 
     def __init__(self, seconds, peak, why="", cpu=0.0, plugins=0):
         self.seconds, self.peak, self.why, self.cpu, self.plugins = seconds, peak, why, cpu, plugins
@@ -50,7 +53,7 @@ class Cost:
 
 
 def median(costs):
-    """The middle of several, in each number; the first that did not end where one did not."""
+    """The median of each number, or the first cost without an end if there is one."""
     for cost in costs:
         if cost.seconds is None:
             return cost
@@ -60,8 +63,8 @@ def median(costs):
 
 
 class Memory(threading.Thread):
-    """Looks at the memory of a process until it ends. When it has, the system tells the peak of the largest process
-    among it and those that it started, which is its own only where it started none."""
+    """Reads the memory of a process until it ends. Then the system reports the peak of the largest process among it
+    and its children, which is its own peak only if it has none."""
 
     def __init__(self, pid):
         super().__init__(daemon=True)
@@ -79,7 +82,7 @@ class Memory(threading.Thread):
     def has_children(self):
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
-                # Behind the name, which may hold anything: the state, then the parent.
+                # After the name, which may contain any character: the state, then the parent.
                 if int(stat.read_text().rpartition(")")[2].split()[1]) == self.pid:
                     return True
             except (OSError, IndexError, ValueError):
@@ -87,7 +90,7 @@ class Memory(threading.Thread):
         return False
 
     def look(self):
-        """Whether the process is still there."""
+        """Whether the process still runs."""
         try:
             status = Path(f"/proc/{self.pid}/status").read_text()
         except OSError:
@@ -98,7 +101,7 @@ class Memory(threading.Thread):
         return bool(peak)
 
     def peaks(self, largest):
-        """Of the process, and of the largest that it started where that is larger; `largest` is what the system told."""
+        """The peak of the process, and of its largest child if that is larger. `largest` is from the system."""
         return (self.own, largest) if self.started and self.own < largest * STALE else (largest, 0)
 
 
@@ -110,7 +113,7 @@ def measure(arguments, folder, env, codes=(0,)):
             arguments, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, -1)))
         memory = Memory(process.pid)
-        # The wait below ends with the process that the alarm kills.
+        # The alarm kills the process, and then the wait below ends.
         signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
         signal.alarm(SECONDS)
         _, status, usage = os.wait4(process.pid, 0)
@@ -131,7 +134,7 @@ def measure(arguments, folder, env, codes=(0,)):
 
 
 class Bounds:
-    """Bounds that were looked at."""
+    """The bounds that were checked."""
 
     def __init__(self):
         self.held, self.broken = 0, []
@@ -143,14 +146,14 @@ class Bounds:
             self.broken.append(what)
 
     def tell(self):
-        """Prints what did not hold, and the totals."""
+        """Prints the bounds that failed, and the totals."""
         for what in self.broken:
             print(f"FAIL {what}")
         print(f"{self.held} passed, {len(self.broken)} failed")
 
 
 def linear(bounds, what, none, small, large, sizes=(1_000, 10_000)):
-    """t(large) - t(empty) against t(small) - t(empty), memory likewise."""
+    """Compares t(large) - t(empty) with t(small) - t(empty), and memory likewise."""
     if None in (none.seconds, small.seconds, large.seconds):
         bounds.hold(f"{what}: one of the sizes did not end", False)
         return
@@ -175,12 +178,12 @@ def write(folder, files):
 
 
 def release_build():
-    """The release build of weft, made now."""
+    """Builds weft in the release profile, and returns its path."""
     subprocess.run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "weft-cli", "-p", "weft-simcloud"],
                    cwd=ROOT, check=True)
     return ROOT / "target" / "release" / "weft"
 
 
 def peers():
-    """(name, path) of the others that are on PATH."""
+    """The (name, path) of the other engines on PATH."""
     return [(name, path) for name in ("terraform", "tofu") if (path := shutil.which(name))]

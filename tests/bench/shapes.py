@@ -21,12 +21,12 @@ from measuring import (PLAIN, SECONDS, Bounds, Cost, clean_environment, linear, 
                        median, peers, release_build, write)
 
 SIZES, PEER_SIZES, QUICK = (0, 1_000, 2_000, 10_000), (1_000, 2_000), (0, 1_000)
-# The median of so many passes over one size counts. The first finds memory that the host of a virtual machine has taken
-# back since, which costs more than all that is done with it; those that follow at once do not.
+# The number of passes over one size, of which the median counts. The first pass may find that the host of a virtual
+# machine has taken memory back, which costs more than the work itself. The following passes do not.
 PASSES, PASSES_OF_LARGEST = 7, 5
-# Plan and apply of 1,000 pairs against Terraform.
+# The minimum factor of plan and apply of 1,000 pairs against Terraform.
 TIMES_FASTER = 20
-# What the peer must be slower than: equal within what two measurements of the same thing differ.
+# The factor by which two measurements of the same command may differ.
 SLACK = 1.1
 
 LAB = """
@@ -55,7 +55,7 @@ resource "terraform_data" "b" {{
 
 
 def chain(n):
-    # `range` gives 1,024 numbers at most.
+    # `range` returns at most 1,024 numbers.
     return {"main.tf": f"""
 resource "terraform_data" "a" {{
   for_each = toset(flatten([for i in range({n // 100}) : [for j in range(100) : format("k%03d-%02d", i, j)]]))
@@ -150,12 +150,12 @@ class Engine:
 
 
 def all_linear(bounds, shape, step, ours):
-    """From 1,000 to 10,000."""
+    """Checks the growth from 1,000 to 10,000."""
     linear(bounds, f"{shape} {step}", *(ours[size][step] for size in (0, 1_000, 10_000)))
 
 
 def against(bounds, shape, size, step, ours, peer, name):
-    """Not slower than the peer; 20 times as fast in plan and apply of 1,000 pairs against Terraform."""
+    """Not slower than the peer, and 20 times as fast as Terraform for plan and apply of 1,000 pairs."""
     if ours.seconds is None:
         bounds.hold(f"{shape} {size} {step}: ours did not end ({ours.why})", False)
         return
@@ -178,10 +178,10 @@ def row(size, name, costs):
 
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("--bin", help="weft; the release build is made where not given")
+    a.add_argument("--bin", help="weft, by default a new release build")
     a.add_argument("--plugins", default=os.environ.get("LAB_PLUGINS"), help="mirror with the lab provider")
     a.add_argument("--quick", action="store_true", help="sizes 0 and 1,000 only")
-    a.add_argument("--check", action="store_true", help="exit code 1 when a bound does not hold")
+    a.add_argument("--check", action="store_true", help="exit code 1 if a bound fails")
     a.add_argument("--no-peer", action="store_true")
     a.add_argument("--shape", action="append", choices=sorted(SHAPES))
     o = a.parse_args()
@@ -189,7 +189,7 @@ def main():
         o.bin = release_build()
     shapes = [shape for shape in SHAPES if not o.shape or shape in o.shape]
     if "lab" in shapes and not (o.plugins and Path(o.plugins).is_dir()):
-        print("SKIPPED lab: the provider is not there; give --plugins or LAB_PLUGINS")
+        print("SKIPPED lab: the provider is missing; use --plugins or LAB_PLUGINS")
         shapes.remove("lab")
     sizes = QUICK if o.quick else SIZES
     bounds = Bounds()
@@ -211,7 +211,7 @@ def main():
                           for _ in range(PASSES_OF_LARGEST if size == max(SIZES) else PASSES)]
                 ours[size] = {step: median([costs[step] for costs in passes]) for step in STEPS}
                 row(size, "weft", ours[size])
-            # Behind all of ours: a machine that has worked for minutes is slower than one that rested.
+            # After all runs of Weft: a machine is slower after minutes of work.
             for size in sizes:
                 for peer in others if size in PEER_SIZES else []:
                     theirs = peer.costs(shape, size, work)

@@ -46,14 +46,14 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
 from stage import ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Redis, Stage, wait_until  # noqa: E402
 
-# The longest a command may take, in seconds: none does much, but the machine may be busy.
+# The maximum time of a command, in seconds. The machine may be busy.
 COMMAND_SECONDS = 60
-# The most that `*` stands for, in characters.
+# The maximum length of the text that `*` matches, in characters.
 WILD = 2000
 
 
 class Skipped(Exception):
-    """What a case needs is not there."""
+    """A requirement of the case is missing."""
 
 
 class Step:
@@ -77,16 +77,16 @@ def read_case(path):
         elif not steps and (line.startswith("#") or not line):
             continue
         elif not steps:
-            raise Broken(f"line {number}: expected output stands before the first command")
+            raise Broken(f"line {number}: expected output before the first command")
         elif line.strip():
             steps[-1].below.append(line)
     if body is not None:
-        raise Broken("a `> write` has no end: a line that is `.`")
+        raise Broken("a `> write` has no end: a line with `.` is missing")
     return steps
 
 
 def flowed(text):
-    """Output as one line: no colours, boxes or line breaks."""
+    """Output as one line, without colors, boxes and line breaks."""
     text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
     text = re.sub(r"[│╷╵┃]", " ", text)
     return re.sub(r"\s+", " ", text).strip()
@@ -106,7 +106,7 @@ class Case:
             if (stage.bin_dir / name).exists():
                 (programs / name).symlink_to(stage.bin_dir / name)
         stage.env["PATH"] = f"{programs}:{stage.env.get('PATH', '')}"
-        # Commands of the case do what they do without asking a person.
+        # Commands must not ask questions.
         stage.env["TF_INPUT"] = "0"
 
     def play(self):
@@ -138,7 +138,7 @@ class Case:
         self.check(step, done.returncode, done.stdout, done.stderr)
 
     def check(self, step, code, stdout, stderr):
-        """Holds what came against what stands below."""
+        """Compares the output of a command with the lines below it."""
         text, position, want = flowed(stdout + "\n" + stderr), 0, "0"
         shown = f"exit code {code}\n{(stdout + stderr)[-4000:]}"
         for line in step.below:
@@ -147,17 +147,17 @@ class Case:
                 want = match[1]
             elif line.startswith("! "):
                 if re.search(self.pattern(flowed(line[2:]), bind=False), text):
-                    raise Broken(f"must not be there: {line[2:]}\n{shown}")
+                    raise Broken(f"unexpected: {line[2:]}\n{shown}")
             elif line.startswith("@ "):
                 self.check_json(line[2:], stdout, shown)
             else:
                 found = re.compile(self.pattern(flowed(line))).search(text, position)
                 if not found:
-                    raise Broken(f"not there: {line}\n{shown}")
+                    raise Broken(f"missing: {line}\n{shown}")
                 position = found.end()
                 self.names.update(found.groupdict())
         if want not in ("?", str(code)):
-            raise Broken(f"exit code {code} and not {want}\n{shown}")
+            raise Broken(f"exit code {code}, expected {want}\n{shown}")
 
     def pattern(self, line, bind=True):
         """The regular expression of a fragment."""
@@ -194,15 +194,15 @@ class Case:
             try:
                 value = value[name] if name else value[int(index)]
             except (KeyError, IndexError, TypeError):
-                raise Broken(f"{path} is not there\n{shown}") from None
+                raise Broken(f"{path} does not exist\n{shown}") from None
         value = len(value) if word == "len" else sorted(value) if word == "keys" else value
         if match := re.fullmatch(r"\{(\w+)\}", want.strip()):
             if self.names.setdefault(match[1], str(value)) != str(value):
-                raise Broken(f"{path} is {value} and not {self.names[match[1]]}\n{shown}")
+                raise Broken(f"{path} is {value}, expected {self.names[match[1]]}\n{shown}")
         elif want.strip() == "*":
             return
         elif value != json.loads(self.filled(want)):
-            raise Broken(f"{path} is {json.dumps(value)} and not {want}\n{shown}")
+            raise Broken(f"{path} is {json.dumps(value)}, expected {want}\n{shown}")
 
     def directive(self, step):
         word, _, rest = step.head[2:].partition(" ")
@@ -211,12 +211,12 @@ class Case:
         if action is None:
             raise Broken("there is no such directive")
         if step.below and word not in ("wait", "write"):
-            raise Broken("nothing can stand below this")
+            raise Broken("this directive takes no lines below it")
         action(rest, step)
 
     def do_wait(self, rest, step):
         if self.background is None:
-            raise Broken("nothing runs beside")
+            raise Broken("no command runs in the background")
         code = self.background.wait(float(rest or COMMAND_SECONDS))
         process, self.background = self.background, None
         self.check(step, code, process.stdout(), process.stderr())
@@ -227,7 +227,7 @@ class Case:
         if process is None:
             raise Broken("there is no such process")
         if not process.alive():
-            raise Broken(f"it had ended before:\n{process.tail()}")
+            raise Broken(f"the process has already ended:\n{process.tail()}")
         if word == "KILL":
             process.kill()
             if not name:
@@ -268,7 +268,7 @@ class Case:
 
     def do_need(self, rest, _):
         if shutil.which(rest, path=self.stage.env["PATH"]) is None:
-            raise Skipped(f"{rest} is not there")
+            raise Skipped(f"{rest} is not installed")
 
     def do_cloud(self, rest, _):
         self.cloud = Cloud(self.stage, json.loads(rest) if rest else None)
@@ -276,7 +276,7 @@ class Case:
 
     def do_plugins(self, _rest, _):
         if not self.options.plugins or not Path(self.options.plugins).is_dir():
-            raise Skipped("the providers of the conformance cases are not there: give --plugins")
+            raise Skipped("the providers of the conformance cases are missing: use --plugins")
         self.add_mirror(Path(self.options.plugins).resolve())
 
     def add_mirror(self, path):
@@ -285,7 +285,7 @@ class Case:
 
     def do_redis(self, rest, _):
         if not Redis.there():
-            raise Skipped("redis-server is not there")
+            raise Skipped("redis-server is not installed")
         self.redis = Redis(self.stage, dict(word.split("=", 1) for word in rest.split()))
         self.names["redis"] = self.redis.url("case")
 
@@ -305,15 +305,15 @@ class Case:
 
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("--bin", required=True, help="weft; simcloud and its plugin lie beside it")
+    a.add_argument("--bin", required=True, help="weft, with simcloud and its plugin in the same folder")
     a.add_argument("--plugins", default=os.environ.get("LAB_PLUGINS"), help="mirror with the lab providers")
     a.add_argument("--jobs", type=int, default=2)
     a.add_argument("--keep", action="store_true", help="keep the folders of cases that failed")
-    a.add_argument("names", nargs="*", help="cases to run; all where none is given")
+    a.add_argument("names", nargs="*", help="cases to run, by default all")
     o = a.parse_args()
     binary = Path(o.bin).resolve()
     if not os.access(binary, os.X_OK):
-        sys.exit(f"{binary} is not there")
+        sys.exit(f"{binary} does not exist or is not executable")
     names = [Path(name).name.removesuffix(".txt") for name in o.names]
     cases = [path for path in sorted(HERE.glob("*.txt")) if not names or path.stem in names]
     if not cases:
@@ -327,7 +327,7 @@ def main():
                 stage.keep, outcome = False, None
             except Skipped as why:
                 stage.keep, outcome = False, why
-            except Exception as problem:  # noqa: BLE001  a case that breaks must not end the others
+            except Exception as problem:  # noqa: BLE001  one broken case must not end the others
                 outcome = problem
         return path.stem, outcome, time.monotonic() - start, stage.path if stage.keep else None
 

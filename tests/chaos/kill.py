@@ -36,15 +36,15 @@ from stage import (  # noqa: E402
 
 # Six regions with a network, a subnet, this many instances and four records each.
 INSTANCES = 4
-# Most the cloud takes for a request, in milliseconds.
+# The latency of a request in the cloud, and its maximum variation, in milliseconds.
 LATENCY, JITTER = 40, 60
-# How long after a death an effect may still happen: what was on its way takes the longest latency.
+# The time after a death in which effects may still happen: the maximum latency of requests on their way, doubled.
 LATE = 2 * (LATENCY + JITTER) / 1000
-# The longest an apply or resume may take. A takeover from a coordinator that is gone takes up to a lease's time.
+# The maximum time of an apply or resume, in seconds. A takeover from a dead coordinator waits for its lease.
 LONG = 90
-# Resumes and answers until a run must be at its end.
+# The maximum number of resumes until a run must be done.
 ROUNDS = 30
-# What a resumed run says of an object that a failed create left, and that a new plan replaces.
+# The message of a resumed run about an object that a failed create left. A new plan replaces it.
 KEPT = "Object of a failed create"
 
 TFVARS = "regions = {\n" + "".join(
@@ -53,8 +53,8 @@ TFVARS = "regions = {\n" + "".join(
 
 
 def cloud_config(chance, lies):
-    """A cloud that takes its time and loses one reply in ten, where asking again does no harm. With `lies` creates also
-    fail after their effect, answer late, come with an error beside the object, or with nothing at all."""
+    """A cloud with latency that loses one reply in ten if a retry does no harm. With `lies`, creates also fail after their
+    effect, answer late, return an object with an error, or return an empty message."""
     regions = {"*": {"latency_ms": LATENCY, "jitter_ms": JITTER, "late_effects": chance.random() < 0.5}}
     faults = [{"type": kind, "op": "create", "probability": 0.1, "what": "cut", "when": "after"}
               for kind in ("network", "subnet", "instance")]
@@ -102,8 +102,8 @@ class Round:
         return sum(line["outcome"] == "done" for line in self.cloud.ledger(self.before))
 
     def wait_for_share(self, process, total):
-        """Waits for a random instant of a process that has `total` effects before it; a third of the instants are near
-        the beginning or the end, where records are begun and folded."""
+        """Waits for a random moment of a process with `total` expected effects. A third of the moments are near the
+        beginning or the end, where records are begun and folded."""
         draw = self.chance.random()
         if draw < 0.17:
             seconds = self.chance.random() * 0.6
@@ -120,11 +120,11 @@ class Round:
         time.sleep(pause)
 
     def newest(self):
-        """The newest run of `weft runs list`, whose shape is held against the contract; or None."""
+        """The newest run of `weft runs list`, or None. Checks the format of the list."""
         runs = self.json("runs", "list", "-json")
         for run in runs:
             if set(run) < {"id", "status", "plan", "started", "counts"}:
-                raise Broken(f"runs list lacks a member: {run}")
+                raise Broken(f"a member is missing in runs list: {run}")
             if run["status"] not in ("running", "stopped", "done", "failed", "in-doubt"):
                 raise Broken(f"runs list has an unknown status: {run}")
         return runs[0] if runs else None
@@ -135,11 +135,11 @@ class Round:
         for operation in run["operations"]:
             counted[operation["status"]] = counted.get(operation["status"], 0) + 1
         if sum(run["counts"].values()) != len(run["operations"]):
-            raise Broken(f"the counts of the run are not those of all its operations: {run['counts']}, {counted}")
+            raise Broken(f"the counts of the run differ from its operations: {run['counts']}, {counted}")
         return run
 
     def check_unfinished(self, run):
-        """What must hold between two tries: the acknowledged is in cloud and state, the rest of the cloud is named."""
+        """Checks between two attempts: acknowledged objects are in cloud and state, and all other objects are named."""
         there = self.cloud.objects()
         state = ids_in_state(self.json("state", "pull"))
         doubts = {o["address"] for o in run["operations"] if o["status"] == "in-doubt"}
@@ -148,27 +148,27 @@ class Round:
             if key is None or operation["status"] != "done" or operation["action"] != "create":
                 continue
             if not any((key[0], thing["id"]) in state for thing in there.get(key, [])):
-                raise Broken(f"{operation['address']} is done in the journal, and not in cloud and state")
-        # A create that failed without an object and without proof of absence is named by `runs show`.
+                raise Broken(f"{operation['address']} is done in the journal, but missing in the cloud or the state")
+        # `runs show` names a create that failed without an object and without proof of absence.
         named = {key_in_cloud(address) for address in doubts}
         named |= {key_in_cloud(o["address"]) for o in run["operations"] if o.get("absence_unproven")}
         for key, things in there.items():
             for thing in things:
                 if (key[0], thing["id"]) not in state and key not in named:
-                    raise Broken(f"{key} is in the cloud, not in the state, and not named in doubt")
+                    raise Broken(f"{key} is in the cloud, but neither in the state nor named as in doubt")
         return doubts
 
     def answer(self, run, doubts):
-        """Answers what is in doubt after a look at the cloud."""
+        """Resolves doubts by looking at the cloud."""
         there = self.cloud.objects()
         for address in sorted(doubts):
             operation = next(o for o in run["operations"] if o["address"] == address and o["status"] == "in-doubt")
             kind, _, _ = key = key_in_cloud(address) or (None, None, None)
             if kind != "dns_record" or operation["action"] != "create":
-                raise Broken(f"{address} ({operation['action']}) is in doubt, though it can be looked up")
+                raise Broken(f"{address} ({operation['action']}) is in doubt, although it can be looked up")
             things = there.get(key, [])
             if len(things) > 1:
-                raise Broken(f"{address} is there {len(things)} times")
+                raise Broken(f"{address} exists {len(things)} times")
             if things:
                 how = ["-adopt", things[0]["id"]]
             else:
@@ -178,7 +178,7 @@ class Round:
             self.stage.must(0, "runs", "resolve", run["id"], address, *how, cwd=self.work, env=self.env, seconds=LONG)
 
     def finish(self, total, again):
-        """Goes on until the run is done. `again` may kill what it is given; it says whether it did."""
+        """Resumes until the run is done. `again` may kill the process that it gets, and returns whether it did."""
         for _ in range(ROUNDS):
             resume = self.start("runs", "resume", "-no-color")
             if again(resume, total):
@@ -192,24 +192,24 @@ class Round:
             doubts = self.check_unfinished(run)
             failed = [o for o in run["operations"] if o["status"] == "failed"]
             if code == 1 and failed and not doubts:
-                # A create that failed without an object may have had its effect all the same. Only this run repeats it
-                # with the same token, so a new plan waits until no such create is left.
+                # A create that failed without an object may still have taken effect. Only this run repeats it with the
+                # same token, so a new plan must wait until no such create is left.
                 if KEPT in resume.stderr() and all(o.get("object_kept") for o in failed):
                     self.story.append("planned again")
                     total = self.plan()
                     self.start("apply", "-input=false", "-no-color", "plan.weft").wait(LONG)
                 continue
             if code != 3 or not doubts:
-                raise Broken(f"resume ended with {code}, in doubt are {sorted(doubts)}:\n{resume.tail()}")
+                raise Broken(f"resume ended with {code}, in doubt: {sorted(doubts)}:\n{resume.tail()}")
             for address in doubts:
                 if address not in resume.stderr():
-                    raise Broken(f"{address} is in doubt and not named on stderr:\n{resume.stderr()}")
+                    raise Broken(f"{address} is in doubt, but stderr does not name it:\n{resume.stderr()}")
             self.answer(run, doubts)
         else:
-            raise Broken(f"the run is not done after {ROUNDS} tries: {self.story}")
+            raise Broken(f"the run is not done after {ROUNDS} attempts: {self.story}")
 
     def judge(self, destroyed):
-        """The end: run, state, cloud and ledger agree, and there is nothing left to do."""
+        """Checks at the end: run, state, cloud and ledger agree, and the next plan has no changes."""
         run = self.details()
         if run["status"] != "done" or run["counts"]["done"] != len(run["operations"]):
             raise Broken(f"the run is not done: {run['status']}, {run['counts']}")
@@ -229,11 +229,11 @@ class Round:
             raise Broken(f"the next plan ended with {plan.returncode}:\n{plan.stdout[-2000:]}{plan.stderr[-2000:]}")
 
     def apply_again_without_run(self, earlier):
-        """What was killed before there was a run did nothing, and is to be done again from the start."""
+        """Repeats an apply that was killed before its run existed. It must have had no effect."""
         if self.newest() != earlier:
             return
         if self.effects():
-            raise Broken("there are effects without a run")
+            raise Broken("effects without a run")
         self.story.append("before the run")
         again = self.start("apply", "-input=false", "-no-color", "plan.weft")
         if again.wait(LONG) not in (0, 1, 3):
@@ -306,17 +306,17 @@ class Round:
             run = self.details()
             doubts = self.check_unfinished(run)
             if any(address not in apply.stderr() for address in doubts) or not doubts:
-                raise Broken(f"in doubt are {sorted(doubts)}; apply said:\n{apply.stderr()}")
+                raise Broken(f"in doubt: {sorted(doubts)}; output of apply:\n{apply.stderr()}")
             self.answer(run, doubts)
         self.finish(total, lambda resume, total: False)
         self.judge(False)
         for name, process in [("coordinator", cluster.coordinator)] + [("worker", w) for w in cluster.workers[-1:]]:
             if not process.alive():
-                raise Broken(f"a {name} died by itself:\n{process.tail()}")
+                raise Broken(f"a {name} ended unexpectedly:\n{process.tail()}")
 
 
 def prepare(stage):
-    """examples/regions in a small size, after init, to be copied for every round."""
+    """Prepares a small copy of examples/regions after init. Every round copies it."""
     template = stage.path / "template"
     shutil.copytree(ROOT / "examples" / "regions", template)
     (template / "terraform.tfvars").write_text(TFVARS)
@@ -342,7 +342,7 @@ def main():
             a.error("--only takes embedded/N or cluster/N")
         rounds = [(kind, int(number))]
     if any(kind == "cluster" for kind, _ in rounds) and not Redis.there():
-        sys.exit("redis-server is not there (on Debian: apt-get install redis-server), and cluster rounds need it")
+        sys.exit("cluster rounds need redis-server (on Debian: apt-get install redis-server)")
     print(f"seed {o.seed}", flush=True)
     passed, failed, lock = [], [], threading.Lock()
 
@@ -358,7 +358,7 @@ def main():
                     one = Round(template, kind, number, o.seed, stage)
                     getattr(one, kind)()
                     stage.keep = False
-                except Exception as error:  # noqa: BLE001  a round that breaks must not end the others
+                except Exception as error:  # noqa: BLE001  one broken round must not end the others
                     problem = f"{type(error).__name__}: {error}"
             story = ", ".join(one.story) if one else ""
             line = f"{name}: {one.kills if one else 0} killed, {one.doubts if one else 0} in doubt ({story})"

@@ -1,6 +1,6 @@
 """The environment of the end-to-end suites: the simulated cloud, Redis, coordinators, workers and weft itself.
 
-Every process is started here, is represented by an object, and ends with the `Stage` that started it.
+Each process is an object of this module. It ends with the `Stage` that started it.
 """
 import json
 import os
@@ -16,14 +16,14 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# The longest a process may take until it listens, in seconds: the machine may be busy building.
+# The maximum time until a process listens, in seconds. The machine may be busy.
 START = 20
-# What we set ourselves, and what must therefore not come from outside.
+# Prefixes of variables that the suites set. They are not inherited.
 FOREIGN = ("TF_", "TOFU_", "WEFT_", "SIMCLOUD_", "LAB_")
 
 
 class Broken(Exception):
-    """Something did not do what it must."""
+    """A test failed."""
 
 
 def wait_until(what, condition, seconds=START, pause=0.02):
@@ -62,7 +62,7 @@ def clean_environment():
 
 
 class Process:
-    """A process with its output in LOG and its errors in LOG.err; ended with kill -9."""
+    """A process with its output in LOG and its errors in LOG.err. It is ended with kill -9."""
 
     def __init__(self, arguments, log, cwd=None, env=None, stdin=None):
         self.arguments, self.log = [str(a) for a in arguments], Path(log)
@@ -75,7 +75,7 @@ class Process:
         return self.popen.poll() is None
 
     def kill(self):
-        """kill -9; true when it was alive until then."""
+        """Sends SIGKILL. Returns whether the process was alive."""
         alive = self.alive()
         if alive:
             self.popen.kill()
@@ -104,7 +104,7 @@ class Process:
 
 
 class Stage:
-    """A directory with processes; nothing of either is left at its end, unless the directory is to be kept."""
+    """A directory with processes. Both are removed at its end; `keep` keeps the directory."""
 
     def __init__(self, bin_dir, keep=False, prefix="weft-stage-"):
         self.bin_dir, self.keep = Path(bin_dir).resolve(), keep
@@ -127,7 +127,7 @@ class Stage:
             process.kill()
 
     def cli_config(self, mirrors):
-        """Writes the CLI configuration: providers come from these filesystem mirrors and from nowhere else."""
+        """Writes the CLI configuration: providers come only from these filesystem mirrors."""
         lines = ["provider_installation {"]
         for path in mirrors:
             lines.append('  filesystem_mirror {\n    path = "%s"\n  }' % path)
@@ -156,7 +156,7 @@ class Stage:
         return self.start(name, self.bin_dir / "weft", *arguments, cwd=cwd, env=env, stdin=stdin)
 
     def run(self, *arguments, cwd=None, env=None, seconds=120, stdin=None):
-        """Runs weft to its end; a CompletedProcess with texts."""
+        """Runs weft to its end. Returns a CompletedProcess with texts."""
         environment = dict(self.env)
         environment.update(env or {})
         try:
@@ -168,15 +168,15 @@ class Stage:
                          f"{output[-3000:]}") from None
 
     def must(self, code, *arguments, **options):
-        """Runs weft and insists on an exit code."""
+        """Runs weft, and fails on any other exit code."""
         done = self.run(*arguments, **options)
         if done.returncode != code:
-            raise Broken(f"weft {' '.join(map(str, arguments))} ended with {done.returncode} and not with {code}:\n"
+            raise Broken(f"weft {' '.join(map(str, arguments))} ended with exit code {done.returncode}, expected {code}:\n"
                          f"{done.stdout[-3000:]}{done.stderr[-3000:]}")
         return done
 
     def json(self, *arguments, **options):
-        """What weft prints as JSON."""
+        """The JSON that weft prints."""
         text = self.must(0, *arguments, **options).stdout
         try:
             return json.loads(text)
@@ -221,7 +221,7 @@ class Cloud:
 
 
 class Redis:
-    """A Redis server on a stage, with the settings that weft demands unless other ones are given."""
+    """A Redis server on a stage, by default with the settings that weft requires."""
 
     SETTINGS = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
 
@@ -237,7 +237,7 @@ class Redis:
         return shutil.which("redis-server") is not None
 
     def start(self):
-        """Starts it, or starts it again over the same files."""
+        """Starts the server, also again with the same files."""
         options = [word for key, value in self.settings.items() for word in (f"--{key}", value)]
         self.process = self.stage.start(self.name, "redis-server", "--bind", "127.0.0.1", "--port", str(self.port),
                                         "--dir", self.folder, "--save", "", *options)
@@ -283,13 +283,13 @@ class Cluster:
         return worker
 
     def env(self):
-        """For commands that use this cluster."""
+        """The environment of commands that use this cluster."""
         return {"WEFT_STORE": self.redis.url(self.state), "WEFT_COORDINATOR": self.address}
 
 
 def created_twice(ledger):
-    """Objects that a ledger says were made twice: the second `create` of a region, type and name without a `delete`
-    between them."""
+    """The objects that were created twice according to a ledger: the second `create` of a region, type and name without a
+    `delete` in between."""
     there, twice = {}, []
     for line in ledger:
         key = (line["type"], line["region"], line["name"])
@@ -303,7 +303,7 @@ def created_twice(ledger):
 
 
 def ids_in_state(state):
-    """Of a state in format v4: {(type without the provider's prefix, id)} of its managed objects."""
+    """The managed objects of a state in format v4, as {(type without the prefix of the provider, id)}."""
     return {(resource["type"].removeprefix("cloud_"), instance["attributes"]["id"])
             for resource in state.get("resources", []) if resource["mode"] == "managed"
             for instance in resource["instances"]}
@@ -315,7 +315,7 @@ OTHERS_ADDRESS = re.compile(r'^cloud_dns_record\.others\["([^"]+)"\]$')
 
 
 def key_in_cloud(address):
-    """Where an address of examples/regions is found in the cloud: (type, region, name), or None."""
+    """The object in the cloud for an address of examples/regions: (type, region, name), or None."""
     if match := OTHERS_ADDRESS.match(address):
         return "dns_record", match[1], "others"
     match = REGION_ADDRESS.match(address)

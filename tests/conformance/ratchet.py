@@ -2,7 +2,7 @@
 """Runs the recorded cases and compares the results with the list of those that do not pass yet.
 
 A listed case that passes is a failure, and so is an unlisted case that fails. `--shrink` removes passing cases from the
-list. Nothing here ever adds one.
+list. No option adds cases.
 """
 import argparse
 import os
@@ -16,7 +16,7 @@ LIST = HERE / "cases.todo"
 
 
 def named(line):
-    """The case that a line of the list names; what stands behind `#` says which part it waits for."""
+    """The case that a line of the list names. The text after `#` describes the missing part."""
     return line.partition("#")[0].strip()
 
 
@@ -41,15 +41,15 @@ def main():
     if o.shrink:
         keep = [line for line in LIST.read_text().splitlines() if named(line) not in better]
         LIST.write_text("\n".join(keep) + "\n")
-        print(f"taken off the list: {len(better)}")
+        print(f"removed from the list: {len(better)}")
         better = []
     for name in better:
         print(f"FAIL {name}: passes, and is still listed in {LIST.name}: run with --shrink")
     for name in sorted(gone):
-        print(f"FAIL {name}: listed in {LIST.name} and not there")
+        print(f"FAIL {name}: listed in {LIST.name}, but the case does not exist")
     bad = len(worse) + len(better) + len(gone)
     print(f"conformance cases: {len(passed)} of {len(passed) + len(failed)} agree with the record, "
-          f"{len(failed) - len(worse)} are known not to yet")
+          f"{len(failed) - len(worse)} are known to differ")
     print(f"{len(passed) + len(failed) - bad} passed, {bad} failed")
     sys.exit(1 if bad else 0)
 

@@ -21,8 +21,9 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+# The maximum time of a command.
 SECONDS = 60
-"""Of one command."""
+# The file that is added to cases with the lab providers.
 LAB = """terraform {
   required_providers {
     lab    = { source = "weft.test/lab/lab" }
@@ -30,18 +31,17 @@ LAB = """terraform {
   }
 }
 """
-"""Beside the files of a case that uses the lab providers."""
 
 
 class Case:
-    """One broken configuration: its files, and for each command the lines that it must give."""
+    """One broken configuration: its files, and the expected lines for each command."""
 
     def __init__(self, table, name, start):
         self.table, self.name, self.start = table, name, start
         self.files, self.modules, self.commands, self.peer, self.lab = {}, {}, {}, None, False
 
     def prepared(self, directory, lab_folder):
-        """Lays out the files, with the modules installed as `init` would."""
+        """Writes the files, with the modules installed as `init` would install them."""
         for name, lines in self.files.items():
             target = Path(directory, name)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ class Case:
             Path(directory, ".terraform/providers").symlink_to(Path(lab_folder, ".terraform/providers"))
 
     def digest(self, command):
-        """What a peer's answer depends on."""
+        """Everything that a peer's answer depends on."""
         text = json.dumps([self.files, self.modules, self.lab, command], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -101,7 +101,7 @@ def read(path):
         elif word in ("validate", "plan"):
             into = cases[-1].commands.setdefault(word, [])
         else:
-            sys.exit(f"{path.name}:{number + 1}: what is @@ {word}?")
+            sys.exit(f"{path.name}:{number + 1}: unknown directive: @@ {word}")
     for case in cases:
         case.commands = {word: [line for line in lines if line.strip()] for word, lines in case.commands.items()}
         for name, lines in case.files.items():
@@ -136,7 +136,7 @@ def environment_of(directory):
 
 
 def run(binary, case, command, lab_folder):
-    """The problems that a command reports, as lines, and its details."""
+    """The problems that a command reports, as lines, and their details."""
     with tempfile.TemporaryDirectory(prefix="diagnostics-") as directory:
         case.prepared(directory, lab_folder)
         flags = ["-json"] + (["-input=false"] if command == "plan" else [])
@@ -163,7 +163,7 @@ def run(binary, case, command, lab_folder):
 
 
 class Peer:
-    """Another engine, whose answers are kept."""
+    """Another engine, whose answers are cached."""
 
     def __init__(self, binary, keep):
         self.binary, self.keep = binary, Path(keep)
@@ -180,7 +180,7 @@ class Peer:
 
 
 def same(ours, theirs, columns):
-    """What each side has that the other has not."""
+    """The lines that only one side has."""
     strip = (lambda line: line) if columns else without_columns
     a, b = [strip(line) for line in ours], [strip(line) for line in theirs]
     only_ours, only_theirs = list(a), []
@@ -193,7 +193,7 @@ def same(ours, theirs, columns):
 
 
 def written(table, cases, answers):
-    """The table again, with the lines that were said where a case had none."""
+    """The table with the current lines for cases without a record."""
     out, lines = [], table.read_text().splitlines()
     starts = {case.start: case for case in cases}
     current, fresh = None, False
@@ -222,8 +222,8 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--peer")
     parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "diagnostics-peer.json"))
-    parser.add_argument("--columns", action="store_true", help="columns too when comparing with the peer")
-    parser.add_argument("--all", action="store_true", help="cases whose difference from the peer is explained too")
+    parser.add_argument("--columns", action="store_true", help="also compare columns with the peer")
+    parser.add_argument("--all", action="store_true", help="also show cases with an explained difference from the peer")
     parser.add_argument("--plugins", help="mirror with the lab providers")
     parser.add_argument("--details", action="store_true")
     parser.add_argument("--write", action="store_true")
@@ -233,7 +233,7 @@ def main():
              if not options.names or table.stem in options.names or case.name in options.names]
     doubled = {case.name for case in cases if [c.name for c in cases].count(case.name) > 1}
     if doubled:
-        sys.exit(f"names given twice: {', '.join(sorted(doubled))}")
+        sys.exit(f"duplicate names: {', '.join(sorted(doubled))}")
     left = [case for case in cases if case.lab and not options.plugins]
     cases = [case for case in cases if case not in left]
     with tempfile.TemporaryDirectory(prefix="diagnostics-lab-") as folder:
@@ -243,7 +243,7 @@ def main():
 
 
 def install_lab(binary, plugins, folder):
-    """Has `init` install the lab providers in a folder: for the peer, which would not take ours for its own."""
+    """Runs `init` to install the lab providers in a folder. The peer does not accept our installation."""
     Path(folder, "main.tf").write_text(LAB)
     done = subprocess.run([binary, "init", "-input=false", f"-plugin-dir={Path(plugins).resolve()}"], cwd=folder,
                           env=environment_of(folder), capture_output=True, text=True, timeout=SECONDS)
@@ -252,7 +252,7 @@ def install_lab(binary, plugins, folder):
 
 
 def compare(options, cases, left, lab_folder):
-    """Runs the cases; the exit code."""
+    """Runs the cases, and returns the exit code."""
     binary = os.path.abspath(options.bin)
     peer = Peer(options.peer, options.keep) if options.peer else None
     work = [(case, command) for case in cases for command in case.commands]
@@ -278,8 +278,8 @@ def compare(options, cases, left, lab_folder):
                 if extra or missing:
                     failed += 1
                     print(f"FAIL {title}")
-                    print("".join(f"   said     {line}\n" for line in extra), end="")
-                    print("".join(f"   not said {line}\n" for line in missing), end="")
+                    print("".join(f"   unexpected {line}\n" for line in extra), end="")
+                    print("".join(f"   missing    {line}\n" for line in missing), end="")
             if theirs is not None and (options.all or not case.peer):
                 extra, missing = same(ours, [told(p) for p in theirs], options.columns)
                 if extra or missing:

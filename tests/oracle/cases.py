@@ -15,7 +15,7 @@ import generate
 import mutate
 
 CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance"
-MUTATION_ATTEMPTS = 40  # a mutation may find nothing to change in a case; then another case is taken
+MUTATION_ATTEMPTS = 40  # a mutation may find nothing to change in a case, and then another case is used
 
 
 def load_case(folder):
@@ -60,17 +60,17 @@ def written():
 
 
 def agreed():
-    """The written cases that are known to agree: a mutation of another one would only show the old difference."""
+    """The written cases that are known to agree. A mutation of another case would only show the known difference."""
     listed = (CONFORMANCE / "cases.todo").read_text().splitlines()
     waiting = {line.partition("#")[0].strip() for line in listed}
     return [name for name in written() if name not in waiting]
 
 
 def mutation(number):
-    """(case, name of the written case, what was changed); the case is None when nothing could be changed.
+    """(case, name of the written case, description of the change). The case is None if nothing could be changed.
 
-    Each written case draws a number, and the lowest comes first: a case that is added takes its share of the mutations
-    and leaves the others as they were.
+    Each written case draws a number, and the lowest comes first. So a new case gets its share of the mutations, and the
+    others stay as they were.
     """
     order = sorted(agreed(), key=lambda name: hashlib.sha256(f"parent-{number}-{name}".encode()).digest())
     for name in order[:MUTATION_ATTEMPTS]:
@@ -84,7 +84,7 @@ def mutation(number):
 
 
 def by_id(ident):
-    """(case, name of the written case it comes from, what was changed) of an id."""
+    """(case, name of the original written case, description of the change) for an id."""
     if ident.startswith("w-"):
         return load_case(CONFORMANCE / "cases" / ident[2:]), ident[2:], []
     m = re.fullmatch(r"([gxm])(\d+)", ident)
@@ -106,7 +106,7 @@ WORKFLOW = ("state", "workspace", "import", "taint", "untaint", "output", "show"
 
 
 def areas(case, parent):
-    """The areas that a case counts for: the group of the written case, or what the generated one uses."""
+    """The areas that a case counts for: the group of a written case, or the features of a generated one."""
     if parent:
         return [parent.split("/")[0]]
     topics = set(case.get("topics") or [])

@@ -1,4 +1,4 @@
-"""Agreement in numbers, and clusters: scenarios that show the same difference, the worst first."""
+"""Agreement in numbers, and clusters of scenarios that show the same difference, the worst first."""
 import collections
 import math
 
@@ -18,12 +18,12 @@ def wilson(k, n):
 
 
 def judged(rows):
-    """The scenarios that count: OpenTofu does the same twice."""
+    """The scenarios that count: those with the same result in two runs of OpenTofu."""
     return [r for r in rows if r["status"] in ("agrees", "differs")]
 
 
 def percent(rows):
-    """The agreement in percent; 100 of nothing."""
+    """The agreement in percent, or 100 if there are no rows."""
     rows = judged(rows)
     return 100 * sum(r["status"] == "agrees" for r in rows) / len(rows) if rows else 100.0
 
@@ -38,7 +38,7 @@ def share(rows, name):
 
 
 def clusters(rows, soft=False):
-    """[((level, words), rows)]: the worst level first, then what most scenarios show."""
+    """[((level, words), rows)]: the worst level first, then the largest number of scenarios."""
     out = collections.defaultdict(list)
     for r in rows:
         if r["status"] == "differs" or (soft and r["status"] == "agrees"):
@@ -49,7 +49,7 @@ def clusters(rows, soft=False):
 
 
 def grouped(rows, key):
-    """{name: rows}, where key gives the names of a row."""
+    """{name: rows}. `key` returns the names of a row."""
     out = collections.defaultdict(list)
     for r in rows:
         for name in key(r):
@@ -72,19 +72,19 @@ def print_agreement(rows):
 
 
 def print_deliberate(rows):
-    """How often each deliberate difference was taken out."""
+    """How often each deliberate difference was removed."""
     counts = collections.Counter(name for r in rows for name in r["deliberate"])
     if counts:
-        print("\ndeliberate differences, taken out (scenarios)")
+        print("\ndeliberate differences, removed (scenarios)")
         for name, n in counts.most_common():
             print(f"{n:6} {name}")
 
 
 def print_clusters(rows):
-    """What is left, the worst first."""
+    """The remaining differences, the worst first."""
     found = clusters(rows)
     if found:
-        print("\nclusters: scenarios, level, what, examples")
+        print("\nclusters: scenarios, level, difference, examples")
     for (level, words), part in found:
         print(f"{len(part):6} {level}: {words}   {' '.join(r['id'] for r in part[:4])}")
     soft = clusters(rows, soft=True)
@@ -95,11 +95,11 @@ def print_clusters(rows):
 
 
 def print_summary(rows):
-    """Everything about a run."""
+    """The whole report of a run."""
     for status, n in sorted(collections.Counter(r["status"] for r in rows).items()):
         print(f"{status:16} {n}")
     print()
     print_agreement(rows)
     print_deliberate(rows)
     print_clusters(rows)
-    print(f"\ndiagnostics that agree but for their detail text: {sum(r['details'] for r in rows)}")
+    print(f"\ndiagnostics that differ only in their detail text: {sum(r['details'] for r in rows)}")

@@ -22,21 +22,21 @@ from records import event_items, first_difference, plan_items, state_items
 
 difftest = engines.difftest
 LEVELS = ("crash", "result", "exit", "record", "diagnostic", "place", "text", "wording", "heading")
-APART = ("crash", "result", "exit")  # after these the two worlds differ
-SOFT = ("heading",)                  # not part of agreement
+APART = ("crash", "result", "exit")  # after these, the two worlds have diverged
+SOFT = ("heading",)                  # not counted in the agreement
 RECORDS = re.compile(r"plan\.(drift|checks|prior_|relevant|errored|changes\.(reason|after_sensitive|before_sensitive))"
                      r"|events\.(drift|planned\.reason)"
                      r"|state\.(checks|sensitive|dependencies|create_before_destroy|schema_version|identity|provider|skip_destroy)"
                      r"|plan\.planned_values")
 
-WAITING = re.compile(r"(?m)^(?:Acquiring|Releasing) state lock\. This may take a few moments\.\.\.\n")  # said when it takes long
+WAITING = re.compile(r"(?m)^(?:Acquiring|Releasing) state lock\. This may take a few moments\.\.\.\n")  # for slow commands
 PROGRESS = re.compile(r"\S+(?: \(deposed object \w+\))?: (Refreshing state|Reading|Read complete|Creating|Creation complete|Modifying|Modifications complete|Destroying"
                       r"|Destruction complete|Opening|Open complete|Closing|Close complete|Provisioning with|Preparing import|Importing|Import complete)"
                       r"|\S+ \(local-exec\):")
 
 
 def unnumbered(v):
-    """Without the numbers of placeholders: they shift after a difference."""
+    """The words without the numbers of placeholders, because these shift after a difference."""
     return json.loads(re.sub(r"<(uuid|lab|time)\d+>", r"<\1>", json.dumps(v)))
 
 
@@ -47,7 +47,7 @@ def command_name(step):
 
 
 def special_items(w, g):
-    """Items of steps that did not run as usual; None when both did."""
+    """The items of steps that did not run as usual, or None if both did."""
     if w is None and g is None:
         return []
     if w is None or g is None:
@@ -72,7 +72,7 @@ def heading_difference(w, g):
 
 
 def exit_items(w, g, items):
-    """Items of a step that one engine fails, with the problem that makes the difference."""
+    """The items of a step that fails with one engine only, with the problem that causes the difference."""
     how = f"[{command_name(w)} {w.get('exit')} is {g.get('exit')}] "
     errors = [i for i in items if i[0] == "diagnostic" and " error " in i[1]]
     if errors:
@@ -83,7 +83,7 @@ def exit_items(w, g, items):
 
 
 def result_items(w, g, cmd):
-    """What differs in plan, events, state and the other documents of a step; what follows from one is left out."""
+    """The differences in plan, events, state and other documents of a step, without their consequences."""
     result = plan_items(w.get("plan"), g.get("plan"))
     if not result:
         result = event_items(w.get("events") or {}, g.get("events") or {})
@@ -101,7 +101,7 @@ def result_items(w, g, cmd):
 
 
 def step_items(w, g):
-    """[(level, words)]: what differs in one step. Consequences of something listed are left out."""
+    """[(level, words)]: the differences of one step, without the consequences of those that are listed."""
     special = special_items(w, g)
     if special is not None:
         return special
@@ -127,14 +127,14 @@ def step_items(w, g):
 
 
 def in_order(text):
-    """A text for people with the lines about progress sorted and without durations: objects go side by side."""
+    """A text for people with sorted lines about progress, without durations, because operations are concurrent."""
     lines = [re.sub(r"after \d+(m\d+)?s", "after 0s", line) for line in text.splitlines(keepends=True)]
     progress = iter(sorted(line for line in lines if PROGRESS.match(line)))
     return "".join(next(progress) if PROGRESS.match(line) else line for line in lines if not line.count(": Still "))
 
 
 def comparable(r):
-    """A result without what is recorded for people only, and without what depends on the load of the machine."""
+    """A result without the parts that are for people only, or depend on the load of the machine."""
     if r is None:
         return None
     r = difftest.comparable(r)
@@ -146,10 +146,10 @@ def comparable(r):
 
 
 class Comparison:
-    """What differs between two runs of a case, step by step.
+    """The differences between two runs of a case, step by step.
 
-    items: {(level, words): first step}; deliberate: {name: number of steps}; details: diagnostics that agree but for
-    their detail text; ended: the worlds are apart, and nothing further is compared.
+    items: {(level, words): first step}; deliberate: {name: number of steps}; details: diagnostics that differ only in
+    their detail text; ended: the worlds have diverged, and nothing further is compared.
     """
 
     def __init__(self, case):
@@ -174,7 +174,7 @@ class Comparison:
 
 
 def pair(case, reference, weft, plugins):
-    """(want, got, comparison): weft runs until it departs from what the reference did."""
+    """(want, got, comparison). Weft runs until its result differs from the reference."""
     want = reference.results(case)
     comparison = Comparison(case)
     got = engines.run(case, weft, plugins, stop=lambda i, r: i >= len(want) or comparison.step(i, want[i], r))
@@ -182,12 +182,12 @@ def pair(case, reference, weft, plugins):
 
 
 def equal(a, b):
-    """Whether two runs of the same engine are the same as far as anything is compared."""
+    """Whether two runs of the same engine have the same result, as far as it is compared."""
     def seen(results):
         return [None if r is None else {k: v for k, v in comparable(r).items() if k not in ("crash", "headings")} for r in results]
     return seen(a) == seen(b)
 
 
 def unequal_items(a, b):
-    """What differs between two runs of the same engine."""
+    """The differences between two runs of the same engine."""
     return [i for w, g in zip(a, b) if w is not None and g is not None for i in step_items(comparable(w), comparable(g))]

@@ -18,7 +18,8 @@ from typing import Callable, NamedTuple
 
 import mentions
 
-QUIET = ("configure", "read", "plan", "data")  # calls that change nothing; in the ledger only with LAB_LEDGER=all
+# Calls that change nothing. They are in the ledger only with LAB_LEDGER=all.
+QUIET = ("configure", "read", "plan", "data")
 
 
 class Deliberate(NamedTuple):
@@ -55,12 +56,12 @@ def words(context):
 
 
 def key(v):
-    """A value as a key."""
+    """A value as a hashable key."""
     return json.dumps(v, sort_keys=True)
 
 
 def beyond(longer, shorter):
-    """What the first list has and the second has not, counted; None when the second has more of something."""
+    """The items that only the first list has, counted. None if the second list has additional items."""
     a, b = collections.Counter(map(key, longer)), collections.Counter(map(key, shorter))
     return None if b - a else a - b
 
@@ -77,7 +78,7 @@ def without(items, taken):
 
 
 def is_ephemeral(event):
-    """Whether an event is about an ephemeral object."""
+    """Whether an event concerns an ephemeral object."""
     return bool(re.search(r"(^|\.)ephemeral\.", event.get("address") or ""))
 
 
@@ -87,7 +88,7 @@ def removes_everything(steps):
 
 
 def ephemeral_at_destroy(context, want, got):
-    """Events of ephemeral objects that only OpenTofu opens in a step that destroys."""
+    """Events of ephemeral objects that only OpenTofu opens, in a step that destroys."""
     steps = context["case"]["steps"]
     command = words(context)
     saved = command[0] == "apply" and removes_everything(steps[:context["index"]])
@@ -104,7 +105,7 @@ def ephemeral_at_destroy(context, want, got):
 
 
 def ephemeral_calls_at_destroy(context, want, got):
-    """Pairs of open and close in the ledger that belong to it."""
+    """The pairs of open and close in the ledger for these events."""
     if not removes_everything(context["case"]["steps"][:context["index"]]):
         return False
     a, b = want.get("ledger"), got.get("ledger")
@@ -123,7 +124,7 @@ def ephemeral_calls_at_destroy(context, want, got):
 
 
 def fewer_quiet_calls(context, want, got):
-    """Calls that change nothing and that only OpenTofu makes: it asks again at apply, and configures what nothing uses."""
+    """Calls without effect that only OpenTofu makes: repeated calls at apply, and instances without users."""
     a, b = want.get("ledger"), got.get("ledger")
     if not isinstance(a, dict) or not isinstance(b, dict):
         return False
@@ -164,7 +165,7 @@ def planned_beside_failed_configure(context, want, got):
 
 
 def provider_lost(context, want, got):
-    """OpenTofu ends with an internal error about a provider instance that the configuration has."""
+    """OpenTofu reports an internal error about a provider instance that the configuration contains."""
     lost = [d for d in errors(want) if re.fullmatch(r'missing provider (module\..*\.)?provider\[".*"\].*', d.get("summary") or "")]
     return bool(lost) and len(lost) == len(errors(want)) and not errors(got) and want.get("exit") == 1 and got.get("exit") in (0, 2)
 
@@ -175,7 +176,7 @@ def crash(context, want, got):
 
 
 def key_provider_circle(context, want, got):
-    """A circle of key providers, which OpenTofu reports as a wrong type."""
+    """A cycle of key providers, which OpenTofu reports as a wrong type."""
     a, b = errors(want), errors(got)
     if [d.get("summary") for d in a] != ["Expected key_provider value"] or [d.get("summary") for d in b] != ["Invalid encryption settings"]:
         return False
@@ -205,7 +206,7 @@ def deleted_through_its_owner(context, want, got):
             continue
         one, two = sorted(x)
         for of, at in ((one, two), (two, one)):
-            # `of` owns the object: only Weft deletes there; OpenTofu deletes at the other
+            # `of` owns the object. Only Weft deletes with it; OpenTofu deletes with the other instance
             if y[of] == [*x[of], "delete"] and x[at].count("delete") == y[at].count("delete") + 1 \
                     and [c for c in x[at] if c != "delete"] == [c for c in y[at] if c != "delete"]:
                 a[f"{kind} {of}"], a[f"{kind} {at}"] = y[of], y[at]
@@ -230,7 +231,7 @@ def warnings_on_stderr(context, want, got):
 
 
 def console_heredoc(context, want, got):
-    """A heredoc as a question: OpenTofu takes its first line for the whole question."""
+    """A heredoc as a question: OpenTofu takes its first line as the whole question."""
     step = context["case"]["steps"][context["index"]]
     said = want.get("headings") or []
     if words(context)[0] != "console" or not re.match(r"<<-?\w+\n", step.get("stdin") or ""):
@@ -246,7 +247,7 @@ ECHO = re.compile(r'Reference to undeclared (input variable|local value)|Invalid
 
 
 def echo_without_place(context, want, got):
-    """A second error that OpenTofu reports of a name that stands alone: about a name that is empty, without a place."""
+    """A second error of OpenTofu about a single name: it concerns an empty name, and has no place."""
     places = [{(d.get("file"), d.get("line")) for d in errors(r) if d.get("summary") == "Invalid reference"} for r in (want, got)]
     alone = places[0] & places[1]
     echoes = [d for d in errors(want) if ECHO.fullmatch(d.get("summary") or "") and not d.get("file") and not d.get("line")]
@@ -258,7 +259,7 @@ def echo_without_place(context, want, got):
 
 
 def entries_without_objects(context, want, got):
-    """Entries of resources in the state file that have no instance, and modules that have nothing else: OpenTofu's only."""
+    """Entries without instances in the state file, and modules with nothing else: only OpenTofu writes them."""
     found = False
     for part, name, empty in (("state", "resources", lambda e: not e.get("instances")), ("plan", "modules", lambda m: set(m) == {"address"})):
         a, b = (r.get(part) or {} for r in (want, got))
@@ -274,7 +275,7 @@ def entries_without_objects(context, want, got):
 
 
 def providers_in_order(context, want, got):
-    """The list of `providers`: OpenTofu's order within a module changes from run to run."""
+    """The output of `providers`: OpenTofu's order within a module changes from run to run."""
     a, b = want.get("text"), got.get("text")
     if words(context)[0] != "providers" or not isinstance(a, str) or not isinstance(b, str) or a == b:
         return False
@@ -287,7 +288,7 @@ def providers_in_order(context, want, got):
 
 
 def unused_provider(context, want, got):
-    """OpenTofu starts each provider that is required; one that cannot be started is an error although nothing uses it."""
+    """OpenTofu starts each required provider. If one cannot be started, this is an error even if nothing uses it."""
     said = [d.get("summary") or "" for d in errors(want)] + [h for h in want.get("headings") or [] if h.startswith("Error: ")]
     pattern = r"(?:Error: )?failed to read provider configuration schema for (\S+): failed to instantiate provider.*"
     found = [re.match(pattern, s) for s in said]
@@ -298,7 +299,7 @@ def unused_provider(context, want, got):
 
 
 def for_each_when_validating(context, want, got):
-    """What is wrong with `for_each` of a resource: OpenTofu says it when planning, with a second error about the value."""
+    """Errors about `for_each` of a resource: OpenTofu reports them at plan, with a second error about the value."""
     a, b = errors(want), errors(got)
     files = mentions.current(context["case"], context["index"])
     def in_for_each(d):
@@ -317,14 +318,14 @@ def for_each_when_validating(context, want, got):
 
 
 def independent_goes_on(context, want, got):
-    """After a failure OpenTofu skips all that mentions what failed, Weft only what needs its result or waits for it."""
+    """OpenTofu skips everything that mentions a failed object. Weft skips only what needs its result."""
     a, b = want.get("events") or {}, got.get("events") or {}
     failed = {mentions.resource(e.get("address")) for e in a.get("errored") or []}
     failed |= {mentions.resource(d.get("address")) for d in errors(want) if d.get("address")}
     same = want.get("exit") == got.get("exit") == 1 and sorted(map(key, errors(want))) == sorted(map(key, errors(got)))
     if words(context)[0] != "apply" or not same or not failed or a.get("errored") != b.get("errored"):
         return False
-    # Without ids: they are numbered in the order of their appearance.
+    # Without ids: they are numbered in order of appearance.
     bare = [[{k: v for k, v in e.items() if k != "id"} for e in events.get("done") or []] for events in (b, a)]
     more = beyond(*bare)
     if not more:
@@ -358,7 +359,7 @@ DELIBERATE = [
 
 
 def take_out(context, want, got, rules=DELIBERATE):
-    """Takes the deliberate differences out of two results of a step."""
+    """Removes the deliberate differences from two results of a step."""
     names, ends = [], False
     if want is None or got is None or want == got:
         return Taken(want, got, names, ends)

@@ -1,14 +1,14 @@
-"""For each deliberate difference: what it takes out, and what is near it and has to stay.
+"""For each deliberate difference: an example that it removes, and similar results that must still count.
 
-An example is {"steps", "want", "got"} and optional "files". The rule has to make want and got equal (or end the
-comparison there); each of "near" has to stay different.
+An example is {"steps", "want", "got"} and optional "files". The rule must make want and got equal (or end the
+comparison there). Each of "near" must stay different.
 """
 import json
 
 
 def changed(example, edit):
     """A copy of an example, edited."""
-    out = json.loads(json.dumps({k: v for k, v in example.items() if k != "near"}))  # nothing is shared
+    out = json.loads(json.dumps({k: v for k, v in example.items() if k != "near"}))  # no data is shared
     edit(out)
     return out
 
@@ -100,7 +100,7 @@ GOES_ON = {"steps": [{"run": ["apply"]}], "files": MENTIONED,
 
 
 def near(example, *edits):
-    """An example with results near it."""
+    """An example with similar results."""
     return example | {"near": [changed(example, e) for e in edits]}
 
 

@@ -1,4 +1,4 @@
-"""Runs a case with one engine, step by step, and keeps what the reference did."""
+"""Runs a case with one engine, step by step, and caches the results of the reference."""
 import hashlib
 import json
 import os
@@ -13,7 +13,7 @@ from cases import CONFORMANCE, save_case
 sys.path.insert(0, str(CONFORMANCE))
 import difftest  # noqa: E402
 
-# Generated names put ids inside other text, also in capitals.
+# Generated names contain ids inside other text, also in capitals.
 difftest.PLACEHOLDERS[:] = [
     ("uuid", re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")),
     ("lab", re.compile(r"[lL][aA][bB]-[0-9a-fA-F]{12}(?![0-9a-fA-F])")),
@@ -24,11 +24,11 @@ CRASH_WORDS = ("panicked at", "OPENTOFU CRASH")
 
 
 class StepRunner(difftest.Runner):
-    """Runs single steps. Whatever a step raises is its result; panics and the headings on stderr are kept."""
+    """Runs single steps. An exception is the result of its step. Panics and the headings on stderr are kept."""
 
     def execute(self, args, stdin=None):
         r = super().execute(args, stdin)
-        if not (args and args[0] == "show" and self.last):  # `show` after a plan is the harness looking
+        if not (args and args[0] == "show" and self.last):  # the harness itself runs `show` after a plan
             self.last = r
         return r
 
@@ -52,7 +52,7 @@ class StepRunner(difftest.Runner):
 
 
 def blank(v):
-    """Takes out the reads that lab_echo counts: they depend on the order."""
+    """Removes the numbers of reads that lab_echo returns, because they depend on the order."""
     if isinstance(v, dict):
         return {k: blank(x) for k, x in v.items() if not (k == "at" and "result" in v)}
     if isinstance(v, list):
@@ -61,10 +61,10 @@ def blank(v):
 
 
 def run(case, binary, plugins, stop=None):
-    """The results of a case, one a step (None where there is nothing to compare).
+    """The results of a case, one for each step (None if there is nothing to compare).
 
-    `stop(index, result)` is asked after each step whether to go no further. A step that uses a plan file which a
-    failed plan did not leave is {"skipped": True}; `stop` sees it too.
+    `stop(index, result)` is called after each step. If it returns true, no further step runs. A step that uses the
+    missing plan file of a failed plan is {"skipped": True}; `stop` gets it too.
     """
     where = tempfile.mkdtemp(prefix="oracle-")
     try:
@@ -82,7 +82,7 @@ def run(case, binary, plugins, stop=None):
 
 
 def run_steps(case, runner, stop):
-    """The steps of a case in a working directory that is there."""
+    """Runs the steps of a case in an existing working directory."""
     results, plans = [], set()
     for i, step in enumerate(case["steps"]):
         words = step.get("run", [""])
@@ -98,20 +98,20 @@ def run_steps(case, runner, stop):
 
 
 def case_key(case, number):
-    """The name under which a result is kept: all that the result depends on but the engine."""
+    """The name of a cached result: everything that the result depends on, except the engine."""
     trees = {t: {f: x if isinstance(x, str) else x.hex() for f, x in files.items()} for t, files in case["trees"].items()}
     text = json.dumps([case | {"trees": trees}, number], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 class Reference:
-    """OpenTofu. What it did with a case is kept in a folder and not run again."""
+    """OpenTofu. Its results are cached in a folder, so each case runs once."""
 
     def __init__(self, binary, plugins, cache):
         self.binary, self.plugins, self.cache = binary, plugins, Path(cache)
 
     def results(self, case, number=0):
-        """What it does with a case. Another number asks for another run, to see whether it does the same twice."""
+        """The results of a case. Another number means another run, to find cases with unstable results."""
         key = case_key(case, number)
         path = self.cache / key[:2] / key
         if path.exists():

@@ -1,4 +1,4 @@
-"""What a configuration mentions where: which of its objects have something to do with an object of a given name."""
+"""References between the blocks of a configuration: which of its objects depend on an object with a given name."""
 import json
 import posixpath
 import re
@@ -17,13 +17,13 @@ def current(case, index):
 
 
 def resource(address):
-    """The address of a resource in its module: `data.t.n` or `t.n`, of that of an instance anywhere."""
+    """The address of a resource within its module, `data.t.n` or `t.n`, from that of any instance."""
     bare = re.sub(r"\[(?:\"(?:[^\"\\]|\\.)*\"|\d+)\]", "", address or "")
     return re.sub(r"^(?:module\.[\w-]+\.)+", "", bare)
 
 
 def top_blocks(name, text):
-    """(type, labels, text) of each block of a file; nothing of what cannot be read."""
+    """(type, labels, text) of each block of a file, or nothing if the file cannot be read."""
     if name.endswith((".tf", ".tofu")):
         try:
             return [(b.type, b.labels, text[b.body_start:b.body_end]) for b in hcl.parse(text) if b.kind == "block"]
@@ -50,7 +50,7 @@ def top_blocks(name, text):
 
 
 def given(kind, labels, body):
-    """The names under which others mention what a block makes."""
+    """The names by which other blocks refer to a block."""
     if kind == "resource":
         return {".".join(labels)}
     if kind == "data":
@@ -58,7 +58,7 @@ def given(kind, labels, body):
     if kind == "locals":
         return {f"local.{n}" for n in re.findall(r"(?m)[\"\s{,]([^\W\d][\w-]*)\"?\s*[=:]", " " + body)}
     if kind == "module":
-        # A module is handed values, and hands on those of its objects.
+        # A module receives values, and returns values of its objects.
         return {f"module.{labels[0]}"} | {f"var.{n}" for n in re.findall(r"(?m)[\"\s{,]([^\W\d][\w-]*)\"?\s*[=:]", " " + body)}
     if kind == "output":
         return {f"out.{labels[0]}"}
@@ -66,7 +66,7 @@ def given(kind, labels, body):
 
 
 def words(kind, body):
-    """What a block mentions, each with the names that contain it: a.b.c is also a.b; module.m.x is also out.x."""
+    """The names in a block, each with the names that contain it: a.b.c is also a.b; module.m.x is also out.x."""
     out = set()
     for word in WORD.findall(body):
         parts = word.split(".")
@@ -77,7 +77,7 @@ def words(kind, body):
 
 
 def inside(body, directory, files):
-    """The names of all that the module has which a block calls, modules that it calls included."""
+    """All names in the module that a block calls, including those of nested modules."""
     source = re.search(r'"?source"?\s*[=:]\s*"(\.[^"]*)"', body)
     if not source:
         return set()
@@ -94,7 +94,7 @@ def inside(body, directory, files):
 
 
 def that_reach(files, start):
-    """The names of what mentions one of `start`, or mentions what does, and so on. Coarse: blocks as a whole."""
+    """The names that mention one of `start`, directly or indirectly. Coarse: each block counts as a whole."""
     blocks = []
     for name, text in files.items():
         for kind, labels, body in top_blocks(name, text):

@@ -1,10 +1,10 @@
-"""What differs between the diagnostics of two engines."""
+"""The differences between the diagnostics of two engines."""
 import json
 import re
 
 
 def plain(summary):
-    """A summary without its names and numbers, so that equal problems fall together."""
+    """A summary without names and numbers, so that equal problems have the same text."""
     s = summary or ""
     if s.startswith("Cycle"):
         return "Cycle"
@@ -28,7 +28,7 @@ def bare(d):
 
 
 def paired(want, got):
-    """(pairs that are the same problem said otherwise, the rest of want, the rest of got)."""
+    """(pairs of the same problem in other words, the rest of want, the rest of got)."""
     left = [d for k, d in want.items() if k not in got]
     right = [d for k, d in got.items() if k not in want]
     pairs = []
@@ -43,7 +43,7 @@ def paired(want, got):
 
 
 def pair_item(a, b):
-    """What differs between two diagnostics of the same problem."""
+    """The differences between two diagnostics of the same problem."""
     name = f"{a['severity']} {plain(a.get('summary'))!r}"
     if a.get("summary") != b.get("summary"):
         return "wording", f"{name} is {plain(b.get('summary'))!r}"
@@ -56,7 +56,7 @@ def pair_item(a, b):
 
 
 def problem_items(w, g):
-    """([(level, words)], number of diagnostics that agree but for their detail)."""
+    """([(level, words)], number of diagnostics that differ only in their detail)."""
     want = {bare(d): d for d in diagnostics(w)}
     got = {bare(d): d for d in diagnostics(g)}
     pairs, left, right = paired(want, got)

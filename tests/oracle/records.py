@@ -1,4 +1,4 @@
-"""Names what differs between two plans, two event streams or two states."""
+"""Names the differences between two plans, two event streams or two states."""
 import json
 import re
 
@@ -10,7 +10,7 @@ CHANGE_FIELDS = ["actions", "reason", "previous_address", "importing", "provider
 
 
 def short(v):
-    """A value in few characters."""
+    """A short text for a value."""
     return json.dumps(v)[:60]
 
 
@@ -23,7 +23,7 @@ def typename(address):
 
 
 def by(items, *keys):
-    """The items under these keys; of equal ones the later get a mark."""
+    """The items by these keys. Repeated items get a mark."""
     out = {}
     for i in items or []:
         k = "|".join(str(i.get(x)) for x in keys)
@@ -34,7 +34,7 @@ def by(items, *keys):
 
 
 def value_note(w, g):
-    """How two values differ: the first attribute that does, or the types."""
+    """The difference between two values: the first attribute that differs, or the types."""
     if isinstance(w, dict) and isinstance(g, dict):
         for k in sorted(set(w) | set(g)):
             if k not in g:
@@ -49,13 +49,13 @@ def value_note(w, g):
 
 
 def first_difference(w, g):
-    """The path of the first difference and its manner; without what was expected."""
+    """The path of the first difference and its kind, without the expected value."""
     d = next(difftest.differences(w, g), "")
     return re.sub(r"(: (?:expected|missing|not expected)).*", r"\1", d)
 
 
 def below_name(w, g):
-    """The same, with the name below which it lies left out."""
+    """The same, without the name of its container."""
     d = next(difftest.differences(w, g), "")
     m = re.search(r"^((?:/[^/:]+)*)(: \w+)", d)
     path = (m.group(1) if m else "").split("/")
@@ -65,7 +65,7 @@ def below_name(w, g):
 
 
 def change_items(part, w, g, keys=("address", "deposed")):
-    """What differs between two lists of changes."""
+    """The differences between two lists of changes."""
     w, g = by(w, *keys), by(g, *keys)
     items = []
     for k in sorted(set(w) | set(g)):
@@ -86,7 +86,7 @@ def change_items(part, w, g, keys=("address", "deposed")):
 
 
 def output_items(w, g):
-    """What differs between the changes of outputs."""
+    """The differences between the changes of outputs."""
     items = []
     for k in sorted(set(w) | set(g)):
         if w.get(k) == g.get(k):
@@ -100,7 +100,7 @@ def output_items(w, g):
 
 
 def plan_items(w, g):
-    """What differs between two plans: changes first, and only without these what follows from them."""
+    """The differences between two plans: those of changes, or, if there are none, the others."""
     if (w is None) != (g is None):
         return [f"plan: {'missing' if g is None else 'extra'}"]
     if w is None or w == g:
@@ -118,7 +118,7 @@ def plan_items(w, g):
 
 
 def event_items(w, g):
-    """What differs between two event streams."""
+    """The differences between two event streams."""
     items = []
     if w.get("not_json") != g.get("not_json"):
         items.append("events: text among JSON")
@@ -138,7 +138,7 @@ def event_items(w, g):
 
 
 def resource_item(a, b):
-    """What differs between two resources of a state, or one and none."""
+    """The differences between two resources of a state, one of which may be missing."""
     kind = ("data " if (a or b).get("mode") == "data" else "") + str((a or b).get("type"))
     if a is None or b is None:
         return f"state.resources: {'missing' if b is None else 'extra'} {kind}"
@@ -155,13 +155,13 @@ def resource_item(a, b):
 
 
 def state_items(w, g):
-    """What differs between two states, or between the states of several workspaces."""
+    """The differences between two states, or between the states of several workspaces."""
     if w == g:
         return []
     if w is None or g is None:
         return [f"state: {'missing' if g is None else 'extra'}"]
     items = []
-    if "version" not in w or "version" not in g:  # one a workspace
+    if "version" not in w or "version" not in g:  # one for each workspace
         for k in sorted(set(w) | set(g)):
             both = all(isinstance(x.get(k), (dict, type(None))) for x in (w, g))
             items += state_items(w.get(k), g.get(k)) if both else ["state: other files"]

@@ -1,4 +1,4 @@
-"""One scenario for people: its files, its steps and what differs; and the smallest reproduction of each cluster."""
+"""One scenario for people: its files, its steps and the differences; and the smallest reproduction of each cluster."""
 import concurrent.futures
 import json
 import re
@@ -10,9 +10,9 @@ import shrink
 from engines import difftest
 from problems import diagnostics
 
-SHRUNK_FROM = 2  # scenarios of a cluster that are tried
-FILE_CHARACTERS = 4000  # of a file, in a report
-LONGEST_TEXT = 20_000  # characters of the output of a command, in a report
+SHRUNK_FROM = 2  # the number of scenarios of a cluster to try
+FILE_CHARACTERS = 4000  # the maximum length of a file in a report
+LONGEST_TEXT = 20_000  # the maximum number of characters of a command's output in a report
 
 
 def case_lines(case):
@@ -28,7 +28,7 @@ def case_lines(case):
 
 
 def step_lines(case, index, want, got):
-    """What both engines say at a step."""
+    """The output of both engines at a step."""
     out = [f"at step {index}: {json.dumps(case['steps'][index])}   (expected: tofu, got: weft)"]
     differences = difftest.differences(compare.comparable(want), compare.comparable(got))
     out += ["    " + d[:600] for d in differences if not d.startswith("/headings")][:12]
@@ -55,7 +55,7 @@ def difference_lines(case, want, got, comparison):
 
 
 def replay(oracle, ident, save):
-    """Prints a scenario and what differs; 1 when something does."""
+    """Prints a scenario and its differences. Returns 1 if there are any."""
     case, parent, changed = cases.by_id(ident)
     if case is None:
         print(f"{ident}: nothing could be changed, there is no such scenario")
@@ -66,12 +66,12 @@ def replay(oracle, ident, save):
     print("\n".join(case_lines(case)))
     want, got, comparison = oracle.compare(case)
     print()
-    print("\n".join(difference_lines(case, want, got, comparison)) or "both do the same")
+    print("\n".join(difference_lines(case, want, got, comparison)) or "no difference")
     return 1 if any(level not in compare.SOFT for level, _ in comparison.items) else 0
 
 
 def slug(level, words):
-    """The folder of a cluster; the worst sort first."""
+    """The folder of a cluster. The worst come first when the folders are sorted by name."""
     return f"{compare.LEVELS.index(level)}-{level}-" + re.sub(r"[^A-Za-z0-9]+", "-", words).strip("-").lower()[:70]
 
 

@@ -33,11 +33,11 @@ from engines import Reference
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
 REFERENCE_VERSION = "1.12.6"
-TWICE = 0.2  # share of agreeing scenarios for which the reference runs a second time, to find those that it does not repeat
+TWICE = 0.2  # the share of agreeing scenarios for which the reference runs a second time, to find unstable ones
 
 
 def seeds(text):
-    """The ids of `0..9,x0..5`: a letter of a family (g when left out), the first number and the end (not included)."""
+    """The ids of `0..9,x0..5`: the letter of a family (g by default), the first number and the end (not included)."""
     out = []
     for part in text.split(","):
         m = re.fullmatch(r"([gx]?)(\d+)(?:(?:\.\.|-)(\d+))?", part.strip())
@@ -51,19 +51,19 @@ def seeds(text):
 def options():
     """The command line."""
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("--seeds", type=seeds, default=[], metavar="A..B", help="which scenarios; B is not included")
-    a.add_argument("--mutate", action="store_true", help="take the numbers as those of changed written cases")
+    a.add_argument("--seeds", type=seeds, default=[], metavar="A..B", help="the scenarios; B is not included")
+    a.add_argument("--mutate", action="store_true", help="use the numbers for changed written cases")
     a.add_argument("--written", action="store_true", help="also the written cases as they are")
-    a.add_argument("--replay", metavar="ID", help="show one scenario and what differs")
+    a.add_argument("--replay", metavar="ID", help="show one scenario and its differences")
     a.add_argument("--save", type=Path, metavar="DIR", help="with --replay: write the scenario as a case")
-    a.add_argument("--shrink", action="store_true", help="make the scenarios that differ small")
+    a.add_argument("--shrink", action="store_true", help="reduce the scenarios that differ")
     a.add_argument("--match", default="", help="with --shrink: only clusters that match this regular expression")
     a.add_argument("--at-least", type=float, default=0, metavar="PERCENT", help="fail below this agreement")
     a.add_argument("--jobs", type=int, default=2)
-    a.add_argument("--bin", type=Path, help="weft (default: target/debug/weft, else target/release/weft)")
-    a.add_argument("--plugins", type=Path, default=os.environ.get("LAB_PLUGINS"), help="the lab plugins (default: LAB_PLUGINS, else built)")
-    a.add_argument("--out", type=Path, default=TARGET / "oracle" / "last", help="where results go")
-    a.add_argument("--cache", type=Path, help="where the results of the reference are kept")
+    a.add_argument("--bin", type=Path, help="weft (default: target/debug/weft, then target/release/weft)")
+    a.add_argument("--plugins", type=Path, default=os.environ.get("LAB_PLUGINS"), help="the lab plugins (default: LAB_PLUGINS, otherwise built)")
+    a.add_argument("--out", type=Path, default=TARGET / "oracle" / "last", help="the folder of the results")
+    a.add_argument("--cache", type=Path, help="the folder of cached results of the reference")
     o = a.parse_args()
     if not (o.seeds or o.written or o.replay):
         a.error("say which scenarios: --seeds, --written or --replay")
@@ -76,7 +76,7 @@ def reference_binary():
     found = shutil.which(where) if where else None
     if not found:
         said = f"WEFT_TOFU names {where!r}, which is no program" if where else "WEFT_TOFU is not set"
-        sys.exit(f"{said}: it names the tofu binary to compare with. DEVELOPERS.md says how to build one.")
+        sys.exit(f"{said}: set it to the tofu binary to compare with. DEVELOPERS.md describes how to build it.")
     env = {k: v for k, v in os.environ.items() if not k.startswith("TF_")}
     out = subprocess.run([found, "version", "-json"], capture_output=True, text=True, env=env).stdout
     try:
@@ -89,19 +89,19 @@ def reference_binary():
 
 
 def weft_binary(o):
-    """The weft to look at."""
+    """The weft to test."""
     places = [o.bin] if o.bin else [TARGET / "debug" / "weft", TARGET / "release" / "weft"]
     for p in places:
         if p.is_file() and os.access(p, os.X_OK):
             return str(p.resolve())
-    sys.exit(f"{places[0]}: no weft there. Build it: cargo build --workspace --bins --locked")
+    sys.exit(f"{places[0]}: there is no weft. Build it: cargo build --workspace --bins --locked")
 
 
 def plugins_folder(o):
-    """The lab plugins: given, or built once."""
+    """The lab plugins: the given ones, or those that are built once."""
     if o.plugins:
         if not Path(o.plugins, "weft.test").is_dir():
-            sys.exit(f"{o.plugins}: no lab plugins there. Unset LAB_PLUGINS to have them built.")
+            sys.exit(f"{o.plugins}: there are no lab plugins. Unset LAB_PLUGINS to build them.")
         return str(Path(o.plugins).resolve())
     folder = TARGET / "lab-plugins"
     if not (folder / "weft.test").is_dir():
@@ -111,7 +111,7 @@ def plugins_folder(o):
 
 
 def fingerprint(folder):
-    """A short name for the plugins: other plugins, other results."""
+    """A short name for the plugins. Results depend on them."""
     h = hashlib.sha256()
     for p in sorted(Path(folder).rglob("terraform-provider-*")):
         if p.is_file():
@@ -120,7 +120,7 @@ def fingerprint(folder):
 
 
 class Oracle:
-    """Both engines, and how to hold a scenario against them."""
+    """Both engines, and the comparison of a scenario with them."""
 
     def __init__(self, o):
         tofu, version = reference_binary()
@@ -133,7 +133,7 @@ class Oracle:
         return compare.pair(case, self.reference, self.weft, self.plugins)
 
     def examine(self, ident):
-        """The row of a scenario; None when there is no such scenario."""
+        """The row of a scenario, or None if the scenario does not exist."""
         case, parent, changed = cases.by_id(ident)
         if case is None:
             return None, None
@@ -154,7 +154,7 @@ class Oracle:
 
 
 def examine_all(o, oracle, idents):
-    """The rows of all ids, in order, and those that do not agree as cases in a folder."""
+    """The rows of all ids, in order. Cases that do not agree are written to a folder."""
     shutil.rmtree(o.out, ignore_errors=True)
     o.out.mkdir(parents=True)
     rows, lock = {}, threading.Lock()
@@ -197,13 +197,13 @@ def main():
     agreement = clusters.percent(rows)
     differing = [r["id"] for r in rows if r["status"] == "differs"]
     if differing:
-        print(f"\nlook at one: scripts/oracle --replay {differing[0]}")
+        print(f"\nto show one: scripts/oracle --replay {differing[0]}")
     print(f"agreement {agreement:.1f}%, results in {o.out}")
     broken = [r["id"] for r in rows if r["status"] == "broken"]
     if broken:
-        sys.exit(f"could not be run: {' '.join(broken)}")
+        sys.exit(f"these scenarios could not run: {' '.join(broken)}")
     if agreement < o.at_least:
-        sys.exit(f"below the wanted {o.at_least}%")
+        sys.exit(f"the agreement is below {o.at_least}%")
 
 
 if __name__ == "__main__":

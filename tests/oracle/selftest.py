@@ -24,12 +24,12 @@ from deliberate_examples import EXAMPLES
 
 HERE = Path(__file__).resolve().parent
 DIGESTS = HERE / "digests.txt"
-FAMILIES = {"g": 60, "x": 60}  # scenarios of each that are held against digests.txt
-PLANTED = 80                   # recorded cases into which differences are planted
+FAMILIES = {"g": 60, "x": 60}  # the number of scenarios of each family that are compared with digests.txt
+PLANTED = 80                   # the number of recorded cases into which differences are planted
 
 
 def digests():
-    """One line a scenario: its id and a digest of all of it."""
+    """One line for each scenario: its id and a digest of its contents."""
     out = []
     for family, n in FAMILIES.items():
         for i in range(n):
@@ -39,7 +39,7 @@ def digests():
 
 
 def recorded():
-    """(name, case, recorded results), with None for steps that leave no result."""
+    """(name, case, recorded results), with None for steps without a result."""
     for name in cases.written()[:PLANTED]:
         folder = cases.CONFORMANCE / "cases" / name
         case, results = cases.load_case(folder), iter(json.loads((folder / "expected.json").read_text()))
@@ -57,7 +57,7 @@ def compared(case, want, got):
 
 
 def plants():
-    """(name, level, edit): edits that plant a difference into a result; an edit returns false where it does not apply."""
+    """(name, level, edit). An edit plants a difference into a result, or returns false if it does not apply."""
     def other_exit(r):
         r["exit"] = 1 if r["exit"] == 0 else 0
 
@@ -85,14 +85,14 @@ def plants():
 
 class Generator(unittest.TestCase):
     def test_a_seed_gives_the_same_scenario_for_good(self):
-        """In another process, with another order of sets, and as it was when the family was made."""
+        """The digests are the same in another process, with another order of sets, and since the family was made."""
         out = subprocess.run([sys.executable, str(HERE / "selftest.py"), "--print"], capture_output=True, text=True,
                              env={"PYTHONHASHSEED": "7", "PATH": ""}, check=True).stdout.split("\n")[:-1]
         self.assertEqual(out, digests())
         self.assertEqual(DIGESTS.read_text().splitlines(), digests())
 
     def test_scenarios_are_readable(self):
-        """What is generated can be read, and the steps name trees that are there."""
+        """Generated files can be read, and the steps name existing trees."""
         for family, n in FAMILIES.items():
             for i in range(n):
                 case = generate.scenario(i, family)
@@ -195,7 +195,7 @@ class DeliberateDifferences(unittest.TestCase):
 
 class Shrinking(unittest.TestCase):
     def test_only_what_matters_is_left(self):
-        """A fake oracle: they differ while the configuration has the bad resource and the plan is there."""
+        """A fake oracle: the engines differ while the bad resource and the plan step exist."""
         item = ("result", "plan: extra")
 
         class Fake:

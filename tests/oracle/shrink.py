@@ -1,4 +1,4 @@
-"""Makes a differing case small while the same difference remains."""
+"""Makes a differing case smaller while the same difference remains."""
 import copy
 import json
 import re
@@ -6,7 +6,7 @@ import re
 import hcl
 from problems import diagnostics, plain
 
-TRIES = 140  # runs of both engines that one case may cost
+TRIES = 140  # the maximum number of runs of both engines for one case
 
 
 def summaries(results, step):
@@ -16,13 +16,13 @@ def summaries(results, step):
 
 
 class Shrinker:
-    """Holds the smallest case found so far. `item` is the difference that has to remain."""
+    """Holds the smallest case so far. `item` is the difference that must remain."""
 
     def __init__(self, case, item, oracle):
         self.item, self.oracle, self.tries = item, oracle, TRIES
         self.seen = {}
         self.case = case
-        self.allowed = None  # what tofu may report: a smaller case must not differ for another reason
+        self.allowed = None  # the diagnostics that tofu may report: a smaller case must not differ for another reason
         found = self.look(case)
         self.ok = found is not None
         if self.ok:
@@ -30,7 +30,7 @@ class Shrinker:
             self.step = found[0]
 
     def look(self, case):
-        """(step, tofu's diagnostics there) when the difference is there."""
+        """(step, tofu's diagnostics there) if the difference occurs."""
         key = json.dumps([case["trees"], case["steps"], case.get("env")], sort_keys=True, default=repr)
         if key in self.seen:
             return self.seen[key]
@@ -49,7 +49,7 @@ class Shrinker:
         return out
 
     def attempt(self, case):
-        """Takes a smaller case if the difference remains."""
+        """Uses a smaller case if the difference remains."""
         found = self.look(case)
         if found:
             self.case, self.step = case, found[0]
@@ -57,7 +57,7 @@ class Shrinker:
         return False
 
     def without(self, things, drop):
-        """Tries to drop many of `things` at once, then fewer; drop(case, subset) gives the changed case."""
+        """Tries to drop many of `things` at once, then fewer. drop(case, subset) returns the changed case."""
         size = len(things)
         while size >= 1 and things:
             i = 0
@@ -72,11 +72,11 @@ class Shrinker:
             size = size // 2 if size > 1 else 0
 
     def refresh(self, things):
-        """What is left to drop."""
+        """What can still be dropped."""
         return things
 
     def run(self):
-        """The smallest case found; None when the difference is not there."""
+        """The smallest case, or None if the difference does not occur."""
         if not self.ok:
             return None
         self.steps()
@@ -99,7 +99,7 @@ class Shrinker:
         return self.case
 
     def steps(self):
-        """Fewer steps."""
+        """Removes steps."""
         c = copy.deepcopy(self.case)
         c["steps"] = c["steps"][:self.step + 1]
         self.attempt(c)
@@ -117,7 +117,7 @@ class Shrinker:
         self.case["trees"] = {k: v for k, v in self.case["trees"].items() if k in used}
 
     def files(self):
-        """Fewer files."""
+        """Removes files."""
         for t in list(self.case["trees"]):
             for f in list(self.case["trees"][t]):
                 c = copy.deepcopy(self.case)
@@ -132,7 +132,7 @@ class Shrinker:
         return [(t, f) for t in self.case["trees"] for f, x in self.case["trees"][t].items() if isinstance(x, str) and f.endswith((".tf", ".tofu", ".tfvars"))]
 
     def blocks(self, top):
-        """Fewer blocks, or fewer nested blocks and arguments."""
+        """Removes blocks, nested blocks and arguments."""
         for t, f in self.hcl_files():
             size = None
             while True:
@@ -166,7 +166,7 @@ class Shrinker:
                 size //= 2
 
     def json_files(self):
-        """Fewer members of JSON files."""
+        """Removes members of JSON files."""
         for t in list(self.case["trees"]):
             for f in list(self.case["trees"][t]):
                 if not f.endswith(".json"):
@@ -204,7 +204,7 @@ class Shrinker:
                 go(())
 
     def lines(self):
-        """For files that cannot be read as HCL."""
+        """Shortens files that cannot be read as HCL."""
         for t, f in self.hcl_files():
             try:
                 hcl.parse(self.case["trees"][t][f])
@@ -220,7 +220,7 @@ class Shrinker:
                     i += 1
 
     def simplify(self):
-        """Shorter expressions."""
+        """Shortens expressions."""
         for t, f in self.hcl_files():
             n = 0
             while True:
@@ -261,7 +261,7 @@ class Shrinker:
                         break
 
     def flags(self):
-        """Fewer options."""
+        """Removes options."""
         for i, s in enumerate(self.case["steps"]):
             for f in [x for x in s.get("run", [])[1:] if x.startswith("-") and not x.startswith("-json")]:
                 c = copy.deepcopy(self.case)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENDINGS = (".tf", ".tfvars")
-# What depends on more than the files: modules that would be downloaded. The others tell of folders that are no modules.
+# Messages that depend on more than the files: modules are not downloaded. Others concern folders without a module.
 ALLOWED = ("Module not installed", "Duplicate ")
 ERROR = re.compile(r"Error: (.*)\n(?:.*\n)*?.*?on (\S+) line (\d+)")
 
@@ -31,7 +31,7 @@ def plain(text, _):
 
 
 def outside_of_heredocs(text, change):
-    """Each line that is no part of a heredoc, nor begins one, changed."""
+    """Changes each line that is not part of a heredoc and does not begin one."""
     lines, end = [], None
     for line in text.split("\n"):
         if end is not None:
@@ -66,7 +66,7 @@ def wide(text, rng):
 
 
 def formatted(command, files, way, folder):
-    """What the command makes of the files, changed in this way beforehand: {number: bytes}."""
+    """The output of the command for the files after this change: {number: bytes}."""
     for number, (name, text) in enumerate(files):
         path = folder / str(number) / name
         path.parent.mkdir(parents=True)
@@ -76,7 +76,7 @@ def formatted(command, files, way, folder):
 
 
 def format_alike(weft, files, shown):
-    """How many come out differently."""
+    """The number of files with different output."""
     differing = 0
     for way in (plain, stripped, wide):
         with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
@@ -90,7 +90,7 @@ def format_alike(weft, files, shown):
 
 
 def false_errors(weft, folder):
-    """Loads every folder with configuration files; what is said that should not be, counted by summary."""
+    """Loads every folder with configuration files. Counts the unexpected messages by summary."""
     found = collections.Counter()
     for place in sorted({path.parent for path in folder.rglob("*.tf")}):
         done = subprocess.run([weft, "providers", "-no-color"], cwd=place, capture_output=True, text=True, check=False)

@@ -1,5 +1,5 @@
-"""Lays out public modules for a trial: checkouts at a version that fits the available packages. Every call of a registry
-module becomes a call of a folder, because no registry is queried.
+"""Prepares public modules for a trial: checkouts at a version that fits the available packages. Every call of a
+registry module becomes a call of a folder, because no registry is queried.
 """
 import functools
 import os
@@ -23,7 +23,7 @@ def numbers(version):
 
 
 def satisfies(version, constraints):
-    """Whether a version, as numbers, is within constraints such as ">= 5.0, < 6.0" or "~> 1.2"."""
+    """Whether a version, as numbers, satisfies constraints such as ">= 5.0, < 6.0" or "~> 1.2"."""
     for constraint in constraints.split(","):
         operator, wanted = re.match(r"\s*(~>|>=|<=|!=|=|>|<)?\s*v?([\d.]+)", constraint).groups()
         bound = numbers(wanted)
@@ -74,8 +74,8 @@ class Repository:
         return all(satisfies(aws, constraints) for constraints in REQUIREMENT.findall(found))
 
     def revision(self, constraints, aws):
-        """The newest release within the constraints all of whose files fit, else one whose examples alone do not, else
-        one beyond the constraints, so that most can be tried; none of a folder, which is as it is."""
+        """The newest release within the constraints. Preferably all its files fit, otherwise all except the examples.
+        Otherwise it may violate the constraints, so that most can be tried. None for a folder, which has one state."""
         if self.git is None:
             return None
         if self.wanted and not constraints:
@@ -108,14 +108,14 @@ class Repository:
 
 
 class Checkouts:
-    """All that was laid out below `place`."""
+    """All files below `place`."""
 
     def __init__(self, place, repositories, aws):
         self.place, self.repositories, self.aws = Path(place), repositories, numbers(aws)
         self.there = {}
 
     def checkout(self, repository, constraints=""):
-        """The folder of a repository at a version within the constraints, laid out when it is first asked for."""
+        """The folder of a repository at a version within the constraints. It is created when it is first needed."""
         revision = repository.revision(constraints, self.aws)
         key = (repository.name, revision)
         if key not in self.there:
@@ -127,7 +127,7 @@ class Checkouts:
         return self.there[key]
 
     def link(self, path):
-        """Makes the calls of registry modules in a file calls of folders, where the modules are at hand."""
+        """Changes calls of registry modules in a file to calls of folders, if the modules are available."""
         try:
             text = path.read_text()
         except (OSError, UnicodeDecodeError):
@@ -148,8 +148,8 @@ class Checkouts:
         return VERSION.sub("", SOURCE.sub(rf'\1"{relative}"', call))
 
     def examples(self, folder):
-        """The root modules that a checkout brings: every folder below `examples` that has configuration files and is
-        called by no other."""
+        """The root modules of a checkout: every folder below `examples` that has configuration files and that no other
+        folder calls."""
         places = {path.parent for path in (folder / "examples").rglob("*.tf")}
         called = set()
         for place in places:

@@ -43,20 +43,20 @@ from stage import clean_environment  # noqa: E402
 from standins import StandIns  # noqa: E402
 
 HOSTS = ("registry.terraform.io", "registry.opentofu.org")
-# The longest a command may take, in seconds: the schema of the AWS provider is large and the machine may be busy.
+# The maximum time of a command in seconds: the schema of the AWS provider is large, and the machine may be busy.
 LONG = 600
-# What init says of a package or a module that is not to be had.
+# The messages of init about a package or module that is not available.
 NEEDS = re.compile(r"versions for provider (\S+?):|available versions for (module) |available (releases) match")
 
 
 def system():
-    """The platform, as packages are named after it."""
+    """The platform, as in the names of packages."""
     machine = platform.machine()
     return f"{platform.system().lower()}_{ {'x86_64': 'amd64', 'aarch64': 'arm64'}.get(machine, machine)}"
 
 
 def lay(place, namespace, kind, version, system, folder):
-    """Lays a package into a mirror, under the registry hosts of both tools."""
+    """Adds a package to a mirror, under the registry hosts of both tools."""
     for host in HOSTS:
         target = place / host / namespace / kind / version / system
         if not target.exists():
@@ -76,7 +76,7 @@ def mirror(place, aws, others):
 
 
 class Tool:
-    """One of the two programs, with its own copy of everything."""
+    """One of the two programs, with its own copy of all files."""
 
     def __init__(self, name, program, place, config):
         self.name, self.program, self.place = name, str(Path(program).resolve()), place / name
@@ -97,7 +97,7 @@ class Tool:
         return done.returncode, done.stdout, done.stderr, time.monotonic() - begun
 
     def look(self, folder):
-        """What init and validate say of an example."""
+        """The results of init and validate for an example."""
         code, out, err, _ = self.run(folder, "init", "-input=false", "-no-color")
         text = err + out
         needs = {"".join(found) for found in NEEDS.findall(re.sub(r"\s+", " ", text))} if code else set()
@@ -124,7 +124,7 @@ def place_of(diagnostic):
 
 
 class Cache:
-    """What the reference said, by the content that it was asked about."""
+    """The results of the reference, by the content that they depend on."""
 
     def __init__(self, folder, program):
         self.folder = folder and Path(folder)
@@ -145,7 +145,7 @@ class Cache:
 
 
 def compare(reference, ours):
-    """The differences of two looks, shortened to what makes a cluster."""
+    """The differences between two results, shortened so that similar ones form a cluster."""
     if reference["init"] != ours["init"]:
         return [f"init ends with {ours['init']}, not {reference['init']}: {'; '.join(ours['said'] or reference['said'])}"]
     if reference["init"]:
@@ -176,7 +176,7 @@ class Trial:
         self.passed = self.failed = self.invalid = 0
         self.table = collections.defaultdict(collections.Counter)
         self.examples = self.lay_out(aws)
-        # Which packages are at hand decides which examples can be looked at.
+        # The available packages determine which examples can be tried.
         self.packages = sorted("/".join(path.parts[-4:]) for path in packages.glob(f"{HOSTS[0]}/*/*/*/*"))
         self.packages += self.stand_ins(packages) if options.stand_ins else []
 
@@ -200,7 +200,7 @@ class Trial:
         return [(str(example), checkout, example) for checkout, example in found if wanted.search(str(example))]
 
     def stand_ins(self, packages):
-        """Packages in place of those that are not at hand; their names."""
+        """Builds packages in place of the unavailable ones. Returns their names."""
         there = {path.parts[-2:] for path in packages.glob(f"{HOSTS[0]}/*/*")}
 
         def add(namespace, kind, version, folder):
@@ -269,7 +269,7 @@ class Trial:
                 self.report(*(lambda kind, text: (kind, one[0], text))(*self.live(moto, *one)))
 
     def print_table(self):
-        """What came of the examples of each checkout. Valid or invalid with both tools is equal."""
+        """Prints the results for the examples of each checkout. Valid or invalid with both tools counts as equal."""
         kinds = {"equal": "valid", "lived": "lived", "differ": "DIFFERS", "skipped": "skipped"}
         print(f"\n{'checkout':52} {'  '.join(kinds)}")
         for name, counts in sorted(self.table.items()):
@@ -297,18 +297,18 @@ def main():
     a.add_argument("--life", action="store_true")
     a.add_argument("--lives", action="store_true", help="only tests/wild/lives, no examples of the modules")
     a.add_argument("--stand-ins", action="store_true",
-                   help="build programs for providers that are not at hand, with the schemas that the examples want")
+                   help="build programs in place of unavailable providers, with the schemas that the examples need")
     a.add_argument("--only", metavar="REGEX")
     a.add_argument("--jobs", type=int, default=2)
     a.add_argument("--cache", metavar="DIR")
-    a.add_argument("--keep", metavar="DIR", help="work there, and leave everything")
-    a.add_argument("--shown", type=int, default=3, help="how many of a cluster are shown")
+    a.add_argument("--keep", metavar="DIR", help="work in this folder, and keep all files")
+    a.add_argument("--shown", type=int, default=3, help="the number of scenarios to show for each cluster")
     a.add_argument("checkouts", nargs="+")
     o = a.parse_args()
     if o.life and o.stand_ins:
         a.error("stand-ins only validate, they cannot live")
     if not o.tofu:
-        print("SKIPPED: no tofu to hold Weft against; name one with WEFT_TOFU\n0 passed, 0 failed, 1 skipped")
+        print("SKIPPED: there is no tofu to compare with: set WEFT_TOFU\n0 passed, 0 failed, 1 skipped")
         return
     import importlib.machinery
     import importlib.util

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# What a resource block may have from the language, not from its schema.
+# Arguments of a resource block that belong to the language, not to its schema.
 META = {"count", "for_each", "provider", "depends_on", "lifecycle", "provisioner", "connection", "enabled", "alias",
         "version", "providers"}
 NAME = re.compile(r'[\w-]+|"[^"]*"')
@@ -20,14 +20,14 @@ SOURCE = re.compile(r'^\s*([\w-]+)\s*=\s*\{([^}]*)\}', re.M)
 
 
 class Block:
-    """A block, or a file: names of attributes, blocks with their labels."""
+    """A block or a file: the names of its attributes, and its blocks with their labels."""
 
     def __init__(self):
         self.attributes, self.blocks = set(), []
 
 
 class Reader:
-    """Reads the outline of an HCL file: which attributes and blocks stand where."""
+    """Reads the outline of an HCL file: the positions of attributes and blocks."""
 
     def __init__(self, text):
         self.text, self.at = text, 0
@@ -63,7 +63,7 @@ class Reader:
             self.at += 1
 
     def expression(self):
-        """To the end of the line on which no bracket is open."""
+        """Skips to the end of the line on which no bracket is open."""
         depth = 0
         while self.at < len(self.text):
             character = self.text[self.at]
@@ -85,7 +85,7 @@ class Reader:
             self.at += 1
 
     def string(self):
-        """A quoted text with the expressions inside it."""
+        """Skips a quoted text with the expressions inside it."""
         self.at += 1
         while self.at < len(self.text) and self.text[self.at] != '"':
             if self.text[self.at] == "\\":
@@ -105,7 +105,7 @@ class Reader:
 
 
 def written(block, into):
-    """Adds what stands in a block to a schema."""
+    """Adds the contents of a block to a schema."""
     into["attributes"] |= block.attributes - META
     for name, labels, inner in block.blocks:
         if name == "dynamic" and labels:
@@ -116,13 +116,13 @@ def written(block, into):
 
 
 def plain(schema, read=frozenset()):
-    """A schema as JSON, in which a block is no attribute too."""
+    """A schema as JSON. A name that is a block is not an attribute too."""
     return {"attributes": sorted((schema["attributes"] | read) - set(schema["blocks"]) - META),
             "blocks": {name: plain(inner) for name, inner in sorted(schema["blocks"].items())}}
 
 
 class StandIns:
-    """What the configurations below a folder want of providers."""
+    """The provider requirements of the configurations below a folder."""
 
     def __init__(self, base):
         self.sources, self.read = {}, {}
@@ -144,7 +144,7 @@ class StandIns:
 
     def schema(self, source, name):
         prefix = name.split("-")[0] + "_"
-        # What is read of the results: every name after a dot in a checkout with resources of the provider.
+        # The results that are read: every name after a dot in a checkout with resources of the provider.
         reads = set().union(*(read for read, kinds in self.read.values() if any(k.startswith(prefix) for k in kinds)))
         return {"source": f"registry.terraform.io/{source}",
                 "provider": plain(self.schemas["provider"].get(name) or {"attributes": set(), "blocks": {}}),
@@ -152,7 +152,7 @@ class StandIns:
                           if of.startswith(prefix)} for kind in ("resource", "data")}}
 
     def lay_out(self, place, add):
-        """Builds the program and adds a package of each version that somebody asks for: [what was added]."""
+        """Builds the program and adds a package for each requested version. Returns what was added."""
         program, added = place / "program", []
         for (source, name), versions in sorted(self.sources.items()):
             namespace, kind = source.split("/")[-2:]

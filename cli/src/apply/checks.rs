@@ -6,14 +6,14 @@ use weft_state::{Edit, EditAnswer, RunStore, StoreError, Writes};
 
 /// The results of conditions that a plan knows.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct PlanChecks {
     checks: Vec<CheckResult>,
 }
 
-impl Known {
+impl PlanChecks {
     /// The results that this plan knows.
-    pub fn of(plan: &PlanFile) -> Known {
-        Known { checks: plan.manifest.checks.clone() }
+    pub fn of(plan: &PlanFile) -> PlanChecks {
+        PlanChecks { checks: plan.manifest.checks.clone() }
     }
 }
 
@@ -21,7 +21,7 @@ impl Known {
 ///
 /// # Errors
 /// When the store cannot be read or written.
-pub async fn store(store: &dyn RunStore, known: &Known) -> Result<(), StoreError> {
+pub async fn store(store: &dyn RunStore, known: &PlanChecks) -> Result<(), StoreError> {
     /// Attempts. Another process may write between reading and writing, once in a while.
     const ATTEMPTS: usize = 3;
     let records = planned_checks(&known.checks);

@@ -23,7 +23,7 @@ use weft_state::{OpStatus, RunStatus};
 
 use super::here::{stray, unfinished};
 use super::progress::{Foreknown, Progress, REMIND};
-use super::{Ending, Work, client_problem};
+use super::{ApplyOutcome, Work, client_problem};
 use crate::command::Invocation;
 use crate::context::{Context, environment};
 use crate::options::Arguments;
@@ -54,7 +54,7 @@ pub async fn submit(
     context: &Context,
     view: &View,
     packages: Arc<dyn Packages>,
-) -> Result<Ending, Vec<Diagnostic>> {
+) -> Result<ApplyOutcome, Vec<Diagnostic>> {
     let mut client = Client::connect(addresses).await.map_err(client_problem)?;
     let address = client.address().to_owned();
     let address = address.as_str();
@@ -65,7 +65,7 @@ pub async fn submit(
     let run = client.submit(submission).await.map_err(client_problem)?;
     if detach {
         view.line(&format!("Run {run} continues at {address}. To see its progress: weft runs show {run}"));
-        return Ok(Ending { run, ..Ending::default() });
+        return Ok(ApplyOutcome { run, ..ApplyOutcome::default() });
     }
     view.line(&format!("Run {run} is carried out by the coordinator at {address}."));
     attend(&mut client, address, &run, &work.plan, &BTreeSet::new(), (context, view), packages).await
@@ -82,7 +82,7 @@ pub async fn resume(
     detach: bool,
     parallelism: Option<u32>,
     invocation: &Invocation<'_>,
-) -> Result<Option<Ending>, Vec<Diagnostic>> {
+) -> Result<Option<ApplyOutcome>, Vec<Diagnostic>> {
     let Invocation { arguments, context, view, .. } = invocation;
     let mut client = Client::connect(addresses).await.map_err(client_problem)?;
     let address = client.address().to_owned();
@@ -103,7 +103,7 @@ pub async fn resume(
     let Some(run) = client.resume(Some(&run), how).await.map_err(client_problem)? else { return Ok(None) };
     view.line(&format!("Run {run} continues at {address}."));
     if detach {
-        return Ok(Some(Ending { run, ..Ending::default() }));
+        return Ok(Some(ApplyOutcome { run, ..ApplyOutcome::default() }));
     }
     let details = client.show(Some(&run)).await.map_err(client_problem)?;
     view.diagnostics(&kept_objects(&details));
@@ -131,7 +131,7 @@ async fn attend(
     earlier: &BTreeSet<u32>,
     (context, view): (&Context, &View),
     packages: Arc<dyn Packages>,
-) -> Result<Ending, Vec<Diagnostic>> {
+) -> Result<ApplyOutcome, Vec<Diagnostic>> {
     let home = needs_home(plan)
         .then(|| tokio::spawn(work_here(address.to_owned(), run.to_owned(), context.clone(), packages)));
     let outline = outline(plan);
@@ -155,7 +155,7 @@ pub async fn follow(
     run: &str,
     view: &View,
     mut progress: Progress<'_>,
-) -> Result<Ending, Vec<Diagnostic>> {
+) -> Result<ApplyOutcome, Vec<Diagnostic>> {
     let mut cancel = signals::forward();
     let mut watch = client.watch(Some(run)).await.map_err(client_problem)?;
     let mut reminder = interval_at(tokio::time::Instant::now() + REMIND, REMIND);
@@ -260,7 +260,7 @@ async fn again(client: &mut Client, run: &str, view: &View) -> Result<Watch, Vec
     Err(last.map(client_problem).unwrap_or_default())
 }
 
-fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd) -> Ending {
+fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd) -> ApplyOutcome {
     progress.end(run, &end.in_doubt);
     let mut problems = end.diagnostics.clone();
     problems.extend(end.strays.iter().map(|address| stray(address, run)));
@@ -268,7 +268,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
         problems.push(unfinished(run, "The run ended before everything was done.", &end.unfinished));
     }
     view.diagnostics(&problems);
-    Ending { run: run.to_owned(), code: end.exit_code(), stopped: end.stopped, counts: *progress.counts() }
+    ApplyOutcome { run: run.to_owned(), code: end.exit_code(), stopped: end.stopped, counts: *progress.counts() }
 }
 
 /// A local worker for the operations that must run here, until the run ends.

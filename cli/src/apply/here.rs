@@ -13,14 +13,14 @@ use weft_coordinator::{
     Cancel, CoordinatorEnd, FinishReason, InProcess, Notice, Outline, RunError, RunOptions, RunOutcome, RunPlan, pair,
     process, run_in_process, term,
 };
-use weft_executor::{Channel, Packages, Said, Worker, WorkerOptions};
+use weft_executor::{Channel, HostMessage, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, StoreError};
 
 use super::elsewhere::counts;
 use super::progress::{Foreknown, Progress, REMIND};
-use super::{Ending, Work, run_problem};
+use super::{ApplyOutcome, Work, run_problem};
 use crate::context::{Context, holder, unix_ms};
 use crate::packages::pool_options;
 use crate::signals;
@@ -38,7 +38,7 @@ const WISHES: usize = 4;
 const LINES: usize = 1_024;
 
 /// What a run in this process needs beside the plan.
-pub struct Place<'a> {
+pub struct LocalRun<'a> {
     /// The working directory.
     pub context: &'a Context,
     /// The output.
@@ -55,21 +55,26 @@ pub struct Place<'a> {
 ///
 /// # Errors
 /// The reason why the run did not begin. Later problems are reported as they happen.
-pub async fn begin(work: Work, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
+pub async fn begin(work: Work, place: LocalRun<'_>) -> Result<ApplyOutcome, Vec<Diagnostic>> {
     let known = Foreknown::of(&work.plan);
     let run = weft_state::random_run_id().map_err(|error| vec![crate::store::problem(&StoreError::from(error))])?;
     let mut plan = RunPlan::new(work.plan, work.digest)?;
     plan.inputs = work.inputs;
     let bytes = Opaque(work.bytes);
     term::create(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await.map_err(run_problem)?;
-    carry_out(run, plan, &BTreeSet::new(), known, RunOptions::in_process(), place).await
+    run_to_end(run, plan, &BTreeSet::new(), known, RunOptions::in_process(), place).await
 }
 
 /// Resumes a run. `options` may hold decisions for operations in doubt.
 ///
 /// # Errors
 /// The reason why the run was not resumed.
-pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_>) -> Result<Ending, Vec<Diagnostic>> {
+pub async fn resume(
+    run: RunId,
+    work: Work,
+    options: RunOptions,
+    place: LocalRun<'_>,
+) -> Result<ApplyOutcome, Vec<Diagnostic>> {
     let known = Foreknown::of(&work.plan);
     let mut plan = RunPlan::new(work.plan, work.digest)?;
     plan.inputs = work.inputs;
@@ -83,19 +88,19 @@ pub async fn resume(run: RunId, work: Work, options: RunOptions, place: Place<'_
     if !earlier.is_empty() {
         place.view.aside(&format!("{} of its {} operations are done.", earlier.len(), plan.outline.operations.len()));
     }
-    carry_out(run, plan, &earlier, known, options, place).await
+    run_to_end(run, plan, &earlier, known, options, place).await
 }
 
 /// `earlier` are the operations that are finished already.
-async fn carry_out(
+async fn run_to_end(
     run: RunId,
     plan: RunPlan,
     earlier: &BTreeSet<u32>,
     known: Foreknown,
     options: RunOptions,
-    place: Place<'_>,
-) -> Result<Ending, Vec<Diagnostic>> {
-    let Place { context, view, store, packages, parallelism } = place;
+    place: LocalRun<'_>,
+) -> Result<ApplyOutcome, Vec<Diagnostic>> {
+    let LocalRun { context, view, store, packages, parallelism } = place;
     let mut progress = Progress::new(view, instances(&plan.outline, earlier), known);
     let (ours, mut home) = Home::begin(context, &run, packages);
     let (notices, told) = mpsc::channel(NOTICES);
@@ -160,13 +165,13 @@ async fn watch(
 struct Home {
     working: JoinHandle<Worker>,
     /// What it reports beside the results of operations.
-    lines: mpsc::Receiver<Said>,
+    lines: mpsc::Receiver<HostMessage>,
 }
 
 impl Home {
     /// Starts it. Also returns the coordinator's end of the channel.
     fn begin(context: &Context, run: &RunId, packages: Arc<dyn Packages>) -> (CoordinatorEnd, Home) {
-        let (said, lines) = mpsc::channel::<Said>(LINES);
+        let (said, lines) = mpsc::channel::<HostMessage>(LINES);
         let (ours, theirs) = pair();
         let mut worker = Worker::new(WorkerOptions {
             pool: pool_options(context),
@@ -217,7 +222,7 @@ fn show(progress: &mut Progress<'_>, view: &View, notice: Notice) {
     }
 }
 
-fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> Ending {
+fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> ApplyOutcome {
     let run = outcome.run.to_string();
     progress.end(&run, &outcome.in_doubt);
     let mut problems = Vec::new();
@@ -247,7 +252,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> En
     };
     // Other problems are errors of the command too.
     let code = if code == 0 && progress.aside_errors() > 0 { 1 } else { code };
-    Ending { run, code, stopped, counts: *progress.counts() }
+    ApplyOutcome { run, code, stopped, counts: *progress.counts() }
 }
 
 /// Warns that an attempt that was given up has made an object after all.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use weft_coordinator::timing::STOP_WAIT;
 use weft_coordinator::{Cancel, ProgressKind};
-use weft_executor::Said;
+use weft_executor::HostMessage;
 use weft_graph_format::address::{DeposedKey, ObjectName, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK};
@@ -65,7 +65,7 @@ struct Running {
 #[derive(Default)]
 pub struct Foreknown {
     /// Ids of the objects before the run, for updates and deletes: by address, and by the name of a deposed object.
-    pub ids: BTreeMap<String, ShownName>,
+    pub ids: BTreeMap<String, Option<ShownName>>,
     /// The positions of resource blocks, by address without keys.
     pub places: BTreeMap<String, SourceRange>,
     /// Instances whose planned updates only change sensitivity. These call no provider, but they are reported.
@@ -75,6 +75,12 @@ pub struct Foreknown {
 }
 
 impl Foreknown {
+    /// The id of an object before the run. An object that this run deposes had the address of its instance.
+    fn id_before(&self, happening: &Happening) -> Option<ShownName> {
+        let known = self.ids.get(&happening.subject()).or_else(|| self.ids.get(&happening.address));
+        known.cloned().flatten()
+    }
+
     /// The facts that a plan holds.
     pub fn of(plan: &PlanFile) -> Foreknown {
         Foreknown {
@@ -87,12 +93,12 @@ impl Foreknown {
 }
 
 /// How progress lines name the objects that the plan changes, by the names of the objects.
-fn ids(plan: &PlanFile) -> BTreeMap<String, ShownName> {
+fn ids(plan: &PlanFile) -> BTreeMap<String, Option<ShownName>> {
     let named = plan.changes.resources.iter().map(|change| {
         let object = ObjectName { address: &change.address, deposed: change.deposed.as_ref() };
-        Some((object.to_string(), ShownName::of(&change.before)?))
+        (object.to_string(), ShownName::of(&change.before))
     });
-    named.flatten().collect()
+    named.collect()
 }
 
 /// Addresses of updates that only change sensitivity.
@@ -119,7 +125,7 @@ struct Underway {
 
 /// The outcomes of operations.
 #[derive(Default)]
-struct Results {
+struct OperationOutcomes {
     counts: Counts,
     failures: BTreeMap<u32, Vec<Diagnostic>>,
     warnings: BTreeMap<u32, Vec<Diagnostic>>,
@@ -150,7 +156,7 @@ pub struct Progress<'a> {
     view: &'a View,
     known: Foreknown,
     underway: Underway,
-    results: Results,
+    results: OperationOutcomes,
     lines: Lines,
 }
 
@@ -166,28 +172,28 @@ impl<'a> Progress<'a> {
             view,
             known,
             underway: Underway { unfinished, ..Underway::default() },
-            results: Results::default(),
+            results: OperationOutcomes::default(),
             lines,
         }
     }
 
     /// Handles a report of the worker in this process.
-    pub fn said(&mut self, said: &Said) {
+    pub fn said(&mut self, said: &HostMessage) {
         match said {
-            Said::Line { address, provisioner, line } => {
+            HostMessage::Line { address, provisioner, line } => {
                 if let Ok(address) = address.parse() {
                     self.view.event(events::provision_progress(&address, provisioner, line));
                 }
                 self.say(|| format!("{address} ({provisioner}): {line}"));
             }
-            Said::Ephemeral { address, step } => {
+            HostMessage::Ephemeral { address, step } => {
                 let since = self.underway.ephemeral.insert(address.clone(), Instant::now());
                 if let Ok(address) = address.parse() {
                     let elapsed = since.map(|since| since.elapsed()).unwrap_or_default();
                     tell_ephemeral(self.view, &address, *step, elapsed);
                 }
             }
-            Said::Problem(problem) => {
+            HostMessage::Problem(problem) => {
                 self.results.aside_errors += u32::from(problem.is_error());
                 self.view.diagnostics(&self.placed(vec![(**problem).clone()]));
             }
@@ -206,7 +212,7 @@ impl<'a> Progress<'a> {
         match what {
             ProgressKind::Started => {
                 if *when == ProvisionWhen::Deleting && !self.underway.held.contains_key(&text) {
-                    let id = self.known.ids.get(&text).cloned();
+                    let id = self.known.ids.get(&text).cloned().flatten();
                     let hook = Hook::current(address.clone(), "delete", id, 0);
                     self.view.event(events::apply_start(&hook));
                     self.say(|| lines::started_line(&hook));
@@ -317,7 +323,11 @@ impl<'a> Progress<'a> {
         if !happening.diagnostics.is_empty() {
             self.results.warnings.insert(happening.operation, happening.diagnostics);
         }
-        let Some(hook) = hook else { return };
+        let Some(mut hook) = hook else { return };
+        if let Some(running) = &running {
+            // A delete begins with its provisioners.
+            hook.elapsed_seconds = hook.elapsed_seconds.max(running.since.elapsed().as_secs());
+        }
         if happening.action == "create" && self.underway.unfinished.contains(&happening.address) {
             let since = running.map_or_else(Instant::now, |running| running.since);
             self.underway.held.insert(happening.address, (hook, since));
@@ -476,7 +486,7 @@ impl<'a> Progress<'a> {
             ("delete", ProgressKind::Done { .. }) => None,
             (_, ProgressKind::Done { shown, .. }) => shown.clone(),
             ("delete" | "update", ProgressKind::Started | ProgressKind::Failed) => {
-                self.known.ids.get(&happening.subject()).cloned()
+                self.known.id_before(happening)
             }
             _ => None,
         };

@@ -15,7 +15,7 @@ use weft_state::{Digest, RunStore, Snapshot};
 
 use super::output::show_outputs;
 use super::plan::{Loaded, announce, bytes, show};
-use crate::apply::{self, Ending, Work};
+use crate::apply::{self, ApplyOutcome, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
@@ -28,7 +28,7 @@ use crate::retention;
 use crate::runtime::block_on;
 use crate::sealing::plan_bytes;
 use crate::signals::Hold;
-use crate::store::{self, Access, Place};
+use crate::store::{self, Access, StoreLocation};
 use crate::variables;
 
 const OWN: &[Flag] = &[
@@ -167,7 +167,7 @@ async fn plan_and_apply(
     let (packages, said) = PlannedPackages::new(context, &[]);
     view.diagnostics(&said);
     let work = Work { plan, bytes, digest, inputs: made.inputs };
-    site.carry_out(invocation, work, Arc::new(packages), wishes.parallelism, destroy).await
+    site.apply(invocation, work, Arc::new(packages), wishes.parallelism, destroy).await
 }
 
 fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<Exit, Exit> {
@@ -194,7 +194,8 @@ async fn apply_file(
 ) -> Result<Exit, Vec<Diagnostic>> {
     let Invocation { arguments, context, view, .. } = invocation;
     let one = |problem: Diagnostic| vec![problem];
-    let place = Place::of_plan(context, arguments, &plan.manifest.backend, &plan.manifest.workspace.as_str().into())?;
+    let place =
+        StoreLocation::of_plan(context, arguments, &plan.manifest.backend, &plan.manifest.workspace.as_str().into())?;
     let site = Site::open(invocation, &place).await?;
     let snapshot = site.snapshot().await.map_err(one)?;
     if let Some(why) = snapshot.unrelated(&plan.manifest.lineage) {
@@ -219,7 +220,7 @@ async fn apply_file(
     let digest = Digest::of(&bytes);
     let parallelism = arguments.count("parallelism");
     let work = Work { plan, bytes, digest, inputs };
-    site.carry_out(invocation, work, Arc::new(packages), parallelism.unwrap_or(PARALLELISM), destroy).await
+    site.apply(invocation, work, Arc::new(packages), parallelism.unwrap_or(PARALLELISM), destroy).await
 }
 
 /// Reads a plan file, checks it, and returns it with its bytes.
@@ -256,11 +257,11 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
 /// Where a plan is applied: with a store open in this process, or by a coordinator.
 enum Site<'a> {
     Here(Arc<dyn RunStore>),
-    Elsewhere(String, &'a Place),
+    Elsewhere(String, &'a StoreLocation),
 }
 
 impl<'a> Site<'a> {
-    async fn open(invocation: &Invocation<'_>, place: &'a Place) -> Result<Site<'a>, Vec<Diagnostic>> {
+    async fn open(invocation: &Invocation<'_>, place: &'a StoreLocation) -> Result<Site<'a>, Vec<Diagnostic>> {
         match apply::coordinator(&invocation.arguments) {
             Some(address) => Ok(Site::Elsewhere(address, place)),
             None => Ok(Site::Here(place.open(Access::Change).await.map_err(|problem| vec![problem])?)),
@@ -274,7 +275,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    async fn carry_out(
+    async fn apply(
         &self,
         invocation: &Invocation<'_>,
         work: Work,
@@ -287,15 +288,15 @@ impl<'a> Site<'a> {
         let planned = events::Counts::of_plan(&work.plan.changes);
         let forgotten = forgotten(&work.plan.changes);
         let destroying = work.plan.manifest.ui_mode == UiMode::Destroy;
-        let known = apply::checks::Known::of(&work.plan);
+        let known = apply::checks::PlanChecks::of(&work.plan);
         let applyable = work.plan.manifest.applyable;
         let partial = !work.plan.manifest.targets.is_empty() || !work.plan.manifest.excludes.is_empty();
         let mut ending = if !work.plan.manifest.applyable {
-            Ending::default()
+            ApplyOutcome::default()
         } else {
             match self {
                 Site::Here(store) => {
-                    let place = apply::Place { context, view, store: store.clone(), packages, parallelism };
+                    let place = apply::LocalRun { context, view, store: store.clone(), packages, parallelism };
                     apply::begin(work, place).await?
                 }
                 Site::Elsewhere(address, _) => {
@@ -343,7 +344,7 @@ fn forgotten(changes: &Changes) -> usize {
 }
 
 /// The last lines: a summary of what was done, and the outputs.
-fn conclude(invocation: &Invocation<'_>, ending: &Ending, snapshot: &Snapshot, destroy: bool) {
+fn conclude(invocation: &Invocation<'_>, ending: &ApplyOutcome, snapshot: &Snapshot, destroy: bool) {
     let view = &invocation.view;
     let operation = if destroy { "destroy" } else { "apply" };
     view.event(events::change_summary(&ending.counts, operation));

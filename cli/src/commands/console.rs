@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use weft_evaluator::selection::Selection;
-use weft_evaluator::{Said, Session};
+use weft_evaluator::{Session, SessionAnswer};
 use weft_expressions::console::{BareScope, evaluate_text};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_planner::planning::PlanInputs;
@@ -26,7 +26,7 @@ use crate::plan::PARALLELISM;
 use crate::project::Project;
 use crate::render::values;
 use crate::runtime::block_on;
-use crate::store::Place;
+use crate::store::StoreLocation;
 use crate::variables::{self, Gathered};
 use lines::Lines;
 use typed::{Typed, Typist};
@@ -76,7 +76,7 @@ To leave, type \"exit\", or press Ctrl-C or Ctrl-D.";
 const DOUBTFUL: &str = "Due to the problems above, some expressions may produce unexpected results.";
 
 #[derive(Deserialize)]
-struct Entry {
+struct Question {
     expr: String,
 }
 
@@ -94,7 +94,7 @@ fn of_file(invocation: &Invocation<'_>, path: &str) -> Exit {
         Ok(bytes) => bytes,
         Err(error) => return failed(error.to_string()),
     };
-    let entries: Vec<Entry> = match serde_json::from_slice(&bytes) {
+    let entries: Vec<Question> = match serde_json::from_slice(&bytes) {
         Ok(entries) => entries,
         Err(error) => return failed(error.to_string()),
     };
@@ -110,7 +110,7 @@ fn console(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     invocation.at_most(0, problems::console_arguments)?;
     let project = Project::load(invocation).map_err(fail)?;
-    let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
+    let place = StoreLocation::find(context, arguments, Some(&project.root)).map_err(fail)?;
     let gathered = variables::gather_given(&project.root, arguments);
     view.know(&gathered.sources);
     if has_errors(&gathered.diagnostics) {
@@ -124,7 +124,7 @@ fn console(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 async fn asked(
     invocation: &Invocation<'_>,
     project: &Project,
-    place: &Place,
+    place: &StoreLocation,
     gathered: &Gathered,
 ) -> Result<Exit, Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
@@ -189,8 +189,8 @@ async fn reply(invocation: &Invocation<'_>, session: &Session, question: &str) -
             view.diagnostics(&answer.problems);
             match answer.said {
                 None => return Reply::Refused,
-                Some(Said::Type(text)) => view.line(&text),
-                Some(Said::Value(value)) => view.line(&values::shown(&value, view.style().reveal)),
+                Some(SessionAnswer::Type(text)) => view.line(&text),
+                Some(SessionAnswer::Value(value)) => view.line(&values::shown(&value, view.style().reveal)),
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::options::text;
 use crate::runtime::block_on;
 use crate::signals::Attention;
-use crate::store::{Access, Place};
+use crate::store::{Access, StoreLocation};
 
 /// The default address.
 const ADDRESS: &str = "127.0.0.1:7438";
@@ -54,13 +54,13 @@ fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let text = arguments.value("listen").unwrap_or(ADDRESS);
     let address: SocketAddr =
         text.parse().map_err(|_| invocation.mistake(&problems::invalid_listen_address(text, ADDRESS)))?;
-    let place = Place::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    let place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
     let served = block_on(serve(invocation, &place, address)).and_then(|served| served);
     served.map_err(|problem| invocation.fail(&[problem]))?;
     Ok(Exit::DONE)
 }
 
-async fn serve(invocation: &Invocation<'_>, place: &Place, address: SocketAddr) -> Result<(), Diagnostic> {
+async fn serve(invocation: &Invocation<'_>, place: &StoreLocation, address: SocketAddr) -> Result<(), Diagnostic> {
     let view = &invocation.view;
     let failed = |error: weft_coordinator::server::ListenError| problems::cannot_listen(&error);
     let store = place.open(Access::Change).await?;

@@ -16,7 +16,7 @@ use crate::options::{switch, text};
 use crate::project::Project;
 use crate::runtime::block_on;
 use crate::sealing::plan_reader;
-use crate::store::Place;
+use crate::store::StoreLocation;
 
 /// The command.
 pub const GRAPH: Command = Command {
@@ -96,7 +96,7 @@ fn circles(drawing: &Drawing) -> Vec<Diagnostic> {
 fn of_state(invocation: &Invocation<'_>) -> Result<Drawing, Exit> {
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let project = Project::load(invocation).map_err(fail)?;
-    let place = Place::find(&invocation.context, &invocation.arguments, Some(&project.root)).map_err(fail)?;
+    let place = StoreLocation::find(&invocation.context, &invocation.arguments, Some(&project.root)).map_err(fail)?;
     let snapshot = block_on(place.snapshot()).unwrap_or_else(Err).map_err(|problem| fail(vec![problem]))?;
     let mut drawing = destroy::draw(&project.root, &snapshot);
     drawing.reduce();

@@ -22,7 +22,7 @@ use crate::prompt::Prompt;
 use crate::render::events::{self, Counts};
 use crate::render::plan as render;
 use crate::runtime::block_on;
-use crate::store::Place;
+use crate::store::StoreLocation;
 use crate::variables::{self, Gathered};
 use crate::view::View;
 use generate::Generated;
@@ -125,7 +125,7 @@ pub struct Loaded {
     /// Its variables.
     pub gathered: Gathered,
     /// Where its state is.
-    pub place: Place,
+    pub place: StoreLocation,
 }
 
 impl Loaded {
@@ -139,7 +139,7 @@ impl Loaded {
             _ => Project::load_present(invocation, doing),
         };
         let project = project.map_err(fail)?;
-        let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
+        let place = StoreLocation::find(context, arguments, Some(&project.root)).map_err(fail)?;
         let prompt = invocation.asks().then(Prompt::new);
         let mut gathered = variables::gather(&project.root, arguments, prompt.as_ref());
         view.know(&gathered.sources);

@@ -22,7 +22,7 @@ use crate::exit::Exit;
 use crate::options::{Arguments, text};
 use crate::project::{Project, of_module, of_state};
 use crate::runtime::block_on;
-use crate::store::Place;
+use crate::store::StoreLocation;
 use crate::testing::load::Tests;
 
 /// The command.
@@ -58,7 +58,7 @@ fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(fail(said));
     }
     view.diagnostics(&said);
-    let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
+    let place = StoreLocation::find(context, arguments, Some(&project.root)).map_err(fail)?;
     let state = block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))?;
     let mut text = String::from("\nProviders required by configuration:\n.\n");
     let mut nodes = module_nodes(&project.root);

@@ -16,7 +16,7 @@ use weft_state::{
     Digest, EmbeddedStore, ReleaseAnswer, RunHeader, RunId, RunStatus, RunStore, RunView, Snapshot, StoreError,
 };
 
-use crate::apply::{self, Ending, Work};
+use crate::apply::{self, ApplyOutcome, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::holder;
 use crate::exit::Exit;
@@ -27,7 +27,7 @@ use crate::render::events;
 use crate::retention;
 use crate::runtime::block_on;
 use crate::signals::Hold;
-use crate::store::{self, Access, Place};
+use crate::store::{self, Access, StoreLocation};
 use crate::view::View;
 
 pub use resolve::RESOLVE;
@@ -122,8 +122,8 @@ fn said(error: StoreError) -> Vec<Diagnostic> {
     vec![store::problem(&error)]
 }
 
-fn place(invocation: &Invocation<'_>) -> Result<Place, Vec<Diagnostic>> {
-    Place::find(&invocation.context, &invocation.arguments, None)
+fn place(invocation: &Invocation<'_>) -> Result<StoreLocation, Vec<Diagnostic>> {
+    StoreLocation::find(&invocation.context, &invocation.arguments, None)
 }
 
 /// The store for reading; `None` where nothing was ever kept.
@@ -305,7 +305,7 @@ fn nothing(invocation: &Invocation<'_>) -> Exit {
     Exit::DONE
 }
 
-fn told(invocation: &Invocation<'_>, ending: &Ending) -> Exit {
+fn told(invocation: &Invocation<'_>, ending: &ApplyOutcome) -> Exit {
     if ending.code == 0 {
         let view = &invocation.view;
         view.event(events::change_summary(&ending.counts, "apply"));
@@ -321,7 +321,7 @@ async fn go_on(
     run: &RunId,
     options: RunOptions,
     parallelism: Option<u32>,
-) -> Result<Ending, Vec<Diagnostic>> {
+) -> Result<ApplyOutcome, Vec<Diagnostic>> {
     let _held = Hold::begin();
     let Invocation { arguments, context, view, .. } = invocation;
     let bytes = store.plan(run).await.map_err(said)?.0;
@@ -334,7 +334,7 @@ async fn go_on(
     let inputs = apply::inputs(&plan.manifest, arguments)?;
     let parallelism = parallelism.and_then(|n| usize::try_from(n).ok()).unwrap_or(PARALLELISM);
     let work = Work { plan, digest: Digest::of(&bytes), bytes, inputs };
-    let place = apply::Place { context, view, store, packages: Arc::new(packages), parallelism };
+    let place = apply::LocalRun { context, view, store, packages: Arc::new(packages), parallelism };
     apply::resume(run.clone(), work, options, place).await
 }
 
@@ -390,13 +390,13 @@ async fn prune(invocation: &Invocation<'_>) -> Outcome {
 
 /// Abandons a run whose journal does not belong to the state file. Moves the run's files away, and lists the objects
 /// that it may have changed.
-fn set_aside(invocation: &Invocation<'_>, place: &Place, run: &RunId, error: &StoreError) -> Outcome {
+fn set_aside(invocation: &Invocation<'_>, place: &StoreLocation, run: &RunId, error: &StoreError) -> Outcome {
     let foreign = match error {
         StoreError::StateMismatch { run: of, .. } => of == run,
         StoreError::Damaged { place, .. } => place.contains(run.as_str()),
         _ => false,
     };
-    let Place::Embedded(options) = place else { return Err(vec![store::problem(error)]) };
+    let StoreLocation::Embedded(options) = place else { return Err(vec![store::problem(error)]) };
     if !foreign {
         return Err(vec![store::problem(error)]);
     }

@@ -56,7 +56,7 @@ pub const SHOW: Command = Command {
 };
 
 /// The contents of a file.
-enum Content {
+enum ShownFile {
     Plan(Box<weft_graph_format::plan_file::PlanFile>),
     State(Option<StateFile>),
 }
@@ -83,39 +83,39 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return configured(invocation);
     }
     let content = match forms {
-        [None, None] => Content::State(current(invocation).map_err(|problems| invocation.fail(&problems))?),
+        [None, None] => ShownFile::State(current(invocation).map_err(|problems| invocation.fail(&problems))?),
         [Some(path), _] => of_file(invocation, path)?,
         [_, Some(path)] => match of_file(invocation, path)? {
-            Content::State(_) => {
+            ShownFile::State(_) => {
                 return Err(fail(problems::state_instead_of_plan(path)));
             }
             plan => plan,
         },
     };
-    if matches!(content, Content::State(Some(_))) {
+    if matches!(content, ShownFile::State(Some(_))) {
         Project::refuse_wrong(invocation).map_err(|problems| invocation.fail(&problems))?;
     }
     let schemas = match &content {
-        Content::State(Some(file)) if !file.is_empty() => schemas_of(invocation, file),
+        ShownFile::State(Some(file)) if !file.is_empty() => schemas_of(invocation, file),
         _ => Schemas::new(),
     };
-    if let Content::State(Some(file)) = &content {
+    if let ShownFile::State(Some(file)) = &content {
         fitting(&schemas, file.instances.values()).map_err(fail)?;
     }
     let document = || match &content {
-        Content::Plan(file) => show_json::plan(file).to_string() + "\n",
-        Content::State(file) => show_json::state(file.as_ref(), &schemas).to_string() + "\n",
+        ShownFile::Plan(file) => show_json::plan(file).to_string() + "\n",
+        ShownFile::State(file) => show_json::state(file.as_ref(), &schemas).to_string() + "\n",
     };
     if invocation.document(document)? {
         return Ok(Exit::DONE);
     }
     match content {
-        Content::Plan(file) => view.line(&plan::human(&file, view.style())),
-        Content::State(None) => view.line("No state."),
-        Content::State(Some(file)) if file.is_empty() => {
+        ShownFile::Plan(file) => view.line(&plan::human(&file, view.style())),
+        ShownFile::State(None) => view.line("No state."),
+        ShownFile::State(Some(file)) if file.is_empty() => {
             view.line("The state file is empty. No resources are represented.");
         }
-        Content::State(Some(file)) => view.line(&state::human(&file, &schemas, view.style())),
+        ShownFile::State(Some(file)) => view.line(&state::human(&file, &schemas, view.style())),
     }
     Ok(Exit::DONE)
 }
@@ -165,14 +165,14 @@ fn sealing(invocation: &Invocation<'_>) -> Result<Arc<Sealing>, Exit> {
     invocation.context.sealing(&invocation.arguments, None).map_err(|problems| invocation.fail(&problems))
 }
 
-fn of_file(invocation: &Invocation<'_>, path: &str) -> Result<Content, Exit> {
+fn of_file(invocation: &Invocation<'_>, path: &str) -> Result<ShownFile, Exit> {
     let fail = |problem: Diagnostic| Err(invocation.fail(&[problem]));
     let sealing = sealing(invocation)?;
     match plan_reader(&sealing, path).and_then(|reader| Ok(reader.whole()?)) {
-        Ok(plan) => Ok(Content::Plan(Box::new(plan))),
+        Ok(plan) => Ok(ShownFile::Plan(Box::new(plan))),
         Err(PlanUnread::File(PlanFileError::NotAPlan)) => {
             match state_file(&sealing, path).map_err(|problem| invocation.fail(&[problem]))? {
-                Some(state) => Ok(Content::State(Some(state))),
+                Some(state) => Ok(ShownFile::State(Some(state))),
                 None => fail(problems::no_state_in_file(path)),
             }
         }

@@ -37,7 +37,7 @@ use crate::render::state::{self as render, Schemas};
 use crate::render::style::Style;
 use crate::render::{events, show_json};
 use crate::runtime::block_on;
-use crate::store::{self, Place};
+use crate::store::{self, StoreLocation};
 
 /// The command.
 pub const LIST: Command = Command {
@@ -109,8 +109,8 @@ pub fn current(invocation: &Invocation<'_>) -> Result<Option<StateFile>, Vec<Dia
 }
 
 fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Vec<Diagnostic>> {
-    let place = Place::find(&invocation.context, &invocation.arguments, None)?;
-    if let Place::Embedded(options) = &place {
+    let place = StoreLocation::find(&invocation.context, &invocation.arguments, None)?;
+    if let StoreLocation::Embedded(options) = &place {
         let folder = options.state.parent().map(PathBuf::from).unwrap_or_default();
         if !folder.as_os_str().is_empty() && !folder.exists() {
             return Ok(None);
@@ -248,7 +248,7 @@ fn pull(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let exported = exported(invocation).map_err(|problems| invocation.fail(&problems))?;
     Project::refuse_wrong(invocation).map_err(|problems| invocation.fail(&problems))?;
     let doubts = block_on(async {
-        let place = Place::find(&invocation.context, &invocation.arguments, None).ok()?;
+        let place = StoreLocation::find(&invocation.context, &invocation.arguments, None).ok()?;
         Some(place.snapshot().await.ok()?.doubts)
     });
     for doubt in doubts.ok().flatten().unwrap_or_default().values() {

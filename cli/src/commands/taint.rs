@@ -11,7 +11,7 @@ use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::project::Project;
-use crate::store::Place;
+use crate::store::StoreLocation;
 
 /// The command.
 pub const TAINT: Command = Command {
@@ -62,7 +62,7 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
         return Err(invocation.fail(&[state_problems::not_managed(&address, &name)]));
     }
     let allowed = arguments.switch("allow-missing", false);
-    let place = Place::for_edit(invocation, &name, false)?;
+    let place = StoreLocation::for_edit(invocation, &name, false)?;
     let problem = change(invocation, &place, |snapshot| {
         // As in OpenTofu, this needs a valid configuration.
         if tainted && !snapshot.is_empty() {

@@ -21,7 +21,7 @@ use crate::testing::interrupts::{Interrupts, Wish};
 use crate::testing::load::Tests;
 use crate::testing::report::Report;
 use crate::testing::runs::FileRunner;
-use crate::testing::status::{Status, Tally};
+use crate::testing::status::{Status, StatusCounts};
 
 /// The command.
 pub const TEST: Command = Command {
@@ -153,7 +153,7 @@ impl Suite<'_> {
                 return Ok(Exit::FAILED);
             }
         }
-        report.end(worst, &Tally::of(statuses));
+        report.end(worst, &StatusCounts::of(statuses));
         Ok(if worst == Status::Pass { Exit::DONE } else { Exit::FAILED })
     }
 }

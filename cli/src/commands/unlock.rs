@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::options::switch;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
-use crate::store::{Access, Place};
+use crate::store::{Access, StoreLocation};
 
 /// The command.
 pub const FORCE_UNLOCK: Command = Command {
@@ -41,8 +41,8 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(invocation.mistake(&problems::lock_id_expected()));
     };
     let failed = |problem: Diagnostic| invocation.fail(&[problem]);
-    let place = Place::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
-    let Place::Embedded(options) = &place else {
+    let place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    let StoreLocation::Embedded(options) = &place else {
         return Err(failed(problems::no_locks()));
     };
     let info = options.lock_info();

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::render::events;
 use crate::sealing::read_state;
-use crate::store::Place;
+use crate::store::StoreLocation;
 
 /// The command.
 pub const LIST: Command = Command {
@@ -104,7 +104,7 @@ pub const DELETE: Command = Command {
 
 /// The settings that determine where the states of all workspaces are.
 fn backend(invocation: &Invocation<'_>) -> Result<LocalBackend, Exit> {
-    Place::workspaces(&invocation.context, &invocation.arguments).map_err(|problems| invocation.fail(&problems))
+    StoreLocation::workspaces(&invocation.context, &invocation.arguments).map_err(|problems| invocation.fail(&problems))
 }
 
 fn selected(invocation: &Invocation<'_>) -> Result<String, Exit> {
@@ -195,7 +195,8 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     make(invocation, name)?;
     if let Some(file) = given {
-        let place = Place::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
+        let place =
+            StoreLocation::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
         change(invocation, &place, |_| Ok((Change::Whole(Box::new(file)), ())))?;
     }
     remember(invocation, name)?;
@@ -256,7 +257,7 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(fail(problems::workspace_is_active(name)));
     }
     let force = arguments.switch("force", false);
-    let place = Place::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
+    let place = StoreLocation::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
     let tracked = change(invocation, &place, |snapshot| {
         let managed = snapshot.instances.values().filter(|stored| stored.record.mode == ResourceMode::Managed);
         let tracked: Vec<String> = managed.map(|stored| format!("\n  - {}", stored.record.address)).collect();

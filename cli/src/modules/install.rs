@@ -54,7 +54,7 @@ impl Drop for Fetching {
 
 /// A wanted module, as fetching sees it.
 #[derive(Clone, Copy)]
-struct Wanted<'a> {
+struct WantedModule<'a> {
     key: &'a str,
     /// Name, file and line of the call, for messages.
     called: &'a str,
@@ -89,7 +89,7 @@ impl<'a> ModuleInstaller<'a> {
     /// # Errors
     /// The reason why it cannot be fetched.
     pub fn fetch_alone(&mut self, source: &ModuleSource, to: &str) -> Result<String, Vec<Diagnostic>> {
-        let wanted = Wanted { key: "", called: "of -from-module", range: None };
+        let wanted = WantedModule { key: "", called: "of -from-module", range: None };
         let mut problems = Vec::new();
         let fetched = match source {
             ModuleSource::Registry(module) => {
@@ -135,7 +135,7 @@ impl<'a> ModuleInstaller<'a> {
     fn remote(
         &mut self,
         module: &RemoteModule,
-        wanted: Wanted<'_>,
+        wanted: WantedModule<'_>,
         to: &str,
         problems: &mut Vec<Diagnostic>,
     ) -> Option<Fetched> {
@@ -156,7 +156,7 @@ impl<'a> ModuleInstaller<'a> {
         &mut self,
         module: &RegistryModule,
         constraints: &VersionConstraints,
-        wanted: Wanted<'_>,
+        wanted: WantedModule<'_>,
         to: &str,
         problems: &mut Vec<Diagnostic>,
     ) -> Option<Fetched> {
@@ -282,7 +282,7 @@ impl<'a> ModuleInstaller<'a> {
             let _ = remove(&folder);
         }
         let called = format!("{:?} ({})", request.name(), request.place());
-        let wanted = Wanted { key: &key, called: &called, range: Some(request.call_range) };
+        let wanted = WantedModule { key: &key, called: &called, range: Some(request.call_range) };
         let to = folder.to_string_lossy();
         let fetched = match request.source {
             ModuleSource::Local(path) => self.local(request, path, problems)?,
@@ -304,7 +304,7 @@ impl ModulePlaces for ModuleInstaller<'_> {
     }
 }
 
-impl Wanted<'_> {
+impl WantedModule<'_> {
     fn at(&self, problem: Diagnostic) -> Diagnostic {
         match self.range {
             Some(range) => problem.at(range.clone()),
@@ -314,7 +314,7 @@ impl Wanted<'_> {
 }
 
 /// The folder of a package that contains the module.
-fn inside(package: &str, subdir: &str, wanted: Wanted<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
+fn inside(package: &str, subdir: &str, wanted: WantedModule<'_>, problems: &mut Vec<Diagnostic>) -> Option<String> {
     let found = match expand(Path::new(package), subdir) {
         Ok(found) => found,
         Err(error) => {

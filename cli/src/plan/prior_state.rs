@@ -12,8 +12,9 @@ use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::stored::sensitive_path;
 use weft_graph_format::value::Value;
 use weft_planner::prior::Prior;
-use weft_state::tfstate::StateFile;
 use weft_state::{InstanceObject, InstanceRecord, Opaque, OutputRecord, RawJson, Snapshot};
+
+use crate::edits::file_of;
 
 /// The state as a version 4 file. Outputs with a known new value already have it, as in OpenTofu.
 pub fn text(
@@ -23,14 +24,7 @@ pub fn text(
     schemas: &BTreeMap<ProviderSource, ProviderSchema>,
     outputs: Option<&BTreeMap<SmolStr, OutputChange>>,
 ) -> Option<String> {
-    let mut state = StateFile {
-        terraform_version: snapshot.terraform_version.clone(),
-        serial: snapshot.serial,
-        lineage: snapshot.lineage.clone(),
-        outputs: snapshot.outputs.iter().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
-        instances: snapshot.instances.iter().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
-        checks: snapshot.checks.clone(),
-    };
+    let mut state = file_of(snapshot);
     // Plans carry no schemas of built-in providers.
     let builtin = weft_providers::Builtin::schema();
     for (address, prior) in refreshed {

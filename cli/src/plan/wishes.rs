@@ -5,7 +5,7 @@ use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::UiMode;
 use weft_graph_format::source::Position;
-use weft_planner::PlanKind;
+use weft_planner::{PlanKind, PlanOptions};
 
 use crate::addresses::{SELECTED, escaped, invalid_address};
 use crate::command::Invocation;
@@ -48,6 +48,17 @@ impl Wishes {
             (UiMode::RefreshOnly, false) => PlanKind::RefreshOnly,
             (UiMode::RefreshOnly, true) => PlanKind::Import,
             (UiMode::Normal, _) => PlanKind::Normal,
+        }
+    }
+
+    /// The options for the planner, at this time.
+    pub fn options(&self, timestamp: &str) -> PlanOptions {
+        PlanOptions {
+            kind: self.kind(),
+            refresh: self.refresh,
+            selection: selection(&self.selected),
+            replace: self.replace.clone(),
+            timestamp: timestamp.to_owned(),
         }
     }
 

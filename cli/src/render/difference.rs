@@ -1,6 +1,6 @@
 //! The difference between two values, as a tree that is printed in the form of a plan.
 //!
-//! Reading order: [`Part`] is one node. [`compare`] makes the tree of two values and a type, and `schema` that of two
+//! Reading order: [`DifferenceNode`] is one node. [`compare`] makes the tree of two values and a type, and `schema` that of two
 //! objects and their block. `sequence` pairs the elements of two lists or sets. [`print`] and `text` write the tree. An
 //! unchanged object is a tree too: that is how states are shown.
 //!
@@ -56,7 +56,7 @@ pub enum Notice {
 
 /// One node of the difference.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct DifferenceNode {
     /// The effect on it.
     pub effect: Effect,
     /// It forces the replacement of the whole object.
@@ -87,37 +87,37 @@ pub enum Shape {
     /// A value that only apply knows.
     Unknown {
         /// The current value, as if it were removed.
-        before: Option<Box<Part>>,
+        before: Option<Box<DifferenceNode>>,
     },
     /// A sensitive value.
-    Hidden(Box<Part>),
+    Hidden(Box<DifferenceNode>),
     /// A write-only value.
     WriteOnly,
     /// A value whose type changes.
     Retyped {
         /// The old value.
-        before: Box<Part>,
+        before: Box<DifferenceNode>,
         /// The new value.
-        after: Box<Part>,
+        after: Box<DifferenceNode>,
     },
     /// Named parts.
     Fields {
         /// The style of names and removed parts.
         form: FieldForm,
         /// The parts.
-        parts: BTreeMap<SmolStr, Part>,
+        parts: BTreeMap<SmolStr, DifferenceNode>,
     },
     /// Elements.
     Items {
         /// The style of the elements.
         form: ItemForm,
         /// The elements in the order of output.
-        parts: Vec<Part>,
+        parts: Vec<DifferenceNode>,
     },
     /// An object with arguments and nested blocks.
     Block {
         /// Arguments.
-        attributes: BTreeMap<SmolStr, Part>,
+        attributes: BTreeMap<SmolStr, DifferenceNode>,
         /// Nested blocks by type.
         blocks: BTreeMap<SmolStr, Blocks>,
     },
@@ -151,7 +151,7 @@ pub enum ItemForm {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blocks {
     /// The blocks, with their keys if they have any.
-    pub parts: Vec<(Option<SmolStr>, Part)>,
+    pub parts: Vec<(Option<SmolStr>, DifferenceNode)>,
     /// They are sensitive.
     pub hidden: bool,
 }

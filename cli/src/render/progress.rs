@@ -23,7 +23,7 @@ const ENOUGH: usize = 3;
 
 /// The progress of one provider instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Tally {
+struct InstanceProgress {
     all: usize,
     done: usize,
     failed: usize,
@@ -34,7 +34,7 @@ struct Tally {
     ended_at: Option<Duration>,
 }
 
-impl Tally {
+impl InstanceProgress {
     fn ended(&self) -> usize {
         self.done + self.failed
     }
@@ -47,7 +47,7 @@ impl Tally {
         (self.ended() >= ENOUGH && rest > 0).then(|| spent.saturating_mul(rest) / ended)
     }
 
-    fn add(&mut self, other: &Tally) {
+    fn add(&mut self, other: &InstanceProgress) {
         self.all += other.all;
         self.done += other.done;
         self.failed += other.failed;
@@ -77,7 +77,7 @@ impl Tally {
 /// The progress of everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Board {
-    instances: BTreeMap<String, Tally>,
+    instances: BTreeMap<String, InstanceProgress>,
 }
 
 impl Board {
@@ -91,7 +91,7 @@ impl Board {
         board
     }
 
-    fn change(&mut self, instance: &str, change: impl FnOnce(&mut Tally)) {
+    fn change(&mut self, instance: &str, change: impl FnOnce(&mut InstanceProgress)) {
         if let Some(tally) = self.instances.get_mut(instance) {
             change(tally);
         }
@@ -169,12 +169,13 @@ impl Board {
 
     /// Lines for a terminal, none wider than it: the busiest provider instances and a total.
     pub fn block(&self, now: Duration, style: &Style) -> Vec<String> {
-        let mut sum = Tally::default();
+        let mut sum = InstanceProgress::default();
         self.instances.values().for_each(|tally| sum.add(tally));
         if sum.ended() >= sum.all {
             return Vec::new();
         }
-        let mut rows: Vec<(&str, &Tally)> = self.instances.iter().map(|(name, tally)| (short(name), tally)).collect();
+        let mut rows: Vec<(&str, &InstanceProgress)> =
+            self.instances.iter().map(|(name, tally)| (short(name), tally)).collect();
         let hidden = rows.len().saturating_sub(MOST_ROWS);
         if hidden > 0 {
             rows.sort_by_key(|(_, tally)| (tally.ended() >= tally.all, tally.running == 0));
@@ -185,7 +186,7 @@ impl Board {
         let several = self.has_several();
         let widest = rows.iter().map(|(name, _)| name.width()).chain([total.width()]).max().unwrap_or(0);
         let digits = sum.all.to_string().len();
-        let row = |name: &str, tally: &Tally| {
+        let row = |name: &str, tally: &InstanceProgress| {
             let filled = (BAR * tally.ended()).checked_div(tally.all).unwrap_or(0).min(BAR);
             let space = " ".repeat(widest.saturating_sub(name.width()));
             let bar = format!("{}{}", "━".repeat(filled), " ".repeat(BAR - filled));

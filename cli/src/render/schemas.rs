@@ -9,7 +9,7 @@ use weft_graph_format::address::{ProviderSource, ResourceMode};
 use weft_graph_format::codec;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::marks::Marks;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
 use weft_graph_format::stored::value_path;
 use weft_graph_format::value::{Transform, Value};
@@ -113,12 +113,12 @@ fn has_sensitive(block: &Block) -> bool {
 }
 
 /// Whether a path ends at a sensitive attribute. Indices and keys between names do not matter.
-fn sensitive_at(block: &Block, path: &[Step]) -> bool {
+fn sensitive_at(block: &Block, path: &[ValueStep]) -> bool {
     let mut names = path.iter().filter_map(|step| match step {
-        Step::Attribute(name) => Some(name),
+        ValueStep::Attribute(name) => Some(name),
         _ => None,
     });
-    if !matches!(path.last(), Some(Step::Attribute(_))) {
+    if !matches!(path.last(), Some(ValueStep::Attribute(_))) {
         return false;
     }
     let mut block = block;

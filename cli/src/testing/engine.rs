@@ -14,14 +14,14 @@ use weft_coordinator::{
 use weft_evaluator::Session;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::glue::GivenVariables;
-use weft_executor::{Channel, Said, Worker, WorkerOptions};
+use weft_executor::{Channel, HostMessage, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, UNSUITABLE_CONDITION, has_errors};
 use weft_graph_format::plan_file::{self, PlanFile};
 use weft_graph_format::source::SourceRange;
 use weft_planner::planning::PlanInputs;
-use weft_planner::{Inspected, PlanOptions, ProviderSet, Watch, inspect, plan_open};
+use weft_planner::{Inspected, ProviderSet, Watch, inspect, plan_open};
 use weft_protocol::diagnostics::decode_diagnostics;
 use weft_providers::{PoolOptions, ProviderPool, StandIns};
 use weft_state::{Digest, ModelStore, Opaque, RunStore, Snapshot};
@@ -33,7 +33,7 @@ use crate::apply::run_problem;
 use crate::context::{Context, holder, now, unix_ms};
 use crate::packages::{Installed, PlannedPackages, pool_options};
 use crate::plan::inputs::{Inputs, encoded};
-use crate::plan::{Basis, PARALLELISM, Wishes, assemble, configuration, selection};
+use crate::plan::{Basis, PARALLELISM, Wishes, assemble, configuration};
 use crate::render::schemas::Schemas;
 use crate::variables;
 use crate::view::View;
@@ -123,13 +123,7 @@ impl Engine<'_> {
             given: tested.given.clone(),
             snapshot: snapshot.clone(),
             providers: providers.clone(),
-            options: PlanOptions {
-                kind: wishes.kind(),
-                refresh: wishes.refresh,
-                selection: selection(&wishes.selected),
-                replace: wishes.replace.clone(),
-                timestamp: timestamp.clone(),
-            },
+            options: wishes.options(&timestamp),
             watch: Watch::none(),
         };
         let planning = plan_open(inputs, true);
@@ -183,12 +177,12 @@ impl Engine<'_> {
         inputs: Inputs,
         store: &Arc<ModelStore>,
     ) -> Vec<Diagnostic> {
-        match self.carry_out(tested, plan, inputs, store.clone()).await {
+        match self.run_plan(tested, plan, inputs, store.clone()).await {
             Ok(problems) | Err(problems) => problems,
         }
     }
 
-    async fn carry_out(
+    async fn run_plan(
         &self,
         tested: &Tested,
         plan: PlanFile,
@@ -203,7 +197,7 @@ impl Engine<'_> {
         let run = weft_state::random_run_id().map_err(|error| vec![problems::run_not_begun(&error)])?;
         let content = Opaque(bytes);
         term::create(store.as_ref(), run.clone(), unix_ms(), &run_of.outline, content).await.map_err(run_problem)?;
-        let (said, mut lines) = mpsc::channel::<Said>(LINES);
+        let (said, mut lines) = mpsc::channel::<HostMessage>(LINES);
         let (ours, theirs) = pair();
         let mut worker = Worker::new(WorkerOptions {
             pool: self.pool(tested),
@@ -309,8 +303,8 @@ impl Heard {
         }
     }
 
-    fn said(&mut self, said: Said) {
-        if let Said::Problem(problem) = said {
+    fn said(&mut self, said: HostMessage) {
+        if let HostMessage::Problem(problem) = said {
             let problem = self.placed(*problem, None);
             self.aside.push(problem);
         }

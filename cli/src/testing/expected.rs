@@ -7,14 +7,14 @@ use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
 /// What kind of object a condition belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Checked {
+enum ConditionOwner {
     Variable,
     Check,
     Other,
 }
 
 /// The kind of an object with conditions, and whether it belongs to the tested module itself.
-fn kind_of(object: &str) -> (Checked, bool) {
+fn kind_of(object: &str) -> (ConditionOwner, bool) {
     let in_root = !object.starts_with("module.");
     let own = object.rsplit_once("].").map_or(object, |(_, rest)| rest);
     let parts: Vec<&str> = own.split('.').collect();
@@ -23,16 +23,16 @@ fn kind_of(object: &str) -> (Checked, bool) {
         _ => "",
     };
     let kind = match word {
-        "check" => Checked::Check,
-        "var" => Checked::Variable,
-        _ => Checked::Other,
+        "check" => ConditionOwner::Check,
+        "var" => ConditionOwner::Variable,
+        _ => ConditionOwner::Other,
     };
     (kind, in_root)
 }
 
 /// Whether a problem is about the assertions of a check block, or about its data source.
 pub fn is_of_check(problem: &Diagnostic) -> bool {
-    !problem.checked.is_empty() && kind_of(&problem.checked).0 == Checked::Check
+    !problem.checked.is_empty() && kind_of(&problem.checked).0 == ConditionOwner::Check
 }
 
 /// Whether an expectation names this object, directly or as an instance of a resource.
@@ -55,7 +55,7 @@ pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> 
             continue;
         }
         let (kind, in_root) = kind_of(&problem.checked);
-        let counts = in_root && (kind == Checked::Check || problem.is_error());
+        let counts = in_root && (kind == ConditionOwner::Check || problem.is_error());
         let found = expected.iter().position(|one| counts && means(&one.object, &problem.checked));
         match found {
             // An expectation of the instance takes precedence over one of the whole resource.
@@ -64,7 +64,7 @@ pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> 
                 came[exact.unwrap_or(place)] = true;
             }
             None => {
-                if kind == Checked::Check {
+                if kind == ConditionOwner::Check {
                     problem.severity = Severity::Error;
                 }
                 left.push(problem);
@@ -80,7 +80,7 @@ pub fn held_against(expected: &[ExpectedFailure], problems: Vec<Diagnostic>) -> 
 pub fn of_planning(expected: &[ExpectedFailure], mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let invalid: Vec<Diagnostic> = problems
         .iter()
-        .filter(|problem| kind_of(&problem.checked).0 == Checked::Variable)
+        .filter(|problem| kind_of(&problem.checked).0 == ConditionOwner::Variable)
         .filter(|problem| expected.iter().any(|one| means(&one.object, &problem.checked)))
         .map(|problem| problems::invalid_variable_before_apply(&problem.checked))
         .collect();

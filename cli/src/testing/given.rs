@@ -15,7 +15,7 @@ use weft_evaluator::glue::{GivenVariable, GivenVariables};
 use weft_expressions::call_context::CallContext;
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert_with_defaults;
-use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
+use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate};
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::formula::Parameter;
@@ -265,10 +265,10 @@ impl TestScope {
 }
 
 impl Scope for TestScope {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         let name = traversal.root.text.as_str();
         match self.names.get(name) {
-            Some(value) => Ok(Resolved { value: value.clone(), consumed: 0 }),
+            Some(value) => Ok(ResolvedReference { value: value.clone(), consumed: 0 }),
             None => Err(vec![problems::unknown_name(name).at(tree.range(traversal.root.span))]),
         }
     }

@@ -5,7 +5,7 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::PlanFile;
 use weft_state::tfstate::StateFile;
 
-use super::status::{Status, Tally};
+use super::status::{Status, StatusCounts};
 use crate::render::schemas::Schemas;
 use crate::render::{events, plan, show_json, state};
 use crate::view::View;
@@ -210,7 +210,7 @@ impl<'a> Report<'a> {
     }
 
     /// The end.
-    pub fn end(&self, status: Status, tally: &Tally) {
+    pub fn end(&self, status: Status, tally: &StatusCounts) {
         let passed = status == Status::Pass;
         let (word, colour) = if passed { ("Success!", "32") } else { ("Failure!", "31") };
         let words = tally.words();

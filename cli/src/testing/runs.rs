@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::config::test_file::{ProviderName, TestCommand, TestFile, TestRun};
-use weft_evaluator::{Said, Verdict};
+use weft_evaluator::{AssertionVerdict, SessionAnswer};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
@@ -38,7 +38,7 @@ use cleaning::LastRun;
 pub const MAIN: &str = "";
 
 /// A state that runs use.
-pub struct Held {
+pub struct TestState {
     /// The state.
     pub store: Arc<ModelStore>,
     /// The run that last changed it.
@@ -60,7 +60,7 @@ pub struct FileRunner<'a> {
     /// Shows plans and states.
     pub verbose: bool,
     /// The states.
-    pub states: BTreeMap<String, Held>,
+    pub states: BTreeMap<String, TestState>,
     /// The objects that the current run is making.
     pub making: Vec<String>,
 }
@@ -112,7 +112,7 @@ impl FileRunner<'_> {
 
     async fn run(&mut self, number: usize, run: &Arc<TestRun>) -> Course {
         let mut course = Course::default();
-        if let Err(Stop(problems)) = self.carry_out(number, run, &mut course).await {
+        if let Err(Stop(problems)) = self.execute_run(number, run, &mut course).await {
             course.problems.extend(problems);
             course.status = Some(Status::Error);
         }
@@ -123,7 +123,7 @@ impl FileRunner<'_> {
         course
     }
 
-    async fn carry_out(&mut self, number: usize, run: &Arc<TestRun>, course: &mut Course) -> Result<(), Stop> {
+    async fn execute_run(&mut self, number: usize, run: &Arc<TestRun>, course: &mut Course) -> Result<(), Stop> {
         let said = self.file.overrides.duplicates();
         stop_at(said, course)?;
         stop_at(run.problems(), course)?;
@@ -228,7 +228,7 @@ impl FileRunner<'_> {
         let mut keys: BTreeMap<ProviderName, Value> = BTreeMap::new();
         if let Some(session) = &session {
             for (name, text) in keyed {
-                if let Some(Said::Value(value)) = session.ask(&text).await.said
+                if let Some(SessionAnswer::Value(value)) = session.ask(&text).await.said
                     && value.is_wholly_known()
                 {
                     keys.insert(name, value);
@@ -253,10 +253,10 @@ impl FileRunner<'_> {
 
     fn store(&mut self, key: &str) -> Arc<ModelStore> {
         let seed = self.states.len() as u64 + 1;
-        let held = self
-            .states
-            .entry(key.to_owned())
-            .or_insert_with(|| Held { store: Arc::new(ModelStore::new(RevisionRule::Sequence, seed)), last: None });
+        let held = self.states.entry(key.to_owned()).or_insert_with(|| TestState {
+            store: Arc::new(ModelStore::new(RevisionRule::Sequence, seed)),
+            last: None,
+        });
         held.store.clone()
     }
 
@@ -333,11 +333,11 @@ impl FileRunner<'_> {
     }
 }
 
-fn status_of(verdict: Verdict) -> Status {
+fn status_of(verdict: AssertionVerdict) -> Status {
     match verdict {
-        Verdict::Holds => Status::Pass,
-        Verdict::Fails => Status::Fail,
-        Verdict::Unsound => Status::Error,
+        AssertionVerdict::Holds => Status::Pass,
+        AssertionVerdict::Fails => Status::Fail,
+        AssertionVerdict::Unsound => Status::Error,
     }
 }
 

@@ -51,7 +51,7 @@ impl Status {
 
 /// The number of runs with each status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct StatusCounts {
     /// Passed.
     pub passed: usize,
     /// Failed assertions.
@@ -62,10 +62,10 @@ pub struct Tally {
     pub skipped: usize,
 }
 
-impl Tally {
+impl StatusCounts {
     /// Counts these statuses.
-    pub fn of(statuses: impl IntoIterator<Item = Status>) -> Tally {
-        let mut tally = Tally::default();
+    pub fn of(statuses: impl IntoIterator<Item = Status>) -> StatusCounts {
+        let mut tally = StatusCounts::default();
         for status in statuses {
             match status {
                 Status::Pending => {}
@@ -100,8 +100,9 @@ mod tests {
 
     #[test]
     fn tallies() {
-        let tally = Tally::of([Status::Pass, Status::Pass, Status::Fail, Status::Error, Status::Skip, Status::Pending]);
+        let tally =
+            StatusCounts::of([Status::Pass, Status::Pass, Status::Fail, Status::Error, Status::Skip, Status::Pending]);
         assert_eq!(tally.words(), "2 passed, 2 failed, 1 skipped.");
-        assert_eq!(Tally::of([Status::Pass]).words(), "1 passed, 0 failed.");
+        assert_eq!(StatusCounts::of([Status::Pass]).words(), "1 passed, 0 failed.");
     }
 }

@@ -16,7 +16,7 @@ use weft_syntax::{Role, Tree};
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 /// A value.
-pub struct Entry {
+pub struct FileValue {
     /// The variable.
     pub name: SmolStr,
     /// Its value, or the reason why it has none.
@@ -29,7 +29,7 @@ pub struct Entry {
 #[derive(Default)]
 pub struct VariablesFile {
     /// The values, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<FileValue>,
     /// The file, for the source lines of problems.
     pub sources: Sources,
     /// Problems of the whole file.
@@ -77,7 +77,7 @@ fn parsed(path: &str, (tree, diagnostics): (Arc<Tree>, Vec<Diagnostic>)) -> Vari
     if has_errors(&file.diagnostics) {
         return file;
     }
-    let weft_syntax::Content { body, problems } = tree.arguments(tree.root_id(), &|_| false);
+    let weft_syntax::BodyView { body, problems } = tree.arguments(tree.root_id(), &|_| false);
     file.diagnostics.extend(problems);
     for block in &body.blocks {
         let mut name_range = tree.range(block.header_span);
@@ -92,7 +92,7 @@ fn parsed(path: &str, (tree, diagnostics): (Arc<Tree>, Vec<Diagnostic>)) -> Vari
         let (value, problems) = evaluate_constant(&expression);
         let value = if has_errors(&problems) { Err(problems) } else { Ok(value) };
         let range = Some(tree.range(attribute.span));
-        file.entries.push(Entry { name: attribute.name.text.clone(), value, range });
+        file.entries.push(FileValue { name: attribute.name.text.clone(), value, range });
     }
     file
 }

@@ -13,7 +13,7 @@ use weft_protocol::{Order, ShownName, Task};
 
 /// A result whose COMMIT is in the store.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct CommittedResult {
     pub(super) result: JournalledResult,
     pub(super) diagnostics: Opaque,
     /// Whether the operation had an intent.
@@ -26,18 +26,18 @@ pub(super) struct Kept {
 
 /// A step in the store.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum StepInStore {
     /// Nothing waits for the answer: skips, reopens, strays.
     Told,
     Intent(Position),
-    Commit(Position, Box<Kept>),
+    Commit(Position, Box<CommittedResult>),
     Fail {
         position: Position,
         diagnostics: Opaque,
         keeps: bool,
     },
     Doubt(Position, Doubted),
-    Resolve(Position, Resolved),
+    Resolve(Position, ResolveOutcome),
 }
 
 /// What follows a DOUBT.
@@ -51,8 +51,8 @@ pub(super) enum Doubted {
 
 /// The outcome of a RESOLVE.
 #[derive(Clone, Debug)]
-pub(super) enum Resolved {
-    Done(Box<Kept>),
+pub(super) enum ResolveOutcome {
+    Done(Box<CommittedResult>),
     Pending,
     Failed { diagnostics: Opaque, keeps: bool },
 }
@@ -66,20 +66,20 @@ impl Coordinator {
                 return;
             }
             match step {
-                Step::Told => {}
-                Step::Intent(position) => self.intent_stored(position, answer),
-                Step::Commit(position, kept) => {
+                StepInStore::Told => {}
+                StepInStore::Intent(position) => self.intent_stored(position, answer),
+                StepInStore::Commit(position, kept) => {
                     if self.took(position, answer) {
                         self.done(position, *kept);
                     }
                 }
-                Step::Fail { position, diagnostics, keeps } => {
+                StepInStore::Fail { position, diagnostics, keeps } => {
                     if self.took(position, answer) {
                         self.failed(position, diagnostics, keeps);
                     }
                 }
-                Step::Doubt(position, doubted) => self.doubt_stored(position, answer, doubted),
-                Step::Resolve(position, resolved) => {
+                StepInStore::Doubt(position, doubted) => self.doubt_stored(position, answer, doubted),
+                StepInStore::Resolve(position, resolved) => {
                     if self.took(position, answer) {
                         self.resolved(position, resolved);
                     }
@@ -182,13 +182,13 @@ impl Coordinator {
     }
 
     /// The result is durable.
-    pub(super) fn done(&mut self, position: Position, kept: Kept) {
+    pub(super) fn done(&mut self, position: Position, kept: CommittedResult) {
         self.happen(position, Happening::Commit);
         self.finished_well(position, kept);
     }
 
     /// The operation is done: its dependents may start.
-    pub(super) fn finished_well(&mut self, position: Position, kept: Kept) {
+    pub(super) fn finished_well(&mut self, position: Position, kept: CommittedResult) {
         self.note_check(position, &kept.diagnostics);
         self.let_go(position);
         self.acknowledge(position);
@@ -215,22 +215,22 @@ impl Coordinator {
         self.spoil(position);
     }
 
-    fn resolved(&mut self, position: Position, resolved: Resolved) {
+    fn resolved(&mut self, position: Position, resolved: ResolveOutcome) {
         self.doubts.decisions.remove(&position);
         self.doubts.reasons.remove(&position);
         match resolved {
-            Resolved::Done(kept) => {
+            ResolveOutcome::Done(kept) => {
                 self.happen(position, Happening::SettleDone);
                 self.mend(position);
                 self.finished_well(position, *kept);
             }
-            Resolved::Failed { diagnostics, keeps } => {
+            ResolveOutcome::Failed { diagnostics, keeps } => {
                 if self.happen(position, Happening::SettleFailed) {
                     self.ops[position].state = State::Failed { keeps };
                 }
                 self.finished_badly(position, diagnostics);
             }
-            Resolved::Pending => {
+            ResolveOutcome::Pending => {
                 self.happen(position, Happening::SettlePending);
                 self.let_go(position);
                 self.ops[position].tried = true;

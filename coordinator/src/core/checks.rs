@@ -7,7 +7,7 @@ use weft_graph_format::checks::{config_address, split_module};
 use weft_graph_format::diagnostic::{Diagnostic, HIDDEN_MESSAGE, READ_FOR_CHECK, in_one_text};
 use weft_state::{CheckObject, CheckRecord, Opaque, StoreStep, Writes};
 
-use super::answers::Step;
+use super::answers::StepInStore;
 use super::{Coordinator, Position, State};
 use crate::event::FinishReason;
 use crate::outline::OperationKind;
@@ -80,7 +80,7 @@ impl Coordinator {
         if results.as_ref() == stored {
             return false;
         }
-        self.store(Step::Told, StoreStep::Checks(Writes { checks: Some(results), ..Writes::default() }));
+        self.store(StepInStore::Told, StoreStep::Checks(Writes { checks: Some(results), ..Writes::default() }));
         true
     }
 

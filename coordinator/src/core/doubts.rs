@@ -2,15 +2,15 @@
 //! report of the worker itself, reading the object by its known id, looking it up by its planned identity, the user.
 
 use weft_mutants::mutant;
-use weft_state::{Attempt, Evidence, FailureKind, OpIndex, Opaque, Outcome, Resolution, StoreStep};
+use weft_state::{Attempt, DoubtOutcome, Evidence, FailureKind, OpIndex, Opaque, Resolution, StoreStep};
 
-use super::answers::{Doubted, Kept, Resolved, Step};
+use super::answers::{CommittedResult, Doubted, ResolveOutcome, StepInStore};
 use super::reports::{NO_OBJECT, failure_kind, lacks_object};
 use super::{Coordinator, Doubt, Intended, Position, State, WorkerIndex};
 use crate::event::{Decision, UserResolution};
 use crate::progress::ProgressKind;
 use crate::result::JournalledResult;
-use weft_protocol::{Order, SettleOrder, Task, TaskDone, TaskResult, Verdict};
+use weft_protocol::{Order, SettleOrder, SettleVerdict, Task, TaskDone, TaskResult};
 
 /// The reason of a doubt from an earlier term.
 const GONE: &str = "a worker that is gone held it";
@@ -27,27 +27,33 @@ impl Coordinator {
     /// Resolves an open intent whose call is known not to have been made.
     pub(super) fn never_called(&mut self, position: Position, reason: &str) {
         self.push_doubt(position, reason.to_owned(), Doubted::Resolving);
-        self.push_resolve(position, Evidence::Worker, Outcome::Pending, Resolved::Pending);
+        self.push_resolve(position, Evidence::Worker, DoubtOutcome::Pending, ResolveOutcome::Pending);
     }
 
     fn push_doubt(&mut self, position: Position, reason: String, doubted: Doubted) {
         let op = OpIndex(self.operation(position).index);
         let attempt = Attempt(self.ops[position].last.number);
         self.ops[position].state = State::Intended(Intended::DoubtInStore);
-        self.store(Step::Doubt(position, doubted), StoreStep::Doubt { op, attempt, reason });
+        self.store(StepInStore::Doubt(position, doubted), StoreStep::Doubt { op, attempt, reason });
     }
 
-    fn resolve(&mut self, position: Position, evidence: Evidence, outcome: Outcome, resolved: Resolved) {
+    fn resolve(&mut self, position: Position, evidence: Evidence, outcome: DoubtOutcome, resolved: ResolveOutcome) {
         self.leave_doubt(position);
         self.ops[position].state = State::InDoubt(Doubt::ResolveInStore);
         self.push_resolve(position, evidence, outcome, resolved);
     }
 
-    fn push_resolve(&mut self, position: Position, evidence: Evidence, outcome: Outcome, resolved: Resolved) {
+    fn push_resolve(
+        &mut self,
+        position: Position,
+        evidence: Evidence,
+        outcome: DoubtOutcome,
+        resolved: ResolveOutcome,
+    ) {
         let op = OpIndex(self.operation(position).index);
         let attempt = Attempt(self.ops[position].last.number);
         let resolution = Resolution { op, attempt, evidence, outcome };
-        self.store(Step::Resolve(position, resolved), StoreStep::Resolve(resolution));
+        self.store(StepInStore::Resolve(position, resolved), StoreStep::Resolve(resolution));
     }
 
     /// Decides how to settle a doubt that the store has.
@@ -202,7 +208,7 @@ impl Coordinator {
     }
 
     /// Handles the verdict of a worker that looked for evidence.
-    pub(super) fn verdict_came(&mut self, worker: WorkerIndex, position: Position, task: Task, verdict: Verdict) {
+    pub(super) fn verdict_came(&mut self, worker: WorkerIndex, position: Position, task: Task, verdict: SettleVerdict) {
         let op = &self.ops[position];
         if op.state != State::InDoubt(Doubt::AtSettler(worker)) || op.last.number != task.attempt.0 {
             return;
@@ -213,16 +219,16 @@ impl Coordinator {
             None => Evidence::Probe,
         };
         match verdict {
-            Verdict::Applied(done) => self.resolve_done(position, *done, evidence, Some(worker)),
-            Verdict::NotApplied { .. } if matches!(evidence, Evidence::User(_)) => {
+            SettleVerdict::Applied(done) => self.resolve_done(position, *done, evidence, Some(worker)),
+            SettleVerdict::NotApplied { .. } if matches!(evidence, Evidence::User(_)) => {
                 self.unsettled(position, "no object with the id that was given was found".to_owned());
             }
-            Verdict::NotApplied { holder_dead }
+            SettleVerdict::NotApplied { holder_dead }
                 if holder_dead || self.attempt_is_dead(position) || mutant!(RetryOfBegunCall) =>
             {
-                self.resolve(position, evidence, Outcome::Pending, Resolved::Pending);
+                self.resolve(position, evidence, DoubtOutcome::Pending, ResolveOutcome::Pending);
             }
-            Verdict::NotApplied { .. } => {
+            SettleVerdict::NotApplied { .. } => {
                 let holder = self.holder_name(position);
                 let reason = format!(
                     "the object was not found as it should be, but worker {holder}, which made the call, is not known \
@@ -230,7 +236,7 @@ impl Coordinator {
                 );
                 self.unsettled(position, reason);
             }
-            Verdict::Unknown(reason) => self.unsettled(position, reason),
+            SettleVerdict::Unknown(reason) => self.unsettled(position, reason),
         }
     }
 
@@ -246,15 +252,15 @@ impl Coordinator {
                 match self.results.records.write(writes) {
                     Ok(writes) => {
                         let failure = self.failure(position, writes, diagnostics.clone(), kind, true);
-                        let resolved = Resolved::Failed { diagnostics, keeps: kind == FailureKind::ObjectKept };
-                        self.resolve(position, Evidence::Worker, Outcome::Failed(failure), resolved);
+                        let resolved = ResolveOutcome::Failed { diagnostics, keeps: kind == FailureKind::ObjectKept };
+                        self.resolve(position, Evidence::Worker, DoubtOutcome::Failed(failure), resolved);
                     }
                     Err(error) => self.unsettled(position, format!("what was reported cannot be recorded: {error}")),
                 }
             }
             TaskResult::NotCalled { .. } => {
                 self.acknowledge(position);
-                self.resolve(position, Evidence::Worker, Outcome::Pending, Resolved::Pending);
+                self.resolve(position, Evidence::Worker, DoubtOutcome::Pending, ResolveOutcome::Pending);
             }
             TaskResult::InDoubt { reason, provider_dead, .. } => {
                 self.ops[position].last.reported = true;
@@ -283,9 +289,15 @@ impl Coordinator {
         let TaskDone { writes, local, exports, diagnostics, shown } = done;
         match self.results.records.write(writes) {
             Ok(writes) => {
-                let kept = Kept { result: JournalledResult { local, exports }, diagnostics, intended: true, shown, by };
+                let kept = CommittedResult {
+                    result: JournalledResult { local, exports },
+                    diagnostics,
+                    intended: true,
+                    shown,
+                    by,
+                };
                 let commit = self.commit_record(position, writes, &kept, true);
-                self.resolve(position, evidence, Outcome::Done(commit), Resolved::Done(Box::new(kept)));
+                self.resolve(position, evidence, DoubtOutcome::Done(commit), ResolveOutcome::Done(Box::new(kept)));
             }
             Err(error) => self.unsettled(position, format!("what was found cannot be recorded: {error}")),
         }
@@ -321,7 +333,7 @@ impl Coordinator {
             }
             Decision::Absent | Decision::Retry => {
                 self.doubts.decisions.remove(&position);
-                self.resolve(position, evidence, Outcome::Pending, Resolved::Pending);
+                self.resolve(position, evidence, DoubtOutcome::Pending, ResolveOutcome::Pending);
             }
             Decision::Forget => {
                 self.doubts.decisions.remove(&position);
@@ -331,8 +343,8 @@ impl Coordinator {
                 self.resolve(
                     position,
                     evidence,
-                    Outcome::Failed(failure),
-                    Resolved::Failed { diagnostics, keeps: false },
+                    DoubtOutcome::Failed(failure),
+                    ResolveOutcome::Failed { diagnostics, keeps: false },
                 );
             }
         }

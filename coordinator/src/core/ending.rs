@@ -1,6 +1,6 @@
 //! The end of a step: its commands, and the end of the term when nothing is left to do.
 
-use weft_state::Ending;
+use weft_state::TermEnding;
 
 use super::Coordinator;
 use crate::event::{Command, Finish, FinishReason};
@@ -62,9 +62,11 @@ impl Coordinator {
         };
         let release = match reason {
             FinishReason::Fenced => None,
-            FinishReason::Complete => Some(Ending::Finished),
-            FinishReason::Resolved if self.tally.open == 0 && self.tally.counts.skipped == 0 => Some(Ending::Finished),
-            _ => Some(Ending::Stopped),
+            FinishReason::Complete => Some(TermEnding::Finished),
+            FinishReason::Resolved if self.tally.open == 0 && self.tally.counts.skipped == 0 => {
+                Some(TermEnding::Finished)
+            }
+            _ => Some(TermEnding::Stopped),
         };
         Finish {
             release,

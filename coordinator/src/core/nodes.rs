@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::outline::{Need, Outline, OutlineError};
-use crate::table::{Place, Position};
+use crate::table::{Position, TableIndex};
 use weft_mutants::mutant;
 
 /// Operations by their position, followed by waiters.

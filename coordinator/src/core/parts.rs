@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_state::{Attempt, CheckRecord, InstanceRecord, OpCounts, Revision, StoreStep, Subject, WorkerId};
 
-use super::answers::Step;
+use super::answers::StepInStore;
 use super::checks::CheckFailure;
 use super::records::Records;
 use super::roster::Workers;
@@ -21,7 +21,7 @@ pub(super) struct Outbox {
     /// Steps to send to the store.
     pub(super) steps: Vec<StoreStep>,
     /// Steps that the store has not answered, in the order of the answers.
-    pub(super) in_store: VecDeque<Step>,
+    pub(super) in_store: VecDeque<StepInStore>,
     /// Orders for workers.
     pub(super) orders: BTreeMap<WorkerIndex, Vec<Order>>,
     /// Events for watchers.
@@ -36,7 +36,7 @@ pub(super) struct Outbox {
 
 impl Outbox {
     /// Queues a step. `about` says what its answer will be about.
-    pub(super) fn store(&mut self, about: Step, step: StoreStep) {
+    pub(super) fn store(&mut self, about: StepInStore, step: StoreStep) {
         self.in_store.push_back(about);
         self.steps.push(step);
     }
@@ -92,7 +92,7 @@ impl Backlog {
 
 /// Results of operations.
 #[derive(Debug)]
-pub(super) struct Results {
+pub(super) struct OperationResults {
     /// The state's records.
     pub(super) records: Records,
     /// Results for readers in the same shard.
@@ -105,10 +105,10 @@ pub(super) struct Results {
     pub(super) late: BTreeMap<Position, (WorkerIndex, Attempt, TaskResult)>,
 }
 
-impl Results {
-    pub(super) fn new(records: Vec<InstanceRecord>, revisions: BTreeMap<Subject, Revision>) -> Results {
+impl OperationResults {
+    pub(super) fn new(records: Vec<InstanceRecord>, revisions: BTreeMap<Subject, Revision>) -> OperationResults {
         let records = Records::new(records, revisions);
-        Results {
+        OperationResults {
             records,
             locals: BTreeMap::new(),
             exports: BTreeMap::new(),
@@ -150,7 +150,7 @@ impl Checks {
 
 /// Numbers of operations.
 #[derive(Debug)]
-pub(super) struct Tally {
+pub(super) struct RunCounters {
     pub(super) counts: OpCounts,
     /// Operations that can still change without the user.
     pub(super) open: u32,
@@ -162,11 +162,11 @@ pub(super) struct Tally {
     pub(super) settling: u32,
 }
 
-impl Tally {
+impl RunCounters {
     /// All operations are pending.
-    pub(super) fn new(operations: u32) -> Tally {
+    pub(super) fn new(operations: u32) -> RunCounters {
         let counts = OpCounts { pending: operations, ..OpCounts::default() };
-        Tally { counts, open: operations, unsettled: 0, in_flight: 0, settling: 0 }
+        RunCounters { counts, open: operations, unsettled: 0, in_flight: 0, settling: 0 }
     }
 
     /// Counts a change of status.

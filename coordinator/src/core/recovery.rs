@@ -9,7 +9,7 @@ use weft_state::{FailureKind, OpRecord, RunView};
 use super::{Coordinator, ExportIndex, Position, State, WorkerIndex};
 use crate::result::JournalledResult;
 use crate::status::Status;
-use crate::table::Place;
+use crate::table::TableIndex;
 use weft_protocol::Order;
 
 /// Whether a failed operation stays failed in this run: the user gave it up, or its object exists.

@@ -10,7 +10,7 @@ use weft_state::{
     Writes,
 };
 
-use super::answers::{Kept, Step};
+use super::answers::{CommittedResult, StepInStore};
 use super::{Coordinator, Doubt, Intended, Leased, Position, ShardIndex, State, WorkerIndex};
 use crate::outline::{OperationKind, OutlineOperation};
 use crate::progress::ProgressKind;
@@ -76,7 +76,7 @@ impl Coordinator {
                     planned,
                 };
                 self.ops[position].state = State::Leased(Leased::IntentInStore);
-                self.store(Step::Intent(position), StoreStep::Intent(intent));
+                self.store(StepInStore::Intent(position), StoreStep::Intent(intent));
             }
             (true, State::Leased(Leased::AtWorker)) => {
                 self.order(worker, Order::IntentRefused(task));
@@ -159,7 +159,7 @@ impl Coordinator {
         }
         let TaskDone { writes, local, exports, diagnostics, shown } = done;
         let by = self.maker(position);
-        let kept = Kept { result: JournalledResult { local, exports }, diagnostics, intended, shown, by };
+        let kept = CommittedResult { result: JournalledResult { local, exports }, diagnostics, intended, shown, by };
         if self.results.is_live(position) {
             self.done(position, kept);
             return;
@@ -171,7 +171,7 @@ impl Coordinator {
                 if mutant!(ExportBeforeCommit) {
                     self.keep_result(position, kept.result.clone(), kept.by);
                 }
-                self.store(Step::Commit(position, Box::new(kept)), StoreStep::Commit(commit));
+                self.store(StepInStore::Commit(position, Box::new(kept)), StoreStep::Commit(commit));
             }
             Err(error) if intended => self.doubt(position, format!("the result cannot be recorded: {error}")),
             Err(error) => {
@@ -187,7 +187,7 @@ impl Coordinator {
         &self,
         position: Position,
         writes: Writes,
-        kept: &Kept,
+        kept: &CommittedResult,
         intended: bool,
     ) -> CommitRecord {
         let operation = self.operation(position);
@@ -241,7 +241,7 @@ impl Coordinator {
         let failure = self.failure(position, writes, diagnostics.clone(), kind, intended);
         self.result_is_here(position);
         let keeps = kind == FailureKind::ObjectKept;
-        self.store(Step::Fail { position, diagnostics, keeps }, StoreStep::Fail(failure));
+        self.store(StepInStore::Fail { position, diagnostics, keeps }, StoreStep::Fail(failure));
     }
 
     pub(super) fn failure(
@@ -288,7 +288,7 @@ impl Coordinator {
                     key,
                     object,
                 };
-                self.store(Step::Told, StoreStep::Stray(stray));
+                self.store(StepInStore::Told, StoreStep::Stray(stray));
                 self.tell(position, ProgressKind::Stray, Opaque::default());
             }
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_state::{
-    Attempt, Digest, Ending, Evidence, Failure, FailureKind, OpRecord, OpStatus, Opaque, Outcome, RunHeader, RunId,
-    RunStatus, RunView, StoreAnswer, StoreStep, Writes,
+    Attempt, Digest, DoubtOutcome, Evidence, Failure, FailureKind, OpRecord, OpStatus, Opaque, RunHeader, RunId,
+    RunStatus, RunView, StoreAnswer, StoreStep, TermEnding, Writes,
 };
 
 use super::*;
@@ -125,7 +125,7 @@ fn a_call_is_granted_when_its_intent_is_durable_and_acknowledged_when_its_commit
     let commands = core.step(5, ok(1));
     assert!(orders(&commands).contains(&Order::Acknowledged(task)));
     let end = finish(&commands).unwrap();
-    assert_eq!((end.reason, end.release, end.counts.done), (FinishReason::Complete, Some(Ending::Finished), 1));
+    assert_eq!((end.reason, end.release, end.counts.done), (FinishReason::Complete, Some(TermEnding::Finished), 1));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_drained_run_ends_when_nothing_is_under_way() {
     assert!(finish(&core.step(1, said("w", Report::Returned(tasks[1])))).is_none());
     core.step(2, said("w", done(tasks[0])));
     let end = finish(&core.step(3, ok(1))).unwrap();
-    assert_eq!((end.reason, end.release, end.unfinished), (FinishReason::Drained, Some(Ending::Stopped), vec![1]));
+    assert_eq!((end.reason, end.release, end.unfinished), (FinishReason::Drained, Some(TermEnding::Stopped), vec![1]));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn the_second_signal_stops_providers_and_leaves_doubts_after_five_seconds() {
         assert!(matches!(&steps(&told)[..], [StoreStep::Doubt { .. }]), "{told:?}");
         let end = finish(&core.step(wait + 3, ok(1))).unwrap();
         assert_eq!((end.reason, end.in_doubt), (FinishReason::Left, vec![0]));
-        assert_eq!(end.release, Some(Ending::Stopped), "nobody goes on with it by itself");
+        assert_eq!(end.release, Some(TermEnding::Stopped), "nobody goes on with it by itself");
     }
 }
 
@@ -520,7 +520,7 @@ fn giving_up_is_recorded_as_such() {
     let resolution = UserResolution { operation: 0, decision: Decision::Forget };
     let told = steps(&core.step(1, Event::Resolve(resolution)));
     let [StoreStep::Resolve(resolution)] = &told[..] else { panic!("{told:?}") };
-    let Outcome::Failed(failure) = &resolution.outcome else { panic!("{resolution:?}") };
+    let DoubtOutcome::Failed(failure) = &resolution.outcome else { panic!("{resolution:?}") };
     assert_eq!(failure.kind, FailureKind::GivenUp);
 }
 
@@ -550,12 +550,12 @@ fn what_was_done_without_an_intent_is_told_apart() {
 #[test]
 fn an_illegal_transition_ends_the_term_and_stores_nothing() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
-    core.store(Step::Told, StoreStep::Reopen { op: OpIndex(0) });
+    core.store(StepInStore::Told, StoreStep::Reopen { op: OpIndex(0) });
     assert!(!core.happen(Position(0), Happening::Commit));
     let commands = core.settle_down();
     assert_eq!(steps(&commands), Vec::new());
     let end = finish(&commands).unwrap();
-    assert_eq!((end.reason, end.release), (FinishReason::Defect, Some(Ending::Stopped)));
+    assert_eq!((end.reason, end.release), (FinishReason::Defect, Some(TermEnding::Stopped)));
     assert!(end.defect.is_some_and(|text| text.contains("a.b0 (operation 0)")));
     assert_eq!(core.status(0), Some(Status::Pending));
 }

@@ -35,7 +35,7 @@ fn habits(name: &str) -> Habits {
 }
 
 /// Carries a plan out (or goes on with it) with these workers in this process.
-async fn carry_out(
+async fn run_plan(
     store: &Arc<dyn RunStore>,
     run: &str,
     text: &str,
@@ -79,7 +79,7 @@ async fn carry_out(
 #[tokio::test]
 async fn one_process_carries_a_plan_out() {
     let store = store();
-    let (outcome, notices) = carry_out(&store, "r", "3 20", vec![habits("me")], RunOptions::in_process()).await;
+    let (outcome, notices) = run_plan(&store, "r", "3 20", vec![habits("me")], RunOptions::in_process()).await;
     assert_eq!((outcome.reason, outcome.status), (FinishReason::Complete, Some(RunStatus::Done)));
     assert_eq!((outcome.counts.done, outcome.exit_code()), (40, 0));
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 40);
@@ -93,10 +93,10 @@ async fn one_process_carries_a_plan_out() {
 async fn a_failure_skips_what_depends_on_it_and_a_resume_goes_on() {
     let store = store();
     let failing = Habits { failing: vec!["a.b[1]".to_owned()], ..habits("me") };
-    let (outcome, _) = carry_out(&store, "r", "2 3", vec![failing], RunOptions::in_process()).await;
+    let (outcome, _) = run_plan(&store, "r", "2 3", vec![failing], RunOptions::in_process()).await;
     assert_eq!((outcome.counts.done, outcome.counts.failed, outcome.counts.skipped), (4, 1, 1));
     assert_eq!((outcome.status, outcome.exit_code()), (Some(RunStatus::Failed), 1));
-    let (outcome, notices) = carry_out(&store, "r", "2 3", vec![habits("me")], RunOptions::in_process()).await;
+    let (outcome, notices) = run_plan(&store, "r", "2 3", vec![habits("me")], RunOptions::in_process()).await;
     assert_eq!((outcome.counts.done, outcome.exit_code()), (6, 0));
     let started = |notice: &&Notice| matches!(notice, Notice::Progress(p) if p.what == ProgressKind::Started);
     assert_eq!(notices.iter().filter(started).count(), 2, "what was done is not done again");
@@ -106,7 +106,7 @@ async fn a_failure_skips_what_depends_on_it_and_a_resume_goes_on() {
 async fn a_doubt_is_named_and_resolved() {
     let store = store();
     let doubtful = Habits { doubtful: vec!["a.b[0]".to_owned()], ..habits("me") };
-    let (outcome, _) = carry_out(&store, "r", "1 2", vec![doubtful.clone()], RunOptions::in_process()).await;
+    let (outcome, _) = run_plan(&store, "r", "1 2", vec![doubtful.clone()], RunOptions::in_process()).await;
     assert_eq!(outcome.in_doubt, vec!["a.b[0]"]);
     assert_eq!((outcome.exit_code(), outcome.status), (3, Some(RunStatus::InDoubt)));
     let plan = Reader.read(b"1 2").unwrap();
@@ -115,9 +115,9 @@ async fn a_doubt_is_named_and_resolved() {
     let resolution =
         weft_coordinator::UserResolution { operation: operations[0], decision: Decision::Adopt("x".into()) };
     let options = RunOptions { resolutions: vec![resolution], only_resolve: true, ..RunOptions::in_process() };
-    let (outcome, _) = carry_out(&store, "r", "1 2", vec![doubtful], options).await;
+    let (outcome, _) = run_plan(&store, "r", "1 2", vec![doubtful], options).await;
     assert_eq!((outcome.reason, outcome.counts.done, outcome.counts.skipped), (FinishReason::Resolved, 3, 1));
-    let (outcome, _) = carry_out(&store, "r", "1 2", vec![habits("me")], RunOptions::in_process()).await;
+    let (outcome, _) = run_plan(&store, "r", "1 2", vec![habits("me")], RunOptions::in_process()).await;
     assert_eq!((outcome.counts.done, outcome.exit_code()), (4, 0));
 }
 
@@ -126,7 +126,7 @@ async fn a_worker_that_ends_leaves_the_rest_to_another() {
     let store = store();
     let options = RunOptions { grace_ms: 100, fixed_workers: false, ..RunOptions::in_process() };
     let short = Habits { calls_left: Some(5), ..habits("a") };
-    let (outcome, _) = carry_out(&store, "r", "2 40", vec![short, habits("b")], options).await;
+    let (outcome, _) = run_plan(&store, "r", "2 40", vec![short, habits("b")], options).await;
     assert_eq!((outcome.counts.done, outcome.exit_code()), (80, 0));
 }
 
@@ -329,7 +329,7 @@ async fn thousands_of_operations_a_second() {
 async fn a_worker_that_greets_after_the_end_is_sent_away() {
     let store = store();
     let doubtful = Habits { doubtful: vec!["a.b[0]".to_owned()], ..habits("me") };
-    let (outcome, _) = carry_out(&store, "r", "1 1", vec![doubtful], RunOptions::in_process()).await;
+    let (outcome, _) = run_plan(&store, "r", "1 1", vec![doubtful], RunOptions::in_process()).await;
     assert_eq!((outcome.counts.in_doubt, outcome.exit_code()), (1, 3));
     let (plan, (ours, theirs)) = (Reader.read(b"1 1").unwrap(), pair());
     let run = RunId::parse("r").unwrap();

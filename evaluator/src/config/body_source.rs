@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{Attribute, Block, Body, BodyId, Content, Expression, Role, Tree};
+use weft_syntax::{Attribute, Block, Body, BodyId, BodyView, Expression, Role, Tree};
 
 use super::content::{OverrideBody, missing_place};
 
@@ -77,7 +77,7 @@ impl BodySource {
         let mut range = self.range.clone();
         let mut steps = path.0.iter().peekable();
         while let Some(step) = steps.next() {
-            let Step::Attribute(name) = step else { break };
+            let ValueStep::Attribute(name) = step else { break };
             if let Some(attribute) = here.attribute(name) {
                 return tree.expression(attribute.expression).range();
             }
@@ -87,11 +87,11 @@ impl BodySource {
                 return layer.tree.expression(attribute.expression).range();
             }
             let index = match steps.peek() {
-                Some(Step::Index(i)) => usize::try_from(*i).unwrap_or(usize::MAX),
+                Some(ValueStep::Index(i)) => usize::try_from(*i).unwrap_or(usize::MAX),
                 _ => 0,
             };
             let Some(block) = here.blocks_of(name).nth(index) else { break };
-            if matches!(steps.peek(), Some(Step::Index(_) | Step::Key(_))) {
+            if matches!(steps.peek(), Some(ValueStep::Index(_) | ValueStep::Key(_))) {
                 steps.next();
             }
             // A problem of a whole block has the header of the body around it as its place, as in OpenTofu.
@@ -108,16 +108,16 @@ impl BodySource {
         self.taken_attributes.contains(&name) || self.taken_blocks.contains(&name)
     }
 
-    fn merged(&self, read: &dyn for<'tree> Fn(&'tree Tree, BodyId, bool) -> Content<'tree>) -> BodyContent {
+    fn merged(&self, read: &dyn for<'tree> Fn(&'tree Tree, BodyId, bool) -> BodyView<'tree>) -> BodyContent {
         let mut found = BodyContent::default();
         for (tree, id) in self.bodies() {
-            let Content { body, problems } = read(tree, id, false);
+            let BodyView { body, problems } = read(tree, id, false);
             found.problems.extend(problems);
             self.add_attributes(&mut found, tree, &body);
             self.add_blocks(&mut found, tree, &body);
         }
         for OverrideBody { tree, body } in &self.escaped {
-            let Content { body, problems } = read(tree, *body, true);
+            let BodyView { body, problems } = read(tree, *body, true);
             found.problems.extend(problems);
             add_escaped(&mut found, tree, &body);
         }
@@ -188,11 +188,11 @@ fn locate_value(body: Expression, path: &Path, whole: &SourceRange) -> SourceRan
     let mut range = whole.clone();
     for step in &path.0 {
         let next = match step {
-            Step::Attribute(name) | Step::Key(name) => here
+            ValueStep::Attribute(name) | ValueStep::Key(name) => here
                 .as_map()
                 .and_then(|entries| entries.into_iter().find(|(key, _)| key.as_json_string().as_ref() == Some(name)))
                 .map(|(_, value)| value),
-            Step::Index(index) => match here.as_list() {
+            ValueStep::Index(index) => match here.as_list() {
                 Some(items) => usize::try_from(*index).ok().and_then(|index| items.into_iter().nth(index)),
                 // A single block needs no array.
                 None => Some(here.clone()),

@@ -9,7 +9,9 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Body, BodyId, Expression, Tree};
 
-use super::content::{BlockRule, Content, ContentRules, FoundBlock, OverrideBody, read_block, read_body, read_content};
+use super::content::{
+    BlockContent, BlockRule, ContentRules, FoundBlock, OverrideBody, read_block, read_body, read_content,
+};
 use super::meta::references_of;
 use super::{BodySource, CompiledModule, Local};
 use super::{call, check, import, moved, output, provider, removed, resource, terraform, variable};
@@ -71,7 +73,7 @@ impl Compiling<'_> {
         self.diagnostics.iter().filter(|problem| problem.is_error()).count()
     }
 
-    pub(super) fn content(&mut self, block: &FoundBlock, rules: &ContentRules) -> Content {
+    pub(super) fn content(&mut self, block: &FoundBlock, rules: &ContentRules) -> BlockContent {
         match self.overriding {
             true => read_body(&block.tree, block.body, rules, self.diagnostics),
             false => read_block(block, rules, &block.missing(), self.diagnostics),
@@ -227,7 +229,7 @@ impl Compiling<'_> {
 
     /// A body with every name as an argument.
     pub(super) fn arguments<'tree>(&mut self, tree: &'tree Tree, body: BodyId) -> Cow<'tree, Body> {
-        let weft_syntax::Content { body, problems } = tree.arguments(body, &|_| false);
+        let weft_syntax::BodyView { body, problems } = tree.arguments(body, &|_| false);
         self.diagnostics.extend(problems);
         body
     }

@@ -92,7 +92,7 @@ pub(crate) fn missing_place(tree: &Tree, body: BodyId, header: &SourceRange) -> 
 
 /// The content of a body.
 #[derive(Clone, Debug)]
-pub struct Content {
+pub struct BlockContent {
     /// Arguments by name.
     pub attributes: BTreeMap<SmolStr, FoundAttribute>,
     /// Blocks in order.
@@ -110,7 +110,7 @@ pub struct FoundAttribute {
     pub range: SourceRange,
 }
 
-impl Content {
+impl BlockContent {
     /// The value of an argument.
     pub fn get(&self, name: &str) -> Option<&Expression> {
         self.attributes.get(name).map(|a| &a.value)
@@ -130,7 +130,7 @@ pub fn read_block(
     rules: &ContentRules,
     missing: &SourceRange,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Content {
+) -> BlockContent {
     let mut found = read_body(&block.tree, block.body, rules, diagnostics);
     for layer in &block.layers {
         let over = read_body(&layer.tree, layer.body, rules, diagnostics);
@@ -203,14 +203,14 @@ pub fn read_content(
     rules: &ContentRules,
     missing: &SourceRange,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Content {
+) -> BlockContent {
     let found = read_body(tree, body, rules, diagnostics);
     require(&found, rules, missing, diagnostics);
     found
 }
 
 /// Reports missing required arguments.
-fn require(found: &Content, rules: &ContentRules, missing: &SourceRange, diagnostics: &mut Vec<Diagnostic>) {
+fn require(found: &BlockContent, rules: &ContentRules, missing: &SourceRange, diagnostics: &mut Vec<Diagnostic>) {
     for rule in rules.attributes.iter().filter(|rule| rule.required) {
         if !found.attributes.contains_key(rule.name) {
             diagnostics.push(
@@ -254,9 +254,9 @@ pub(super) fn read_body(
     body: BodyId,
     rules: &ContentRules,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Content {
-    let mut found = Content { attributes: BTreeMap::new(), blocks: Vec::new() };
-    let weft_syntax::Content { body, problems } = tree.content(body, &|name| rules.role(name));
+) -> BlockContent {
+    let mut found = BlockContent { attributes: BTreeMap::new(), blocks: Vec::new() };
+    let weft_syntax::BodyView { body, problems } = tree.content(body, &|name| rules.role(name));
     diagnostics.extend(problems);
     for attribute in &body.attributes {
         let name = attribute.name.text.as_str();

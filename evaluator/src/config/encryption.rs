@@ -18,7 +18,7 @@ use weft_graph_format::value::Value;
 use weft_syntax::{BodyId, ExprKind, Expression, StepKind, Syntax, Traversal, Tree, parse_file, parse_json_file};
 
 use super::compile::Compiling;
-use super::content::{BlockRule, Content, ContentRules, FoundBlock, did_you_mean, read_content};
+use super::content::{BlockContent, BlockRule, ContentRules, FoundBlock, did_you_mean, read_content};
 use super::literal::optional;
 use super::static_values::{Needing, StaticValues};
 
@@ -268,7 +268,7 @@ fn target(block: &FoundBlock, rules: &ContentRules, problems: &mut Vec<Diagnosti
     found
 }
 
-fn only_fallback(content: Content, problems: &mut Vec<Diagnostic>) -> Option<FoundBlock> {
+fn only_fallback(content: BlockContent, problems: &mut Vec<Diagnostic>) -> Option<FoundBlock> {
     let mut blocks = content.blocks.into_iter();
     let first = blocks.next();
     problems.extend(blocks.map(|second| duplicate("fallback", &second)));

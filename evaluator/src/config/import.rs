@@ -208,7 +208,7 @@ fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
 }
 
 enum RelativePart {
-    Steps(Vec<weft_syntax::Step>),
+    Steps(Vec<weft_syntax::TraversalStep>),
     Key,
 }
 

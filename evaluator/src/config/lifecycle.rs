@@ -3,7 +3,7 @@
 use weft_expressions::constant::evaluate_constant;
 use weft_graph_format::address::{Resource, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_syntax::{Expression, Key, StepKind, references};
 
 use super::compile::Compiling;
@@ -192,13 +192,13 @@ impl Compiling<'_> {
                 );
                 continue;
             };
-            let mut steps = vec![Step::Attribute(traversal.root.text.clone())];
+            let mut steps = vec![ValueStep::Attribute(traversal.root.text.clone())];
             for step in &traversal.steps {
                 steps.push(match &step.kind {
-                    StepKind::Attribute(name) => Step::Attribute(name.clone()),
-                    StepKind::Index(Key::String(key)) => Step::Key(key.clone()),
+                    StepKind::Attribute(name) => ValueStep::Attribute(name.clone()),
+                    StepKind::Index(Key::String(key)) => ValueStep::Key(key.clone()),
                     StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
-                        Step::Index(digits.parse().unwrap_or(u64::MAX))
+                        ValueStep::Index(digits.parse().unwrap_or(u64::MAX))
                     }
                 });
             }

@@ -6,7 +6,7 @@ use weft_graph_format::source::{Position, SourceRange};
 use weft_syntax::{ExprKind, Expression, StepKind, Syntax, Traversal, references};
 
 use super::compile::Compiling;
-use super::content::{AttributeRule, Content, ContentRules, FoundBlock};
+use super::content::{AttributeRule, BlockContent, ContentRules, FoundBlock};
 use super::{Condition, ProviderKey, ProviderReference, Repetition};
 use crate::reference::{Reference, Subject, resolve};
 
@@ -118,7 +118,7 @@ impl Compiling<'_> {
     }
 
     /// `count`, `for_each` and `enabled`. At most one is allowed.
-    pub(super) fn repetition(&mut self, content: &Content, enabled: Option<Expression>) -> Repetition {
+    pub(super) fn repetition(&mut self, content: &BlockContent, enabled: Option<Expression>) -> Repetition {
         let argument = |name: &'static str, make: fn(Expression) -> Repetition| {
             content.attributes.get(name).map(|found| (name, make(found.value.clone()), found.name_range.clone()))
         };

@@ -9,7 +9,7 @@ use weft_syntax::{Expression, Role};
 use super::ProviderBlock;
 use super::body_references::references_of_body;
 use super::compile::{Compiling, ESCAPE};
-use super::content::{BlockRule, Content, ContentRules, FoundBlock};
+use super::content::{BlockContent, BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 
 const PROVIDER: ContentRules = ContentRules {
@@ -79,7 +79,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 }
 
 /// Reports reserved names of arguments and blocks.
-fn reserved_names(compiling: &mut Compiling<'_>, content: &Content) {
+fn reserved_names(compiling: &mut Compiling<'_>, content: &BlockContent) {
     for reserved in ["count", "depends_on", "source"] {
         if let Some(found) = content.attributes.get(reserved) {
             let at = found.name_range.clone();
@@ -132,7 +132,7 @@ fn duplicate(compiling: &mut Compiling<'_>, first: &ProviderBlock, block: &Found
 }
 
 /// The version constraint, which is deprecated here.
-fn version(compiling: &mut Compiling<'_>, content: &Content) -> Option<SmolStr> {
+fn version(compiling: &mut Compiling<'_>, content: &BlockContent) -> Option<SmolStr> {
     let found = content.attributes.get("version")?;
     let version = compiling.version_text(&found.value);
     compiling.diagnostics.push(

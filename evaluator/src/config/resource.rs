@@ -7,7 +7,7 @@ use weft_graph_format::address::{Resource, ResourceMode};
 
 use super::call::provider_key_references;
 use super::compile::Compiling;
-use super::content::{BlockRule, Content, ContentRules, FoundBlock};
+use super::content::{BlockContent, BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 use super::provisioner::provisioner;
 use super::{BodySource, Lifecycle, ProviderReference, Repetition, ResourceBlock};
@@ -146,7 +146,7 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
 }
 
 /// Reports `count` and `for_each` in the data block of a check.
-fn refuse_repetition(compiling: &mut Compiling<'_>, content: &Content) {
+fn refuse_repetition(compiling: &mut Compiling<'_>, content: &BlockContent) {
     for name in ["count", "for_each"] {
         if let Some(found) = content.attributes.get(name) {
             let at = found.name_range.clone();

@@ -11,7 +11,7 @@ use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::source::Position;
 use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{Expression, Key, Role, Step, StepKind, Syntax, Traversal, Tree, references};
+use weft_syntax::{Expression, Key, Role, StepKind, Syntax, Traversal, TraversalStep, Tree, references};
 
 use crate::attribute_blocks::written_as_blocks;
 use crate::config::{BodySource, Sources, provider_calls};
@@ -178,7 +178,7 @@ fn call_name(tree: &Arc<Tree>, call: &Reference) -> String {
 }
 
 /// A subject, and the number of steps in its name.
-fn subject(reference: &Reference, steps: &[Step]) -> (String, usize, Option<String>) {
+fn subject(reference: &Reference, steps: &[TraversalStep]) -> (String, usize, Option<String>) {
     let mut taken = reference.steps;
     let mut name = base_name(&reference.subject);
     let mut whole = None;
@@ -225,7 +225,7 @@ fn base_name(subject: &Subject) -> String {
     }
 }
 
-fn step_text(step: Option<&Step>) -> String {
+fn step_text(step: Option<&TraversalStep>) -> String {
     match step.map(|step| &step.kind) {
         None => String::new(),
         Some(StepKind::Attribute(name)) => format!(".{name}"),

@@ -26,14 +26,14 @@ const OUTPUT: &str = "output";
 #[derive(Clone, Debug)]
 pub struct Asserted {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: AssertionVerdict,
     /// The diagnostics.
     pub problems: Vec<Diagnostic>,
 }
 
 /// The verdict of an assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AssertionVerdict {
     /// It passed.
     Holds,
     /// It failed.
@@ -67,7 +67,7 @@ impl Session {
     pub async fn assert(&self, assertion: &Condition, outputs: Option<&BTreeMap<SmolStr, Value>>) -> Asserted {
         match self.asserted(assertion, outputs).await {
             Ok(asserted) => asserted,
-            Err(problems) => Asserted { verdict: Verdict::Unsound, problems },
+            Err(problems) => Asserted { verdict: AssertionVerdict::Unsound, problems },
         }
     }
 
@@ -146,11 +146,11 @@ fn judged(
             unsound("Invalid condition run", "The condition is null; it must be true or false.".to_owned())
         }
         Ok(value) => match value.as_bool() {
-            Some(true) => return Ok(Asserted { verdict: Verdict::Holds, problems }),
+            Some(true) => return Ok(Asserted { verdict: AssertionVerdict::Holds, problems }),
             Some(false) => {
                 let failed = unsound("Test assertion failed", message_text(message));
                 problems.push(Diagnostic { compared: compared(&assertion.condition, scope), ..failed });
-                return Ok(Asserted { verdict: Verdict::Fails, problems });
+                return Ok(Asserted { verdict: AssertionVerdict::Fails, problems });
             }
             None => {
                 let detail = "The condition depends on values that are known only after apply. Assert them in a run \

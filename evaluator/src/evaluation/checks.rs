@@ -12,7 +12,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
-use super::conditions::{Condition, Outcome};
+use super::conditions::{Condition, ConditionResult};
 use super::scope::RepetitionData;
 use crate::config::CheckBlock;
 use crate::glue::{Failed, OpenCheck};
@@ -20,7 +20,7 @@ use crate::reference::Subject;
 
 /// The results so far of an object's conditions.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct ConditionTally {
     pub(crate) kind: CheckedKind,
     pub(crate) address: SmolStr,
     /// The number of conditions, and of those evaluated.
@@ -30,10 +30,10 @@ pub(crate) struct Tally {
     messages: Vec<String>,
 }
 
-impl Tally {
+impl ConditionTally {
     /// Starts without any evaluated condition.
-    pub(crate) fn new(kind: CheckedKind, address: SmolStr, count: usize) -> Tally {
-        Tally { kind, address, count, noted: 0, worst: None, messages: Vec::new() }
+    pub(crate) fn new(kind: CheckedKind, address: SmolStr, count: usize) -> ConditionTally {
+        ConditionTally { kind, address, count, noted: 0, worst: None, messages: Vec::new() }
     }
 
     /// Records the result of a condition.
@@ -131,8 +131,8 @@ impl ModuleNode {
             block,
             data: data.as_ref().and_then(|data| data.whole.formula()),
             unread,
-            again: unread || outcomes.iter().any(|(_, outcome)| outcome.as_ref().is_ok_and(Outcome::changes)),
-            tally: Tally::new(CheckedKind::Check, address.clone(), block.asserts.len()),
+            again: unread || outcomes.iter().any(|(_, outcome)| outcome.as_ref().is_ok_and(ConditionResult::changes)),
+            tally: ConditionTally::new(CheckedKind::Check, address.clone(), block.asserts.len()),
             address,
             failed: false,
         };
@@ -159,13 +159,13 @@ struct Assertions<'a> {
     unread: bool,
     /// Apply evaluates each assertion that may fail. Its result replaces the one of the plan.
     again: bool,
-    tally: Tally,
+    tally: ConditionTally,
     failed: bool,
 }
 
 impl Assertions<'_> {
     /// Records the result of one assertion. Reports it, or leaves it to apply.
-    fn note(&mut self, index: usize, outcome: Result<Outcome, Failed>) {
+    fn note(&mut self, index: usize, outcome: Result<ConditionResult, Failed>) {
         let glue = &self.node.evaluation.glue;
         match outcome {
             Ok(outcome) if self.unread => {
@@ -173,14 +173,14 @@ impl Assertions<'_> {
                     self.at_apply(index, condition, message);
                 }
             }
-            Ok(outcome @ Outcome::Holds { .. }) => {
+            Ok(outcome @ ConditionResult::Holds { .. }) => {
                 self.tally.note(CheckStatus::Pass, None);
                 // Assertions with ephemeral values are evaluated again at apply.
                 if let (true, Some((condition, message))) = (outcome.changes(), outcome.made_from()) {
                     self.at_apply(index, condition, message);
                 }
             }
-            Ok(Outcome::Fails { message, recorded, values, made_from }) => {
+            Ok(ConditionResult::Fails { message, recorded, values, made_from }) => {
                 if !self.node.evaluation.is_validation() {
                     let mut problem = Diagnostic::warning("Check block assertion failed", &message)
                         .at(self.range(index))
@@ -193,7 +193,7 @@ impl Assertions<'_> {
                 }
                 self.tally.note(CheckStatus::Fail, recorded);
             }
-            Ok(Outcome::Open { condition, message }) => {
+            Ok(ConditionResult::Open { condition, message }) => {
                 self.tally.note(CheckStatus::Unknown, None);
                 if !self.node.evaluation.is_validation() {
                     let detail = "The condition depends on values that only apply can know: it is looked at then.";
@@ -203,7 +203,7 @@ impl Assertions<'_> {
                     self.at_apply(index, condition, message);
                 }
             }
-            Ok(Outcome::Missing) => self.failed = true,
+            Ok(ConditionResult::Missing) => self.failed = true,
             Err(Failed) => {
                 self.failed = true;
                 self.tally.note(CheckStatus::Error, None);

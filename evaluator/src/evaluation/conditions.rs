@@ -13,7 +13,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
-use super::checks::Tally;
+use super::checks::ConditionTally;
 use super::scope::RepetitionData;
 use crate::config::{self, references_of};
 use crate::glue::{Failed, OpenCheck};
@@ -66,7 +66,7 @@ impl Condition<'_> {
 }
 
 /// The result of a condition.
-pub(crate) enum Outcome {
+pub(crate) enum ConditionResult {
     /// It is true.
     Holds {
         /// The operations that it depends on.
@@ -98,24 +98,25 @@ pub(crate) enum Outcome {
     Missing,
 }
 
-impl Outcome {
+impl ConditionResult {
     /// Whether the result may differ at apply.
     pub(crate) fn changes(&self) -> bool {
         match self {
-            Outcome::Holds { made_from: (condition, _), .. } | Outcome::Fails { made_from: (condition, _), .. } => {
+            ConditionResult::Holds { made_from: (condition, _), .. }
+            | ConditionResult::Fails { made_from: (condition, _), .. } => {
                 condition.formula().is_some() && !condition.deep().ephemeral
             }
-            Outcome::Open { .. } => true,
-            Outcome::Missing => false,
+            ConditionResult::Open { .. } => true,
+            ConditionResult::Missing => false,
         }
     }
 
     /// The condition and the message.
     pub(crate) fn made_from(self) -> Option<(Value, Value)> {
         match self {
-            Outcome::Holds { made_from, .. } | Outcome::Fails { made_from, .. } => Some(made_from),
-            Outcome::Open { condition, message } => Some((condition, message)),
-            Outcome::Missing => None,
+            ConditionResult::Holds { made_from, .. } | ConditionResult::Fails { made_from, .. } => Some(made_from),
+            ConditionResult::Open { condition, message } => Some((condition, message)),
+            ConditionResult::Missing => None,
         }
     }
 }
@@ -135,7 +136,7 @@ impl ModuleNode {
     pub(crate) async fn conditions(
         self: &Arc<Self>,
         conditions: Conditions<'_>,
-        tally: &mut Tally,
+        tally: &mut ConditionTally,
     ) -> Result<Option<Origin>, Failed> {
         let mut failed = false;
         let mut origins = Vec::new();
@@ -152,7 +153,7 @@ impl ModuleNode {
         self: &Arc<Self>,
         block: &config::Condition,
         conditions: &Conditions<'_>,
-        tally: &mut Tally,
+        tally: &mut ConditionTally,
     ) -> Result<Option<Origin>, Failed> {
         let condition = Condition {
             block,
@@ -173,21 +174,23 @@ impl ModuleNode {
             })
         };
         match self.evaluate_condition(&condition).await {
-            Ok(Outcome::Holds { origin, again: false, .. }) => {
+            Ok(ConditionResult::Holds { origin, again: false, .. }) => {
                 tally.note(CheckStatus::Pass, None);
                 Ok(origin)
             }
-            Ok(Outcome::Holds { origin, .. }) if self.evaluation.is_validation() => Ok(origin),
-            Ok(Outcome::Holds { origin, made_from: (condition, message), .. }) => {
+            Ok(ConditionResult::Holds { origin, .. }) if self.evaluation.is_validation() => Ok(origin),
+            Ok(ConditionResult::Holds { origin, made_from: (condition, message), .. }) => {
                 tally.note(CheckStatus::Pass, None);
                 let again = at_apply(&tally.address, condition, message, true);
                 Ok(Origin::union(origin.into_iter().chain(again)))
             }
             // Validation does not evaluate the conditions of resources.
-            Ok(Outcome::Fails { .. }) if self.evaluation.is_validation() && !tally.address.contains("output.") => {
+            Ok(ConditionResult::Fails { .. })
+                if self.evaluation.is_validation() && !tally.address.contains("output.") =>
+            {
                 Ok(None)
             }
-            Ok(Outcome::Fails { message, recorded, values, .. }) => {
+            Ok(ConditionResult::Fails { message, recorded, values, .. }) => {
                 tally.note(CheckStatus::Fail, recorded);
                 if self.evaluation.brief.lenient {
                     if tally.kind == CheckedKind::Output {
@@ -203,17 +206,17 @@ impl ModuleNode {
                 let problem = problem.checking(&tally.address);
                 self.fail(Diagnostic { values, ..problem })
             }
-            Ok(Outcome::Open { .. }) if self.evaluation.is_validation() => Ok(None),
+            Ok(ConditionResult::Open { .. }) if self.evaluation.is_validation() => Ok(None),
             // Apply does not evaluate an unused output.
-            Ok(Outcome::Open { .. }) if tally.kind == CheckedKind::UnusedOutput => {
+            Ok(ConditionResult::Open { .. }) if tally.kind == CheckedKind::UnusedOutput => {
                 tally.note(CheckStatus::Unknown, None);
                 Ok(None)
             }
-            Ok(Outcome::Open { condition, message }) => {
+            Ok(ConditionResult::Open { condition, message }) => {
                 tally.note(CheckStatus::Unknown, None);
                 Ok(at_apply(&tally.address, condition, message, false))
             }
-            Ok(Outcome::Missing) => Err(Failed),
+            Ok(ConditionResult::Missing) => Err(Failed),
             Err(Failed) => {
                 tally.note(CheckStatus::Error, None);
                 Err(Failed)
@@ -222,7 +225,10 @@ impl ModuleNode {
     }
 
     /// Evaluates a condition. On `Failed` the errors are already reported.
-    pub(crate) async fn evaluate_condition(self: &Arc<Self>, condition: &Condition<'_>) -> Result<Outcome, Failed> {
+    pub(crate) async fn evaluate_condition(
+        self: &Arc<Self>,
+        condition: &Condition<'_>,
+    ) -> Result<ConditionResult, Failed> {
         let block = condition.block;
         let mut problems = Vec::new();
         let mut references = references_of(&block.condition, &mut problems);
@@ -233,7 +239,9 @@ impl ModuleNode {
         if let Some((own, _)) = &condition.own {
             references.retain(|reference| reference.subject != *own);
         }
-        let Ok(mut scope) = self.scope(&references, condition.repeated).await else { return Ok(Outcome::Missing) };
+        let Ok(mut scope) = self.scope(&references, condition.repeated).await else {
+            return Ok(ConditionResult::Missing);
+        };
         if let Some((own, value)) = &condition.own {
             scope.insert(own.clone(), (*value).clone());
         }
@@ -255,7 +263,7 @@ impl ModuleNode {
             return Err(Failed);
         }
         if validating && (condition.of_resource || condition.kind == CheckKind::Assertion) {
-            return Ok(Outcome::Holds { origin: None, again: false, made_from: (value, message) });
+            return Ok(ConditionResult::Holds { origin: None, again: false, made_from: (value, message) });
         }
         let at = block.condition.range();
         let values = || weft_expressions::involved::values(&block.condition, &[], &scope);
@@ -274,16 +282,16 @@ impl ModuleNode {
         Ok(match value.as_bool() {
             Some(true) => {
                 let again = value.formula().is_some() && value.deep().ephemeral;
-                Outcome::Holds { origin: value.deep_origin(), again, made_from: (value, message) }
+                ConditionResult::Holds { origin: value.deep_origin(), again, made_from: (value, message) }
             }
             Some(false) => {
                 if condition.kind == CheckKind::Validation {
                     self.unfit_message(&message, block, &scope, Severity::Error);
                 }
                 let (text, recorded) = (message_text(&message), shown_text(&message));
-                Outcome::Fails { message: text, recorded, values: values(), made_from: (value, message) }
+                ConditionResult::Fails { message: text, recorded, values: values(), made_from: (value, message) }
             }
-            None => Outcome::Open { condition: value, message },
+            None => ConditionResult::Open { condition: value, message },
         })
     }
 

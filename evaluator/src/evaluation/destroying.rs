@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use weft_expressions::call_context::{CallContext, Impure};
-use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope};
+use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope};
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::InstanceKey;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -73,10 +73,10 @@ impl Leaving<'_> {
 }
 
 impl Scope for Leaving<'_> {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
         match self.value(&reference.subject) {
-            Some(value) => Ok(Resolved { value, consumed: reference.steps }),
+            Some(value) => Ok(ResolvedReference { value, consumed: reference.steps }),
             None => Err(vec![out_of_scope(&reference)]),
         }
     }

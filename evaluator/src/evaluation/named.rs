@@ -16,8 +16,8 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
-use super::checks::Tally;
-use super::conditions::{Condition, Conditions, Outcome};
+use super::checks::ConditionTally;
+use super::conditions::{Condition, ConditionResult, Conditions};
 use super::scope::RepetitionData;
 use crate::config::{Output, Variable, references_of};
 use crate::glue::{Failed, NameKind, RootOutput, ValueName};
@@ -240,7 +240,7 @@ impl ModuleNode {
             let place = (node.config.path.clone(), key.clone());
             let unused = node.evaluation.unused_outputs.contains(&place);
             let kind = if unused { CheckedKind::UnusedOutput } else { CheckedKind::Output };
-            let mut tally = Tally::new(kind, address, output.preconditions.len());
+            let mut tally = ConditionTally::new(kind, address, output.preconditions.len());
             let outcome = node.output_value(&output, &mut tally).await;
             if !output.preconditions.is_empty() && !node.evaluation.is_validation() {
                 node.evaluation.glue.checked(tally.result());
@@ -249,7 +249,7 @@ impl ModuleNode {
         })
     }
 
-    async fn output_value(self: &Arc<Self>, output: &Output, tally: &mut Tally) -> Result<Value, Failed> {
+    async fn output_value(self: &Arc<Self>, output: &Output, tally: &mut ConditionTally) -> Result<Value, Failed> {
         let waits = self.depends_on_origin(&output.depends_on, None).await?;
         if !self.evaluation.is_validation() {
             self.scope(&output.references, &RepetitionData::default()).await?;
@@ -364,7 +364,7 @@ impl ModuleNode {
         }
         let mut checks = Vec::new();
         let name = SmolStr::from(self.name_of(&format!("var.{}", variable.name)));
-        let mut tally = Tally::new(CheckedKind::Variable, name.clone(), variable.validations.len());
+        let mut tally = ConditionTally::new(CheckedKind::Variable, name.clone(), variable.validations.len());
         let mut failed = false;
         for validation in &variable.validations {
             let own = Some((Subject::Variable(variable.name.clone()), value));
@@ -387,13 +387,13 @@ impl ModuleNode {
                 })
             };
             match self.evaluate_condition(&condition).await {
-                Ok(Outcome::Holds { again: false, .. }) => tally.note(CheckStatus::Pass, None),
-                Ok(Outcome::Holds { .. }) if validating => {}
-                Ok(Outcome::Holds { made_from: (condition, message), .. }) => {
+                Ok(ConditionResult::Holds { again: false, .. }) => tally.note(CheckStatus::Pass, None),
+                Ok(ConditionResult::Holds { .. }) if validating => {}
+                Ok(ConditionResult::Holds { made_from: (condition, message), .. }) => {
                     tally.note(CheckStatus::Pass, None);
                     checks.extend(at_apply(condition, message, true));
                 }
-                Ok(Outcome::Fails { message, recorded, values, .. }) => {
+                Ok(ConditionResult::Fails { message, recorded, values, .. }) => {
                     failed = true;
                     let detail = format!(
                         "{message}\n\nThis was checked by the validation rule at {}:{}.",
@@ -404,12 +404,12 @@ impl ModuleNode {
                     self.evaluation.glue.report(Diagnostic { values, ..problem });
                     tally.note(CheckStatus::Fail, recorded);
                 }
-                Ok(Outcome::Open { .. }) if validating => {}
-                Ok(Outcome::Open { condition, message }) => {
+                Ok(ConditionResult::Open { .. }) if validating => {}
+                Ok(ConditionResult::Open { condition, message }) => {
                     tally.note(CheckStatus::Unknown, None);
                     at_apply(condition, message, false);
                 }
-                Ok(Outcome::Missing) => failed = true,
+                Ok(ConditionResult::Missing) => failed = true,
                 Err(Failed) => {
                     failed = true;
                     tally.note(CheckStatus::Error, None);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use weft_expressions::call_context::CallContext;
-use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope, evaluate};
+use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate};
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Parameter;
@@ -24,7 +24,7 @@ struct Nameless {
 }
 
 impl Scope for Nameless {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         let name = traversal.root.text.as_str();
         let detail =
             format!("There is no variable named {name:?} here, since other references of the condition are wrong.");

@@ -81,7 +81,7 @@ impl ModuleNode {
 
     fn pick(
         &self,
-        found: &Found,
+        found: &FoundProvider,
         own_key: Option<(InstanceKey, SourceRange)>,
         origin: Option<Origin>,
         (user, at): (&str, &SourceRange),
@@ -185,7 +185,7 @@ impl ModuleNode {
         local_name: &SmolStr,
         alias: Option<&SmolStr>,
         at: &SourceRange,
-    ) -> BoxFuture<'static, Result<Found, Failed>> {
+    ) -> BoxFuture<'static, Result<FoundProvider, Failed>> {
         let (node, local_name, alias, at) = (self.clone(), local_name.clone(), alias.cloned(), at.clone());
         async move {
             let source = node.config.provider_source(&local_name);
@@ -205,7 +205,7 @@ impl ModuleNode {
             if own || (node.caller.is_none() && alias.is_none()) {
                 let blocks = node.provider(&local_name, alias.as_ref()).await?;
                 let named = (node.address.clone(), source, alias.clone());
-                return Ok(Found { origin: blocks.origin.clone(), blocks, key: None, named });
+                return Ok(FoundProvider { origin: blocks.origin.clone(), blocks, key: None, named });
             }
             let Some(caller) = &node.caller else {
                 if node.evaluation.is_validation() && node.config.promises(&local_name, alias.as_ref()) {
@@ -213,7 +213,12 @@ impl ModuleNode {
                     let instances = BTreeMap::new();
                     let keyed = node.config.promises_whole(&local_name, alias.as_ref());
                     let blocks = Arc::new(ProviderInstances::new(keyed, instances, None));
-                    return Ok(Found { blocks, key: None, origin: None, named: (node.address.clone(), source, alias) });
+                    return Ok(FoundProvider {
+                        blocks,
+                        key: None,
+                        origin: None,
+                        named: (node.address.clone(), source, alias),
+                    });
                 }
                 return node.fail(missing_configuration(&local_name, alias.as_ref(), &at));
             };
@@ -221,7 +226,7 @@ impl ModuleNode {
                 Some(PassedProvider { value: Some(expression), .. }) => {
                     let blocks = node.passed_value(&local_name, alias.as_ref(), &expression).await?;
                     let named = (node.address.clone(), source, alias);
-                    Ok(Found { origin: blocks.origin.clone(), blocks, key: None, named })
+                    Ok(FoundProvider { origin: blocks.origin.clone(), blocks, key: None, named })
                 }
                 Some(passed) => {
                     let parent = &caller.parent;
@@ -350,7 +355,7 @@ impl ModuleNode {
 }
 
 /// The block of a name, and the instance if a call chose one.
-pub(super) struct Found {
+pub(super) struct FoundProvider {
     pub(super) blocks: Arc<ProviderInstances>,
     pub(super) key: Option<InstanceKey>,
     pub(super) origin: Option<Origin>,
@@ -359,7 +364,7 @@ pub(super) struct Found {
         (weft_graph_format::address::ModuleInstance, weft_graph_format::address::ProviderSource, Option<SmolStr>),
 }
 
-impl Found {
+impl FoundProvider {
     /// The error for a key without an instance.
     fn absent(&self, key: &InstanceKey, user: &str, at: &SourceRange) -> Diagnostic {
         let (module, source, alias) = &self.named;

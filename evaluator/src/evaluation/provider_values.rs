@@ -14,12 +14,12 @@ use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Expression;
 
 use super::calls::ModuleNode;
-use super::provider_blocks::{Chosen, Found, ProviderInstances};
+use super::provider_blocks::{Chosen, FoundProvider, ProviderInstances};
 use super::scope::RepetitionData;
 use crate::config::references_of;
 use crate::glue::Failed;
 
-impl Found {
+impl FoundProvider {
     /// A reference to the instance, or a map of references if instances have keys. Its origin is that of the keys.
     fn value(&self) -> Value {
         let ty = Type::provider(self.named.1.clone());

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_graph_format::address::Resource;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::path::Step;
+use weft_graph_format::path::ValueStep;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::source::SourceRange;
 
@@ -399,7 +399,7 @@ impl<'a> Checking<'a> {
     fn ignored(&mut self, block: &ResourceBlock) {
         let Some(schema) = self.schemas.by_resource.get(&block.resource).cloned() else { return };
         for (path, range) in &block.lifecycle.ignore_changes {
-            let Some(Step::Attribute(name)) = path.0.first() else { continue };
+            let Some(ValueStep::Attribute(name)) = path.0.first() else { continue };
             match schema.block.attributes.get(name) {
                 Some(attribute) if attribute.computed && !attribute.optional && !attribute.required => {
                     self.found.push(
@@ -467,7 +467,7 @@ impl<'a> Checking<'a> {
     fn wrong_steps(&self, of: &Resource, reference: &Reference, name: &SmolStr) -> Option<Diagnostic> {
         let schema = self.schemas.by_resource.get(of)?;
         let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
-        let first = std::iter::once((Step::Attribute(name.clone()), at));
+        let first = std::iter::once((ValueStep::Attribute(name.clone()), at));
         let steps: Vec<Placed> = first.chain(reference.rest.iter().cloned()).collect();
         wrong_step(&schema.block, &steps)
     }

@@ -11,7 +11,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::plan_file::CheckedKind;
 use weft_graph_format::schema::{Block, Schema};
 use weft_graph_format::source::SourceRange;
@@ -20,7 +20,7 @@ use weft_graph_format::value::Value;
 use weft_syntax::{ExprKind, Expression, Key, StepKind};
 
 use super::calls::ModuleNode;
-use super::checks::Tally;
+use super::checks::ConditionTally;
 use super::conditions::Conditions;
 use super::instances::{Expanded, Instances, assemble, expand};
 use super::provider_blocks::Chosen;
@@ -223,7 +223,7 @@ impl ModuleNode {
             return Ok(self.evaluation.glue.left_out(&address, &common.schema));
         }
         let conditions = lifecycle.preconditions.len() + lifecycle.postconditions.len();
-        let mut tally = Tally::new(CheckedKind::Resource, SmolStr::from(address.to_string()), conditions);
+        let mut tally = ConditionTally::new(CheckedKind::Resource, SmolStr::from(address.to_string()), conditions);
         let outcome = self.planned_instance(common, address.clone(), &repeated, &mut tally).await;
         let absent = self.evaluation.glue.is_absent(&address);
         if conditions > 0 && !self.evaluation.is_validation() {
@@ -271,7 +271,7 @@ impl ModuleNode {
         common: &Common,
         address: ResourceInstance,
         repeated: &RepetitionData,
-        tally: &mut Tally,
+        tally: &mut ConditionTally,
     ) -> Result<Value, Failed> {
         let block = &common.block;
         let chosen = self.provider_of_instance(block, &address, repeated).await?;
@@ -386,7 +386,7 @@ impl ModuleNode {
         block: &ResourceBlock,
         value: Value,
         repeated: &RepetitionData,
-        tally: &mut Tally,
+        tally: &mut ConditionTally,
     ) -> Result<Value, Failed> {
         if block.lifecycle.postconditions.is_empty() {
             return Ok(value);
@@ -530,10 +530,10 @@ impl ModuleNode {
         let path = Path(
             rest.iter()
                 .map(|step| match &step.kind {
-                    StepKind::Attribute(name) => Step::Attribute(name.clone()),
-                    StepKind::Index(Key::String(text)) => Step::Key(text.clone()),
+                    StepKind::Attribute(name) => ValueStep::Attribute(name.clone()),
+                    StepKind::Index(Key::String(text)) => ValueStep::Key(text.clone()),
                     StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
-                        Step::Index(digits.parse().unwrap_or(u64::MAX))
+                        ValueStep::Index(digits.parse().unwrap_or(u64::MAX))
                     }
                 })
                 .collect(),

@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use weft_expressions::access;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::nearest::did_you_mean;
-use weft_graph_format::path::Step;
+use weft_graph_format::path::ValueStep;
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
@@ -15,18 +15,18 @@ use weft_syntax::Role;
 use crate::config::BodySource;
 
 /// A step with its range.
-pub(crate) type Placed = (Step, SourceRange);
+pub(crate) type Placed = (ValueStep, SourceRange);
 
 /// The first problem of steps into an object of this schema.
 pub(crate) fn wrong_step(schema: &Block, steps: &[Placed]) -> Option<Diagnostic> {
     let ((step, at), rest) = steps.split_first()?;
     let name = match step {
-        Step::Attribute(name) => name,
-        Step::Key(key) if weft_syntax::is_identifier(key) => {
+        ValueStep::Attribute(name) => name,
+        ValueStep::Key(key) if weft_syntax::is_identifier(key) => {
             let detail = format!("An object has attributes, not elements. Did you mean .{key}?");
             return Some(Diagnostic::error("Invalid index operation", detail).at(at.clone()));
         }
-        Step::Key(_) | Step::Index(_) => {
+        ValueStep::Key(_) | ValueStep::Index(_) => {
             let detail = "An object has attributes, not elements: a dot and a name follow.";
             return Some(Diagnostic::error("Invalid index operation", detail).at(at.clone()));
         }
@@ -63,11 +63,11 @@ fn wrong_in_block(name: &str, nested: &NestedBlock, steps: &[Placed]) -> Option<
             Some(Diagnostic::error("Cannot index a set value", detail).at(at.clone()))
         }
         Nesting::List => match step {
-            Step::Attribute(_) => {
+            ValueStep::Attribute(_) => {
                 let detail = format!("Blocks of type {name:?} are a list: name one by its number, as .{name}[0].");
                 Some(Diagnostic::error("Invalid operation", detail).at(at.clone()))
             }
-            Step::Key(_) | Step::Index(_) => wrong_step(&nested.block, rest),
+            ValueStep::Key(_) | ValueStep::Index(_) => wrong_step(&nested.block, rest),
         },
     }
 }
@@ -77,9 +77,9 @@ fn wrong_access(start: Value, steps: &[Placed]) -> Option<Diagnostic> {
     let mut value = start;
     for (step, at) in steps {
         let next = match step {
-            Step::Attribute(name) => access::attribute(&value, name, None),
-            Step::Key(key) => access::index(&value, &Value::string(key), None),
-            Step::Index(index) => access::index(&value, &Value::number((*index).into()), None),
+            ValueStep::Attribute(name) => access::attribute(&value, name, None),
+            ValueStep::Key(key) => access::index(&value, &Value::string(key), None),
+            ValueStep::Index(index) => access::index(&value, &Value::number((*index).into()), None),
         };
         match next {
             Ok(next) => value = next,

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use smol_str::SmolStr;
 use weft_expressions::call_context::{CallContext, Impure};
 use weft_expressions::decoded::Decoded;
-use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope};
+use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope};
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -151,18 +151,18 @@ impl ReadyScope {
 }
 
 impl Scope for ReadyScope {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
         if let Some(named) = self.node.config.provider_named(&reference) {
             let consumed = reference.steps + usize::from(named.1.is_some());
             let value = self.providers.get(&named).cloned().ok_or_else(|| vec![out_of_scope(&reference)])?;
-            return Ok(Resolved { value, consumed });
+            return Ok(ResolvedReference { value, consumed });
         }
         if let Some(problem) = self.evaluation.in_elements.get().and_then(|found| found.get(&reference.range)) {
             return Err(vec![problem.clone()]);
         }
         match self.value(&reference) {
-            Some(value) => Ok(Resolved { value, consumed: reference.steps }),
+            Some(value) => Ok(ResolvedReference { value, consumed: reference.steps }),
             None => Err(vec![out_of_scope(&reference)]),
         }
     }
@@ -232,7 +232,7 @@ pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
 }
 
 /// The targets of references, each once.
-struct Wanted<'a> {
+struct ReferenceTargets<'a> {
     subjects: BTreeSet<&'a Subject>,
     /// Module calls with the named outputs; `None` for the whole module.
     outputs: BTreeMap<&'a SmolStr, Option<BTreeSet<SmolStr>>>,
@@ -240,9 +240,10 @@ struct Wanted<'a> {
     providers: BTreeMap<(SmolStr, Option<SmolStr>), &'a SourceRange>,
 }
 
-impl<'a> Wanted<'a> {
-    fn by(node: &ModuleNode, references: &'a [Reference]) -> Wanted<'a> {
-        let mut wanted = Wanted { subjects: BTreeSet::new(), outputs: BTreeMap::new(), providers: BTreeMap::new() };
+impl<'a> ReferenceTargets<'a> {
+    fn by(node: &ModuleNode, references: &'a [Reference]) -> ReferenceTargets<'a> {
+        let mut wanted =
+            ReferenceTargets { subjects: BTreeSet::new(), outputs: BTreeMap::new(), providers: BTreeMap::new() };
         for reference in references {
             if let Some(named) = node.config.provider_named(reference) {
                 wanted.providers.entry(named).or_insert(&reference.range);
@@ -266,13 +267,13 @@ impl<'a> Wanted<'a> {
 }
 
 /// How failures are handled while values are collected.
-struct Results {
+struct FailureHandling {
     /// A failed value is unknown.
     lenient: bool,
     failed: bool,
 }
 
-impl Results {
+impl FailureHandling {
     fn take(&mut self, value: Result<Value, Failed>) -> Option<Value> {
         match value {
             Ok(value) => Some(value),
@@ -308,8 +309,8 @@ impl ModuleNode {
         {
             return Err(Failed);
         }
-        let Wanted { subjects, outputs, providers } = Wanted::by(self, references);
-        let mut results = Results { lenient, failed: false };
+        let ReferenceTargets { subjects, outputs, providers } = ReferenceTargets::by(self, references);
+        let mut results = FailureHandling { lenient, failed: false };
         let mut values: BTreeMap<Subject, Value> = BTreeMap::new();
         // All tasks are started before the first is awaited.
         let pending: Vec<_> = subjects.into_iter().map(|subject| (subject, self.start(subject))).collect();

@@ -30,7 +30,7 @@ pub struct Session {
 #[derive(Debug)]
 pub struct Answer {
     /// The answer; `None` after an error.
-    pub said: Option<Said>,
+    pub said: Option<SessionAnswer>,
     /// The diagnostics of the question.
     pub problems: Vec<Diagnostic>,
     /// The source text of the question, for diagnostics.
@@ -39,7 +39,7 @@ pub struct Answer {
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
+pub enum SessionAnswer {
     /// A value, with its marks.
     Value(Value),
     /// A type, as text.
@@ -82,7 +82,7 @@ impl Session {
         Answer { said, problems, sources }
     }
 
-    async fn evaluated(&self, expression: &Expression) -> Result<(Said, Vec<Diagnostic>), Vec<Diagnostic>> {
+    async fn evaluated(&self, expression: &Expression) -> Result<(SessionAnswer, Vec<Diagnostic>), Vec<Diagnostic>> {
         let asked = type_question(expression);
         let inner = asked.as_ref().unwrap_or(expression);
         let misplaced = misplaced_calls(inner);
@@ -104,7 +104,11 @@ impl Session {
         if has_errors(&problems) {
             return Err(problems);
         }
-        let said = if asked.is_some() { Said::Type(type_text(&value.unmark_deep().0)) } else { Said::Value(value) };
+        let said = if asked.is_some() {
+            SessionAnswer::Type(type_text(&value.unmark_deep().0))
+        } else {
+            SessionAnswer::Value(value)
+        };
         Ok((said, problems))
     }
 }

@@ -17,7 +17,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_proto::cluster::settle_result::Verdict;
 use weft_providers::call::PlanRequest;
-use weft_providers::{LaunchSpec, Plugin, PoolOptions, ProviderPool, Wanted};
+use weft_providers::{InstanceRequest, LaunchSpec, Plugin, PoolOptions, ProviderPool};
 
 use crate::coordinator::{Coordinator, Item, Order, Outcome, granted, plan_of, put};
 use crate::draft::{Draft, address, result};
@@ -86,7 +86,7 @@ impl Lab {
         let config = with(self.thing(), fields);
         let bare = config.unmark_deep().0;
         let before = prior.as_ref().map_or_else(|| Value::null(self.thing().implied_type()), |p| p.value.clone());
-        let wanted = Wanted { key: "test".into(), plugin: self.plugin.clone(), config: Some(self.config()) };
+        let wanted = InstanceRequest { key: "test".into(), plugin: self.plugin.clone(), config: Some(self.config()) };
         let lease = self.pool.open(wanted).await.unwrap();
         let request = PlanRequest {
             address: "lab_thing.a".parse().unwrap(),

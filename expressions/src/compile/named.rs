@@ -5,11 +5,11 @@ use weft_graph_format::diagnostic::InvolvedValue;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::OperationId;
 use weft_graph_format::marks::Marks;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::value::Value;
 
 use super::run::Run;
-use super::{Node, NodeId, Results};
+use super::{Node, NodeId, ResultSource};
 use crate::involved;
 
 /// The maximum number of nodes that are searched per problem. Enough for typical expressions, and fast compared to
@@ -31,19 +31,19 @@ impl Source {
         match formula.op() {
             FormulaOp::Result(operation, path) => Some(Source::Result(*operation, path.clone())),
             FormulaOp::Input(name) => Some(Source::Input(name.clone(), Path::ROOT)),
-            FormulaOp::Attribute(_, name) => first.map(|source| source.part(Step::Attribute(name.clone()))),
+            FormulaOp::Attribute(_, name) => first.map(|source| source.part(ValueStep::Attribute(name.clone()))),
             _ => None,
         }
     }
 
-    fn part(&self, step: Step) -> Source {
+    fn part(&self, step: ValueStep) -> Source {
         match self {
             Source::Result(operation, path) => Source::Result(*operation, path.with(step)),
             Source::Input(name, path) => Source::Input(name.clone(), path.with(step)),
         }
     }
 
-    fn text(&self, results: &dyn Results) -> Option<String> {
+    fn text(&self, results: &dyn ResultSource) -> Option<String> {
         match self {
             Source::Result(operation, path) => Some(format!("{}{path}", results.name(*operation)?)),
             Source::Input(name, path) => Some(format!("var.{name}{path}")),

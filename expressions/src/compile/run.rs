@@ -9,7 +9,7 @@ use weft_graph_format::marks::Marks;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Extent, Refinement, Value};
 
-use super::{Action, Constructor, Fault, ForAction, LoopBody, Node, NodeId, Program, Results};
+use super::{Action, Constructor, Fault, ForAction, LoopBody, Node, NodeId, Program, ResultSource};
 use crate::access::Problem;
 use crate::conditional;
 use crate::iteration::{self, Decided, ObjectResults, SplatSource};
@@ -18,11 +18,11 @@ use crate::operators::{self, Side};
 use crate::stack;
 
 /// The value of a node, or its error. Errors are shared, so that each is reported once.
-type Outcome = Result<Value, Arc<Fault>>;
+type NodeResult = Result<Value, Arc<Fault>>;
 
 /// How to continue with a node.
-enum Step {
-    Done(Outcome),
+enum NodeProgress {
+    Done(NodeResult),
     Need(NodeId),
     /// All operands are needed.
     NeedAll,
@@ -31,14 +31,14 @@ enum Step {
 /// One run, with a slot for the value of each node.
 pub(super) struct Run<'p> {
     pub(super) program: &'p Program,
-    pub(super) results: &'p dyn Results,
-    slots: Vec<Option<Outcome>>,
+    pub(super) results: &'p dyn ResultSource,
+    slots: Vec<Option<NodeResult>>,
     /// The number of loop steps.
     steps: u64,
 }
 
 impl<'p> Run<'p> {
-    pub(super) fn new(program: &'p Program, results: &'p dyn Results) -> Run<'p> {
+    pub(super) fn new(program: &'p Program, results: &'p dyn ResultSource) -> Run<'p> {
         Run { program, results, slots: vec![None; program.nodes.len()], steps: 0 }
     }
 
@@ -47,17 +47,17 @@ impl<'p> Run<'p> {
         self.outcome(id).map_err(|fault| (*fault).clone())
     }
 
-    pub(super) fn slot(&self, id: NodeId) -> Option<&Outcome> {
+    pub(super) fn slot(&self, id: NodeId) -> Option<&NodeResult> {
         self.slots.get(id as usize).and_then(Option::as_ref)
     }
 
-    fn put(&mut self, id: NodeId, outcome: Outcome) {
+    fn put(&mut self, id: NodeId, outcome: NodeResult) {
         if let Some(slot) = self.slots.get_mut(id as usize) {
             *slot = Some(outcome);
         }
     }
 
-    fn outcome(&mut self, root: NodeId) -> Outcome {
+    fn outcome(&mut self, root: NodeId) -> NodeResult {
         let program = self.program;
         let mut pending = vec![root];
         while let Some(id) = pending.last().copied() {
@@ -69,13 +69,13 @@ impl<'p> Run<'p> {
                 return Err(Arc::new(Fault::Skipped));
             };
             match self.step(node) {
-                Step::Done(outcome) => {
+                NodeProgress::Done(outcome) => {
                     let outcome = outcome.map_err(|fault| self.explained(node, fault));
                     self.put(id, outcome);
                     pending.pop();
                 }
-                Step::Need(needed) => pending.push(needed),
-                Step::NeedAll => {
+                NodeProgress::Need(needed) => pending.push(needed),
+                NodeProgress::NeedAll => {
                     pending.extend(node.operands.iter().copied().filter(|operand| self.slot(*operand).is_none()));
                 }
             }
@@ -100,39 +100,39 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn step(&mut self, node: &Node) -> Step {
+    fn step(&mut self, node: &Node) -> NodeProgress {
         match &node.action {
-            Action::Constant(value) => Step::Done(Ok(value.clone())),
-            Action::Parameter => Step::Done(Err(Arc::new(Fault::Skipped))),
+            Action::Constant(value) => NodeProgress::Done(Ok(value.clone())),
+            Action::Parameter => NodeProgress::Done(Err(Arc::new(Fault::Skipped))),
             Action::Strict(compute) => {
                 let mut values = Vec::with_capacity(node.operands.len());
                 let mut faults: Vec<&Arc<Fault>> = Vec::new();
                 for operand in &node.operands {
                     match self.slot(*operand) {
-                        None => return Step::NeedAll,
+                        None => return NodeProgress::NeedAll,
                         Some(Ok(value)) => values.push(value.clone()),
                         Some(Err(fault)) => faults.push(fault),
                     }
                 }
                 if !faults.is_empty() {
-                    return Step::Done(Err(joined(&faults)));
+                    return NodeProgress::Done(Err(joined(&faults)));
                 }
                 let outcome = compute(self.results, &values).map_err(Arc::new);
-                Step::Done(outcome.and_then(|value| bounded(node, value)))
+                NodeProgress::Done(outcome.and_then(|value| bounded(node, value)))
             }
             Action::Logical(operator) => self.logical(*operator, node),
             Action::Conditional { ty } => self.conditional(ty, node),
             Action::Try => self.first_success(node),
             Action::Can => {
                 let Some(operand) = node.operands.first().copied() else {
-                    return Step::Done(Ok(Value::bool(false)));
+                    return NodeProgress::Done(Ok(Value::bool(false)));
                 };
                 match self.slot(operand) {
-                    None => Step::Need(operand),
-                    Some(Ok(_)) => Step::Done(Ok(Value::bool(true))),
+                    None => NodeProgress::Need(operand),
+                    Some(Ok(_)) => NodeProgress::Done(Ok(Value::bool(true))),
                     Some(Err(fault)) => match &**fault {
-                        Fault::Failed(_) => Step::Done(Ok(Value::bool(false))),
-                        Fault::Skipped => Step::Done(Err(fault.clone())),
+                        Fault::Failed(_) => NodeProgress::Done(Ok(Value::bool(false))),
+                        Fault::Skipped => NodeProgress::Done(Err(fault.clone())),
                     },
                 }
             }
@@ -145,13 +145,13 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn logical(&self, operator: BinaryOperator, node: &Node) -> Step {
-        let [left, right] = *node.operands else { return Step::Done(Err(Arc::new(Fault::Skipped))) };
-        let (Some(left), Some(right)) = (self.slot(left), self.slot(right)) else { return Step::NeedAll };
-        let problem = |error: operators::OperatorError| Step::Done(Err(fault_at(node, error.diagnostic())));
+    fn logical(&self, operator: BinaryOperator, node: &Node) -> NodeProgress {
+        let [left, right] = *node.operands else { return NodeProgress::Done(Err(Arc::new(Fault::Skipped))) };
+        let (Some(left), Some(right)) = (self.slot(left), self.slot(right)) else { return NodeProgress::NeedAll };
+        let problem = |error: operators::OperatorError| NodeProgress::Done(Err(fault_at(node, error.diagnostic())));
         match (left, right) {
             (Ok(left), Ok(right)) => match operators::binary(operator, left, right, node.range.as_ref()) {
-                Ok(value) => Step::Done(Ok(value)),
+                Ok(value) => NodeProgress::Done(Ok(value)),
                 Err(error) => problem(error),
             },
             (Ok(sound), Err(fault)) | (Err(fault), Ok(sound)) => {
@@ -159,12 +159,14 @@ impl<'p> Run<'p> {
                 match operators::convert_operand(operator, side, sound) {
                     Err(error) => problem(error),
                     Ok(sound) => match (&**fault, operators::decided_by(operator, &sound)) {
-                        (Fault::Failed(_), Some(result)) => Step::Done(Ok(Value::bool(result).mark(sound.marks()))),
-                        _ => Step::Done(Err(fault.clone())),
+                        (Fault::Failed(_), Some(result)) => {
+                            NodeProgress::Done(Ok(Value::bool(result).mark(sound.marks())))
+                        }
+                        _ => NodeProgress::Done(Err(fault.clone())),
                     },
                 }
             }
-            (Err(left), Err(right)) => Step::Done(Err(joined(&[left, right]))),
+            (Err(left), Err(right)) => NodeProgress::Done(Err(joined(&[left, right]))),
         }
     }
 
@@ -190,36 +192,36 @@ impl<'p> Run<'p> {
         ty
     }
 
-    fn conditional(&self, ty: &Type, node: &Node) -> Step {
-        let [condition_id, yes, no] = *node.operands else { return Step::Done(Err(Arc::new(Fault::Skipped))) };
+    fn conditional(&self, ty: &Type, node: &Node) -> NodeProgress {
+        let [condition_id, yes, no] = *node.operands else { return NodeProgress::Done(Err(Arc::new(Fault::Skipped))) };
         let condition = match self.slot(condition_id) {
-            None => return Step::Need(condition_id),
-            Some(Err(fault)) => return Step::Done(Err(fault.clone())),
+            None => return NodeProgress::Need(condition_id),
+            Some(Err(fault)) => return NodeProgress::Done(Err(fault.clone())),
             Some(Ok(condition)) => condition,
         };
         let condition = match conditional::condition_value(condition) {
             Ok(condition) => condition,
-            Err(problem) => return Step::Done(Err(fault_at(node, problem.diagnostic()))),
+            Err(problem) => return NodeProgress::Done(Err(fault_at(node, problem.diagnostic()))),
         };
         let Some(truth) = condition.as_bool() else {
             let open = Value::unknown(ty.clone()).mark(condition.marks());
-            return Step::Done(Ok(open));
+            return NodeProgress::Done(Ok(open));
         };
         let (chosen, other, which) = if truth { (yes, no, "true") } else { (no, yes, "false") };
         let value = match self.slot(chosen) {
-            None => return Step::Need(chosen),
-            Some(Err(fault)) => return Step::Done(Err(fault.clone())),
+            None => return NodeProgress::Need(chosen),
+            Some(Err(fault)) => return NodeProgress::Done(Err(fault.clone())),
             Some(Ok(value)) => value,
         };
         let shared = |other: &Value| {
             let found =
                 if truth { conditional::result_type(value, other) } else { conditional::result_type(other, value) };
-            found.map_err(|problem| Step::Done(Err(fault_at(node, problem.diagnostic()))))
+            found.map_err(|problem| NodeProgress::Done(Err(fault_at(node, problem.diagnostic()))))
         };
         // The plan could not determine the type. It is derived from both results, as in evaluation.
         let found = match self.slot(other) {
             _ if !ty.has_dynamic() => Ok(ty.clone()),
-            None => return Step::Need(other),
+            None => return NodeProgress::Need(other),
             Some(Ok(other)) => shared(other),
             Some(Err(_)) => shared(&Value::unknown(self.type_of(other, &mut FxHashMap::default()))),
         };
@@ -228,38 +230,38 @@ impl<'p> Run<'p> {
             Err(step) => return step,
         };
         match conditional::convert_result(value, &ty, which) {
-            Ok(value) => Step::Done(Ok(value.mark(condition.marks()))),
-            Err(problem) => Step::Done(Err(fault_at(node, problem.diagnostic()))),
+            Ok(value) => NodeProgress::Done(Ok(value.mark(condition.marks()))),
+            Err(problem) => NodeProgress::Done(Err(fault_at(node, problem.diagnostic()))),
         }
     }
 
-    fn first_success(&self, node: &Node) -> Step {
+    fn first_success(&self, node: &Node) -> NodeProgress {
         let mut told: Vec<Diagnostic> = Vec::new();
         for operand in &node.operands {
             match self.slot(*operand) {
-                None => return Step::Need(*operand),
-                Some(Ok(value)) => return Step::Done(Ok(value.clone())),
+                None => return NodeProgress::Need(*operand),
+                Some(Ok(value)) => return NodeProgress::Done(Ok(value.clone())),
                 Some(Err(fault)) => match &**fault {
                     Fault::Failed(problems) => told.extend(problems.iter().cloned()),
-                    Fault::Skipped => return Step::Done(Err(fault.clone())),
+                    Fault::Skipped => return NodeProgress::Done(Err(fault.clone())),
                 },
             }
         }
         let detail = crate::evaluate::no_success(&told);
         let error = crate::functions::FunctionError::new(detail);
-        Step::Done(Err(fault_at(node, crate::functions::call_diagnostic("try", None, &error))))
+        NodeProgress::Done(Err(fault_at(node, crate::functions::call_diagnostic("try", None, &error))))
     }
 
-    fn with_collection(&mut self, node: &Node, body: impl FnOnce(&mut Self, Value) -> Outcome) -> Step {
+    fn with_collection(&mut self, node: &Node, body: impl FnOnce(&mut Self, Value) -> NodeResult) -> NodeProgress {
         let Some(collection) = node.operands.first().copied() else {
-            return Step::Done(Err(Arc::new(Fault::Skipped)));
+            return NodeProgress::Done(Err(Arc::new(Fault::Skipped)));
         };
         match self.slot(collection) {
-            None => Step::Need(collection),
-            Some(Err(fault)) => Step::Done(Err(fault.clone())),
+            None => NodeProgress::Need(collection),
+            Some(Err(fault)) => NodeProgress::Done(Err(fault.clone())),
             Some(Ok(value)) => {
                 let value = value.clone();
-                Step::Done(stack::guarded(|| body(self, value)).and_then(|value| bounded(node, value)))
+                NodeProgress::Done(stack::guarded(|| body(self, value)).and_then(|value| bounded(node, value)))
             }
         }
     }
@@ -288,7 +290,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn each_entry(&mut self, action: &ForAction, node: &Node, collection: Value) -> Outcome {
+    fn each_entry(&mut self, action: &ForAction, node: &Node, collection: Value) -> NodeResult {
         let problem = |problem: Problem| fault_at(node, problem.diagnostic());
         iteration::check_collection(&collection).map_err(problem)?;
         let (bare, mut marks) = collection.unmark();
@@ -314,13 +316,13 @@ impl<'p> Run<'p> {
             }
             self.begin_step(&action.body, Some(key), value);
             match self.one_entry(action, node, &mut marks) {
-                Ok(Entry::Left) => {}
-                Ok(Entry::Open) => open = true,
-                Ok(Entry::Item(value)) => {
+                Ok(RoundResult::Left) => {}
+                Ok(RoundResult::Open) => open = true,
+                Ok(RoundResult::Item(value)) => {
                     extent = extent.and(value.extent());
                     tuple.push(value);
                 }
-                Ok(Entry::Keyed(key, value)) => {
+                Ok(RoundResult::Keyed(key, value)) => {
                     extent = extent.and(value.extent());
                     if let Err(duplicate) = object.add(key, value) {
                         faults.push(problem(duplicate));
@@ -340,25 +342,25 @@ impl<'p> Run<'p> {
         Ok(result.mark(&marks))
     }
 
-    fn one_entry(&mut self, action: &ForAction, node: &Node, marks: &mut Marks) -> Result<Entry, Arc<Fault>> {
+    fn one_entry(&mut self, action: &ForAction, node: &Node, marks: &mut Marks) -> Result<RoundResult, Arc<Fault>> {
         let problem = |problem: Problem| fault_at(node, problem.diagnostic());
         if let Some(condition) = action.condition {
             let condition = self.outcome(condition)?;
             match iteration::included(&condition, marks).map_err(problem)? {
                 Decided::Known(true) => {}
-                Decided::Known(false) => return Ok(Entry::Left),
-                Decided::Open => return Ok(Entry::Open),
+                Decided::Known(false) => return Ok(RoundResult::Left),
+                Decided::Open => return Ok(RoundResult::Open),
             }
         }
-        let Some(key) = action.key else { return Ok(Entry::Item(self.outcome(action.value)?)) };
+        let Some(key) = action.key else { return Ok(RoundResult::Item(self.outcome(action.value)?)) };
         let key = self.outcome(key)?;
         match iteration::object_key(&key, marks).map_err(problem)? {
-            Decided::Known(key) => Ok(Entry::Keyed(key, self.outcome(action.value)?)),
-            Decided::Open => Ok(Entry::Open),
+            Decided::Known(key) => Ok(RoundResult::Keyed(key, self.outcome(action.value)?)),
+            Decided::Open => Ok(RoundResult::Open),
         }
     }
 
-    fn each_element(&mut self, body: &LoopBody, node: &Node, collection: Value) -> Outcome {
+    fn each_element(&mut self, body: &LoopBody, node: &Node, collection: Value) -> NodeResult {
         let Some(result_id) = node.operands.get(1).copied() else { return Err(Arc::new(Fault::Skipped)) };
         let (bare, marks) = collection.unmark();
         let found = iteration::splat_source(&bare).map_err(|problem| fault_at(node, problem.diagnostic()))?;
@@ -398,7 +400,7 @@ impl<'p> Run<'p> {
 }
 
 /// The result of one round of a `for`.
-enum Entry {
+enum RoundResult {
     Left,
     Open,
     Item(Value),
@@ -406,7 +408,7 @@ enum Entry {
 }
 
 /// The value, or an error if it exceeds the size limits.
-fn bounded(node: &Node, value: Value) -> Outcome {
+fn bounded(node: &Node, value: Value) -> NodeResult {
     match value.excess() {
         None => Ok(value),
         Some(excess) => Err(fault_at(node, limits::excess_problem(excess).diagnostic())),

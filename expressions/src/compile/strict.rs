@@ -8,12 +8,12 @@ use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp, Occurrence,
 use weft_graph_format::graph::OperationId;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
-use super::{Compute, Fault, Results};
+use super::{Compute, Fault, ResultSource};
 use crate::access::{self, Problem};
 use crate::convert::{apply_defaults, convert};
 use crate::evaluate::{constructor_key, join_parts};
@@ -24,9 +24,9 @@ use crate::resource_rules;
 
 /// A source range that errors are attributed to.
 #[derive(Clone)]
-struct Place(Option<SourceRange>);
+struct ErrorRange(Option<SourceRange>);
 
-impl Place {
+impl ErrorRange {
     fn fault(&self, problem: Diagnostic) -> Fault {
         Fault::Failed(vec![match &self.0 {
             Some(range) => problem.at(range.clone()),
@@ -46,7 +46,7 @@ fn operand(values: &[Value], index: usize) -> Result<&Value, Fault> {
 
 /// The closure for a formula that needs all operands.
 pub(super) fn compute(formula: &Formula) -> Compute {
-    let place = Place(formula.range().cloned());
+    let place = ErrorRange(formula.range().cloned());
     match formula.op() {
         FormulaOp::Constant(value) => constant(value.clone()),
         FormulaOp::Result(operation, path) => result(*operation, path.clone(), place),
@@ -88,7 +88,7 @@ fn constant(value: Value) -> Compute {
     Box::new(move |_, _| Ok(value.clone()))
 }
 
-fn result(operation: OperationId, path: Path, place: Place) -> Compute {
+fn result(operation: OperationId, path: Path, place: ErrorRange) -> Compute {
     Box::new(move |results, _| follow(results.result(operation)?, &path, &place))
 }
 
@@ -100,33 +100,33 @@ fn failure(problem: Diagnostic) -> Compute {
     Box::new(move |_, _| Err(Fault::Failed(vec![problem.clone()])))
 }
 
-fn unary(operator: UnaryOperator, place: Place) -> Compute {
+fn unary(operator: UnaryOperator, place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
         let outcome = operators::unary(operator, operand(values, 0)?, place.0.as_ref());
         outcome.map_err(|error| place.fault(error.diagnostic()))
     })
 }
 
-fn binary(operator: BinaryOperator, place: Place) -> Compute {
+fn binary(operator: BinaryOperator, place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
         let outcome = operators::binary(operator, operand(values, 0)?, operand(values, 1)?, place.0.as_ref());
         outcome.map_err(|error| place.fault(error.diagnostic()))
     })
 }
 
-fn attribute(name: SmolStr, place: Place) -> Compute {
+fn attribute(name: SmolStr, place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
         access::attribute(operand(values, 0)?, &name, place.0.as_ref()).map_err(|p| place.problem(&p))
     })
 }
 
-fn index(place: Place) -> Compute {
+fn index(place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
         access::index(operand(values, 0)?, operand(values, 1)?, place.0.as_ref()).map_err(|p| place.problem(&p))
     })
 }
 
-fn template(place: Place) -> Compute {
+fn template(place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
         join_parts(values).map_err(|problems| {
             let placed = |problem: Diagnostic| match &place.0 {
@@ -143,7 +143,7 @@ fn function_call(
     name: SmolStr,
     expand: bool,
     occurrence: Option<Occurrence>,
-    place: Place,
+    place: ErrorRange,
 ) -> Compute {
     Box::new(move |results, values| {
         if let Some(known) = occurrence.and_then(|o| results.impure(o)) {
@@ -154,7 +154,7 @@ fn function_call(
     })
 }
 
-fn provider_function_call(provider: SmolStr, name: SmolStr, expand: bool, place: Place) -> Compute {
+fn provider_function_call(provider: SmolStr, name: SmolStr, expand: bool, place: ErrorRange) -> Compute {
     Box::new(move |results, values| {
         let arguments = spread(values, expand, &place)?;
         call_provider(results, &provider, &name, &arguments, &place)
@@ -165,11 +165,11 @@ fn names(entries: &[(SmolStr, Formula)]) -> Vec<SmolStr> {
     entries.iter().map(|(name, _)| name.clone()).collect()
 }
 
-fn collection(want: Type, place: Place) -> Compute {
+fn collection(want: Type, place: ErrorRange) -> Compute {
     Box::new(move |_, values| converted(&Value::tuple(values.to_vec()), &want, &place))
 }
 
-fn map(want: Type, names: Vec<SmolStr>, place: Place) -> Compute {
+fn map(want: Type, names: Vec<SmolStr>, place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
         let object = Value::object(names.iter().cloned().zip(values.iter().cloned()));
         converted(&object, &want, &place)
@@ -180,7 +180,7 @@ fn object(names: Vec<SmolStr>) -> Compute {
     Box::new(move |_, values| Ok(Value::object(names.iter().cloned().zip(values.iter().cloned()))))
 }
 
-fn conversion(ty: Type, place: Place) -> Compute {
+fn conversion(ty: Type, place: ErrorRange) -> Compute {
     Box::new(move |_, values| converted(operand(values, 0)?, &ty, &place))
 }
 
@@ -205,20 +205,20 @@ fn ignoring(paths: Option<Vec<Path>>) -> Compute {
     })
 }
 
-fn converted(value: &Value, ty: &Type, place: &Place) -> Result<Value, Fault> {
+fn converted(value: &Value, ty: &Type, place: &ErrorRange) -> Result<Value, Fault> {
     convert(value, ty).map_err(|error| {
         place.fault(Diagnostic::error("Unsuitable value type", format!("Unsuitable value: {}.", error.with_path())))
     })
 }
 
 /// The part of a result at a path.
-fn follow(result: Value, path: &Path, place: &Place) -> Result<Value, Fault> {
+fn follow(result: Value, path: &Path, place: &ErrorRange) -> Result<Value, Fault> {
     let mut here = result;
     for step in &path.0 {
         let next = match step {
-            Step::Attribute(name) => access::attribute(&here, name, place.0.as_ref()),
-            Step::Key(key) => access::index(&here, &Value::string(key), place.0.as_ref()),
-            Step::Index(index) => access::index(&here, &Value::number(Number::from_u64(*index)), place.0.as_ref()),
+            ValueStep::Attribute(name) => access::attribute(&here, name, place.0.as_ref()),
+            ValueStep::Key(key) => access::index(&here, &Value::string(key), place.0.as_ref()),
+            ValueStep::Index(index) => access::index(&here, &Value::number(Number::from_u64(*index)), place.0.as_ref()),
         };
         here = next.map_err(|problem| place.problem(&problem))?;
     }
@@ -226,7 +226,7 @@ fn follow(result: Value, path: &Path, place: &Place) -> Result<Value, Fault> {
 }
 
 /// The arguments of a call. If `expand` is set, the last one is expanded.
-fn spread(values: &[Value], expand: bool, place: &Place) -> Result<Vec<Value>, Fault> {
+fn spread(values: &[Value], expand: bool, place: &ErrorRange) -> Result<Vec<Value>, Fault> {
     let (true, Some((last, first))) = (expand, values.split_last()) else { return Ok(values.to_vec()) };
     let invalid = |detail: &str| place.fault(Diagnostic::error("Invalid expanding argument value", detail));
     let (bare, marks) = last.unmark();
@@ -242,10 +242,10 @@ fn spread(values: &[Value], expand: bool, place: &Place) -> Result<Vec<Value>, F
 }
 
 fn call(
-    results: &dyn Results,
+    results: &dyn ResultSource,
     name: &str,
     arguments: &[Value],
-    place: &Place,
+    place: &ErrorRange,
     formula: &Formula,
 ) -> Result<Value, Fault> {
     let Some(function) = functions::lookup(name) else {
@@ -269,7 +269,7 @@ fn call(
     })
 }
 
-fn function_problem(name: &str, parameter: Option<&str>, error: &FunctionError, place: &Place) -> Diagnostic {
+fn function_problem(name: &str, parameter: Option<&str>, error: &FunctionError, place: &ErrorRange) -> Diagnostic {
     let problem = functions::call_diagnostic(name, parameter, error);
     match &place.0 {
         Some(range) => problem.at(range.clone()),
@@ -278,11 +278,11 @@ fn function_problem(name: &str, parameter: Option<&str>, error: &FunctionError, 
 }
 
 fn call_provider(
-    results: &dyn Results,
+    results: &dyn ResultSource,
     provider: &str,
     name: &str,
     arguments: &[Value],
-    place: &Place,
+    place: &ErrorRange,
 ) -> Result<Value, Fault> {
     let function = results.provider_function(provider, name).map_err(|problem| place.fault(problem))?;
     provider_call::check_count(name, &function.signature, arguments.len())
@@ -298,7 +298,7 @@ fn call_provider(
 }
 
 /// An object from alternating keys and values.
-fn object_of(values: &[Value], place: &Place) -> Result<Value, Fault> {
+fn object_of(values: &[Value], place: &ErrorRange) -> Result<Value, Fault> {
     let mut attributes = Vec::with_capacity(values.len() / 2);
     let mut marks = weft_graph_format::marks::Marks::NONE;
     let mut open = false;

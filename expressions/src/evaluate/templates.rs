@@ -13,7 +13,7 @@ use weft_graph_format::value::{Excess, LONGEST_TEXT, Refinement, Value};
 use weft_syntax::{ExprId, Template, TemplatePart, Traversal, Tree};
 
 use super::operations::Branch;
-use super::{Evaluator, ProviderFunction, Resolved, Scope, loops};
+use super::{Evaluator, ProviderFunction, ResolvedReference, Scope, loops};
 use crate::access::Problem;
 use crate::convert::convert;
 use crate::functions::{CallContext, FunctionError};
@@ -201,9 +201,9 @@ impl<'a> TemplateScope<'a> {
 }
 
 impl Scope for TemplateScope<'_> {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         match self.variables.get(&traversal.root.text) {
-            Some(value) => Ok(Resolved { value: value.clone(), consumed: 0 }),
+            Some(value) => Ok(ResolvedReference { value: value.clone(), consumed: 0 }),
             None => {
                 let name = &traversal.root.text;
                 let problem = Diagnostic::error(

@@ -13,7 +13,7 @@ use weft_graph_format::value::Value;
 
 use super::arguments::text;
 use super::string::LONGEST_TEXT_BYTES;
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, text_function};
 
 /// Standard base64 with padding. Trailing bits are ignored, as in Go.
 pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -24,20 +24,13 @@ pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 pub(super) fn functions() -> Vec<Function> {
-    let coder = |name, description, call| {
-        Function::new(name, description, Symbolic::Opaque)
-            .parameter(Parameter::new("str", Type::String, "The text."))
-            .returns(Type::String)
-            .not_null()
-            .calls(call)
-    };
     vec![
-        coder("base64encode", "The text in base64.", |_, a, _| Ok(Value::string(BASE64.encode(text(a, 0)?)))),
-        coder("base64decode", "The text that base64 stands for.", base64decode),
-        coder("base64gzip", "The text compressed with gzip, in base64.", base64gzip),
-        coder("base64gunzip", "The text that was compressed with gzip and put into base64.", base64gunzip),
-        coder("urlencode", "The text with what means something in a URL escaped.", urlencode),
-        coder("urldecode", "The text with the escapes of a URL undone.", urldecode),
+        text_function("base64encode", "The text in base64.", |_, a, _| Ok(Value::string(BASE64.encode(text(a, 0)?)))),
+        text_function("base64decode", "The text that base64 stands for.", base64decode),
+        text_function("base64gzip", "The text compressed with gzip, in base64.", base64gzip),
+        text_function("base64gunzip", "The text that was compressed with gzip and put into base64.", base64gunzip),
+        text_function("urlencode", "The text with what means something in a URL escaped.", urlencode),
+        text_function("urldecode", "The text with the escapes of a URL undone.", urldecode),
     ]
 }
 

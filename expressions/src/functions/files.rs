@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use weft_graph_format::marks::Marks;
+use weft_graph_format::module_source::clean;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
@@ -26,11 +27,11 @@ pub(super) fn functions() -> Vec<Function> {
     };
     vec![
         of_path("file", "The content of a file as text.", |context, a, _| {
-            let content = Content::read(context, a)?;
+            let content = FileContent::read(context, a)?;
             Ok(Value::string(content.text()?).mark(a[0].marks()))
         }),
         of_path("filebase64", "The content of a file in base64.", |context, a, _| {
-            Ok(Value::string(BASE64.encode(Content::read(context, a)?.bytes)).mark(a[0].marks()))
+            Ok(Value::string(BASE64.encode(FileContent::read(context, a)?.bytes)).mark(a[0].marks()))
         }),
         of_path("filemd5", "The MD5 digest of a file in hexadecimal.", |c, a, _| {
             digest(c, a, |b| hash::hex(&hash::md5(b)))
@@ -72,31 +73,6 @@ pub(super) fn functions() -> Vec<Function> {
             Ok(Value::string(expand_home(context, text(a, 0)?)?).mark(a[0].marks()))
         }),
     ]
-}
-
-/// The shortest equivalent name, by the text alone: no empty parts, no `.`, and `..` only at the start.
-pub(super) fn clean(path: &str) -> String {
-    let rooted = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => match parts.last() {
-                Some(last) if *last != ".." => {
-                    parts.pop();
-                }
-                _ if rooted => {}
-                _ => parts.push(".."),
-            },
-            part => parts.push(part),
-        }
-    }
-    let joined = parts.join("/");
-    match (rooted, joined.is_empty()) {
-        (true, _) => format!("/{joined}"),
-        (false, true) => ".".into(),
-        (false, false) => joined,
-    }
 }
 
 fn base(path: &str) -> &str {
@@ -168,7 +144,7 @@ fn reason(error: &io::Error) -> String {
 }
 
 /// The content of a file.
-pub(super) struct Content {
+pub(super) struct FileContent {
     /// The name as given, not normalized.
     pub(super) name: String,
     /// The whole content.
@@ -176,9 +152,9 @@ pub(super) struct Content {
     marks: Marks,
 }
 
-impl Content {
+impl FileContent {
     /// Reads the file that argument 0 names. Errors concern that argument.
-    pub(super) fn read(context: &CallContext<'_>, arguments: &[Value]) -> Result<Content, FunctionError> {
+    pub(super) fn read(context: &CallContext<'_>, arguments: &[Value]) -> Result<FileContent, FunctionError> {
         let name = text(arguments, 0)?;
         let marks = arguments[0].marks();
         let shown = shown(name, marks);
@@ -193,7 +169,7 @@ impl Content {
             };
             FunctionError::argument(0, message)
         })?;
-        Ok(Content { name: name.into(), bytes, marks: marks.clone() })
+        Ok(FileContent { name: name.into(), bytes, marks: marks.clone() })
     }
 
     /// The content as text.

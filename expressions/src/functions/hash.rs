@@ -3,36 +3,30 @@
 use base64::Engine;
 use md5::Digest;
 use sha2::{Sha256, Sha512};
-use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::arguments::text;
 use super::encoding::BASE64;
-use super::{Function, Parameter, Symbolic};
+use super::{Function, text_function};
 
 pub(super) fn functions() -> Vec<Function> {
-    let digest = |name, description, call| {
-        Function::new(name, description, Symbolic::Opaque)
-            .parameter(Parameter::new("str", Type::String, "The text."))
-            .returns(Type::String)
-            .not_null()
-            .calls(call)
-    };
     vec![
-        digest("md5", "The MD5 digest in hexadecimal.", |_, a, _| Ok(Value::string(hex(&md5(text(a, 0)?.as_bytes()))))),
-        digest("sha1", "The SHA-1 digest in hexadecimal.", |_, a, _| {
+        text_function("md5", "The MD5 digest in hexadecimal.", |_, a, _| {
+            Ok(Value::string(hex(&md5(text(a, 0)?.as_bytes()))))
+        }),
+        text_function("sha1", "The SHA-1 digest in hexadecimal.", |_, a, _| {
             Ok(Value::string(hex(&sha1(text(a, 0)?.as_bytes()))))
         }),
-        digest("sha256", "The SHA-256 digest in hexadecimal.", |_, a, _| {
+        text_function("sha256", "The SHA-256 digest in hexadecimal.", |_, a, _| {
             Ok(Value::string(hex(&sha256(text(a, 0)?.as_bytes()))))
         }),
-        digest("sha512", "The SHA-512 digest in hexadecimal.", |_, a, _| {
+        text_function("sha512", "The SHA-512 digest in hexadecimal.", |_, a, _| {
             Ok(Value::string(hex(&sha512(text(a, 0)?.as_bytes()))))
         }),
-        digest("base64sha256", "The SHA-256 digest in base64.", |_, a, _| {
+        text_function("base64sha256", "The SHA-256 digest in base64.", |_, a, _| {
             Ok(Value::string(BASE64.encode(sha256(text(a, 0)?.as_bytes()))))
         }),
-        digest("base64sha512", "The SHA-512 digest in base64.", |_, a, _| {
+        text_function("base64sha512", "The SHA-512 digest in base64.", |_, a, _| {
             Ok(Value::string(BASE64.encode(sha512(text(a, 0)?.as_bytes()))))
         }),
     ]

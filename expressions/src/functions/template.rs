@@ -8,7 +8,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::arguments::text;
-use super::files::Content;
+use super::files::FileContent;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
 use crate::evaluate::{UNKNOWN_NAME, evaluate_template};
 use crate::stack;
@@ -72,7 +72,7 @@ fn rendered(
 fn templatefile(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let (variables, variable_marks) = arguments[1].unmark();
     let variables = names(&variables)?;
-    let content = Content::read(context, arguments)?;
+    let content = FileContent::read(context, arguments)?;
     let template = content.text()?;
     let template = template.strip_prefix('\u{feff}').unwrap_or(template);
     let name = if arguments[0].marks().is_empty() { content.name.as_str() } else { "(sensitive value)" };

@@ -69,14 +69,14 @@ fn read(source: &str) -> Result<Value, String> {
 
 /// A value, and the number of values in it.
 #[derive(Clone)]
-struct Found {
+struct CountedValue {
     value: Value,
     count: u64,
 }
 
 struct Reader<'a> {
     parser: Parser<'a, StrInput<'a>>,
-    anchors: FxHashMap<usize, Found>,
+    anchors: FxHashMap<usize, CountedValue>,
 }
 
 type Next<'a> = (Event<'a>, Span);
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn value(&mut self, (event, span): Next<'a>, depth: usize) -> Result<Found, String> {
+    fn value(&mut self, (event, span): Next<'a>, depth: usize) -> Result<CountedValue, String> {
         if depth >= DEEPEST_NESTING {
             return Err(at(span, "nested too deeply"));
         }
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let value = scalar(&text, style, tag.as_deref()).map_err(|e| at(span, e))?;
-                (anchor, Found { value, count: 1 })
+                (anchor, CountedValue { value, count: 1 })
             }
             Event::SequenceStart(anchor, tag) => {
                 only_tag(tag.as_ref(), "seq").map_err(|e| at(span, e))?;
@@ -129,13 +129,13 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    fn sequence(&mut self, depth: usize) -> Result<Found, String> {
+    fn sequence(&mut self, depth: usize) -> Result<CountedValue, String> {
         let mut items = Vec::new();
         let mut count = 1;
         loop {
             let next = self.next()?;
             if matches!(next.0, Event::SequenceEnd) {
-                return Ok(Found { value: Value::tuple(items), count });
+                return Ok(CountedValue { value: Value::tuple(items), count });
             }
             let item = self.value(next, depth + 1)?;
             count += item.count;
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn mapping(&mut self, depth: usize) -> Result<Found, String> {
+    fn mapping(&mut self, depth: usize) -> Result<CountedValue, String> {
         let mut entries: BTreeMap<SmolStr, Value> = BTreeMap::new();
         let mut merged: BTreeMap<SmolStr, Value> = BTreeMap::new();
         let mut count = 1;
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
                         let value = scalar(&text, style, tag.as_deref()).map_err(|e| at(span, e))?;
                         let key = key_text(&value).map_err(|e| at(span, e))?;
                         if anchor != 0 {
-                            self.anchors.insert(anchor, Found { value, count: 1 });
+                            self.anchors.insert(anchor, CountedValue { value, count: 1 });
                         }
                         Some(key)
                     }
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
         for (key, value) in merged {
             entries.entry(key).or_insert(value);
         }
-        Ok(Found { value: Value::object(entries), count })
+        Ok(CountedValue { value: Value::object(entries), count })
     }
 }
 

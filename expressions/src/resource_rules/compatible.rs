@@ -1,6 +1,6 @@
 //! How a result may differ from the planned object. Source of the rules: section 8 of the reference page on providers.
 
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Entries, Kind, Refinement, Value};
@@ -27,7 +27,7 @@ pub fn value_problems(planned: &Value, actual: &Value) -> Vec<RuleProblem> {
 }
 
 fn part(value: &Value, name: &str, ty: &Type) -> Value {
-    value.step(&Step::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
+    value.step(&ValueStep::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
 }
 
 fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, problems: &mut Vec<RuleProblem>) {
@@ -86,7 +86,7 @@ fn check_nested_block(
             for (key, planned) in before {
                 match after.get(key) {
                     Some(actual) => {
-                        let path = path.with(Step::Key(key.clone()));
+                        let path = path.with(ValueStep::Key(key.clone()));
                         check_block(&nested.block, planned, actual, &path, problems);
                     }
                     None => {
@@ -116,7 +116,7 @@ fn check_nested_block(
                 return;
             }
             for (place, (planned, actual)) in before.iter().zip(after).enumerate() {
-                check_block(&nested.block, planned, actual, &path.with(Step::Index(place as u64)), problems);
+                check_block(&nested.block, planned, actual, &path.with(ValueStep::Index(place as u64)), problems);
             }
         }
     }
@@ -172,7 +172,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, problems: &mut Vec<
             (_, Kind::Unknown(_)) => problems.push(RuleProblem::new(path, "was known, but now unknown")),
             (Kind::List(p), Kind::List(a)) | (Kind::Tuple(p), Kind::Tuple(a)) => {
                 for (place, (planned, actual)) in p.items().iter().zip(a.items()).enumerate() {
-                    check_value(planned, actual, &path.with(Step::Index(place as u64)), problems);
+                    check_value(planned, actual, &path.with(ValueStep::Index(place as u64)), problems);
                 }
                 for place in a.len()..p.len() {
                     problems.push(RuleProblem::new(path, format!("element {place} has vanished")));
@@ -184,7 +184,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, problems: &mut Vec<
             (Kind::Map(p), Kind::Map(a)) => {
                 for (key, planned) in p.iter() {
                     match a.get(key) {
-                        Some(actual) => check_value(planned, actual, &path.with(Step::Key(key.clone())), problems),
+                        Some(actual) => check_value(planned, actual, &path.with(ValueStep::Key(key.clone())), problems),
                         None => {
                             let message = format!("element {:?} has vanished", key.as_str());
                             problems.push(RuleProblem::new(path, message));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::Block;
 use weft_graph_format::value::{Kind, Transform, Value};
 
@@ -34,7 +34,7 @@ pub fn ignore_changes(config: &Value, prior: &Value, paths: Option<&[Path]>) -> 
     let mut changes: BTreeMap<Path, Ignored> = BTreeMap::new();
     for path in paths {
         let (whole, key) = match path.0.split_last() {
-            Some((Step::Key(key), parents)) => (Path(parents.to_vec()), Some(key.clone())),
+            Some((ValueStep::Key(key), parents)) => (Path(parents.to_vec()), Some(key.clone())),
             _ => (path.clone(), None),
         };
         let (Ok(before), Ok(after)) = (prior.at_path(&whole), config.at_path(&whole)) else { continue };
@@ -84,7 +84,7 @@ fn plain(path: &Path) -> Path {
         path.0
             .iter()
             .map(|step| match step {
-                Step::Key(name) => Step::Attribute(name.clone()),
+                ValueStep::Key(name) => ValueStep::Attribute(name.clone()),
                 other => other.clone(),
             })
             .collect(),

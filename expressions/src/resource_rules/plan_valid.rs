@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Entries, Transform, Value};
@@ -33,7 +33,7 @@ fn unrefined(value: &Value) -> Value {
 }
 
 fn part(value: &Value, name: &str, ty: &Type) -> Value {
-    value.step(&Step::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
+    value.step(&ValueStep::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
 }
 
 /// Whether the comparison ends here because a side is absent. If only one is, that is added to `problems`.
@@ -157,7 +157,7 @@ fn check_list(
     for (place, (planned, config)) in items.iter().zip(configured).enumerate() {
         let prior = prior.as_items().and_then(|items| items.get(place)).cloned();
         let prior = prior.unwrap_or_else(|| Value::null(planned.ty()));
-        each(&prior, config, planned, &path.with(Step::Index(place as u64)), problems);
+        each(&prior, config, planned, &path.with(ValueStep::Index(place as u64)), problems);
     }
 }
 
@@ -181,7 +181,7 @@ fn check_map(
         };
         let prior = prior.as_fields().and_then(|fields| fields.get(key)).cloned();
         let prior = prior.unwrap_or_else(|| Value::null(planned.ty()));
-        each(&prior, config, planned, &path.with(Step::Key(key.clone())), problems);
+        each(&prior, config, planned, &path.with(ValueStep::Key(key.clone())), problems);
     }
     for key in configured.keys().filter(|key| !fields.contains_key(key)) {
         let message = format!("{what} key {:?} from config is not present in plan", key.as_str());

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
@@ -14,7 +14,7 @@ use crate::stack;
 
 /// The schema of the elements of a nested block or nested attribute.
 #[derive(Clone, Copy)]
-enum Content<'s> {
+enum NestedSchema<'s> {
     Block(&'s Block),
     Attributes(&'s NestedAttributes),
 }
@@ -51,7 +51,7 @@ pub fn all_null(block: &Block) -> Value {
 }
 
 fn part(value: &Value, name: &str, ty: &Type) -> Value {
-    value.step(&Step::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
+    value.step(&ValueStep::Attribute(name.into())).unwrap_or_else(|| Value::null(ty.without_optional()))
 }
 
 fn merge_block(block: &Block, prior: &Value, config: &Value) -> Value {
@@ -71,7 +71,7 @@ fn merge_nested_block(nested: &NestedBlock, prior: &Value, config: &Value) -> Va
     if !config.is_known() {
         return config.clone();
     }
-    let content = Content::Block(&nested.block);
+    let content = NestedSchema::Block(&nested.block);
     match nested.nesting {
         Nesting::Single if config.is_null() => config.clone(),
         Nesting::Single | Nesting::Group => merge_element(content, prior, config),
@@ -121,7 +121,7 @@ fn merge_nested_attribute(nested: &NestedAttributes, prior: &Value, config: &Val
     if config.is_null() || !config.is_known() {
         return config.clone();
     }
-    let content = Content::Attributes(nested);
+    let content = NestedSchema::Attributes(nested);
     match nested.nesting {
         Nesting::Single | Nesting::Group => merge_element(content, prior, config),
         Nesting::List => merge_list(content, prior, config),
@@ -130,16 +130,16 @@ fn merge_nested_attribute(nested: &NestedAttributes, prior: &Value, config: &Val
     }
 }
 
-fn merge_element(content: Content<'_>, prior: &Value, config: &Value) -> Value {
+fn merge_element(content: NestedSchema<'_>, prior: &Value, config: &Value) -> Value {
     stack::guarded(|| match content {
-        Content::Block(block) => proposed_new(block, prior, config),
-        Content::Attributes(_) if config.is_null() || !config.is_known() => config.clone(),
-        Content::Attributes(nested) => Value::object(merge_attributes(&nested.attributes, prior, config)),
+        NestedSchema::Block(block) => proposed_new(block, prior, config),
+        NestedSchema::Attributes(_) if config.is_null() || !config.is_known() => config.clone(),
+        NestedSchema::Attributes(nested) => Value::object(merge_attributes(&nested.attributes, prior, config)),
     })
 }
 
 /// Merges elements by position. An element without a prior element is taken from the configuration.
-fn merge_list(content: Content<'_>, prior: &Value, config: &Value) -> Value {
+fn merge_list(content: NestedSchema<'_>, prior: &Value, config: &Value) -> Value {
     let Some(items) = config.as_items() else { return config.clone() };
     if items.is_empty() {
         return config.clone();
@@ -159,7 +159,7 @@ fn merge_list(content: Content<'_>, prior: &Value, config: &Value) -> Value {
 }
 
 /// Merges elements by key.
-fn merge_map(content: Content<'_>, prior: &Value, config: &Value) -> Value {
+fn merge_map(content: NestedSchema<'_>, prior: &Value, config: &Value) -> Value {
     let Some(fields) = config.as_fields() else { return config.clone() };
     let merged: BTreeMap<SmolStr, Value> = fields
         .iter()
@@ -178,7 +178,7 @@ fn merge_map(content: Content<'_>, prior: &Value, config: &Value) -> Value {
 }
 
 /// Merges each element with the first prior element that this configuration can have produced.
-fn merge_set(content: Content<'_>, prior: &Value, config: &Value) -> Value {
+fn merge_set(content: NestedSchema<'_>, prior: &Value, config: &Value) -> Value {
     let Kind::Set(set) = config.open().1 else { return config.clone() };
     let mut left: Vec<&Value> = prior.as_items().unwrap_or_default().iter().collect();
     let element = set.element_type();
@@ -196,13 +196,13 @@ fn merge_set(content: Content<'_>, prior: &Value, config: &Value) -> Value {
 
 /// Whether this configuration can have produced a prior element: all differences are in attributes that the provider
 /// sets.
-fn may_come_from(content: Content<'_>, prior: &Value, config: &Value) -> bool {
+fn may_come_from(content: NestedSchema<'_>, prior: &Value, config: &Value) -> bool {
     let attribute_at = |path: &Path| match content {
-        Content::Block(block) => schema_path::attribute_at(block, path),
-        Content::Attributes(nested) => {
+        NestedSchema::Block(block) => schema_path::attribute_at(block, path),
+        NestedSchema::Attributes(nested) => {
             let single = path.0.first().and_then(|first| match first {
-                Step::Attribute(name) | Step::Key(name) => nested.attributes.get(name),
-                Step::Index(_) => None,
+                ValueStep::Attribute(name) | ValueStep::Key(name) => nested.attributes.get(name),
+                ValueStep::Index(_) => None,
             })?;
             match (path.0.get(1..), &single.nested) {
                 (None | Some([]), _) => Some(single),
@@ -239,7 +239,7 @@ fn comes_from<'s>(
         (Kind::List(p), Kind::List(c)) | (Kind::Tuple(p), Kind::Tuple(c)) => {
             p.len() == c.len()
                 && p.items().iter().zip(c.items()).enumerate().all(|(place, (prior, config))| {
-                    comes_from(attribute_at, prior, config, &path.with(Step::Index(place as u64)))
+                    comes_from(attribute_at, prior, config, &path.with(ValueStep::Index(place as u64)))
                 })
         }
         _ => {

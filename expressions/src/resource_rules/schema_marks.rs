@@ -1,6 +1,6 @@
 //! Finds the sensitive and deprecated parts of an object by its schema.
 
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
 use weft_graph_format::value::{Kind, Value};
 
@@ -91,12 +91,12 @@ fn each_part(value: &Value, nesting: Nesting, at: &Path, visit: &mut dyn FnMut(&
         (Nesting::Single | Nesting::Group, _) => visit(value, at),
         (_, Kind::List(items) | Kind::Tuple(items)) => {
             for (i, part) in items.items().iter().enumerate() {
-                visit(part, &at.with(Step::Index(i as u64)));
+                visit(part, &at.with(ValueStep::Index(i as u64)));
             }
         }
         (_, Kind::Map(fields) | Kind::Object(fields)) => {
             for (key, part) in fields.iter() {
-                visit(part, &at.with(Step::Key(key.clone())));
+                visit(part, &at.with(ValueStep::Key(key.clone())));
             }
         }
         _ => {}

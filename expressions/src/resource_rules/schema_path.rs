@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, Nesting};
 
 /// The attribute at the path. `None` for blocks, elements, and parts of an attribute's value.
@@ -11,7 +11,7 @@ pub fn attribute_at<'s>(block: &'s Block, path: &Path) -> Option<&'s Attribute> 
     in_block(block, &path.0)
 }
 
-fn in_block<'s>(block: &'s Block, steps: &[Step]) -> Option<&'s Attribute> {
+fn in_block<'s>(block: &'s Block, steps: &[ValueStep]) -> Option<&'s Attribute> {
     let (name, rest) = named(steps)?;
     if block.attributes.contains_key(name) {
         return in_attributes(&block.attributes, steps);
@@ -21,11 +21,11 @@ fn in_block<'s>(block: &'s Block, steps: &[Step]) -> Option<&'s Attribute> {
 }
 
 /// The attribute of a nested attribute at the path.
-pub(super) fn in_nested<'s>(nested: &'s NestedAttributes, steps: &[Step]) -> Option<&'s Attribute> {
+pub(super) fn in_nested<'s>(nested: &'s NestedAttributes, steps: &[ValueStep]) -> Option<&'s Attribute> {
     in_attributes(&nested.attributes, after_element(nested.nesting, steps)?)
 }
 
-fn in_attributes<'s>(attributes: &'s BTreeMap<SmolStr, Attribute>, steps: &[Step]) -> Option<&'s Attribute> {
+fn in_attributes<'s>(attributes: &'s BTreeMap<SmolStr, Attribute>, steps: &[ValueStep]) -> Option<&'s Attribute> {
     let (name, rest) = named(steps)?;
     let attribute = attributes.get(name)?;
     if rest.is_empty() {
@@ -34,15 +34,15 @@ fn in_attributes<'s>(attributes: &'s BTreeMap<SmolStr, Attribute>, steps: &[Step
     in_nested(attribute.nested.as_deref()?, rest)
 }
 
-fn named(steps: &[Step]) -> Option<(&SmolStr, &[Step])> {
+fn named(steps: &[ValueStep]) -> Option<(&SmolStr, &[ValueStep])> {
     match steps.split_first()? {
-        (Step::Attribute(name) | Step::Key(name), rest) => Some((name, rest)),
+        (ValueStep::Attribute(name) | ValueStep::Key(name), rest) => Some((name, rest)),
         _ => None,
     }
 }
 
 /// The steps after the one that selects an element. Set elements have no step.
-fn after_element(nesting: Nesting, steps: &[Step]) -> Option<&[Step]> {
+fn after_element(nesting: Nesting, steps: &[ValueStep]) -> Option<&[ValueStep]> {
     match nesting {
         Nesting::Single | Nesting::Group | Nesting::Set => Some(steps),
         Nesting::List | Nesting::Map => steps.get(1..),

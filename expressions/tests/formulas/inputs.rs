@@ -6,7 +6,7 @@ use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::OperationId;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Refinement, Value};
 
@@ -125,8 +125,8 @@ pub fn planned(at: u32, name: &str, value: &Value) -> Value {
         "object" => return named(&Path::ROOT),
         "tuple" => {
             return Value::tuple(vec![
-                part(Path::ROOT.with(Step::Index(0)), Type::String),
-                part(Path::ROOT.with(Step::Index(1)), Type::Number),
+                part(Path::ROOT.with(ValueStep::Index(0)), Type::String),
+                part(Path::ROOT.with(ValueStep::Index(1)), Type::Number),
             ]);
         }
         "nested" => {
@@ -135,7 +135,7 @@ pub fn planned(at: u32, name: &str, value: &Value) -> Value {
                 ("names", part(Path::ROOT.attribute("names"), Type::list(Type::String))),
                 ("sizes", {
                     let sizes = Path::ROOT.attribute("sizes");
-                    Value::list(Type::Number, vec![part(sizes.with(Step::Index(0)), Type::Number)])
+                    Value::list(Type::Number, vec![part(sizes.with(ValueStep::Index(0)), Type::Number)])
                 }),
             ]);
         }

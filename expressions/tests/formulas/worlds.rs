@@ -5,8 +5,8 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use weft_expressions::compile::{Fault, Results};
-use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope};
+use weft_expressions::compile::{Fault, ResultSource};
+use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope};
 use weft_expressions::functions::{CallContext, FunctionError};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Occurrence, Parameter};
@@ -89,9 +89,9 @@ impl PlanScope {
 }
 
 impl Scope for PlanScope {
-    fn resolve(&self, _: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, _: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         match self.roots.get(traversal.root.text.as_str()) {
-            Some(value) => Ok(Resolved { value: value.clone(), consumed: 0 }),
+            Some(value) => Ok(ResolvedReference { value: value.clone(), consumed: 0 }),
             None => Err(vec![Diagnostic::error("Unknown name", traversal.root.text.to_string())]),
         }
     }
@@ -125,7 +125,7 @@ impl ApplyResults {
     }
 }
 
-impl Results for ApplyResults {
+impl ResultSource for ApplyResults {
     fn result(&self, operation: OperationId) -> Result<Value, Fault> {
         let (_, value) = self.inputs.get(&operation.0).ok_or(Fault::Skipped)?;
         Ok(value.unmark().0)

@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 use crate::address::ProviderSource;
 use crate::formula::FormulaOp;
 use crate::marks::Marks;
-use crate::path::{Path, Step};
+use crate::path::{Path, ValueStep};
 use crate::schema::ProviderSchema;
 use crate::value::Value;
 
@@ -167,10 +167,10 @@ fn formula(table: &FormulaTable, index: FormulaIndex, sensitive: &[Path]) -> Str
 }
 
 /// Places of a value that are not shown.
-type Hidden<'p> = Vec<&'p [Step]>;
+type Hidden<'p> = Vec<&'p [ValueStep]>;
 
 /// The places below an entry.
-fn below<'p>(hidden: &[&'p [Step]], is_entry: impl Fn(&Step) -> bool) -> Hidden<'p> {
+fn below<'p>(hidden: &[&'p [ValueStep]], is_entry: impl Fn(&ValueStep) -> bool) -> Hidden<'p> {
     hidden
         .iter()
         .filter_map(|path| path.split_first().filter(|(step, _)| is_entry(step)).map(|(_, rest)| rest))
@@ -178,7 +178,7 @@ fn below<'p>(hidden: &[&'p [Step]], is_entry: impl Fn(&Step) -> bool) -> Hidden<
 }
 
 /// Whether hidden parts of a formula's value can be followed into its operands.
-fn can_follow(op: &FormulaOp<FormulaIndex>, hidden: &[&[Step]]) -> bool {
+fn can_follow(op: &FormulaOp<FormulaIndex>, hidden: &[&[ValueStep]]) -> bool {
     match op {
         FormulaOp::Constant(_)
         | FormulaOp::Conditional { .. }
@@ -189,7 +189,7 @@ fn can_follow(op: &FormulaOp<FormulaIndex>, hidden: &[&[Step]]) -> bool {
         | FormulaOp::Mark(..)
         | FormulaOp::Ignore { .. } => !hidden.iter().any(|path| path.is_empty()),
         FormulaOp::Tuple(_) | FormulaOp::List(..) => {
-            hidden.iter().all(|path| matches!(path.first(), Some(Step::Index(_))))
+            hidden.iter().all(|path| matches!(path.first(), Some(ValueStep::Index(_))))
         }
         // The result of an operation is only named.
         FormulaOp::Result(..) | FormulaOp::Input(_) | FormulaOp::Parameter(_) | FormulaOp::Failure(_) => true,
@@ -206,7 +206,7 @@ struct FormulaWriter<'t> {
 impl FormulaWriter<'_> {
     /// Writes a formula without the `hidden` parts of its value. If a part cannot be followed into the formula, the
     /// whole formula is hidden.
-    fn formula(&mut self, index: FormulaIndex, hidden: &[&[Step]], depth: usize) {
+    fn formula(&mut self, index: FormulaIndex, hidden: &[&[ValueStep]], depth: usize) {
         let Some(row) = self.table.rows.get(index.0 as usize) else { return self.text(format_args!("?f{}", index.0)) };
         if depth == 0 {
             return self.text(format_args!("f{}", index.0));
@@ -276,7 +276,7 @@ impl FormulaWriter<'_> {
         let _ = self.out.write_fmt(text);
     }
 
-    fn constant(&mut self, value: &Value, hidden: &[&[Step]]) {
+    fn constant(&mut self, value: &Value, hidden: &[&[ValueStep]]) {
         let text = match hidden.is_empty() {
             true => constant(value),
             false => {
@@ -288,13 +288,13 @@ impl FormulaWriter<'_> {
     }
 
     /// Operands that may each contain hidden parts.
-    fn parts(&mut self, name: &str, parts: &[FormulaIndex], hidden: &[&[Step]], depth: usize) {
+    fn parts(&mut self, name: &str, parts: &[FormulaIndex], hidden: &[&[ValueStep]], depth: usize) {
         self.listed(name, parts, depth, |_| hidden.to_vec());
     }
 
     /// The elements of a sequence, each with the hidden places inside it.
-    fn elements(&mut self, name: &str, parts: &[FormulaIndex], hidden: &[&[Step]], depth: usize) {
-        let is = |step: &Step, i: usize| matches!(step, Step::Index(at) if usize::try_from(*at) == Ok(i));
+    fn elements(&mut self, name: &str, parts: &[FormulaIndex], hidden: &[&[ValueStep]], depth: usize) {
+        let is = |step: &ValueStep, i: usize| matches!(step, ValueStep::Index(at) if usize::try_from(*at) == Ok(i));
         self.listed(name, parts, depth, |i| below(hidden, |step| is(step, i)));
     }
 
@@ -314,7 +314,7 @@ impl FormulaWriter<'_> {
     }
 
     /// The entries of a map or an object.
-    fn entries(&mut self, entries: &[(SmolStr, FormulaIndex)], hidden: &[&[Step]], depth: usize) {
+    fn entries(&mut self, entries: &[(SmolStr, FormulaIndex)], hidden: &[&[ValueStep]], depth: usize) {
         self.out.push('{');
         for (i, (name, part)) in entries.iter().enumerate() {
             if self.is_full() {
@@ -322,7 +322,8 @@ impl FormulaWriter<'_> {
                 break;
             }
             self.text(format_args!("{}{name} = ", if i > 0 { ", " } else { "" }));
-            let inside = below(hidden, |step| matches!(step, Step::Attribute(key) | Step::Key(key) if key == name));
+            let inside =
+                below(hidden, |step| matches!(step, ValueStep::Attribute(key) | ValueStep::Key(key) if key == name));
             self.formula(*part, &inside, depth);
         }
         self.out.push('}');

@@ -16,7 +16,7 @@ mod interned;
 mod live;
 mod order;
 mod outline;
-mod waiting;
+mod waiters;
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ use crate::formula::Formula;
 use crate::value::Value;
 use interned::Interned;
 use live::Live;
-use waiting::Waiting;
+use waiters::Waiters;
 
 /// Drafts that do not make a graph.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -101,7 +101,7 @@ type SharedRows = FxHashMap<u32, u32>;
 struct Finish {
     operations: Vec<Drafted>,
     formulas: Interned,
-    waiting: Waiting,
+    waiters: Waiters,
     shared: SharedRows,
     live: Live,
 }
@@ -121,7 +121,7 @@ impl Finish {
         let mut finish = Finish {
             operations: Vec::with_capacity(drafts.len()),
             formulas: Interned::new(priors, readable),
-            waiting: Waiting::new(count),
+            waiters: Waiters::new(count),
             shared: SharedRows::default(),
             live: Live::default(),
         };
@@ -155,7 +155,7 @@ impl Finish {
         let mut drafted =
             Drafted { operation, shard, after: after.into_iter().map(|o| o.0).collect(), waiters: BTreeSet::new() };
         for origin in &waits {
-            self.waiting
+            self.waiters
                 .take(origin, id, &mut drafted)
                 .map_err(|operation| FinishError::NoOperation { user: address.clone(), operation })?;
         }
@@ -170,7 +170,7 @@ impl Finish {
         self.widen(&live);
         let mut reads = self.formulas.results_read(&self.operations);
         self.localise(&mut reads);
-        self.waiting.settle(&mut self.operations, &reads);
+        self.waiters.settle(&mut self.operations, &reads);
         let order = order::sort(&self, &reads)?;
         Ok(assembly::assemble(self, &reads, &order))
     }

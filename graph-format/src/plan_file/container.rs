@@ -153,7 +153,7 @@ pub(super) struct Section {
 
 /// An entry of the table, of a kind that is known.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct SectionEntry {
     pub(super) kind: SectionKind,
     pub(super) index: u32,
     pub(super) offset: u64,
@@ -277,11 +277,11 @@ impl Header {
     }
 
     /// The entries of known sections. Unknown optional ones are skipped.
-    pub(super) fn table(&self, table: &[u8], file_bytes: u64) -> Result<Vec<Entry>, PlanFileError> {
+    pub(super) fn table(&self, table: &[u8], file_bytes: u64) -> Result<Vec<SectionEntry>, PlanFileError> {
         if header_checksum(&self.front, table) != self.checksum {
             return Err(PlanFileError::Damaged(Damage::Header));
         }
-        let mut entries: Vec<Entry> = Vec::with_capacity(self.sections as usize);
+        let mut entries: Vec<SectionEntry> = Vec::with_capacity(self.sections as usize);
         let mut expected = (HEADER_BYTES + table.len()) as u64;
         let mut last: Option<(u16, u32)> = None;
         for (i, raw) in table.chunks_exact(ENTRY_BYTES).enumerate() {
@@ -313,7 +313,7 @@ impl Header {
             if compressed && content > most {
                 return Err(PlanFileError::Damaged(Damage::TooLarge { kind, bytes: content }));
             }
-            entries.push(Entry { kind, index, offset, stored, content, compressed, checksum });
+            entries.push(SectionEntry { kind, index, offset, stored, content, compressed, checksum });
         }
         if expected != file_bytes {
             return Err(PlanFileError::Length { stated: expected, found: file_bytes });
@@ -322,7 +322,7 @@ impl Header {
     }
 }
 
-impl Entry {
+impl SectionEntry {
     /// The content of the section from the bytes stored of it.
     pub(super) fn unpack(&self, stored: Vec<u8>) -> Result<Vec<u8>, Damage> {
         if *blake3::hash(&stored).as_bytes() != self.checksum {

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::container::{ENTRY_BYTES, Entry, GENERATED, HEADER_BYTES, Header, Magic, SectionKind, seal_of};
+use super::container::{ENTRY_BYTES, GENERATED, HEADER_BYTES, Header, Magic, SectionEntry, SectionKind, seal_of};
 use super::error::{Damage, PlanFileError};
 use super::manifest::Manifest;
 use super::package::FragmentPackage;
@@ -110,7 +110,7 @@ impl Store {
 pub struct PlanReader {
     store: Store,
     bytes: u64,
-    entries: Vec<Entry>,
+    entries: Vec<SectionEntry>,
     contents: Contents,
 }
 
@@ -156,7 +156,7 @@ impl PlanReader {
         Ok(reader)
     }
 
-    fn find(&self, kind: SectionKind, index: u32) -> Option<&Entry> {
+    fn find(&self, kind: SectionKind, index: u32) -> Option<&SectionEntry> {
         let at = self.entries.binary_search_by_key(&(kind as u16, index), |e| (e.kind as u16, e.index)).ok()?;
         self.entries.get(at)
     }
@@ -179,7 +179,7 @@ impl PlanReader {
 
     /// The sections, in the order of the file.
     pub fn sections(&self) -> Vec<SectionInfo> {
-        let info = |e: &Entry| SectionInfo {
+        let info = |e: &SectionEntry| SectionInfo {
             kind: e.kind,
             index: e.index,
             offset: e.offset,
@@ -369,7 +369,7 @@ pub(super) fn only_section(magic: Magic, kind: SectionKind, bytes: &[u8]) -> Res
 }
 
 /// The entries of the table, and the expected seal over them.
-fn table(magic: Magic, store: &Store, bytes: u64) -> Result<(Vec<Entry>, [u8; 32]), PlanFileError> {
+fn table(magic: Magic, store: &Store, bytes: u64) -> Result<(Vec<SectionEntry>, [u8; 32]), PlanFileError> {
     let front = store.read(0, bytes.min(HEADER_BYTES as u64))?;
     let header = Header::parse(magic, &front, bytes)?;
     let table = store.read(HEADER_BYTES as u64, u64::from(header.sections) * ENTRY_BYTES as u64)?;

@@ -26,7 +26,7 @@ pub struct SourceSnippets {
 impl SourceSnippets {
     /// The lines that ranges in the graph refer to. `read` returns the text of a file; missing files are left out.
     pub fn of_graph(graph: &ExecutionGraph, mut read: impl FnMut(&str) -> Option<Arc<str>>) -> SourceSnippets {
-        let mut wanted = Wanted::default();
+        let mut wanted = WantedLines::default();
         graph.fragments.iter().for_each(|fragment| source_ranges(fragment, &mut |range| wanted.add(range)));
         let mut snippets = SourceSnippets::default();
         for (file, numbers) in wanted.0 {
@@ -46,7 +46,7 @@ impl SourceSnippets {
     /// Those lines that ranges in one fragment name.
     #[must_use]
     pub fn for_fragment(&self, fragment: &Fragment) -> SourceSnippets {
-        let mut wanted = Wanted::default();
+        let mut wanted = WantedLines::default();
         source_ranges(fragment, &mut |range| wanted.add(range));
         let mut snippets = SourceSnippets::default();
         for (file, numbers) in wanted.0 {
@@ -64,9 +64,9 @@ impl SourceSnippets {
 }
 
 #[derive(Default)]
-struct Wanted(BTreeMap<SmolStr, BTreeSet<u32>>);
+struct WantedLines(BTreeMap<SmolStr, BTreeSet<u32>>);
 
-impl Wanted {
+impl WantedLines {
     fn add(&mut self, range: &SourceRange) {
         let last = range.end.line.min(range.start.line.saturating_add(MOST_LINES_OF_A_RANGE - 1));
         self.0.entry(range.file.clone()).or_default().extend(range.start.line..=last);

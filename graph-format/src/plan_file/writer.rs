@@ -35,7 +35,7 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
         schemas: plan.schemas.keys().cloned().collect(),
     };
     let outline = OutlineRecord::of(&plan.graph);
-    let mut parts: Vec<Part<'_>> = vec![
+    let mut parts: Vec<SectionJob<'_>> = vec![
         Box::new(|| section::<Contents>(SectionKind::Contents, 0, &contents)),
         Box::new(|| section::<super::Manifest>(SectionKind::Manifest, 0, &plan.manifest)),
     ];
@@ -70,7 +70,7 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
 }
 
 /// A section to be made.
-type Part<'a> = Box<dyn FnOnce() -> Result<Section, WriteError> + Send + 'a>;
+type SectionJob<'a> = Box<dyn FnOnce() -> Result<Section, WriteError> + Send + 'a>;
 
 /// The stack of a thread that makes sections: as large as the main thread's, since records nest.
 const STACK: usize = 8 << 20;
@@ -79,7 +79,7 @@ const STACK: usize = 8 << 20;
 ///
 /// # Errors
 /// The first in order of the parts.
-fn side_by_side(parts: Vec<Part<'_>>) -> Result<Vec<Section>, WriteError> {
+fn side_by_side(parts: Vec<SectionJob<'_>>) -> Result<Vec<Section>, WriteError> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(parts.len());
     let queue = Mutex::new(parts.into_iter().enumerate());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();

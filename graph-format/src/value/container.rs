@@ -13,7 +13,7 @@ use crate::types::Type;
 
 /// Properties of a container's parts, each computed at most once.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct CachedProperties {
     pub(super) deep: Deep,
     extent: Extent,
     pub(super) ty: OnceLock<Type>,
@@ -26,7 +26,7 @@ pub struct Sequence {
     /// The element type of a list or set; `None` for a tuple.
     element: Option<Type>,
     items: Vec<Value>,
-    pub(super) kept: Kept,
+    pub(super) kept: CachedProperties,
 }
 
 /// The entries of a map or object, in key order.
@@ -34,7 +34,7 @@ pub struct Fields {
     /// The element type of a map; `None` for an object.
     element: Option<Type>,
     entries: Entries,
-    pub(super) kept: Kept,
+    pub(super) kept: CachedProperties,
 }
 
 fn deep_of<'a>(parts: impl Iterator<Item = &'a Value>) -> Deep {
@@ -44,7 +44,7 @@ fn deep_of<'a>(parts: impl Iterator<Item = &'a Value>) -> Deep {
 impl Sequence {
     pub(super) fn new(element: Option<Type>, items: Vec<Value>) -> Sequence {
         let extent = Extent::around(items.iter().map(Value::extent));
-        let kept = Kept { deep: deep_of(items.iter()), extent, ..Kept::default() };
+        let kept = CachedProperties { deep: deep_of(items.iter()), extent, ..CachedProperties::default() };
         Sequence { element, items, kept }
     }
 
@@ -111,7 +111,7 @@ impl Sequence {
 impl Fields {
     pub(super) fn new(element: Option<Type>, entries: Entries) -> Fields {
         let extent = Extent::around(entries.iter().map(|(key, value)| value.extent().keyed(key)));
-        let kept = Kept { deep: deep_of(entries.values()), extent, ..Kept::default() };
+        let kept = CachedProperties { deep: deep_of(entries.values()), extent, ..CachedProperties::default() };
         Fields { element, entries, kept }
     }
 

@@ -8,7 +8,7 @@ use super::{Kind, Value};
 use crate::diagnostic::Diagnostic;
 use crate::formula::{Formula, FormulaOp};
 use crate::marks::Marks;
-use crate::path::{Path, Step};
+use crate::path::{Path, ValueStep};
 use crate::types::Type;
 
 /// A path that does not lead anywhere in a value.
@@ -180,7 +180,7 @@ impl Value {
     /// shared.
     #[must_use]
     pub fn mark_paths(&self, marks: &[(Path, Marks)]) -> Value {
-        let refs: Vec<(&[Step], &Marks)> = marks.iter().map(|(p, m)| (p.0.as_slice(), m)).collect();
+        let refs: Vec<(&[ValueStep], &Marks)> = marks.iter().map(|(p, m)| (p.0.as_slice(), m)).collect();
         mark_into(self, &refs)
     }
 
@@ -201,10 +201,10 @@ impl Value {
 
     /// The part behind one step, with the marks and origin of `self`; `None` if it does not exist. A step into an
     /// unknown value gives an unknown, and a step into null nothing.
-    pub fn step(&self, step: &Step) -> Option<Value> {
+    pub fn step(&self, step: &ValueStep) -> Option<Value> {
         let found = match (&self.kind, step) {
-            (Kind::Object(f) | Kind::Map(f), Step::Attribute(name) | Step::Key(name)) => f.get(name)?.clone(),
-            (Kind::List(s) | Kind::Tuple(s), Step::Index(i)) => s.items().get(usize::try_from(*i).ok()?)?.clone(),
+            (Kind::Object(f) | Kind::Map(f), ValueStep::Attribute(name) | ValueStep::Key(name)) => f.get(name)?.clone(),
+            (Kind::List(s) | Kind::Tuple(s), ValueStep::Index(i)) => s.items().get(usize::try_from(*i).ok()?)?.clone(),
             (Kind::Unknown(u), step) => Value::unknown(step_type(&u.ty, step)?),
             _ => return None,
         };
@@ -271,27 +271,27 @@ impl Value {
         rebuilt
     }
 
-    fn parts(&self) -> Vec<(Option<Step>, &Value)> {
+    fn parts(&self) -> Vec<(Option<ValueStep>, &Value)> {
         match &self.kind {
             Kind::List(s) | Kind::Tuple(s) => {
-                s.items().iter().enumerate().map(|(i, v)| (Some(Step::Index(i as u64)), v)).collect()
+                s.items().iter().enumerate().map(|(i, v)| (Some(ValueStep::Index(i as u64)), v)).collect()
             }
             Kind::Set(s) => s.items().iter().map(|v| (None, v)).collect(),
-            Kind::Map(f) => f.iter().map(|(k, v)| (Some(Step::Key(k.clone())), v)).collect(),
-            Kind::Object(f) => f.iter().map(|(k, v)| (Some(Step::Attribute(k.clone())), v)).collect(),
+            Kind::Map(f) => f.iter().map(|(k, v)| (Some(ValueStep::Key(k.clone())), v)).collect(),
+            Kind::Object(f) => f.iter().map(|(k, v)| (Some(ValueStep::Attribute(k.clone())), v)).collect(),
             _ => Vec::new(),
         }
     }
 }
 
 /// The type behind a step into a value of type `ty`; `None` if no value exists there.
-pub fn step_type(ty: &Type, step: &Step) -> Option<Type> {
+pub fn step_type(ty: &Type, step: &ValueStep) -> Option<Type> {
     match (ty, step) {
         (Type::Dynamic, _) => Some(Type::Dynamic),
-        (Type::Object(o), Step::Attribute(name) | Step::Key(name)) => o.attributes.get(name).cloned(),
-        (Type::Map(t), Step::Attribute(_) | Step::Key(_)) => Some((**t).clone()),
-        (Type::List(t), Step::Index(_)) => Some((**t).clone()),
-        (Type::Tuple(ts), Step::Index(i)) => ts.get(usize::try_from(*i).ok()?).cloned(),
+        (Type::Object(o), ValueStep::Attribute(name) | ValueStep::Key(name)) => o.attributes.get(name).cloned(),
+        (Type::Map(t), ValueStep::Attribute(_) | ValueStep::Key(_)) => Some((**t).clone()),
+        (Type::List(t), ValueStep::Index(_)) => Some((**t).clone()),
+        (Type::Tuple(ts), ValueStep::Index(i)) => ts.get(usize::try_from(*i).ok()?).cloned(),
         _ => None,
     }
 }
@@ -317,7 +317,7 @@ fn unmark_into(value: &Value, found: &mut dyn FnMut(&Path, &Marks), path: &mut P
     if parts.is_empty() { bare } else { bare.retagged(parts) }
 }
 
-fn mark_into(value: &Value, marks: &[(&[Step], &Marks)]) -> Value {
+fn mark_into(value: &Value, marks: &[(&[ValueStep], &Marks)]) -> Value {
     if marks.is_empty() {
         return value.clone();
     }
@@ -347,8 +347,10 @@ fn mark_into(value: &Value, marks: &[(&[Step], &Marks)]) -> Value {
 }
 
 /// The rest of each path by its first step, so that each is gone into once, however many parts there are.
-fn by_first_step<'m>(marks: &[(&'m [Step], &'m Marks)]) -> FxHashMap<FirstStep<'m>, Vec<(&'m [Step], &'m Marks)>> {
-    let mut found: FxHashMap<FirstStep<'m>, Vec<(&'m [Step], &'m Marks)>> = FxHashMap::default();
+fn by_first_step<'m>(
+    marks: &[(&'m [ValueStep], &'m Marks)],
+) -> FxHashMap<FirstStep<'m>, Vec<(&'m [ValueStep], &'m Marks)>> {
+    let mut found: FxHashMap<FirstStep<'m>, Vec<(&'m [ValueStep], &'m Marks)>> = FxHashMap::default();
     for (path, marks) in marks {
         if let Some((first, rest)) = path.split_first() {
             found.entry(FirstStep::of(first)).or_default().push((rest, *marks));
@@ -366,10 +368,10 @@ enum FirstStep<'a> {
 }
 
 impl FirstStep<'_> {
-    fn of(step: &Step) -> FirstStep<'_> {
+    fn of(step: &ValueStep) -> FirstStep<'_> {
         match step {
-            Step::Attribute(name) | Step::Key(name) => FirstStep::Name(name),
-            Step::Index(index) => FirstStep::Index(*index),
+            ValueStep::Attribute(name) | ValueStep::Key(name) => FirstStep::Name(name),
+            ValueStep::Index(index) => FirstStep::Index(*index),
         }
     }
 }

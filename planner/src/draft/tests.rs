@@ -58,12 +58,15 @@ fn changed(address: &str, config: Formula, old: OldObject, needs: &[&str]) -> Pl
         lookup: None,
     };
     let step = Change { config, waits: None, planned, depended: Vec::new(), old, is_forced: false };
-    PlannedInstance { change: change(address, ChangeAction::Only(action)), step: Some(Step::Change(Box::new(step))) }
+    PlannedInstance {
+        change: change(address, ChangeAction::Only(action)),
+        step: Some(PlannedStep::Change(Box::new(step))),
+    }
 }
 
 fn deleted(address: &str, needs: &[&str]) -> PlannedInstance {
     let leaving = Leaving { deposed: None, prior: prior(needs), private: Vec::new(), farewell: Vec::new() };
-    let step = Some(Step::Delete(Box::new(leaving)));
+    let step = Some(PlannedStep::Delete(Box::new(leaving)));
     PlannedInstance { change: change(address, ChangeAction::Only(Action::Delete)), step }
 }
 

@@ -7,7 +7,7 @@ use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance}
 use weft_graph_format::changes::ResourceChange;
 use weft_graph_format::graph::{OperationId, PriorObject};
 
-use super::planned::{Computed, Opening, PlannedCheck, PlannedInstance, PlannedProvision, Record, Step, Work};
+use super::planned::{Computed, Opening, PlannedCheck, PlannedInstance, PlannedProvision, PlannedStep, Record, Work};
 use super::prior::Prior;
 use crate::whole::claims::Claims;
 use crate::whole::triggers::Effects;
@@ -74,7 +74,7 @@ impl Agenda {
     }
 
     /// Like `take`, for an object that changes.
-    pub(crate) fn take_step(&mut self, change: ResourceChange, step: Step) -> OperationId {
+    pub(crate) fn take_step(&mut self, change: ResourceChange, step: PlannedStep) -> OperationId {
         let (address, provider) = (change.address.clone(), change.provider.clone());
         self.claims.add(&address, true);
         self.changes.push(change);
@@ -86,7 +86,7 @@ impl Agenda {
 
 /// The results of reading objects.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct ReadResults {
     /// Objects as they were read.
     pub(crate) refreshed: BTreeMap<ResourceInstance, Prior>,
     /// Objects that differ from their records in state.

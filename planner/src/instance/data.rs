@@ -15,7 +15,7 @@ use weft_state::StoredInstance;
 use super::Problems;
 use super::ask::{Accepted, Ask};
 use super::decide::planned_result;
-use super::planned::{Read, Record, Step};
+use super::planned::{PlannedStep, Read, Record};
 use super::prior::{Prior, sensitive_in, with_schema_marks, without_provenance};
 use super::problems;
 use crate::diagnostics::{call_failed, placed};
@@ -135,7 +135,7 @@ impl Planner {
             // The resource is part of the plan, and does not trigger replacements.
             agenda.effects.takes_part(desired.address.all());
         }
-        agenda.take_step(change, Step::Read(Box::new(read)))
+        agenda.take_step(change, PlannedStep::Read(Box::new(read)))
     }
 
     /// A data source that is read at apply is null before: its stored value came from another configuration.

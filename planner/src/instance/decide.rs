@@ -14,7 +14,7 @@ use weft_graph_format::schema::Schema;
 use weft_graph_format::value::Value;
 
 use super::ask::{Accepted, Proposal, ProposalInput};
-use super::planned::{Change, OldObject, PlannedInstance, PlannedProvision, Step};
+use super::planned::{Change, OldObject, PlannedInstance, PlannedProvision, PlannedStep};
 use super::prior::{Prior, marks_for, sensitive_marks, with_schema_marks, without_provenance};
 
 /// The line in a type's description that says how to look up its objects after a create with an unknown outcome.
@@ -182,10 +182,10 @@ pub(crate) struct Surroundings {
 }
 
 /// The plan for an instance, and the value that others see.
-pub(crate) struct Outcome {
+pub(crate) struct InstancePlan {
     /// The change for the reviewer.
     pub(crate) change: ResourceChange,
-    step: Option<Step>,
+    step: Option<PlannedStep>,
     /// The values before and after, with marks.
     pub(crate) before: Value,
     pub(crate) after: Value,
@@ -202,7 +202,7 @@ pub(crate) struct Seen {
     legacy: bool,
 }
 
-impl Outcome {
+impl InstancePlan {
     /// Whether a new object is created.
     pub(crate) fn creates(&self) -> bool {
         let action = self.change.action;
@@ -211,7 +211,7 @@ impl Outcome {
 
     /// Splits the plan from the value for readers.
     pub(crate) fn split(self) -> (PlannedInstance, Seen) {
-        let Outcome { change, step, before, after, legacy, .. } = self;
+        let InstancePlan { change, step, before, after, legacy, .. } = self;
         (PlannedInstance { change, step }, Seen { before, after, legacy })
     }
 }
@@ -227,7 +227,7 @@ impl Seen {
 }
 
 /// The plan for an instance, from the last answer of the provider.
-pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, around: Surroundings) -> Outcome {
+pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, around: Surroundings) -> InstancePlan {
     let Case { desired, prior, accepted } = case;
     let Decision { action, reason, create_first, asks_again, replace_paths } = decision;
     let before = case.before();
@@ -263,7 +263,7 @@ pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, aroun
     };
     let legacy = proposal.legacy;
     let step = (!action.is_no_op()).then(|| step(case, action, proposal, &after, &record, around));
-    Outcome { change, step, before, after, record, legacy }
+    InstancePlan { change, step, before, after, record, legacy }
 }
 
 fn step(
@@ -273,7 +273,7 @@ fn step(
     after: &Value,
     record: &StateRecord,
     around: Surroundings,
-) -> Step {
+) -> PlannedStep {
     let desired = case.desired;
     let full = match action.is_replace() {
         true => case.accepted.config.clone(),
@@ -293,7 +293,7 @@ fn step(
         lookup: if is_update { None } else { lookup(&desired.schema) },
     };
     let waits = [desired.waits.clone(), desired.config.deep_origin()];
-    Step::Change(Box::new(Change {
+    PlannedStep::Change(Box::new(Change {
         config: full.to_formula(),
         waits: Origin::union(waits.into_iter().flatten()),
         planned,

@@ -9,7 +9,7 @@ use weft_graph_format::value::Value;
 use weft_providers::Provider;
 
 use super::Problems;
-use super::planned::{Leaving, PlannedInstance, Step};
+use super::planned::{Leaving, PlannedInstance, PlannedStep};
 use super::prior::{Prior, without_provenance};
 use crate::planner::Planner;
 
@@ -77,7 +77,7 @@ fn planned(
         schema_version: of.schema.version,
     };
     let leaving = Box::new(leaving);
-    let step = if action == Action::Forget { Step::Forget(leaving) } else { Step::Delete(leaving) };
+    let step = if action == Action::Forget { PlannedStep::Forget(leaving) } else { PlannedStep::Delete(leaving) };
     PlannedInstance { change, step: Some(step) }
 }
 

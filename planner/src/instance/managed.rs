@@ -8,7 +8,7 @@ use weft_graph_format::graph::StateRecord;
 use weft_providers::Provider;
 
 use super::Problems;
-use super::decide::{self, Case, Outcome, Pressure, Surroundings, decide};
+use super::decide::{self, Case, InstancePlan, Pressure, Surroundings, decide};
 use super::prior::Prior;
 use crate::diagnostics::in_block;
 use crate::planner::Planner;
@@ -58,7 +58,7 @@ impl Planner {
         &self,
         desired: &DesiredInstance,
         prior: Option<&Prior>,
-        outcome: Outcome,
+        outcome: InstancePlan,
     ) -> Result<Managed, Problems> {
         let address = &desired.address;
         let action = outcome.change.action;

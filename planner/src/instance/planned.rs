@@ -18,12 +18,12 @@ pub(crate) struct PlannedInstance {
     /// The change for the reviewer.
     pub(crate) change: ResourceChange,
     /// The step; `None` when nothing happens.
-    pub(crate) step: Option<Step>,
+    pub(crate) step: Option<PlannedStep>,
 }
 
 /// A step of the plan.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum PlannedStep {
     /// Creates, updates or replaces the object.
     Change(Box<Change>),
     /// Deletes the object.
@@ -41,7 +41,7 @@ pub(crate) struct Work {
     pub(crate) provider: ProviderInstance,
     /// The operation whose result readers use.
     pub(crate) result: OperationId,
-    pub(crate) step: Step,
+    pub(crate) step: PlannedStep,
 }
 
 /// A create or an update, and the step for the old object.

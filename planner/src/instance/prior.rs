@@ -254,7 +254,7 @@ pub(crate) fn without_provenance(value: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use weft_graph_format::path::Step;
+    use weft_graph_format::path::ValueStep;
     use weft_graph_format::stored::PathStep;
 
     use super::*;
@@ -270,9 +270,12 @@ mod tests {
         let at = |raw: &str| vec![PathStep::Attribute("a".into()), PathStep::Index(RawJson::new(raw))];
         let a = || Path::ROOT.attribute("a");
         for (raw, want) in [
-            ("\"k\"", Path(vec![Step::Attribute("a".into()), Step::Key("k".into())])),
-            ("3", Path(vec![Step::Attribute("a".into()), Step::Index(3)])),
-            ("{\"value\":\"k\",\"type\":\"string\"}", Path(vec![Step::Attribute("a".into()), Step::Key("k".into())])),
+            ("\"k\"", Path(vec![ValueStep::Attribute("a".into()), ValueStep::Key("k".into())])),
+            ("3", Path(vec![ValueStep::Attribute("a".into()), ValueStep::Index(3)])),
+            (
+                "{\"value\":\"k\",\"type\":\"string\"}",
+                Path(vec![ValueStep::Attribute("a".into()), ValueStep::Key("k".into())]),
+            ),
             // A path that cannot be read hides the whole object.
             ("true", Path::ROOT),
             ("-1", Path::ROOT),

@@ -18,10 +18,10 @@ use crate::watch::{Looking, Watch};
 
 /// The ephemeral objects of a set of providers.
 #[derive(Default)]
-pub(super) struct OpenObjects(Mutex<Open>);
+pub(super) struct OpenObjects(Mutex<OpenList>);
 
 #[derive(Default)]
-struct Open {
+struct OpenList {
     /// In the order in which they were opened.
     kept: Vec<(OpenedHere, OpenObject)>,
     /// Objects whose close is not reported.
@@ -31,7 +31,7 @@ struct Open {
 }
 
 impl OpenObjects {
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenList> {
         self.0.lock()
     }
 }
@@ -94,7 +94,7 @@ impl ProviderSet {
 
     /// Closes all ephemeral objects in reverse order, since later ones may need earlier ones. Returns the diagnostics.
     pub async fn close_ephemerals(&self) -> Vec<Diagnostic> {
-        let Open { mut kept, hushed, renewals } = std::mem::take(&mut *self.ephemerals.open());
+        let OpenList { mut kept, hushed, renewals } = std::mem::take(&mut *self.ephemerals.open());
         for (here, _) in kept.iter_mut().filter(|(here, _)| hushed.contains(&here.address.to_string())) {
             here.watch = Watch::none();
         }

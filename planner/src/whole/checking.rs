@@ -22,7 +22,7 @@ use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 
 /// A part of the configuration with conditions.
-enum Checked {
+enum CheckedPart {
     Resource(ConfigResource),
     Named(CheckedKind, Module, SmolStr),
 }
@@ -49,20 +49,20 @@ impl Object {
     }
 }
 
-impl Checked {
+impl CheckedPart {
     fn kind(&self) -> CheckedKind {
         match self {
-            Checked::Resource(_) => CheckedKind::Resource,
-            Checked::Named(kind, ..) => *kind,
+            CheckedPart::Resource(_) => CheckedKind::Resource,
+            CheckedPart::Named(kind, ..) => *kind,
         }
     }
 
     /// The configured address.
     fn address(&self) -> String {
         match self {
-            Checked::Resource(config) => config.to_string(),
-            Checked::Named(kind, module, name) if module.is_root() => format!("{}.{name}", word(*kind)),
-            Checked::Named(kind, module, name) => format!("{module}.{}.{name}", word(*kind)),
+            CheckedPart::Resource(config) => config.to_string(),
+            CheckedPart::Named(kind, module, name) if module.is_root() => format!("{}.{name}", word(*kind)),
+            CheckedPart::Named(kind, module, name) => format!("{module}.{}.{name}", word(*kind)),
         }
     }
 }
@@ -199,9 +199,9 @@ fn is_kept_for_conditions(facts: &Facts, address: &ResourceInstance) -> bool {
     address.resource.mode == ResourceMode::Managed && has_conditions() && !facts.selection().leaves_out(address)
 }
 
-fn is_looked_at_again(facts: &Facts, one: &Checked, object: &Object, looks: &Looks) -> bool {
+fn is_looked_at_again(facts: &Facts, one: &CheckedPart, object: &Object, looks: &Looks) -> bool {
     match one {
-        Checked::Named(kind, module, name) => {
+        CheckedPart::Named(kind, module, name) => {
             let (reach, key) = (&looks.at_apply, &(module.clone(), name.clone()));
             match kind {
                 CheckedKind::Variable => reach.variables.contains(key),
@@ -209,7 +209,7 @@ fn is_looked_at_again(facts: &Facts, one: &Checked, object: &Object, looks: &Loo
                 _ => reach.outputs.contains(key),
             }
         }
-        Checked::Resource(config) => object.instance.as_ref().is_none_or(|found| match config.resource.mode {
+        CheckedPart::Resource(config) => object.instance.as_ref().is_none_or(|found| match config.resource.mode {
             ResourceMode::Managed => !facts.selection().leaves_out(found),
             ResourceMode::Data => looks.read.contains(found),
             ResourceMode::Ephemeral => true,
@@ -219,13 +219,13 @@ fn is_looked_at_again(facts: &Facts, one: &Checked, object: &Object, looks: &Loo
 
 /// The objects; `None` if the plan did not determine them.
 fn objects(
-    one: &Checked,
+    one: &CheckedPart,
     evaluated: &Evaluated,
     reach: &Reach,
     modules: &BTreeMap<Module, Vec<ModuleInstance>>,
 ) -> Option<Vec<Object>> {
     match one {
-        Checked::Resource(config) => {
+        CheckedPart::Resource(config) => {
             if !reach.resources.contains(config) {
                 return None;
             }
@@ -237,7 +237,7 @@ fn objects(
             }
             Some(found)
         }
-        Checked::Named(kind, module, name) => {
+        CheckedPart::Named(kind, module, name) => {
             let key = &(module.clone(), name.clone());
             let reached = match kind {
                 CheckedKind::Variable => reach.variables.contains(key),
@@ -274,14 +274,14 @@ fn module_instances(root: &Arc<CompiledModule>, evaluated: &Evaluated) -> BTreeM
 }
 
 /// Everything in the configuration that has conditions.
-fn configured_checks(root: &Arc<CompiledModule>) -> Vec<Checked> {
+fn configured_checks(root: &Arc<CompiledModule>) -> Vec<CheckedPart> {
     let mut found = Vec::new();
     for module in root.all() {
-        let named = |kind, name: &SmolStr| Checked::Named(kind, module.path.clone(), name.clone());
+        let named = |kind, name: &SmolStr| CheckedPart::Named(kind, module.path.clone(), name.clone());
         for (resource, block) in &module.resources {
             if block.has_conditions() {
                 let config = ConfigResource { module: module.path.clone(), resource: resource.clone() };
-                found.push(Checked::Resource(config));
+                found.push(CheckedPart::Resource(config));
             }
         }
         let outputs = module.outputs.values().filter(|output| !output.preconditions.is_empty());

@@ -12,7 +12,7 @@ use weft_graph_format::address::{ConfigResource, Module, ModuleInstance, Resourc
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_state::{InstanceRecord, StoredInstance};
 
-use super::moves::{KeyKind, Moves, Shape, Statement, carry_out, in_order, statement_problems};
+use super::moves::{KeyKind, Moves, Shape, Statement, apply_statements, in_order, statement_problems};
 use super::problems;
 use crate::evaluated::Evaluated;
 use crate::instance::Problems;
@@ -68,7 +68,7 @@ fn statements(root: &Arc<CompiledModule>) -> Vec<Statement> {
 ///
 /// # Errors
 /// Contradictory statements.
-pub(crate) fn carry_out_moves(
+pub(crate) fn apply_moves(
     root: &Arc<CompiledModule>,
     declared: &Declared,
     state: PriorState,
@@ -85,7 +85,7 @@ pub(crate) fn carry_out_moves(
         if mistakes.is_empty() { vec![circle] } else { mistakes }
     })?;
     let addresses = state.managed().map(|(address, _)| address.clone());
-    let Moves { moved, blocked } = carry_out(&order, addresses, declared);
+    let Moves { moved, blocked } = apply_statements(&order, addresses, declared);
     if !blocked.is_empty() {
         problems.push(problems::moves_blocked(&blocked));
     }

@@ -232,7 +232,7 @@ pub fn statement_problems(statements: &[Statement]) -> Vec<Diagnostic> {
 }
 
 /// Applies sorted statements to the addresses of a state.
-pub fn carry_out(
+pub fn apply_statements(
     statements: &[&Statement],
     addresses: impl Iterator<Item = ResourceInstance>,
     shape: &dyn Shape,
@@ -313,7 +313,7 @@ mod tests {
 
     fn moved(statements: &[Statement], state: &[&str], repeated: KeyKind) -> Vec<String> {
         let order = in_order(statements).unwrap();
-        let moves = carry_out(&order, state.iter().map(|a| a.parse().unwrap()), &Always(repeated));
+        let moves = apply_statements(&order, state.iter().map(|a| a.parse().unwrap()), &Always(repeated));
         let moved = moves.moved.iter().map(|(new, old)| format!("{old} -> {new}"));
         moved.chain(moves.blocked.iter().map(|(from, to)| format!("{from} blocked at {to}"))).collect()
     }

@@ -13,7 +13,7 @@ use crate::prior_state::Names;
 
 /// The drafted operations that determine the order of deletes.
 #[derive(Debug, Default)]
-pub(crate) struct Ordering {
+pub(crate) struct DeleteOrder {
     names: Names,
     /// Deletes by resource.
     deletes: BTreeMap<AbsResource, Vec<Delete>>,
@@ -84,7 +84,7 @@ impl Dependents {
     }
 }
 
-impl Ordering {
+impl DeleteOrder {
     /// Adds a delete.
     pub(crate) fn delete(&mut self, resource: AbsResource, delete: Delete) {
         self.deletes.entry(resource).or_default().push(delete);
@@ -194,7 +194,7 @@ mod tests {
         found.into_iter().filter(|(_, list)| !list.is_empty()).collect()
     }
 
-    fn delete(ordering: &mut Ordering, address: &str, id: u32, kind: DeleteKind, create_first: bool) {
+    fn delete(ordering: &mut DeleteOrder, address: &str, id: u32, kind: DeleteKind, create_first: bool) {
         let operation = OperationId(id);
         ordering.delete(resource(address), Delete { first: operation, last: operation, kind, create_first });
     }
@@ -208,7 +208,7 @@ mod tests {
             (DeleteKind::BeforeCreate, false, vec![(0, vec![1])]),
             (DeleteKind::AfterCreate, false, vec![(0, vec![1, 2])]),
         ] {
-            let mut ordering = Ordering::default();
+            let mut ordering = DeleteOrder::default();
             let root = ModuleInstance::root();
             delete(&mut ordering, "a.x", 0, kind, create_first);
             ordering.goes(OperationId(1), &root, &names(&["a.x"]));
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn instances_of_a_module_have_nothing_to_do_with_each_other() {
-        let mut ordering = Ordering::default();
+        let mut ordering = DeleteOrder::default();
         let module = |text: &str| text.parse::<ModuleInstance>().unwrap();
         delete(&mut ordering, "module.m[0].a.x", 0, DeleteKind::Final, false);
         delete(&mut ordering, "module.m[1].a.x", 1, DeleteKind::Final, false);
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn data_of_checks_is_read_last() {
-        let mut ordering = Ordering::default();
+        let mut ordering = DeleteOrder::default();
         ordering.reads_last(OperationId(1));
         ordering.reads_last(OperationId(2));
         let all = (0..4).map(OperationId);

@@ -17,7 +17,7 @@ use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::prior_state::PriorState;
 use crate::problems::missing_instance;
-use crate::whole::protection::{Verdict, protection, verdict};
+use crate::whole::protection::{RemovalVerdict, protection, verdict};
 
 /// An unwanted object.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub(crate) fn protected_surplus(facts: &Facts, evaluated: &Evaluated, resource: 
     let protected = surplus.filter(|address| {
         let protection = protection(evaluated, &facts.declared, address);
         facts.kind.takes_orphan(facts, evaluated, address)
-            && verdict(protection.as_ref(), address, "destroyed") != Verdict::Allowed
+            && verdict(protection.as_ref(), address, "destroyed") != RemovalVerdict::Allowed
     });
     let with_provider = protected.filter_map(|address| {
         let stored = facts.state.get(address)?;

@@ -21,7 +21,7 @@ pub(crate) type Refused = (ResourceInstance, Diagnostic);
 
 /// The verdict on a change that removes an object.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum RemovalVerdict {
     /// The change is allowed.
     Allowed,
     /// The value of `prevent_destroy` is invalid.
@@ -51,15 +51,15 @@ pub(crate) fn problem(protection: &Protection) -> Option<Diagnostic> {
 }
 
 /// Whether an object may be "destroyed" or "replaced" (`what`).
-pub(crate) fn verdict(protection: Option<&Protection>, address: &ResourceInstance, what: &str) -> Verdict {
-    let Some(protection) = protection else { return Verdict::Allowed };
+pub(crate) fn verdict(protection: Option<&Protection>, address: &ResourceInstance, what: &str) -> RemovalVerdict {
+    let Some(protection) = protection else { return RemovalVerdict::Allowed };
     if let Some(problem) = problem(protection) {
-        return Verdict::Unfit(problem);
+        return RemovalVerdict::Unfit(problem);
     }
     match prevents(protection) {
-        Ok(false) => Verdict::Allowed,
-        Ok(true) => Verdict::Refused(problems::protected(address, what, &protection.range)),
-        Err(found) => Verdict::Refused(problems::unusable_prevent_destroy(address, what, found, &protection.at)),
+        Ok(false) => RemovalVerdict::Allowed,
+        Ok(true) => RemovalVerdict::Refused(problems::protected(address, what, &protection.range)),
+        Err(found) => RemovalVerdict::Refused(problems::unusable_prevent_destroy(address, what, found, &protection.at)),
     }
 }
 
@@ -109,9 +109,9 @@ mod tests {
         let of = |value: Value, of_instances| {
             let (at, range) = (SourceRange::default(), SourceRange::default());
             match verdict(Some(&Protection { value, at, range, of_instances }), &address, "destroyed") {
-                Verdict::Allowed => "allowed".to_owned(),
-                Verdict::Unfit(problem) => format!("unfit: {}", problem.summary),
-                Verdict::Refused(problem) => format!("refused: {}", problem.summary),
+                RemovalVerdict::Allowed => "allowed".to_owned(),
+                RemovalVerdict::Unfit(problem) => format!("unfit: {}", problem.summary),
+                RemovalVerdict::Refused(problem) => format!("refused: {}", problem.summary),
             }
         };
         let index = Some(("count.index", SourceRange::default()));
@@ -127,7 +127,7 @@ mod tests {
         ] {
             assert_eq!(of(value.clone(), of_instances), want, "{value:?}");
         }
-        assert_eq!(verdict(None, &address, "destroyed"), Verdict::Allowed);
+        assert_eq!(verdict(None, &address, "destroyed"), RemovalVerdict::Allowed);
     }
 
     /// The dependencies of a protected object stay too, without a diagnostic.

@@ -11,7 +11,7 @@ use weft_graph_format::stored::{InstanceObject, Opaque, OutputRecord, OutputWrit
 use super::*;
 use crate::greeting::{HeldPackage, HeldPhase, HeldTask};
 use crate::order::{Export, OpenShard, SettleOrder, ShardPackage};
-use crate::report::{ObjectChange, ObjectWrite, TaskDone, TaskResult, TaskWrites, Verdict};
+use crate::report::{ObjectChange, ObjectWrite, SettleVerdict, TaskDone, TaskResult, TaskWrites};
 use crate::{PROTOCOL, Task};
 
 fn run(text: &str) -> RunId {
@@ -88,9 +88,9 @@ fn every_report_arrives_as_it_was_sent() {
         TaskResult::NotCalled { reason: "late".into() },
     ];
     let verdicts = [
-        Verdict::Applied(Box::new(whole_result())),
-        Verdict::NotApplied { holder_dead: true },
-        Verdict::Unknown("cannot tell".into()),
+        SettleVerdict::Applied(Box::new(whole_result())),
+        SettleVerdict::NotApplied { holder_dead: true },
+        SettleVerdict::Unknown("cannot tell".into()),
     ];
     let mut reports = vec![
         Report::Intent { task: task(), planned: Digest([7; 32]) },

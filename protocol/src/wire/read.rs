@@ -13,7 +13,7 @@ use crate::Task;
 use crate::frame::{CoordinatorFrame, FrameError, RunOrders, RunReports, WorkerFrame};
 use crate::greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
 use crate::order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
-use crate::report::{ObjectChange, ObjectWrite, Report, TaskDone, TaskResult, TaskWrites, Verdict};
+use crate::report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
 
 pub(crate) fn coordinator_frame(frame: proto::CoordinatorFrame) -> Result<CoordinatorFrame, FrameError> {
     let of_run = |of_run: proto::RunOrders| {
@@ -160,9 +160,11 @@ fn report(item: proto::WorkerItem) -> Result<Report, FrameError> {
         Item::Settled(settled) => Report::Settled {
             task: task(settled.operation, settled.attempt),
             verdict: match settled.verdict.ok_or(FrameError::Missing("the verdict on a doubt"))? {
-                proto::settle_result::Verdict::Applied(done) => Verdict::Applied(Box::new(task_done(done)?)),
-                proto::settle_result::Verdict::NotApplied(not) => Verdict::NotApplied { holder_dead: not.holder_dead },
-                proto::settle_result::Verdict::Unknown(reason) => Verdict::Unknown(reason),
+                proto::settle_result::Verdict::Applied(done) => SettleVerdict::Applied(Box::new(task_done(done)?)),
+                proto::settle_result::Verdict::NotApplied(not) => {
+                    SettleVerdict::NotApplied { holder_dead: not.holder_dead }
+                }
+                proto::settle_result::Verdict::Unknown(reason) => SettleVerdict::Unknown(reason),
             },
         },
         Item::Returned(name) => Report::Returned(named(&name)),

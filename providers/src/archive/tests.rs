@@ -89,5 +89,5 @@ fn bombs_stop_at_their_limit() {
     let target = tempfile::tempdir().unwrap();
     assert!(matches!(unpack(&path, target.path()), Err(ArchiveError::TooLarge { .. })));
     assert!(matches!(super::checksum(&path), Err(ArchiveError::TooLarge { .. })));
-    assert!(Limits::of(1).bytes == RATIO_FREE && Limits::of(u64::MAX).bytes == MAX_UNPACKED);
+    assert!(limits_of(1).bytes == FREE_BYTES && limits_of(u64::MAX).bytes == MAX_UNPACKED);
 }

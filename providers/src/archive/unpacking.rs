@@ -2,37 +2,38 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use super::{ArchiveError, Limits, damaged};
+use super::{ArchiveError, CopyError, Limits, Quota, damaged, inside, too_large};
 
 /// An archive being unpacked.
 #[derive(Debug)]
 pub(super) struct Unpacking<'a> {
     archive: &'a Path,
     target: &'a Path,
-    limits: Limits,
-    entries: usize,
-    written: u64,
+    quota: Quota,
 }
 
 impl<'a> Unpacking<'a> {
     pub(super) fn new(archive: &'a Path, target: &'a Path, limits: Limits) -> Unpacking<'a> {
-        Unpacking { archive, target, limits, entries: 0, written: 0 }
+        Unpacking { archive, target, quota: Quota::new(limits) }
     }
 
     pub(super) fn archive(&self) -> &'a Path {
         self.archive
     }
 
+    fn too_large(&self) -> ArchiveError {
+        too_large(self.archive, self.quota.limits())
+    }
+
     /// The path of an entry.
     fn place(&mut self, name: &str) -> Result<PathBuf, ArchiveError> {
-        self.entries += 1;
-        if self.entries > self.limits.entries {
-            return Err(self.limits.exceeded(self.archive));
-        }
+        self.quota.count().map_err(|_| self.too_large())?;
         let escapes = || ArchiveError::Escapes { path: self.archive.to_owned(), name: name.to_owned() };
-        Ok(self.target.join(inside(name).ok_or_else(escapes)?))
+        // Some systems separate folders with a backslash.
+        let path = if name.contains('\\') { None } else { inside(name) };
+        Ok(self.target.join(path.ok_or_else(escapes)?))
     }
 
     pub(super) fn folder(&mut self, name: &str) -> Result<(), ArchiveError> {
@@ -48,38 +49,18 @@ impl<'a> Unpacking<'a> {
         }
         // Never overwrites an earlier entry.
         let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
-        let left = self.limits.bytes.saturating_sub(self.written);
-        let length = io::copy(&mut content.take(left.saturating_add(1)), &mut file).map_err(|error| {
-            // A content that cannot be read is the fault of the archive.
-            match error.kind() {
+        self.quota.copy(content, &mut file).map_err(|error| match error {
+            CopyError::Exceeded => self.too_large(),
+            // If the content cannot be read, the archive is damaged.
+            CopyError::Io(error) => match error.kind() {
                 io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {
                     damaged(self.archive, error)
                 }
                 _ => failed(error),
-            }
+            },
         })?;
-        if length > left {
-            return Err(self.limits.exceeded(self.archive));
-        }
-        self.written += length;
         set_mode(&file, &path, mode).map_err(failed)
     }
-}
-
-/// A name as a path below the target; `None` if it could lead out of it on any system.
-fn inside(name: &str) -> Option<PathBuf> {
-    if name.contains(['\\', '\0']) {
-        return None;
-    }
-    let mut path = PathBuf::new();
-    for component in Path::new(name).components() {
-        match component {
-            Component::Normal(part) => path.push(part),
-            Component::CurDir => {}
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(path)
 }
 
 /// The permissions of an entry. The program is always executable, because archives from Windows have no permissions.

@@ -7,33 +7,26 @@ use std::path::Path;
 use zip::ZipArchive;
 
 use super::unpacking::Unpacking;
-use super::{ArchiveError, damaged, open};
+use super::{ArchiveError, EntryKind, ZipEntry, damaged, open, too_large, zip_entry};
 use crate::checksum::{self, Checksum};
-
-/// The bits of a mode for the kind of file, and the kinds.
-const MODE_KIND: u32 = 0o170_000;
-const MODE_FILE: u32 = 0o100_000;
-const MODE_FOLDER: u32 = 0o040_000;
-const MODE_LINK: u32 = 0o120_000;
 
 pub(super) fn checksum(path: &Path) -> Result<Checksum, ArchiveError> {
     let (file, limits) = open(path)?;
     let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| damaged(path, e))?;
     if zip.len() > limits.entries {
-        return Err(limits.exceeded(path));
+        return Err(too_large(path, limits));
     }
     let mut left = limits.bytes;
     let mut files = Vec::new();
     for index in 0..zip.len() {
-        let entry = zip.by_index(index).map_err(|e| damaged(path, e))?;
-        let name = entry.name().map_err(|e| damaged(path, e))?.into_owned();
+        let ZipEntry { name, content, .. } = zip_entry(&mut zip, index).map_err(|e| damaged(path, e))?;
         if name.contains('\n') {
             return Err(damaged(path, "an entry's name has a line break"));
         }
-        let mut counted = entry.take(left.saturating_add(1));
+        let mut counted = content.take(left.saturating_add(1));
         let digest = checksum::digest(&mut counted).map_err(|e| damaged(path, e))?;
         let used = left.saturating_add(1) - counted.limit();
-        left = left.checked_sub(used).ok_or_else(|| limits.exceeded(path))?;
+        left = left.checked_sub(used).ok_or_else(|| too_large(path, limits))?;
         files.push((name, digest));
     }
     Ok(Checksum::of_files(files))
@@ -43,14 +36,12 @@ pub(super) fn unpack(file: File, unpacking: &mut Unpacking<'_>) -> Result<(), Ar
     let path = unpacking.archive();
     let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| damaged(path, e))?;
     for index in 0..zip.len() {
-        let mut entry = zip.by_index(index).map_err(|e| damaged(path, e))?;
-        let name = entry.name().map_err(|e| damaged(path, e))?.into_owned();
-        let mode = entry.unix_mode().unwrap_or(0o644);
-        match mode & MODE_KIND {
-            MODE_LINK => return Err(ArchiveError::Link { path: path.to_owned(), name }),
-            _ if entry.is_dir() => unpacking.folder(&name)?,
-            0 | MODE_FILE | MODE_FOLDER => unpacking.file(&name, mode, &mut entry)?,
-            _ => return Err(ArchiveError::Special { path: path.to_owned(), name }),
+        let ZipEntry { name, mode, kind, mut content } = zip_entry(&mut zip, index).map_err(|e| damaged(path, e))?;
+        match kind {
+            EntryKind::Folder => unpacking.folder(&name)?,
+            EntryKind::File => unpacking.file(&name, mode, &mut content)?,
+            EntryKind::Link => return Err(ArchiveError::Link { path: path.to_owned(), name }),
+            EntryKind::Special => return Err(ArchiveError::Special { path: path.to_owned(), name }),
         }
     }
     Ok(())

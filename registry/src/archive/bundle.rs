@@ -4,18 +4,15 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
+use weft_providers::archive::{EntryKind, PLAIN_MODE, ZipEntry, zip_entry};
+
 use super::folder::Folder;
 use super::{ArchiveError, MAX_ENTRIES};
 
-/// The bits of a mode for the kind of file, and the kind of links.
-const MODE_KIND: u32 = 0o170_000;
-const MODE_LINK: u32 = 0o120_000;
 /// The maximum length of a link's target in a zip archive, in bytes.
 const LONGEST_TARGET: u64 = 4096;
 /// The maximum number of bytes between the contents of two files in a tar archive.
 const HEADER_BYTES: u64 = 1 << 20;
-/// The permissions of an entry without any.
-const PLAIN_MODE: u32 = 0o644;
 
 fn damaged(error: impl std::fmt::Display) -> ArchiveError {
     ArchiveError::Damaged(error.to_string())
@@ -27,17 +24,16 @@ pub(super) fn zip(file: BufReader<File>, folder: &mut Folder<'_>) -> Result<(), 
         return Err(ArchiveError::TooMany);
     }
     for index in 0..archive.len() {
-        let mut entry = archive.by_index(index).map_err(damaged)?;
-        let name = entry.name().map_err(damaged)?.into_owned();
-        let mode = entry.unix_mode().unwrap_or(PLAIN_MODE);
-        if mode & MODE_KIND == MODE_LINK {
-            let mut target = String::new();
-            entry.take(LONGEST_TARGET).read_to_string(&mut target).map_err(damaged)?;
-            folder.link(&name, &target)?;
-        } else if entry.is_dir() {
-            folder.directory(&name)?;
-        } else {
-            folder.file(&name, mode, &mut entry)?;
+        let ZipEntry { name, mode, kind, mut content } = zip_entry(&mut archive, index).map_err(damaged)?;
+        match kind {
+            EntryKind::Link => {
+                let mut target = String::new();
+                content.take(LONGEST_TARGET).read_to_string(&mut target).map_err(damaged)?;
+                folder.link(&name, &target)?;
+            }
+            EntryKind::Folder => folder.directory(&name)?,
+            // Their contents are written as plain files.
+            EntryKind::File | EntryKind::Special => folder.file(&name, mode, &mut content)?,
         }
     }
     Ok(())

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use weft_providers::archive::{CopyError, Limits, Quota};
+
+use super::ArchiveError;
 use super::links::{Name, link_stays_inside};
-use super::{ArchiveError, MAX_ENTRIES};
 
 /// The bits of a mode for executable files.
 const EXECUTE: u32 = 0o111;
@@ -15,22 +17,18 @@ const EXECUTE: u32 = 0o111;
 /// The folder.
 pub(super) struct Folder<'a> {
     path: &'a Path,
-    entries: usize,
-    /// The number of bytes that may still be written, and the limit at the start.
-    left: u64,
-    cap: u64,
+    quota: Quota,
     /// Links, which are created at the end.
     links: BTreeMap<Name, String>,
 }
 
 impl<'a> Folder<'a> {
-    pub(super) fn new(path: &'a Path, cap: u64) -> Folder<'a> {
-        Folder { path, entries: 0, left: cap, cap, links: BTreeMap::new() }
+    pub(super) fn new(path: &'a Path, limits: Limits) -> Folder<'a> {
+        Folder { path, quota: Quota::new(limits), links: BTreeMap::new() }
     }
 
     fn count(&mut self) -> Result<(), ArchiveError> {
-        self.entries += 1;
-        if self.entries > MAX_ENTRIES { Err(ArchiveError::TooMany) } else { Ok(()) }
+        self.quota.count().map_err(|_| ArchiveError::TooMany)
     }
 
     /// Creates a folder in it, with its parents. The name may be empty for the top itself.
@@ -54,10 +52,10 @@ impl<'a> Folder<'a> {
         let mode = if mode & EXECUTE == 0 { 0o644 } else { 0o755 };
         let io = |error| ArchiveError::Io { path: path.clone(), error };
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&path).map_err(io)?;
-        let written = io::copy(&mut content.take(self.left + 1), &mut file)
-            .map_err(|error| ArchiveError::Damaged(format!("{name:?} cannot be unpacked: {error}")))?;
-        self.left = self.left.checked_sub(written).ok_or(ArchiveError::TooLarge(self.cap))?;
-        Ok(())
+        self.quota.copy(content, &mut file).map_err(|error| match error {
+            CopyError::Io(error) => ArchiveError::Damaged(format!("{name:?} cannot be unpacked: {error}")),
+            CopyError::Exceeded => ArchiveError::TooLarge(self.quota.limits().bytes),
+        })
     }
 
     /// Records a link, which is created at the end.

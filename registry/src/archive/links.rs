@@ -1,7 +1,9 @@
 //! Names of entries, and the links that are allowed.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
+
+use weft_providers::archive::inside;
 
 use super::ArchiveError;
 
@@ -10,41 +12,39 @@ const LONGEST_NAME: usize = 4096;
 /// The maximum length of a name in messages, in characters.
 const SHOWN_NAME: usize = 200;
 
-/// The name of an entry: the steps from the top of the archive.
+/// The name of an entry: its path from the top of the archive.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Name(Vec<String>);
+pub(super) struct Name(PathBuf);
 
 impl Name {
     /// Parses a name in an archive: `a/b`, `./a/b`, `a/b/`.
     pub(super) fn parse(text: &str) -> Result<Name, ArchiveError> {
         let escapes = || ArchiveError::Escapes(text.chars().take(SHOWN_NAME).collect());
-        if text.starts_with('/') || text.contains('\0') || text.len() > LONGEST_NAME {
+        if text.len() > LONGEST_NAME {
             return Err(escapes());
         }
-        let parts: Vec<String> =
-            text.split('/').filter(|part| !part.is_empty() && *part != ".").map(str::to_owned).collect();
-        if parts.iter().any(|part| part == "..") { Err(escapes()) } else { Ok(Name(parts)) }
+        inside(text).map(Name).ok_or_else(escapes)
     }
 
     /// Whether it is the top of the archive.
     pub(super) fn is_top(&self) -> bool {
-        self.0.is_empty()
+        self.0.as_os_str().is_empty()
     }
 
     /// The path below the folder.
-    pub(super) fn path(&self) -> PathBuf {
-        self.0.iter().collect()
+    pub(super) fn path(&self) -> &Path {
+        &self.0
     }
 
-    /// The steps before the last.
-    pub(super) fn parents(&self) -> &[String] {
-        self.0.split_last().map_or(&[], |(_, parents)| parents)
+    /// The names of the folders above it.
+    pub(super) fn parents(&self) -> impl Iterator<Item = Component<'_>> {
+        self.0.parent().into_iter().flat_map(Path::components)
     }
 }
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("/"))
+        write!(f, "{}", self.0.display())
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) fn link_stays_inside(name: &Name, target: &str) -> bool {
     }
     let parts: Vec<&str> = target.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     let up = parts.iter().take_while(|part| **part == "..").count();
-    up <= name.parents().len() && parts[up..].iter().all(|part| *part != "..")
+    up <= name.parents().count() && parts[up..].iter().all(|part| *part != "..")
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use weft_graph_format::address::ProviderSource;
 
 /// A parsed template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template(Vec<Part>);
+pub struct Template(Vec<TemplateSegment>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplateSegment {
     Text(String),
     Host,
     Namespace,
@@ -47,20 +47,20 @@ impl Template {
             plain.push_str(&rest[..at]);
             let end = rest[at..].find('}').ok_or(TemplateError::Open)? + at;
             let part = match rest[at + 2..end].trim() {
-                "hostname" => Part::Host,
-                "namespace" => Part::Namespace,
-                "type" => Part::Type,
+                "hostname" => TemplateSegment::Host,
+                "namespace" => TemplateSegment::Namespace,
+                "type" => TemplateSegment::Type,
                 other => return Err(TemplateError::Unknown(other.to_owned())),
             };
             if !plain.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut plain)));
+                parts.push(TemplateSegment::Text(std::mem::take(&mut plain)));
             }
             parts.push(part);
             rest = &rest[end + 1..];
         }
         plain.push_str(rest);
         if !plain.is_empty() {
-            parts.push(Part::Text(plain));
+            parts.push(TemplateSegment::Text(plain));
         }
         Ok(Template(parts))
     }
@@ -71,9 +71,9 @@ impl Template {
     /// When two would share one.
     pub fn check(&self, host: bool, namespace: bool, type_name: bool) -> Result<(), TemplateError> {
         let parts = [
-            (host, Part::Host, "hostname"),
-            (namespace, Part::Namespace, "namespace"),
-            (type_name, Part::Type, "type"),
+            (host, TemplateSegment::Host, "hostname"),
+            (namespace, TemplateSegment::Namespace, "namespace"),
+            (type_name, TemplateSegment::Type, "type"),
         ];
         match parts.into_iter().find(|(open, part, _)| *open && !self.0.contains(part)) {
             Some((_, _, name)) => Err(TemplateError::Missing(name)),
@@ -83,11 +83,11 @@ impl Template {
 
     /// The repository of a provider.
     pub fn expand(&self, source: &ProviderSource) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Host => source.host.to_string(),
-            Part::Namespace => source.namespace.to_string(),
-            Part::Type => source.type_name.to_string(),
+        let part = |part: &TemplateSegment| match part {
+            TemplateSegment::Text(text) => text.clone(),
+            TemplateSegment::Host => source.host.to_string(),
+            TemplateSegment::Namespace => source.namespace.to_string(),
+            TemplateSegment::Type => source.type_name.to_string(),
         };
         self.0.iter().map(part).collect()
     }

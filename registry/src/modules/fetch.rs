@@ -10,7 +10,7 @@ use weft_graph_format::version::Version;
 
 use super::address::shown;
 use super::protocol::{Listed, PackageLocation, Registry, RegistryError};
-use super::web::{self, Archive, Outcome};
+use super::web::{self, Archive, FetchOutcome};
 use super::{FetchError, PackageAddress, artifact, directory, expand, git};
 use crate::credentials::Credentials;
 use crate::discovery::Discovery;
@@ -140,8 +140,8 @@ impl ModuleFetcher {
                 self.go_inside(parsed, &subdir, to).await?
             };
             match outcome {
-                Outcome::Elsewhere(address) => next = address,
-                Outcome::Done => {
+                FetchOutcome::Elsewhere(address) => next = address,
+                FetchOutcome::Done => {
                     self.fetched.insert(package.to_owned(), to.to_owned());
                     return Ok(());
                 }
@@ -151,7 +151,7 @@ impl ModuleFetcher {
     }
 
     /// Uses the method that an address names.
-    async fn go(&self, mut address: PackageAddress, to: &Path) -> Result<Outcome, FetchError> {
+    async fn go(&self, mut address: PackageAddress, to: &Path) -> Result<FetchOutcome, FetchError> {
         match address.way.as_str() {
             "git" => {
                 // Arguments for archives have no meaning for a repository.
@@ -175,27 +175,27 @@ impl ModuleFetcher {
             "gcs" => return Err(FetchError::Unsupported("Google Cloud Storage")),
             way => return Err(FetchError::Way(way.to_owned())),
         }
-        Ok(Outcome::Done)
+        Ok(FetchOutcome::Done)
     }
 
     /// Fetches one folder of a package. The rest is removed.
-    async fn go_inside(&self, address: PackageAddress, subdir: &str, to: &Path) -> Result<Outcome, FetchError> {
+    async fn go_inside(&self, address: PackageAddress, subdir: &str, to: &Path) -> Result<FetchOutcome, FetchError> {
         let parent = to.parent().unwrap_or(Path::new("."));
         let folder =
             tempfile::Builder::new().prefix(".fetching-").tempdir_in(parent).map_err(FetchError::io(parent))?;
         let package = folder.path().join("package");
         let text = address.text();
         match self.go(address, &package).await? {
-            Outcome::Elsewhere(next) => {
+            FetchOutcome::Elsewhere(next) => {
                 // A link in the package stays valid wherever that is.
                 let (address, inner) = split_subdir(&next);
                 let subdir = weft_graph_format::module_source::join(&inner, subdir);
-                return Ok(Outcome::Elsewhere(match address.split_once('?') {
+                return Ok(FetchOutcome::Elsewhere(match address.split_once('?') {
                     Some((base, query)) => format!("{base}//{subdir}?{query}"),
                     None => format!("{address}//{subdir}"),
                 }));
             }
-            Outcome::Done => {}
+            FetchOutcome::Done => {}
         }
         let inside = |path: PathBuf| {
             let (package, path) = (fs::canonicalize(&package).ok()?, fs::canonicalize(path).ok()?);
@@ -204,7 +204,7 @@ impl ModuleFetcher {
         let none = || FetchError::NoDirectory(PathBuf::from(format!("{}//{subdir}", shown(&text))));
         let found = expand(&package, subdir).ok().and_then(inside).ok_or_else(none)?;
         fs::rename(&found, to).map_err(FetchError::io(to))?;
-        Ok(Outcome::Done)
+        Ok(FetchOutcome::Done)
     }
 }
 

@@ -39,7 +39,7 @@ impl Archive {
 }
 
 /// The result of an address.
-pub(super) enum Outcome {
+pub(super) enum FetchOutcome {
     /// The package was fetched.
     Done,
     /// The package is at another address.
@@ -47,7 +47,7 @@ pub(super) enum Outcome {
 }
 
 /// Fetches an archive, or asks for its address.
-pub(super) async fn fetch(http: &Http, mut address: PackageAddress, to: &Path) -> Result<Outcome, FetchError> {
+pub(super) async fn fetch(http: &Http, mut address: PackageAddress, to: &Path) -> Result<FetchOutcome, FetchError> {
     let archive = Archive::of(&mut address);
     let url = address.url()?;
     let Some(packing) = archive.packing else {
@@ -56,7 +56,7 @@ pub(super) async fn fetch(http: &Http, mut address: PackageAddress, to: &Path) -
             let problem = "this is not the name of an archive; set its format with the argument archive";
             return Err(FetchError::Argument { name, value, problem });
         }
-        return ask(http, url).await.map(Outcome::Elsewhere);
+        return ask(http, url).await.map(FetchOutcome::Elsewhere);
     };
     let checksum = match &archive.checksum {
         Some(text) => Some(checksum(http, text, &url).await?),
@@ -69,7 +69,7 @@ pub(super) async fn fetch(http: &Http, mut address: PackageAddress, to: &Path) -
         checksum.check(&file)?;
     }
     unpack(&file, packing, to)?;
-    Ok(Outcome::Done)
+    Ok(FetchOutcome::Done)
 }
 
 /// Fetches an archive with a token. Its content determines its format.

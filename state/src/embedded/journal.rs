@@ -102,7 +102,7 @@ fn framed(mark: &[u8; 4], first: u64, content: &[&[u8]]) -> Vec<u8> {
 
 /// A journal as found on disk.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct JournalContents {
     /// The valid lines, each with its hash.
     pub(super) events: Vec<(Event, Digest)>,
     /// The length up to the end of the last valid frame.
@@ -117,7 +117,7 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// [`StoreError::Damaged`], [`StoreError::Io`], [`StoreError::Unopened`].
-pub(super) fn read(path: &Path, start: Chain, seal: &JournalSeal) -> Result<Found, StoreError> {
+pub(super) fn read(path: &Path, start: Chain, seal: &JournalSeal) -> Result<JournalContents, StoreError> {
     let file = File::open(path).map_err(problems::reading(path))?;
     let content = read_all(&file).map_err(problems::reading(path))?;
     parse(&content, start, seal).map_err(|bad| match bad {
@@ -127,7 +127,7 @@ pub(super) fn read(path: &Path, start: Chain, seal: &JournalSeal) -> Result<Foun
 }
 
 /// The lines before the first damage, whatever comes after it.
-pub(super) fn read_sound(path: &Path, start: Chain, seal: &JournalSeal) -> Result<Found, StoreError> {
+pub(super) fn read_sound(path: &Path, start: Chain, seal: &JournalSeal) -> Result<JournalContents, StoreError> {
     let file = File::open(path).map_err(problems::reading(path))?;
     let content = read_all(&file).map_err(problems::reading(path))?;
     let upto = match parse(&content, start, seal) {
@@ -136,7 +136,7 @@ pub(super) fn read_sound(path: &Path, start: Chain, seal: &JournalSeal) -> Resul
         // Without the key, no line can be read.
         Err(Bad::Unopened(_)) => &[],
     };
-    Ok(parse(upto, start, seal).unwrap_or(Found { events: Vec::new(), length: 0, chain: start }))
+    Ok(parse(upto, start, seal).unwrap_or(JournalContents { events: Vec::new(), length: 0, chain: start }))
 }
 
 /// Why a journal cannot be read.
@@ -149,8 +149,8 @@ enum Bad {
 }
 
 /// Like [`read`], for bytes.
-fn parse(content: &[u8], start: Chain, seal: &JournalSeal) -> Result<Found, Bad> {
-    let mut found = Found { events: Vec::new(), length: 0, chain: start };
+fn parse(content: &[u8], start: Chain, seal: &JournalSeal) -> Result<JournalContents, Bad> {
+    let mut found = JournalContents { events: Vec::new(), length: 0, chain: start };
     let mut at = 0;
     while at < content.len() {
         match read_frame(&content[at..], found.chain, seal) {

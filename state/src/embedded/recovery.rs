@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::folder::{RunFolder, RunFolders, epochs};
-use super::journal::{Chain, Found, read, read_sound};
+use super::journal::{Chain, JournalContents, read, read_sound};
 use super::problems;
 use super::sealed::Seals;
 use crate::content::content_revision;
@@ -73,7 +73,7 @@ pub(super) fn state_digest(content: &[u8]) -> Digest {
 
 /// All journals of one run in order, with the end of the last one.
 struct Journals {
-    terms: Vec<Found>,
+    terms: Vec<JournalContents>,
     last: Option<LastTerm>,
 }
 
@@ -111,7 +111,7 @@ pub(super) fn writes_state(step: &StoreStep) -> bool {
 }
 
 /// What a term left undone: an image that it had written to the journal, or steps that the state file lacks.
-fn unfolded(folder: &RunFolder, term: &Found) -> Option<Unfolded> {
+fn unfolded(folder: &RunFolder, term: &JournalContents) -> Option<Unfolded> {
     let mut open = None;
     for (event, _) in &term.events {
         match event {
@@ -125,7 +125,7 @@ fn unfolded(folder: &RunFolder, term: &Found) -> Option<Unfolded> {
 }
 
 /// The base state of a term's journal.
-fn base(term: &Found) -> Option<&Base> {
+fn base(term: &JournalContents) -> Option<&Base> {
     match term.events.first() {
         Some((Event::Began(began), _)) => Some(&began.base),
         _ => None,
@@ -195,7 +195,7 @@ pub(super) fn load(
 fn effective_content(
     content: &[u8],
     unfolded: &Unfolded,
-    term: Option<&Found>,
+    term: Option<&JournalContents>,
     place: &Path,
     seals: &Seals,
 ) -> Result<(Vec<u8>, Option<String>), StoreError> {
@@ -305,7 +305,7 @@ fn create(ledger: &mut Ledger, folder: &RunFolder) {
     }
 }
 
-fn replay(ledger: &mut Ledger, id: &RunId, term: &Found, state: bool) {
+fn replay(ledger: &mut Ledger, id: &RunId, term: &JournalContents, state: bool) {
     for (event, _) in &term.events {
         match event {
             Event::Began(began) => {

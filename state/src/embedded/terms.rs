@@ -9,7 +9,7 @@ use super::current_form;
 use super::folder::{self, RunFolders, SummaryFile};
 use super::journal::{self, Group};
 use super::live::{Live, Term};
-use super::lock::{self, StateHandle, digit_of};
+use super::lock::{self, digit_of};
 use super::pending;
 use super::problems;
 use super::recovery::{self, Loaded};
@@ -20,7 +20,7 @@ use crate::event::{Base, Began, Event, Sealed};
 use crate::ledger::Ledger;
 use crate::record::Opaque;
 use crate::run::{Digest, Incarnation, Lease, RunHeader, RunId, RunStatus, Token};
-use crate::step::{Acquire, AcquireAnswer, Ending, ReleaseAnswer};
+use crate::step::{Acquire, AcquireAnswer, ReleaseAnswer, TermEnding};
 use crate::store::StoreError;
 use crate::tfstate::GUARDED_FORMAT;
 
@@ -324,7 +324,7 @@ impl Core {
         let mut live = self.live()?;
         let live = &mut *live;
         let untouched = live.ledger.is_untouched(&lease.run);
-        let answer = live.ledger.release(lease, Ending::Finished);
+        let answer = live.ledger.release(lease, TermEnding::Finished);
         let ReleaseAnswer::Released(header) = &answer else { return Ok(answer) };
         if !untouched {
             self.finish(live, header, false)?;
@@ -453,15 +453,7 @@ impl Core {
 
 /// See [`super::EmbeddedStore::set_aside`].
 pub(super) fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
-    let handle = StateHandle::lock(
-        options.written(),
-        options.lock_timeout,
-        &options.operation,
-        &options.holder,
-        options.network,
-    )?;
-    let canonical = lock::canonical(options.written())?;
-    let folders = options.folders(&canonical);
+    let (handle, folders) = options.lock()?;
     let all = folders.list()?;
     let folder = all.iter().find(|folder| folder.id == *run).ok_or_else(|| StoreError::NoRun(run.clone()))?;
     let touched = recovery::touched(folder)?;

@@ -11,7 +11,7 @@ use crate::snapshot::{Revision, StoredInstance, StoredOutput, Subject};
 
 /// Instances, outputs and results of checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Content {
+pub(super) struct LedgerContent {
     rule: RevisionRule,
     /// The number of the last commit.
     sequence: u64,
@@ -25,10 +25,10 @@ pub(super) struct Content {
     dependents: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Content {
+impl LedgerContent {
     /// Empty content.
-    pub(super) fn new(rule: RevisionRule) -> Content {
-        Content {
+    pub(super) fn new(rule: RevisionRule) -> LedgerContent {
+        LedgerContent {
             rule,
             sequence: 0,
             instances: BTreeMap::new(),

@@ -11,7 +11,8 @@ use crate::run::{
 };
 use crate::snapshot::Subject;
 use crate::step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Ending, Fenced, Held, ReleaseAnswer, RenewAnswer, Stale,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Fenced, HeldSubject, ReleaseAnswer, RenewAnswer, Stale,
+    TermEnding,
 };
 
 /// The reason for the doubt of an abandoned intent.
@@ -103,7 +104,7 @@ impl Ledger {
         for claim in &claims {
             let others = self.claims.get(&claim.subject).into_iter().flatten();
             for (run, mode) in others.filter(|(run, mode)| **run != lease.run && excludes(claim.mode, **mode)) {
-                held.push(Held {
+                held.push(HeldSubject {
                     subject: claim.subject.clone(),
                     mode: *mode,
                     run: run.clone(),
@@ -131,9 +132,9 @@ impl Ledger {
     }
 
     /// The runs that hold a subject in any mode.
-    pub(crate) fn holders(&self, subject: &Subject) -> Vec<Held> {
+    pub(crate) fn holders(&self, subject: &Subject) -> Vec<HeldSubject> {
         let runs = self.claims.get(subject).into_iter().flatten();
-        runs.map(|(run, mode)| Held {
+        runs.map(|(run, mode)| HeldSubject {
             subject: subject.clone(),
             mode: *mode,
             run: run.clone(),
@@ -154,7 +155,7 @@ impl Ledger {
     }
 
     /// RELEASE.
-    pub(crate) fn release(&mut self, lease: &Lease, ending: Ending) -> ReleaseAnswer {
+    pub(crate) fn release(&mut self, lease: &Lease, ending: TermEnding) -> ReleaseAnswer {
         let run = match self.check(lease) {
             Ok(run) => run,
             Err(fenced) => return ReleaseAnswer::Fenced(fenced),
@@ -164,8 +165,8 @@ impl Ledger {
             return ReleaseAnswer::Open(open.into_iter().map(|(op, _)| op).collect());
         }
         let status = match ending {
-            Ending::Stopped => RunStatus::Stopped,
-            Ending::Finished => final_status(run),
+            TermEnding::Stopped => RunStatus::Stopped,
+            TermEnding::Finished => final_status(run),
         };
         self.end(&lease.run, status);
         self.released(&lease.run)

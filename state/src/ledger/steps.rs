@@ -7,7 +7,7 @@ use crate::content::{digest_of, excludes, overtaken};
 use crate::run::{Attempt, Digest, Lease, OpIndex, OpStatus, RunId, WorkerId};
 use crate::snapshot::{Doubt, Revision, Subject};
 use crate::step::{
-    ClaimMode, CommitRecord, Failure, Fenced, Intent, Outcome, Resolution, Stale, StoreAnswer, StoreStep, Writes,
+    ClaimMode, CommitRecord, DoubtOutcome, Failure, Fenced, Intent, Resolution, Stale, StoreAnswer, StoreStep, Writes,
 };
 
 /// Whether a step is new or was made before.
@@ -17,7 +17,7 @@ enum Fresh {
 }
 
 /// The identity of a commit or failure.
-struct Said<'a> {
+struct StepIdentity<'a> {
     op: OpIndex,
     attempt: Attempt,
     worker: &'a WorkerId,
@@ -68,12 +68,14 @@ impl Ledger {
             StoreStep::Intent(intent) => self.examine_intent(id, run, intent),
             StoreStep::Commit(commit) => {
                 let CommitRecord { op, attempt, worker, intended, writes, .. } = commit;
-                let said = Said { op: *op, attempt: *attempt, worker, intended: *intended, becomes: OpStatus::Done };
+                let said =
+                    StepIdentity { op: *op, attempt: *attempt, worker, intended: *intended, becomes: OpStatus::Done };
                 self.examine_result(id, run, said, writes, || digest_of(commit))
             }
             StoreStep::Fail(failure) => {
                 let Failure { op, attempt, worker, intended, writes, .. } = failure;
-                let said = Said { op: *op, attempt: *attempt, worker, intended: *intended, becomes: OpStatus::Failed };
+                let said =
+                    StepIdentity { op: *op, attempt: *attempt, worker, intended: *intended, becomes: OpStatus::Failed };
                 self.examine_result(id, run, said, writes, || digest_of(failure))
             }
             StoreStep::Doubt { op, attempt, .. } => {
@@ -136,11 +138,11 @@ impl Ledger {
         &self,
         id: &RunId,
         run: &RunState,
-        said: Said<'_>,
+        said: StepIdentity<'_>,
         writes: &Writes,
         digest: impl FnOnce() -> Digest,
     ) -> Result<Fresh, StoreAnswer> {
-        let Said { op, attempt, worker, intended, becomes } = said;
+        let StepIdentity { op, attempt, worker, intended, becomes } = said;
         let known = run.ops.get(&op);
         if let Some(known) = known
             && known.record.status == becomes
@@ -182,9 +184,9 @@ impl Ledger {
 
     fn examine_resolution(&self, id: &RunId, run: &RunState, step: &Resolution) -> Result<Fresh, StoreAnswer> {
         let (becomes, settled, writes) = match &step.outcome {
-            Outcome::Done(commit) => (OpStatus::Done, digest_of(commit), Some(&commit.writes)),
-            Outcome::Failed(failure) => (OpStatus::Failed, digest_of(failure), Some(&failure.writes)),
-            Outcome::Pending => (OpStatus::Pending, digest_of(step), None),
+            DoubtOutcome::Done(commit) => (OpStatus::Done, digest_of(commit), Some(&commit.writes)),
+            DoubtOutcome::Failed(failure) => (OpStatus::Failed, digest_of(failure), Some(&failure.writes)),
+            DoubtOutcome::Pending => (OpStatus::Pending, digest_of(step), None),
         };
         let Some(known) = run.ops.get(&step.op) else { return Err(illegal(run, step.op)) };
         if known.record.status == becomes && known.record.attempt == step.attempt && known.settled == settled {
@@ -232,9 +234,9 @@ impl Ledger {
             StoreStep::Resolve(resolution) => {
                 let key = run.ops.get(&resolution.op).and_then(|known| known.record.target.clone());
                 match &resolution.outcome {
-                    Outcome::Done(commit) => settle_done(run, commit, keep),
-                    Outcome::Failed(failure) => settle_failed(run, failure, keep),
-                    Outcome::Pending => {
+                    DoubtOutcome::Done(commit) => settle_done(run, commit, keep),
+                    DoubtOutcome::Failed(failure) => settle_failed(run, failure, keep),
+                    DoubtOutcome::Pending => {
                         run.set_status(resolution.op, OpStatus::Pending);
                         run.ops.entry(resolution.op).or_default().settled = digest_of(resolution);
                     }
@@ -334,9 +336,9 @@ pub(crate) fn writes_of(step: &StoreStep) -> Option<&Writes> {
         StoreStep::Fail(failure) => Some(&failure.writes),
         StoreStep::Checks(writes) => Some(writes),
         StoreStep::Resolve(resolution) => match &resolution.outcome {
-            Outcome::Done(commit) => Some(&commit.writes),
-            Outcome::Failed(failure) => Some(&failure.writes),
-            Outcome::Pending => None,
+            DoubtOutcome::Done(commit) => Some(&commit.writes),
+            DoubtOutcome::Failed(failure) => Some(&failure.writes),
+            DoubtOutcome::Pending => None,
         },
         _ => None,
     }

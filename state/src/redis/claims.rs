@@ -9,7 +9,7 @@ use super::scripts::Script;
 use super::{CLAIMS_AT_ONCE, Core, KEPT_RUNS, holder, steps};
 use crate::run::{Attempt, Holder, Lease, OpIndex, OpStatus, RunId};
 use crate::snapshot::Subject;
-use crate::step::{Claim, ClaimAnswer, ClaimMode, Ending, Fenced, Held, ReleaseAnswer, Stale};
+use crate::step::{Claim, ClaimAnswer, ClaimMode, Fenced, HeldSubject, ReleaseAnswer, Stale, TermEnding};
 use crate::store::StoreError;
 
 /// The combined answers to the parts of a CLAIM, as the scripts return them.
@@ -107,14 +107,14 @@ impl Core {
             }
             let mode = if mode == "x" { ClaimMode::Exclusive } else { ClaimMode::Shared };
             let holder = holders.get(&run).cloned().unwrap_or_default();
-            held.push(Held { subject, mode, run, holder });
+            held.push(HeldSubject { subject, mode, run, holder });
         }
         let mut doubts = if held.is_empty() { Vec::new() } else { self.doubts().await? };
         doubts.retain(|doubt| addresses.contains(&doubt.key.address));
         doubts.sort_by(|left, right| left.key.cmp(&right.key));
         // The order of the other stores: by subject, then by run id.
         stale.sort();
-        held.sort_by(|left: &Held, right| (&left.subject, &left.run).cmp(&(&right.subject, &right.run)));
+        held.sort_by(|left: &HeldSubject, right| (&left.subject, &left.run).cmp(&(&right.subject, &right.run)));
         Ok(ClaimAnswer::Refused { stale, held, doubts })
     }
 
@@ -141,9 +141,14 @@ impl Core {
     }
 
     /// Ends a term: releases claims, then sets status and lease.
-    pub(super) async fn end(&self, lease: &Lease, ending: Ending, event: &str) -> Result<ReleaseAnswer, StoreError> {
+    pub(super) async fn end(
+        &self,
+        lease: &Lease,
+        ending: TermEnding,
+        event: &str,
+    ) -> Result<ReleaseAnswer, StoreError> {
         let run = &lease.run;
-        if ending == Ending::Finished {
+        if ending == TermEnding::Finished {
             let doubts = self.doubts().await?;
             let kept: BTreeSet<String> = doubts
                 .into_iter()
@@ -160,7 +165,11 @@ impl Core {
         let mut command = self.calls(lease).begin(Script::Finish, &keys);
         let line = steps::line(event, None, None, None);
         let digest = steps::event_digest(&line, &());
-        command.arg(u8::from(ending == Ending::Stopped)).arg(line).arg(digest).arg(u8::from(event == ABANDONED_EVENT));
+        command
+            .arg(u8::from(ending == TermEnding::Stopped))
+            .arg(line)
+            .arg(digest)
+            .arg(u8::from(event == ABANDONED_EVENT));
         let words = self.connection.script(command).await?;
         if let Some(fenced) = steps::fenced(&words) {
             // A resent RELEASE finds the lease free and its own end as the last line.

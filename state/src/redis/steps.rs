@@ -14,7 +14,9 @@ use crate::content::{bytes_of, digest_of};
 use crate::event::step_words;
 use crate::run::{Attempt, Incarnation, Lease, OpIndex, OpStatus, WorkerId};
 use crate::snapshot::{Revision, Subject};
-use crate::step::{CommitRecord, Failure, Fenced, Intent, Outcome, Resolution, Stale, StoreAnswer, StoreStep, Writes};
+use crate::step::{
+    CommitRecord, DoubtOutcome, Failure, Fenced, Intent, Resolution, Stale, StoreAnswer, StoreStep, Writes,
+};
 use crate::store::StoreError;
 
 /// The largest record of an instance or output, result or failure. Replies of providers are bounded well below it, and
@@ -160,13 +162,13 @@ impl Calls<'_> {
     fn resolution(&self, resolution: &Resolution, line: &str, digest: &str) -> Result<Cmd, StoreError> {
         let nothing = Writes::default();
         let (becomes, settled, worker, payload, writes) = match &resolution.outcome {
-            Outcome::Done(commit) => {
+            DoubtOutcome::Done(commit) => {
                 (OpStatus::Done, digest_of(commit), &commit.worker.0, self.result(commit)?, &commit.writes)
             }
-            Outcome::Failed(failure) => {
+            DoubtOutcome::Failed(failure) => {
                 (OpStatus::Failed, digest_of(failure), &failure.worker.0, self.failed(failure)?, &failure.writes)
             }
-            Outcome::Pending => (OpStatus::Pending, digest_of(resolution), &String::new(), Vec::new(), &nothing),
+            DoubtOutcome::Pending => (OpStatus::Pending, digest_of(resolution), &String::new(), Vec::new(), &nothing),
         };
         let mut command = self.writing(Script::Resolve);
         command

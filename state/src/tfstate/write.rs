@@ -117,10 +117,10 @@ pub(super) fn to_text(file: &StateFile) -> String {
 /// Module, mode, type and name, in the order in which the file sorts resources (as bytes), and the configuration of the
 /// provider. Usually a resource has one configuration. If its instances belong to several configurations, each one has
 /// its own entry, because all instances of an entry must name the same one.
-type Place<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
+type ResourceKey<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
 
-fn by_resource(instances: &BTreeMap<String, InstanceRecord>) -> BTreeMap<Place<'_>, Vec<&InstanceRecord>> {
-    let mut resources: BTreeMap<Place<'_>, Vec<&InstanceRecord>> = BTreeMap::new();
+fn by_resource(instances: &BTreeMap<String, InstanceRecord>) -> BTreeMap<ResourceKey<'_>, Vec<&InstanceRecord>> {
+    let mut resources: BTreeMap<ResourceKey<'_>, Vec<&InstanceRecord>> = BTreeMap::new();
     for record in instances.values().filter(|record| !record.is_empty()) {
         let owner = configuration(&record.provider);
         let place = (&*record.module, mode_word(record.mode), &*record.resource_type, &*record.name, owner);
@@ -145,7 +145,11 @@ fn write_output(page: &mut Page, output: &OutputRecord) {
     page.close('}');
 }
 
-fn write_resource(page: &mut Page, (module, mode, resource_type, name, _): Place<'_>, instances: &[&InstanceRecord]) {
+fn write_resource(
+    page: &mut Page,
+    (module, mode, resource_type, name, _): ResourceKey<'_>,
+    instances: &[&InstanceRecord],
+) {
     let one = instances.first().map(|record| record.provider.as_str()).unwrap_or_default();
     let per_instance =
         instances.iter().any(|record| record.provider != one || configuration(&record.provider) != record.provider);

@@ -15,7 +15,7 @@ const COMMENT: &str = "//";
 const WRONG_KIND: &str = "Incorrect JSON value type";
 
 /// The content of a body, and its problems.
-type Found = (Body, Vec<Diagnostic>);
+type BodyAndProblems = (Body, Vec<Diagnostic>);
 
 /// The beginning of a value: its bracket, or the whole value if it has none.
 fn start_of(node: &ExprNode) -> Span {
@@ -58,7 +58,7 @@ struct Reader<'tree> {
 }
 
 /// Reads a body, with the roles of its names. Names without a role become arguments.
-pub(crate) fn content<'a>(tree: &Tree, body: BodyId, role: &dyn Fn(&str) -> Role<'a>) -> Found {
+pub(crate) fn content<'a>(tree: &Tree, body: BodyId, role: &dyn Fn(&str) -> Role<'a>) -> BodyAndProblems {
     let mut reader = Reader::new(tree, body);
     let mut seen = Seen::default();
     for property in reader.properties(ExprId(body.0), None) {
@@ -73,7 +73,7 @@ pub(crate) fn content<'a>(tree: &Tree, body: BodyId, role: &dyn Fn(&str) -> Role
 }
 
 /// Reads a body in which every name is an argument.
-pub(crate) fn arguments(tree: &Tree, body: BodyId, hidden: &dyn Fn(&str) -> bool) -> Found {
+pub(crate) fn arguments(tree: &Tree, body: BodyId, hidden: &dyn Fn(&str) -> bool) -> BodyAndProblems {
     let mut reader = Reader::new(tree, body);
     let mut seen = Seen::default();
     let node = tree.node(ExprId(body.0));
@@ -103,7 +103,7 @@ impl<'tree> Reader<'tree> {
         Reader { tree, body: Body { span, ..Body::default() }, problems: Vec::new() }
     }
 
-    fn finish(mut self) -> Found {
+    fn finish(mut self) -> BodyAndProblems {
         self.body.index();
         (self.body, self.problems)
     }

@@ -6,7 +6,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
 use super::string::Decoded;
-use crate::expression::{ExprId, ExprKind, ExprNode, Name, Step, TemplatePart, Traversal};
+use crate::expression::{ExprId, ExprKind, ExprNode, Name, TemplatePart, Traversal, TraversalStep};
 use crate::parser::{Goal, parse_within};
 use crate::source::{SourceFile, Span, offset};
 use crate::tree::{Root, Syntax, Tree};
@@ -75,7 +75,7 @@ fn placed(source: &SourceFile, decoded: &Decoded<'_>, range: &SourceRange) -> So
 fn move_spans(kind: &mut ExprKind, decoded: &Decoded<'_>) {
     let move_one = |span: &mut Span| *span = decoded.span(*span);
     let move_name = |name: &mut Name| move_one(&mut name.span);
-    let move_steps = |steps: &mut Vec<Step>| steps.iter_mut().for_each(|step| move_one(&mut step.span));
+    let move_steps = |steps: &mut Vec<TraversalStep>| steps.iter_mut().for_each(|step| move_one(&mut step.span));
     match kind {
         ExprKind::Literal(_)
         | ExprKind::TemplateWrap { .. }

@@ -7,16 +7,16 @@ use super::Parser;
 use super::frame::Piece;
 
 /// A directive that waits for its end.
-enum Open {
+enum OpenDirective {
     If { condition: ExprId, span: Span, then: Option<ExprId> },
     For { key_variable: Option<Name>, value_variable: Name, collection: ExprId, span: Span },
 }
 
-impl Open {
+impl OpenDirective {
     /// The marker that opened it.
     fn span(&self) -> Span {
         match self {
-            Open::If { span, .. } | Open::For { span, .. } => *span,
+            OpenDirective::If { span, .. } | OpenDirective::For { span, .. } => *span,
         }
     }
 }
@@ -25,7 +25,7 @@ impl Open {
 struct Structure {
     form: TemplateForm,
     parts: Vec<TemplatePart>,
-    open: Vec<(Open, Vec<TemplatePart>)>,
+    open: Vec<(OpenDirective, Vec<TemplatePart>)>,
 }
 
 impl Structure {
@@ -59,11 +59,11 @@ impl Parser<'_> {
                 }
                 Piece::If { condition, span } => {
                     let outer = std::mem::take(&mut structure.parts);
-                    structure.open.push((Open::If { condition, span, then: None }, outer));
+                    structure.open.push((OpenDirective::If { condition, span, then: None }, outer));
                 }
                 Piece::For { key_variable, value_variable, collection, span } => {
                     let outer = std::mem::take(&mut structure.parts);
-                    structure.open.push((Open::For { key_variable, value_variable, collection, span }, outer));
+                    structure.open.push((OpenDirective::For { key_variable, value_variable, collection, span }, outer));
                 }
                 Piece::Else { span } => self.else_directive(&mut structure, span),
                 Piece::EndIf { span } => self.end_directive(&mut structure, span, "endif"),
@@ -71,7 +71,7 @@ impl Parser<'_> {
             }
         }
         while let Some((open, outer)) = structure.open.pop() {
-            let word = if matches!(open, Open::If { .. }) { "if" } else { "for" };
+            let word = if matches!(open, OpenDirective::If { .. }) { "if" } else { "for" };
             let line = self.source.position(open.span().start).line;
             let detail = format!("The {word} directive in line {line} has no end{word} directive.");
             self.report_within(end, open.span(), "Unexpected end of template", detail);
@@ -98,14 +98,14 @@ impl Parser<'_> {
 
     fn else_directive(&mut self, structure: &mut Structure, span: Span) {
         match structure.open.pop() {
-            Some((Open::If { condition, span: opened, then: None }, outer)) => {
+            Some((OpenDirective::If { condition, span: opened, then: None }, outer)) => {
                 let then = Some(self.fragment(structure, opened, span));
-                structure.open.push((Open::If { condition, span: opened.through(span), then }, outer));
+                structure.open.push((OpenDirective::If { condition, span: opened.through(span), then }, outer));
             }
             Some((open, outer)) => {
                 let detail = match open {
-                    Open::If { .. } => "This if directive has its else already.",
-                    Open::For { .. } => "A for directive has no else.",
+                    OpenDirective::If { .. } => "This if directive has its else already.",
+                    OpenDirective::For { .. } => "A for directive has no else.",
                 };
                 self.report_within(span, open.span().through(span), "Unexpected else directive", detail);
                 self.abandon(structure, outer, open.span().through(span));
@@ -116,7 +116,7 @@ impl Parser<'_> {
 
     fn end_directive(&mut self, structure: &mut Structure, span: Span, word: &str) {
         match (structure.open.pop(), word) {
-            (Some((Open::If { condition, span: opened, then }, outer)), "endif") => {
+            (Some((OpenDirective::If { condition, span: opened, then }, outer)), "endif") => {
                 let last = self.fragment(structure, opened, span);
                 let (then, otherwise) = match then {
                     Some(then) => (then, Some(last)),
@@ -126,14 +126,17 @@ impl Parser<'_> {
                 let span = opened.through(span);
                 structure.parts.push(TemplatePart::If { condition, then, otherwise, span });
             }
-            (Some((Open::For { key_variable, value_variable, collection, span: opened }, outer)), "endfor") => {
+            (
+                Some((OpenDirective::For { key_variable, value_variable, collection, span: opened }, outer)),
+                "endfor",
+            ) => {
                 let body = self.fragment(structure, opened, span);
                 structure.parts = outer;
                 let span = opened.through(span);
                 structure.parts.push(TemplatePart::For { key_variable, value_variable, collection, body, span });
             }
             (Some((open, outer)), _) => {
-                let wanted = if matches!(open, Open::If { .. }) { "endif" } else { "endfor" };
+                let wanted = if matches!(open, OpenDirective::If { .. }) { "endif" } else { "endfor" };
                 let line = self.source.position(open.span().start).line;
                 let detail = format!("The directive in line {line} is still open: it ends with {wanted}.");
                 let context = open.span().through(span);

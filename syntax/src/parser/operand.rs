@@ -3,7 +3,8 @@
 use smol_str::SmolStr;
 
 use crate::expression::{
-    ExprId, ExprKind, Key, Literal, Name, Splat, Step, StepKind, Template, TemplatePart, Traversal, UnaryOperator,
+    ExprId, ExprKind, Key, Literal, Name, Splat, StepKind, Template, TemplatePart, Traversal, TraversalStep,
+    UnaryOperator,
 };
 use crate::source::Span;
 use crate::token::{Token, TokenKind};
@@ -220,24 +221,24 @@ impl Parser<'_> {
     }
 
     /// The step of a dot: a name or a number.
-    fn dotted_step(&mut self, dot: Token, what: Token) -> Step {
+    fn dotted_step(&mut self, dot: Token, what: Token) -> TraversalStep {
         let span = dot.span.through(what.span);
         let text = self.source.slice(what.span);
         if what.kind == TokenKind::Identifier {
-            return Step { kind: StepKind::Attribute(text.into()), span };
+            return TraversalStep { kind: StepKind::Attribute(text.into()), span };
         }
         match text.split_once('.') {
             Some((first, second)) => {
                 let detail = format!("An index behind a dot stands alone. Write [{first}][{second}] instead.");
                 self.report(what.span, "Invalid legacy index syntax", detail);
-                Step { kind: StepKind::LegacyIndex(first.into()), span }
+                TraversalStep { kind: StepKind::LegacyIndex(first.into()), span }
             }
-            None => Step { kind: StepKind::LegacyIndex(self.number(what)), span },
+            None => TraversalStep { kind: StepKind::LegacyIndex(self.number(what)), span },
         }
     }
 
     /// A step from a term: a traversal grows, anything else begins a relative one.
-    fn extend(&mut self, term: ExprId, step: Step) -> ExprId {
+    fn extend(&mut self, term: ExprId, step: TraversalStep) -> ExprId {
         if let Some(node) = self.expressions.get_mut(term.index()) {
             let steps = match &mut node.kind {
                 ExprKind::Traversal(traversal) => Some(&mut traversal.steps),
@@ -326,7 +327,9 @@ impl Parser<'_> {
         self.leave(outer);
         let brackets = self.since(self.token(open).span);
         if let Some(key) = self.take_literal_key(key) {
-            return Next::Postfix(self.extend(collection, Step { kind: StepKind::Index(key), span: brackets }));
+            return Next::Postfix(
+                self.extend(collection, TraversalStep { kind: StepKind::Index(key), span: brackets }),
+            );
         }
         let span = self.span_of(collection).through(brackets);
         Next::Postfix(self.add(ExprKind::Index { collection, key, brackets }, span))

@@ -1,6 +1,6 @@
 //! A text that is one traversal and nothing else.
 
-use crate::expression::{ExprId, ExprKind, Key, Step, StepKind, Traversal};
+use crate::expression::{ExprId, ExprKind, Key, StepKind, Traversal, TraversalStep};
 use crate::source::Span;
 use crate::token::TokenKind;
 
@@ -47,7 +47,7 @@ impl Parser<'_> {
                         return None;
                     }
                     let kind = StepKind::Attribute(self.source.slice(name.span).into());
-                    steps.push(Step { kind, span: next.span.through(name.span) });
+                    steps.push(TraversalStep { kind, span: next.span.through(name.span) });
                 }
                 TokenKind::OpenBracket => {
                     self.advance();
@@ -62,7 +62,7 @@ impl Parser<'_> {
                     if self.diagnostics.len() > errors {
                         return None;
                     }
-                    steps.push(Step { kind: StepKind::Index(key), span });
+                    steps.push(TraversalStep { kind: StepKind::Index(key), span });
                 }
                 _ => {
                     self.report_within(

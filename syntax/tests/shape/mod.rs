@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use weft_syntax::*;
 
-fn steps(steps: &[Step], out: &mut String) {
+fn steps(steps: &[TraversalStep], out: &mut String) {
     for step in steps {
         let _ = match &step.kind {
             StepKind::Attribute(name) => write!(out, ".{name}"),

@@ -46,7 +46,7 @@ def differences(path, wanted, found):
     if isinstance(wanted, dict) and isinstance(found, dict):
         for key in sorted(wanted.keys() | found.keys()):
             if key not in wanted or key not in found:
-                yield f"{path}.{key}: only in {'the record' if key in wanted else 'what was said'}"
+                yield f"{path}.{key}: only in {'the record' if key in wanted else 'the document'}"
             else:
                 yield from differences(f"{path}.{key}", wanted[key], found[key])
     elif isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):

@@ -1,4 +1,4 @@
-"""What stands in the blocks of resources: repetition, arguments and nested blocks."""
+"""The contents of resource blocks: repetition, arguments and nested blocks."""
 
 from .choices import KEYS
 from .configuration import BOOL, LAB, N, REQUIRED, S, Argument, Block, Reference
@@ -66,7 +66,7 @@ class Bodies(Values):
         return None, []
 
     def maybe_null(self, text):
-        """Now and then null in place of the expression."""
+        """Sometimes null in place of the expression."""
         return text if not (self.features["null"] and self.chance(0.12)) else self.pick(["null", f"{self.lit(BOOL)} ? {text} : null"])
 
     def body(self, type_, b, rep):

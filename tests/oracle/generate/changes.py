@@ -8,10 +8,10 @@ from .modules import Modules
 
 
 class Changes(Modules):
-    """What a user does to a configuration."""
+    """The changes that a user makes to a configuration."""
 
     def replace_text(self, m, old, new):
-        """Puts another address in place of one, in all expressions of a module."""
+        """Replaces an address in all expressions of a module."""
         pattern = re.compile(r"(?<![\w.-])" + re.escape(old) + r"(?![\w-])")
 
         def go(items):
@@ -29,7 +29,7 @@ class Changes(Modules):
         return len(re.findall(r"(?<![\w.-])" + re.escape(at) + r"(?![\w-])", text)) > 0
 
     def evolve(self):
-        """Makes one change and returns its name, or None when there was nothing to change."""
+        """Makes one change and returns its name, or None if there was nothing to change."""
         m = self.pick([self.root, self.root, *self.mods.values()])
         managed = [x for x in m.res if x.mode == "managed"]
         kind = self.pick(["attr", "attr", "attr", "remove", "rename", "repeat", "repeat", "lifecycle", "variable", "output", "module", "alias", "import",
@@ -42,13 +42,13 @@ class Changes(Modules):
         return getattr(self, "change_" + kind)(m)
 
     def take_out(self, m, b):
-        """Takes a block out of its file."""
+        """Removes a block from its file."""
         for f in m.files.values():
             if b in f:
                 f.remove(b)
 
     def change_argument(self, m, managed, kind):
-        """Another value for an argument of a resource, or none."""
+        """Changes or removes the value of an argument of a resource."""
         x = self.pick(managed)
         b = x.block
         self.loops = [Reference("each.key", S)] if x.rep and x.rep.startswith("for_each") else []
@@ -68,7 +68,7 @@ class Changes(Modules):
         return f"{kind} {name}"
 
     def change_keys(self, m, managed):
-        """Other instances of a resource."""
+        """Changes the instances of a resource."""
         xs = [x for x in managed if x.rep in ("count", "for_each") and x.block.attr(x.rep)]
         if not xs:
             return None
@@ -82,7 +82,7 @@ class Changes(Modules):
         return "keys"
 
     def change_remove(self, m, managed):
-        """A resource goes, with or without a removed block."""
+        """Removes a resource, with or without a removed block."""
         x = self.pick(managed)
         self.take_out(m, x.block)
         m.res.remove(x)
@@ -96,7 +96,7 @@ class Changes(Modules):
         return "remove"
 
     def change_rename(self, m, managed):
-        """A resource gets another name, with or without a moved block."""
+        """Renames a resource, with or without a moved block."""
         x = self.pick(managed)
         new = self.fresh(m)
         old = x.at
@@ -109,7 +109,7 @@ class Changes(Modules):
         return "rename"
 
     def change_repeat(self, m, managed):
-        """A resource from one object to several, from count to for_each, or back."""
+        """Changes a resource from one object to several, from count to for_each, or back."""
         x = self.pick(managed)
         b = x.block
         if x.rep is None:
@@ -137,7 +137,7 @@ class Changes(Modules):
         return None
 
     def change_lifecycle(self, m, managed):
-        """Another lifecycle of a resource."""
+        """Changes the lifecycle of a resource."""
         x = self.pick(managed)
         life = x.block.block("lifecycle")
         if not life:
@@ -157,7 +157,7 @@ class Changes(Modules):
         return "lifecycle"
 
     def change_variable(self, m):
-        """Another default of a variable."""
+        """Changes the default of a variable."""
         if not m.blocks("variable"):
             return None
         b = self.pick(m.blocks("variable"))
@@ -168,12 +168,12 @@ class Changes(Modules):
         return None
 
     def change_output(self, m):
-        """One more output of the root module."""
+        """Adds an output to the root module."""
         self.outputs(self.root, 1)
         return "output"
 
     def change_unoutput(self, m):
-        """An output of the root module goes, or becomes sensitive."""
+        """Removes an output of the root module, or makes it sensitive."""
         if not self.root.blocks("output"):
             return None
         b = self.pick(self.root.blocks("output"))
@@ -184,7 +184,7 @@ class Changes(Modules):
         return "output sensitive"
 
     def change_module(self, m):
-        """A module call gets another name, goes, or gets a count."""
+        """Renames or removes a module call, or adds a count."""
         root = self.root
         if not root.calls:
             return None
@@ -220,7 +220,7 @@ class Changes(Modules):
         return None
 
     def change_alias(self, m):
-        """Another provider configuration for a resource of the root module."""
+        """Changes the provider configuration of a resource of the root module."""
         if not (self.lab and self.root.res):
             return None
         xs = [x for x in self.root.res if x.type.startswith("lab") and x.mode == "managed"]
@@ -237,7 +237,7 @@ class Changes(Modules):
         return "alias"
 
     def change_import(self, m):
-        """An import block for an object that is there."""
+        """Adds an import block for an existing object."""
         if not self.lab:
             return None
         root = self.root
@@ -253,7 +253,7 @@ class Changes(Modules):
         return "import"
 
     def change_retype(self, m, managed):
-        """A widget becomes a thing, by a moved block."""
+        """Changes a widget to a thing with a moved block."""
         xs = [x for x in managed if x.type == "lab_widget"]
         if not xs:
             return None
@@ -272,7 +272,7 @@ class Changes(Modules):
         return "retype"
 
     def change_imports(self, m):
-        """An import block with for_each."""
+        """Adds an import block with for_each."""
         if not self.lab:
             return None
         root = self.root
@@ -287,12 +287,12 @@ class Changes(Modules):
         return "imports"
 
     def change_add(self, m):
-        """One more resource in the root module."""
+        """Adds a resource to the root module."""
         self.resource(self.root)
         return "add"
 
     def change_reshape(self, m):
-        """A file between native and JSON syntax."""
+        """Converts a file between native and JSON syntax."""
         files = [f for f in m.files if f.endswith(".tf")]
         if not files:
             return None
@@ -300,7 +300,7 @@ class Changes(Modules):
         return "syntax"
 
     def change_local(self, m):
-        """Another literal for a local value."""
+        """Changes the literal of a local value."""
         blocks = [b for b in m.blocks("locals") if b.items]
         if not blocks:
             return None
@@ -311,7 +311,7 @@ class Changes(Modules):
         return None
 
     def change_into(self, m, managed):
-        """A resource of the root module moves into a child module."""
+        """Moves a resource of the root module into a child module."""
         root = self.root
         if m is not root or not root.calls:
             return None
@@ -333,7 +333,7 @@ class Changes(Modules):
         return "into module"
 
     def all_attrs(self, b):
-        """All arguments of a block, nested ones included."""
+        """All arguments of a block, including nested ones."""
         for i in b.items:
             if isinstance(i, Argument):
                 yield i
@@ -341,16 +341,16 @@ class Changes(Modules):
                 yield from self.all_attrs(i)
 
     def rename_refs(self, m, old, new):
-        """Lets the references of a module follow a rename."""
+        """Updates the references of a module after a rename."""
         for v in m.refs:
             v.text = re.sub(r"(?<![\w.-])" + re.escape(old) + r"(?![\w-])", lambda _: new, v.text)
 
     def drop_refs(self, m, at):
-        """Forgets the references to an address."""
+        """Removes the references to an address."""
         m.refs = [v for v in m.refs if not re.search(r"(?<![\w.-])" + re.escape(at) + r"(?![\w-])", v.text)]
 
     def purge(self, m, at):
-        """Replaces what mentions a vanished address, so that the configuration stays valid."""
+        """Replaces expressions that mention a removed address, so that the configuration stays valid."""
         self.drop_refs(m, at)
         pattern = re.compile(r"(?<![\w.-])" + re.escape(at) + r"(?![\w-])")
         instead = {"count": "1", "for_each": 'toset(["a"])', "condition": "length(terraform.workspace) > 0"}

@@ -7,14 +7,14 @@ TEXTS = ["one", "two", "red", "blue", "Ünïcode", "a b", "", "x-1", "007", "tru
 
 
 class Choices:
-    """What every other part of the generator draws from."""
+    """Random choices for all other parts of the generator."""
 
     def chance(self, p):
         """True with this probability."""
         return self.random.random() < p
 
     def pick(self, xs):
-        """One of these."""
+        """One of these items."""
         return self.random.choice(list(xs))
 
     def fresh(self, m=None):
@@ -29,7 +29,7 @@ class Choices:
         return f"n{self.counter}"
 
     def unique(self):
-        """A text that no other object has."""
+        """A text that is unique in the scenario."""
         self.counter += 1
         return f"{self.pick(WORDS)}{self.counter}"
 

@@ -1,4 +1,4 @@
-"""What a generated configuration consists of: blocks, arguments, types, and what is known of the providers."""
+"""The elements of a generated configuration: blocks, arguments, types, and the schemas of the providers."""
 
 S, N, BOOL, ANY = ("string",), ("number",), ("bool",), ("any",)
 

@@ -6,10 +6,10 @@ from .configuration import ANY, BOOL, N, S, Reference
 
 
 class Expressions(Choices):
-    """Expressions over what the module in hand declares."""
+    """Expressions over the declarations of the current module."""
 
     def refs(self, t, allow):
-        """The references of this type whose marks are allowed here."""
+        """The references of this type with allowed marks."""
         out = []
         for r in self.module_now.refs + self.loops:
             if r.marks <= allow and (r.type == t or (t == S and r.type in (N, BOOL) and self.random.random() < 0.3) or t == ANY):
@@ -32,7 +32,7 @@ class Expressions(Choices):
         return self.compound(t, d, allow)
 
     def join(self, form, *args):
-        """Fills a form with expressions, with brackets where operators need them."""
+        """Fills a template with expressions, with parentheses where operators need them."""
         marks = frozenset()
         texts = []
         operators = re.search(r"\{\} [-+*%<>=!&|?]|[-+*%<>=&|?:] \{\}", form)
@@ -62,7 +62,7 @@ class Expressions(Choices):
         return make(t, smaller) if make else self.expr(self.type(2), d, allow)
 
     def for_sequence(self, t, smaller):
-        """A `for` that makes a list or a set."""
+        """A `for` that produces a list or a set."""
         inner = self.type(0) if t[1][0] not in ("string", "number", "bool") else t[1]
         source, marks = smaller(("list", inner))
         v = "vwxyz"[min(4, len(self.loops))]
@@ -74,7 +74,7 @@ class Expressions(Choices):
         return (f"toset({text})" if t[0] == "set" else text), marks | more | filtered[1]
 
     def for_map(self, t, smaller):
-        """A `for` that makes a map."""
+        """A `for` that produces a map."""
         source, marks = smaller(("map", S))
         k, v = "klmno"[min(4, len(self.loops))], "vwxyz"[min(4, len(self.loops))]
         self.loops += [Reference(k, S, marks), Reference(v, S, marks)]
@@ -147,7 +147,7 @@ class Expressions(Choices):
         return self.join('startswith({}, "x")', smaller(S))
 
     def sequence(self, t, smaller):
-        """A list: written out or by a function."""
+        """A list: a literal or a function call."""
         c = self.random.randint(0, 7)
         if c <= 2:
             parts = [smaller(t[1]) for _ in range(self.random.randint(1, 3))]
@@ -169,7 +169,7 @@ class Expressions(Choices):
         return self.join("toset({})", smaller(("list", t[1])))
 
     def mapping(self, t, smaller):
-        """A map: written out, merged or converted."""
+        """A map: a literal, merged or converted."""
         c = self.random.randint(0, 3)
         if c <= 1:
             keys = self.random.sample(KEYS[:4], self.random.randint(1, 2))
@@ -180,18 +180,18 @@ class Expressions(Choices):
         return self.join("tomap({})", smaller(t))
 
     def object_of(self, t, smaller):
-        """An object, now and then without an optional attribute."""
+        """An object, sometimes without an optional attribute."""
         parts = [(n, smaller(x)) for n, x, optional in t[1] if optional is None or self.chance(0.6)]
         form = "{{ " + ", ".join(f"{n} = {{}}" for n, _ in parts) + " }}" if parts else "{{}}"
         return self.join(form, *[p for _, p in parts])
 
     def tuple_of(self, t, smaller):
-        """A tuple written out."""
+        """A tuple literal."""
         parts = [smaller(x) for x in t[1]]
         return self.join("[" + ", ".join(["{}"] * len(parts)) + "]", *parts)
 
     def condition(self, refs, allow=frozenset("us")):
-        """A condition over one of these references; mostly true."""
+        """A condition over one of these references, usually true."""
         if not refs or self.chance(0.12):
             text = self.expr(BOOL, 1, allow)[0]
             if re.search(r"\b(var|local|module|data|self|each|count|terraform_data|lab_\w+|oldlab_\w+)\.", text) or self.features["wrong"]:

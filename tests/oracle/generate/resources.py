@@ -8,7 +8,7 @@ class Resources(Bodies):
     """Resources of every mode."""
 
     def types(self):
-        """The resource types to choose from, the frequent ones several times."""
+        """The resource types to choose from. Frequent ones occur several times."""
         out = ["terraform_data"] * (3 if not self.lab else 2)
         if self.lab:
             out += ["lab_thing"] * 5 + ["lab_widget", "lab_link", "lab_any"] + (["lab_singleton"] if self.module_now is self.root else [])
@@ -17,7 +17,7 @@ class Resources(Bodies):
         return out
 
     def expose(self, m, mode, type_, name, rep, keys):
-        """What others may say about this resource."""
+        """The references of other blocks to this resource."""
         at = ("" if mode == "managed" else mode + ".") + f"{type_}.{name}"
         attrs = {}
         if mode == "managed":

@@ -8,7 +8,7 @@ from .configuration import BOOL, N, S, Argument, Block, Module, Resource, render
 
 
 class Steps(Changes):
-    """A configuration, and what a user does with it."""
+    """A configuration, and the commands of a user."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -35,7 +35,7 @@ class Steps(Changes):
         self.module_now = self.root
 
     def addresses(self, m=None, prefix="", single=False):
-        """All addresses of resources and resource instances, of child modules too."""
+        """All addresses of resources and resource instances, including those in child modules."""
         m = m or self.root
         out = []
         for x in m.res:
@@ -51,7 +51,7 @@ class Steps(Changes):
         return out
 
     def address(self, managed=True, instance=False):
-        """One address to name on the command line."""
+        """One address for an option of a command."""
         xs = [(x, a) for x, a in self.addresses() if (not managed or x.mode == "managed") and (not instance or not x.keys or a.endswith("]"))]
         return self.pick(xs)[1] if xs else None
 
@@ -62,7 +62,7 @@ class Steps(Changes):
         self.steps.append({"run": list(args)})
 
     def plan(self, *flags, out=None):
-        """Adds a plan; returns the name of its file, if it is saved."""
+        """Adds a plan. Returns the name of its file if it is saved."""
         if out is None:
             out = self.chance(0.75)
         args = ["plan", *self.flags, *flags]
@@ -73,7 +73,7 @@ class Steps(Changes):
         return f"p{self.plans}" if out else None
 
     def apply(self, *flags):
-        """Adds an apply, of a saved plan or directly."""
+        """Adds an apply, with or without a saved plan."""
         if self.chance(0.55):
             p = self.plan(*flags, out=True)
             self.run("apply", p)
@@ -81,7 +81,7 @@ class Steps(Changes):
             self.run("apply", *self.flags, *flags)
 
     def overlay(self):
-        """Adds the changed files as a step; False when nothing has changed."""
+        """Adds the changed files as a step, or returns False if nothing has changed."""
         now = self.tree()
         changed = {k: v for k, v in now.items() if self.last.get(k) != v}
         gone = [k for k in self.last if k not in now]
@@ -99,12 +99,12 @@ class Steps(Changes):
         return True
 
     def settle_pending(self):
-        """Adds the objects that an import block waits for."""
+        """Creates the objects that an import block names."""
         if self.pending:
             self.steps.append(self.pending)
             self.pending = None
 
-    # acts: what a user does between two looks at the plan
+    # acts: commands between two plans
 
     def act_evolve(self, act):
         """Changes the configuration and applies it."""
@@ -123,7 +123,7 @@ class Steps(Changes):
             self.apply()
 
     def act_drift(self, act):
-        """Objects change outside of the engine."""
+        """Changes objects outside of the engine."""
         if not (self.lab or self.old):
             return
         folder, change = self.pick([("things", {"size": 9}), ("things", {"color": "grey"}), ("things", {"labels": {"drift": "yes"}}), ("boxes", {"size": 8}),
@@ -142,7 +142,7 @@ class Steps(Changes):
             self.apply()
 
     def act_gone(self, act):
-        """Objects vanish outside of the engine."""
+        """Removes objects outside of the engine."""
         if not (self.lab or self.old):
             return
         self.steps.append({"delete": [self.pick(["store/things/*.json", "store/things/*.json", "store/boxes/*.json", "store/links/*.json"])]})
@@ -152,7 +152,7 @@ class Steps(Changes):
         self.apply()
 
     def act_refresh_only(self, act):
-        """Takes the state from the objects."""
+        """Refreshes the state."""
         self.apply("-refresh-only")
 
     def act_targeting(self, act):
@@ -197,7 +197,7 @@ class Steps(Changes):
         self.notes.append("state")
 
     def act_taint(self, act):
-        """taint and untaint."""
+        """Runs taint and untaint."""
         a = self.address(instance=True)
         if not a:
             return
@@ -210,7 +210,7 @@ class Steps(Changes):
         self.notes.append(act)
 
     def act_outputs(self, act):
-        """Looks at outputs and at the state."""
+        """Shows outputs and the state."""
         self.run("output", *(["-json"] if self.chance(0.5) else []))
         outs = [b.labels[0] for b in self.root.blocks("output")]
         if outs and self.chance(0.6):
@@ -220,7 +220,7 @@ class Steps(Changes):
             self.run("providers")
 
     def act_var(self, act):
-        """Another value for a variable."""
+        """Changes the value of a variable."""
         vs = [v for v in self.root.variables if v[1] in (S, N, BOOL)]
         if not vs:
             return
@@ -235,7 +235,7 @@ class Steps(Changes):
         self.plan()
 
     def act_fail(self, act):
-        """The provider fails for a while."""
+        """Makes the provider fail for some commands."""
         if not self.features["fail"]:
             return
         op = self.pick(["update", "delete", "create", "read"])
@@ -248,11 +248,11 @@ class Steps(Changes):
         self.apply()
 
     def act_noop(self, act):
-        """Looks whether there is anything to do."""
+        """Checks whether there is anything to do."""
         self.plan("-detailed-exitcode")
 
     def act_import(self, act):
-        """The import command."""
+        """Runs the import command."""
         if not self.lab:
             return
         name = self.fresh(self.root)
@@ -266,7 +266,7 @@ class Steps(Changes):
         self.notes.append("import command")
 
     def act_workspace(self, act):
-        """Another workspace and back."""
+        """Switches to another workspace and back."""
         self.spaces += 1
         self.run("workspace", "new", f"other{self.spaces}")
         self.plan()
@@ -278,18 +278,18 @@ class Steps(Changes):
         self.notes.append("workspace")
 
     def act_destroyplan(self, act):
-        """A saved plan that destroys, applied or not."""
+        """Makes a saved plan that destroys, and may apply it."""
         p = self.plan("-destroy", *([f"-target={self.address()}"] if self.chance(0.3) and self.address() else []), out=True)
         if self.chance(0.4):
             self.run("apply", p)
             self.apply()
 
     def act_norefresh(self, act):
-        """Applies without a look at the objects."""
+        """Applies without a refresh."""
         self.apply("-refresh=false")
 
     def act_console(self, act):
-        """Expressions at the console."""
+        """Evaluates expressions in the console."""
         self.module_now, self.loops = self.root, []
         lines = "".join(self.expr(self.type(2), 2, frozenset("u"))[0] + "\n" for _ in range(3))
         self.steps.append({"run": ["console"], "stdin": lines})
@@ -299,7 +299,7 @@ class Steps(Changes):
     ACT_METHODS = {"evolve2": "act_evolve", "refresh-only": "act_refresh_only", "target": "act_targeting", "exclude": "act_targeting"}
 
     def act(self):
-        """One of the acts."""
+        """Adds one of the acts."""
         act = self.pick(self.ACTS)
         getattr(self, self.ACT_METHODS.get(act, "act_" + act))(act)
 
@@ -324,7 +324,7 @@ class Steps(Changes):
             self.plan(*(["-detailed-exitcode"] if self.chance(0.5) else []))
 
     def finish(self):
-        """A last look, destroy, and what the providers were asked to do."""
+        """Shows the result, destroys, and reads the ledger of the providers."""
         if self.chance(0.25):
             self.run("output", "-json")
         if self.chance(0.3):
@@ -342,7 +342,7 @@ class Steps(Changes):
             self.steps.append({"read": name})
 
     def scenario(self):
-        """The whole case, as a conformance case holds it."""
+        """The whole case in the format of a conformance case."""
         self.build()
         self.begin()
         for _ in range(self.random.choice([1, 1, 2, 2, 3])):

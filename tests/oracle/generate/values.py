@@ -1,4 +1,4 @@
-"""Variables, locals, outputs and checks, and the values that a user gives."""
+"""Variables, locals, outputs and checks, and the values that a user provides."""
 import json
 import re
 
@@ -62,7 +62,7 @@ class Values(Expressions):
             m.variables.append((name, actual, marks, has_default))
 
     def bool_variable(self):
-        """Adds a variable that switches something."""
+        """Adds a variable that selects a behavior."""
         name = self.fresh()
         self.module_now.add(Block("variable", [name], [Argument("type", "bool"), Argument("default", self.pick(["true", "true", "false"]))]))
         return name
@@ -126,7 +126,7 @@ class Values(Expressions):
         m.add(Block("check", [name], items))
 
     def values(self):
-        """tfvars, environment: for variables of the root without a default, and for some others."""
+        """Files and environment variables with values for required root variables, and for some others."""
         m = self.root
         given = {}
         for name, t, marks, has_default in m.variables:

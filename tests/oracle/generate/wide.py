@@ -1,9 +1,9 @@
 """The wide family: every block, command, flag and kind of file, mostly valid."""
 from .wide_commands import WideCommands
 
-# How likely a feature is, where the wide family wants another share than the first one.
+# The probability of a feature where the wide family uses another one than the first family.
 SHARES = {"ephemeral": 0.3, "override": 0.2, "json": 0.25, "wrong": 0.03, "provider_for_each": 0.25, "check": 0.35, "modules": 0.55, "enabled": 0.2}
-EMPTY = 0.04  # a directory without state commands first: nothing is there yet
+EMPTY = 0.04  # sometimes state commands run first in a directory without a state
 
 
 class Wide(WideCommands):
@@ -18,12 +18,12 @@ class Wide(WideCommands):
             self.features[feature] = self.chance(share)
 
     def build(self):
-        """The usual configuration and the extras."""
+        """Builds the usual configuration and the extras."""
         super().build()
         self.enrich()
 
     def begin(self):
-        """The objects that import blocks name stand there first; now and then somebody looks before there is anything."""
+        """Creates the objects that import blocks name. Sometimes commands run before any state exists."""
         super().begin()
         self.steps[1:1] = self.placed
         if self.chance(EMPTY):
@@ -36,7 +36,7 @@ class Wide(WideCommands):
                 self.run("state", "pull")
 
     def scenario(self):
-        """The case; its title says that it is a wide one."""
+        """The case, with a title that names the wide family."""
         case = super().scenario()
         case["title"] = case["title"].replace("generated", "wide", 1)
         return case

@@ -15,14 +15,14 @@ PLAN_FLAGS = ["-parallelism=1", "-parallelism=4", "-lock=false", "-lock-timeout=
 
 
 class WideCommands(WideFiles):
-    """What a user does, with every command."""
+    """The commands of a user, with every command."""
 
     def some_flags(self):
-        """Flags that change nothing about the result."""
+        """Flags that do not change the result."""
         return [self.pick(PLAN_FLAGS)] if self.chance(0.3) else []
 
     def plan(self, *flags, out=None):
-        """Adds a plan, with more flags than usual; some are read as text."""
+        """Adds a plan with more flags than usual. Some plans are read as text."""
         if not flags and out is None and self.chance(0.2):
             self.steps.append({"run": ["plan", "-no-color", "-input=false", *self.flags], "raw": True})
             return None
@@ -35,7 +35,7 @@ class WideCommands(WideFiles):
     # acts
 
     def act_show_all(self, act):
-        """Every way to look at the state."""
+        """Runs every command that shows the state."""
         for _ in range(self.random.randint(1, 3)):
             c = self.random.randrange(8)
             a = self.address(instance=True, managed=self.chance(0.8))
@@ -59,14 +59,14 @@ class WideCommands(WideFiles):
                 self.run("show", *(["-show-sensitive"] if self.chance(0.5) else []))
 
     def act_output_all(self, act):
-        """Every way to read outputs."""
+        """Runs every command that shows outputs."""
         names = self.root_outputs()
         for _ in range(self.random.randint(1, 4)):
             name = self.pick(names) if names and self.chance(0.9) else "nothing_there"
             self.run("output", *self.pick([[], ["-json"], [name], ["-json", name], ["-raw", name], ["-raw", name], ["-show-sensitive"], ["-show-sensitive", name]]))
 
     def act_questions(self, act):
-        """Questions at the console, about everything that is there."""
+        """Evaluates expressions over all objects in the console."""
         r = self.address(managed=self.chance(0.7), instance=self.chance(0.6)) or "terraform_data.none"
         names = {"v": (self.root.variables or [("none",)])[0][0], "l": next((i.name for b in self.root.blocks("locals") for i in b.items), "none"),
                  "m": self.root.calls[0][0] if self.root.calls else "none", "r": r if not r.startswith("module.") else f"module.{self.root.calls[0][0]}"}
@@ -74,7 +74,7 @@ class WideCommands(WideFiles):
             self.steps.append({"run": ["console", *self.flags], "stdin": q.format(**names) + "\n"})
 
     def act_state_edit(self, act):
-        """Commands that edit the state."""
+        """Runs commands that edit the state."""
         a, b = self.address(instance=True), self.address(instance=True)
         c = self.random.randrange(9)
         if c == 0 and a:
@@ -108,14 +108,14 @@ class WideCommands(WideFiles):
         self.plan()
 
     def small_state(self):
-        """A state that somebody wrote by hand."""
+        """Replaces the state with one that is written by hand."""
         object_ = {"mode": "managed", "type": "terraform_data", "name": "pushed", "provider": 'provider["terraform.io/builtin/terraform"]',
                    "instances": [{"schema_version": 0, "attributes": {"id": "by-hand", "input": None, "output": None, "triggers_replace": None}, "sensitive_attributes": []}]}
         return {"version": 4, "terraform_version": "1.12.6", "serial": self.random.choice([1, 500]), "lineage": self.pick(["", "7d7a3a52-0000-4000-8000-000000000001"]),
                 "outputs": {"pushed": {"value": "yes", "type": "string"}}, "resources": [object_], "check_results": None}
 
     def act_spaces(self, act):
-        """Workspaces, one after the other."""
+        """Uses several workspaces."""
         self.spaces += 1
         name = f"space{self.spaces}"
         self.run("workspace", "show")
@@ -137,7 +137,7 @@ class WideCommands(WideFiles):
         self.notes.append("workspaces")
 
     def act_files_of_targets(self, act):
-        """Targets from a file."""
+        """Reads targets from a file."""
         a, b = self.address(managed=False), self.address(managed=False)
         if not a:
             return
@@ -148,7 +148,7 @@ class WideCommands(WideFiles):
         self.notes.append(word + " file")
 
     def act_two_targets(self, act):
-        """Several targets or exclusions, with a change."""
+        """Uses several targets or exclusions, with a change."""
         word = self.pick(["target", "exclude", "replace"])
         found = {a for a in (self.address(managed=word == "replace", instance=word == "replace") for _ in range(2)) if a}
         if not found:
@@ -161,7 +161,7 @@ class WideCommands(WideFiles):
         self.notes.append(f"several {word}")
 
     def act_destroy_some(self, act):
-        """destroy of a part."""
+        """Destroys a part."""
         a = self.address(managed=False)
         if a:
             self.run("destroy", *self.flags, self.pick(["-target=", "-exclude="]) + a)
@@ -169,7 +169,7 @@ class WideCommands(WideFiles):
             self.notes.append("destroy some")
 
     def act_stale(self, act):
-        """A saved plan, then something else, then the plan."""
+        """Saves a plan, changes something, and applies the plan."""
         p = self.plan(out=True)
         if self.evolve() and self.overlay():
             self.settle_pending()
@@ -179,7 +179,7 @@ class WideCommands(WideFiles):
         self.notes.append("stale")
 
     def act_state_files(self, act):
-        """State files by options."""
+        """Names state files with options."""
         c = self.random.randrange(4)
         if c == 0:
             self.run("apply", *self.flags, "-state=elsewhere.tfstate")
@@ -196,7 +196,7 @@ class WideCommands(WideFiles):
         self.notes.append("state files")
 
     def act_lost_state(self, act):
-        """The state is lost, or has something that the configuration has not."""
+        """Loses the state, or adds an object that the configuration lacks."""
         if self.chance(0.4):
             self.steps.append({"delete": ["terraform.tfstate"]})
         else:
@@ -206,7 +206,7 @@ class WideCommands(WideFiles):
         self.notes.append("lost state")
 
     def act_look(self, act):
-        """Commands that only look."""
+        """Runs commands that only read."""
         for _ in range(self.random.randint(1, 3)):
             c = self.random.randrange(9)
             if c == 0:
@@ -229,11 +229,11 @@ class WideCommands(WideFiles):
                 self.steps.append({"list": "*"})
 
     def act_json_into(self, act):
-        """Text for people, events into a file."""
+        """Prints text for people, and events into a file."""
         self.steps.append({"run": ["plan", "-input=false", "-no-color", "-json-into=events.json", *self.flags], "raw": True})
 
     def act_provider_fault(self, act):
-        """The provider cannot be configured for a while."""
+        """The provider cannot be configured for some commands."""
         if not self.breakable:
             return
         self.run("plan", *self.flags, "-var=broken=quota is used up")
@@ -242,7 +242,7 @@ class WideCommands(WideFiles):
         self.notes.append("provider fault")
 
     def act_new_secret(self, act):
-        """Another version of a write-only argument."""
+        """Changes the version of a write-only argument."""
         if not self.write_only_block:
             return
         self.write_only_block.set("secret_wo_version", "2")
@@ -252,7 +252,7 @@ class WideCommands(WideFiles):
             self.notes.append("write-only")
 
     def act_import_two(self, act):
-        """Import blocks, their addresses with keys, then without the blocks."""
+        """Adds import blocks with keys in their addresses, then removes them."""
         if not self.lab:
             return
         self.placed = []
@@ -264,7 +264,7 @@ class WideCommands(WideFiles):
         self.notes.append("import block")
 
     def act_generate(self, act):
-        """Configuration written for an import block."""
+        """Generates configuration for an import block."""
         if not self.lab:
             return
         root, name = self.root, self.fresh(self.root)
@@ -279,7 +279,7 @@ class WideCommands(WideFiles):
         self.notes.append("generate")
 
     def act_output_change(self, act):
-        """Outputs alone change: a new one, another type, sensitive, gone."""
+        """Changes outputs only: adds, retypes, hides and removes them."""
         outs = self.root.blocks("output")
         if outs and self.chance(0.7):
             b = self.pick(outs)
@@ -295,7 +295,7 @@ class WideCommands(WideFiles):
             self.notes.append("outputs change")
 
     def act_refused(self, act):
-        """Combinations of options that are refused."""
+        """Uses combinations of options that are refused."""
         a = self.address(instance=True) or "terraform_data.x"
         self.run("plan", *self.pick([["-destroy", "-refresh-only"], ["-refresh-only", "-refresh=false"], [f"-target={a}", f"-exclude={a}"], ["-target=not an address"],
                                      [f"-replace={a}", "-destroy"], ["-var=nothing=1"], ["-var-file=missing.tfvars"], ["-replace=data.lab_region.x"], ["-var", "broken"],
@@ -306,7 +306,7 @@ class WideCommands(WideFiles):
         ["import_two"] * 2 + ["generate", "output_change", "output_change", "refused", "refused"]
 
     def act(self):
-        """One of the acts, the usual ones included."""
+        """Adds one of the acts, including the usual ones."""
         if self.chance(0.4):
             return super().act()
         act = self.pick(self.WIDE_ACTS)

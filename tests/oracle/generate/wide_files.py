@@ -1,4 +1,4 @@
-"""Files of the wide family: values in layers, overrides of everything, templates, encryption, other states."""
+"""Files of the wide family: values in layers, overrides of every block, templates, encryption, states of others."""
 import json
 
 import hcl
@@ -8,7 +8,7 @@ from .configuration import BOOL, N, S, Argument, Block, Reference, Resource, ren
 from .steps import Steps
 
 PASSPHRASE = "correct-horse-battery-staple"
-ITERATIONS = 200000  # the least that OpenTofu takes: encryption shall not be what a scenario spends its time on
+ITERATIONS = 200000  # the minimum of OpenTofu, so that scenarios do not spend their time on encryption
 OTHER_STATE = {"version": 4, "terraform_version": "1.12.6", "serial": 3, "lineage": "1a9e3c1e-6f1e-4d3e-9a53-0d8f53a1c001",
                "outputs": {"name": {"value": "other", "type": "string"}, "ports": {"value": [80, 443], "type": ["list", "number"]},
                            "secret": {"value": "hidden", "type": "string", "sensitive": True}}, "resources": [], "check_results": None}
@@ -18,10 +18,10 @@ class WideFiles(Steps):
     """Adds files and blocks to a configuration."""
 
     def enrich(self):
-        """Some of the extras, after the usual configuration is there."""
+        """Adds some of the extras to the usual configuration."""
         root = self.root
         self.module_now, self.loops = root, []
-        self.placed = []  # objects that stand in the store before the first command
+        self.placed = []  # objects that exist in the store before the first command
         for chance, add in ((0.25, self.layered_values), (0.15, self.wide_override), (0.2, self.templates), (0.1, self.other_state),
                             (0.06, self.encryption), (0.2, self.early_blocks), (0.25, self.write_only), (0.25, self.nested_check),
                             (0.15, self.constant_source), (0.25, self.keyed_module), (0.2, self.console_names), (0.1, self.provider_extras)):
@@ -31,7 +31,7 @@ class WideFiles(Steps):
             root.json |= set(root.files)
 
     def layered_values(self):
-        """One variable with a value at every place where one can stand; which one wins is the question."""
+        """Sets one variable in every possible source, to test their precedence."""
         name = self.fresh(self.root)
         t = self.pick([S, S, N, ("list", S), ("map", N), ("object", (("name", S, None), ("size", N, "7")))])
         self.root.add(Block("variable", [name], [Argument("type", {"object": "object({ name = string, size = optional(number, 7) })"}.get(t[0]) or self.type_of(t)),
@@ -107,7 +107,7 @@ class WideFiles(Steps):
         root.files[self.pick(["override.tf", "b_override.tf", "override.tofu"])] = out
 
     def templates(self):
-        """Files that the configuration reads."""
+        """Adds files that the configuration reads."""
         self.extra["tpl/greeting.tftpl"] = "Hello ${name}!\n%{ for p in ports ~}\n- ${p}%{ if p == 80 } (web)%{ endif }\n%{ endfor ~}\nend\n"
         self.extra["tpl/data.json"] = json.dumps({"ports": [80, 8080], "on": True}) + "\n"
         self.extra["tpl/data.yaml"] = "name: yaml\nlist:\n  - 1\n  - two\n"
@@ -123,7 +123,7 @@ class WideFiles(Steps):
             self.root.res.append(Resource("managed", "terraform_data", n, None, [], b))
 
     def other_state(self):
-        """The outputs of another configuration."""
+        """Reads the outputs of another configuration."""
         self.extra["other/terraform.tfstate"] = json.dumps(OTHER_STATE, indent=2) + "\n"
         name = self.fresh(self.root)
         items = [Argument("backend", '"local"'), Argument("config", '{ path = "${path.module}/other/terraform.tfstate" }')]
@@ -137,7 +137,7 @@ class WideFiles(Steps):
             self.root.add(Block("output", [f"hidden_{name}"], [Argument("value", f"{at}.secret"), Argument("sensitive", "true")]))
 
     def encryption(self):
-        """State and plan encrypted by a passphrase."""
+        """Encrypts state and plan with a passphrase."""
         key = Block("key_provider", ["pbkdf2", "main"], [Argument("passphrase", f'"{PASSPHRASE}"'), Argument("iterations", str(ITERATIONS))])
         method = Block("method", ["aes_gcm", "main"], [Argument("keys", "key_provider.pbkdf2.main")])
         target = lambda n: Block(n, [], [Argument("method", "method.aes_gcm.main")])  # noqa: E731
@@ -148,7 +148,7 @@ class WideFiles(Steps):
             self.root.add(Block("terraform", [], [b]), self.pick(["main.tf", "encryption.tf"]))
 
     def early_blocks(self):
-        """Blocks about addresses from before the first apply: valid, and mostly without an effect."""
+        """Adds blocks about addresses before the first apply: valid, usually without effect."""
         root, kind = self.root, self.pick(["moved", "moved", "removed", "import", "import"])
         managed = [x for x in root.res if x.mode == "managed"]
         if kind == "moved" and managed:
@@ -161,7 +161,7 @@ class WideFiles(Steps):
             self.place_import()
 
     def place_import(self):
-        """An object in the store, and an import block for it."""
+        """Adds an object in the store, and an import block for it."""
         root, name = self.root, self.fresh(self.root)
         object_id = "lab-00000000c0%02x" % self.random.randrange(256)
         self.placed.append({"write": {f"store/things/{object_id}.json": json.dumps({"name": f"there-{name}", "size": self.pick([1, 6]), "color": "red"})}})
@@ -172,7 +172,7 @@ class WideFiles(Steps):
         root.add(Block("import", [], [Argument("to", f"lab_thing.{name}"), how]))
 
     def write_only(self):
-        """Ephemeral values into a write-only argument."""
+        """Uses ephemeral values in a write-only argument."""
         if not self.lab:
             return
         root = self.root
@@ -187,7 +187,7 @@ class WideFiles(Steps):
         self.write_only_block = b
 
     def nested_check(self):
-        """A check with its own data, which may fail."""
+        """Adds a check with its own data source, which may fail."""
         root, name = self.root, self.fresh(self.root)
         items = []
         if self.lab and self.chance(0.6):
@@ -199,7 +199,7 @@ class WideFiles(Steps):
         root.add(Block("check", [name], items))
 
     def constant_source(self):
-        """A module whose source is computed."""
+        """Adds a module with a computed source."""
         if not self.root.calls:
             return
         name, _, _, child = self.pick(self.root.calls)
@@ -211,7 +211,7 @@ class WideFiles(Steps):
         b.set("source", f'"./mods/${{local.{local}}}"')
 
     def keyed_module(self):
-        """A provider with for_each, handed to a module with the same keys."""
+        """Adds a provider with for_each, and passes it to a module with the same keys."""
         if not self.lab or self.keyed or "mods/keyed" in self.mods:
             return
         root, keys = self.root, sorted(self.random.sample(KEYS[:4], 2))
@@ -228,7 +228,7 @@ class WideFiles(Steps):
         root.add(Block("output", [f"regions_{name}"], [Argument("value", f"{{ for k, m in module.{name} : k => m.region }}")]))
 
     def console_names(self):
-        """An output of every plain type, for commands that print them."""
+        """Adds an output of every simple type, for commands that print them."""
         for n, (t, text) in enumerate((("o_list", '["a", "b"]'), ("o_map", "{ k = 1, l = 2 }"), ("o_object", '{ name = "x", on = true, none = null }'),
                                        ("o_text", '"two\\nlines"'), ("o_number", "1.5"), ("o_bool", "false"), ("o_set", 'toset(["z", "y"])'),
                                        ("o_nested", '{ a = [{ b = { c = [1, "x"] } }], "odd key" = {} }'))):
@@ -237,7 +237,7 @@ class WideFiles(Steps):
                 self.root.add(Block("output", [t], [Argument("value", text)] + ([Argument("sensitive", "true")] if self.chance(0.15) else [])))
 
     def provider_extras(self):
-        """A provider configuration that fails when a variable says so."""
+        """Adds a provider configuration that fails depending on a variable."""
         if not self.lab or any(b.labels == ["lab"] and not b.attr("alias") for b in self.root.blocks("provider")):
             return
         self.root.add(Block("variable", ["broken"], [Argument("type", "string"), Argument("default", "null")]))

@@ -9,7 +9,7 @@ use crate::random::Random;
 
 /// The end of a call for its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum CallEnding {
     /// The result arrived.
     Success,
     /// The provider returned an error, and nothing happened.
@@ -27,7 +27,7 @@ pub(crate) struct Call {
     /// When it takes effect, if its process lives until then.
     pub(crate) effect_at: Option<u64>,
     pub(crate) ends_at: u64,
-    pub(crate) ending: Ending,
+    pub(crate) ending: CallEnding,
     pub(crate) effect: bool,
     /// The caller knows the result.
     pub(crate) proven: bool,
@@ -49,17 +49,17 @@ impl Cloud {
             assert!(!call.effect, "a second call of {task:?} after {call:?} took effect");
         }
         let ending = match random.below(if calm { 1 } else { 20 }) {
-            0..=14 => Ending::Success,
-            15..=16 => Ending::Error,
-            17..=18 => Ending::Crash,
-            _ => Ending::Deadline,
+            0..=14 => CallEnding::Success,
+            15..=16 => CallEnding::Error,
+            17..=18 => CallEnding::Crash,
+            _ => CallEnding::Deadline,
         };
         let length = 1 + random.below(120);
         let effect_at = match ending {
-            Ending::Success => Some(now + random.below(length)),
-            Ending::Error => None,
-            Ending::Crash => random.chance(50).then(|| now + random.below(length)),
-            Ending::Deadline => random.chance(70).then(|| now + random.below(length * 3)),
+            CallEnding::Success => Some(now + random.below(length)),
+            CallEnding::Error => None,
+            CallEnding::Crash => random.chance(50).then(|| now + random.below(length)),
+            CallEnding::Deadline => random.chance(70).then(|| now + random.below(length * 3)),
         };
         let ends_at = now + length;
         let call = Call { task, caller, effect_at, ends_at, ending, effect: false, proven: false, over: false };
@@ -84,8 +84,8 @@ impl Cloud {
         self.pass(now);
         let call = &mut self.calls[call];
         call.ends_at = call.ends_at.min(now);
-        if !call.effect && call.ending == Ending::Success {
-            call.ending = Ending::Deadline;
+        if !call.effect && call.ending == CallEnding::Success {
+            call.ending = CallEnding::Deadline;
         }
     }
 

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use futures::executor::block_on;
 use weft_state::model::Checkpoint;
 use weft_state::{
-    Acquire, AcquireAnswer, Ending, Lease, LeaseView, ModelStore, ReleaseAnswer, RenewAnswer, RunHeader, RunId,
-    RunStore, RunView, StoreAnswer, StoreStep, Token,
+    Acquire, AcquireAnswer, Lease, LeaseView, ModelStore, ReleaseAnswer, RenewAnswer, RunHeader, RunId, RunStore,
+    RunView, StoreAnswer, StoreStep, TermEnding, Token,
 };
 
-use crate::kept::Kept;
+use crate::kept::DurableRecords;
 
 /// A batch that took effect and is not durable.
 struct Written {
@@ -32,7 +32,7 @@ pub(crate) struct Disk {
     written: Vec<Written>,
     /// Answers on their way, by seat.
     answers: BTreeMap<usize, Vec<StoreAnswer>>,
-    pub(crate) kept: Kept,
+    pub(crate) kept: DurableRecords,
     lease: Granted,
 }
 
@@ -48,7 +48,7 @@ impl Disk {
     pub(crate) fn new(store: ModelStore, run: RunId) -> Disk {
         let durable = store.checkpoint();
         let (written, answers) = (Vec::new(), BTreeMap::new());
-        Disk { store, run, durable, written, answers, kept: Kept::default(), lease: Granted::default() }
+        Disk { store, run, durable, written, answers, kept: DurableRecords::default(), lease: Granted::default() }
     }
 
     /// The model, with everything durable.
@@ -135,7 +135,7 @@ impl Disk {
     }
 
     /// RELEASE.
-    pub(crate) fn release(&mut self, lease: &Lease, ending: Ending) -> ReleaseAnswer {
+    pub(crate) fn release(&mut self, lease: &Lease, ending: TermEnding) -> ReleaseAnswer {
         self.sync();
         block_on(self.store.release(lease, ending)).expect("the model answers")
     }

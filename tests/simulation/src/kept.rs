@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 
 use weft_protocol::Task;
-use weft_state::{Outcome, StoreAnswer, StoreStep, WorkerId};
+use weft_state::{DoubtOutcome, StoreAnswer, StoreStep, WorkerId};
 
 /// Operations and attempts with a durable record.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct DurableRecords {
     pub(crate) done: BTreeSet<u32>,
     pub(crate) strays: BTreeSet<u32>,
     /// Attempts with a durable intent, and their workers.
     pub(crate) intents: BTreeSet<(Task, WorkerId)>,
 }
 
-impl Kept {
+impl DurableRecords {
     /// Records a durable step.
     pub(crate) fn note(&mut self, step: &StoreStep, answer: &StoreAnswer) {
         if !answer.is_ok() {
@@ -28,7 +28,7 @@ impl Kept {
             StoreStep::Commit(commit) => {
                 self.done.insert(commit.op.0);
             }
-            StoreStep::Resolve(resolution) if matches!(resolution.outcome, Outcome::Done(_)) => {
+            StoreStep::Resolve(resolution) if matches!(resolution.outcome, DoubtOutcome::Done(_)) => {
                 self.done.insert(resolution.op.0);
             }
             StoreStep::Stray(stray) => {

@@ -8,13 +8,13 @@ use weft_coordinator::{Need, OperationKind, Outline, OutlineOperation};
 use weft_executor::simulation::{Action, Docket, Now, is_young};
 use weft_graph_format::digest::Digest;
 use weft_protocol::{
-    CoordinatorFrame, HeldPhase, ObjectChange, ObjectWrite, OpenShard, Order, Report, RunOrders, SettleOrder, Task,
-    TaskDone, TaskResult, TaskWrites, Verdict, WorkerFrame,
+    CoordinatorFrame, HeldPhase, ObjectChange, ObjectWrite, OpenShard, Order, Report, RunOrders, SettleOrder,
+    SettleVerdict, Task, TaskDone, TaskResult, TaskWrites, WorkerFrame,
 };
 use weft_state::{InstanceObject, Opaque, RawJson, RunId, WorkerId};
 
-use crate::cloud::{Cloud, Ending};
-use crate::kept::Kept;
+use crate::cloud::{CallEnding, Cloud};
+use crate::kept::DurableRecords;
 use crate::random::Random;
 use crate::seat::INTENT_AGE;
 
@@ -42,7 +42,7 @@ struct Running {
 
 /// The results in an open shard.
 #[derive(Clone, Debug, Default)]
-struct Results {
+struct FormulaInputs {
     locals: BTreeSet<u32>,
     foreign: BTreeSet<(u32, u8)>,
 }
@@ -62,7 +62,7 @@ pub(crate) struct Process {
     pub(crate) suspended_until: u64,
     docket: Docket,
     opening: Vec<OpenShard>,
-    shards: BTreeMap<u32, Results>,
+    shards: BTreeMap<u32, FormulaInputs>,
     running: BTreeMap<Task, Running>,
     settles: VecDeque<SettleOrder>,
     /// Results of calls that were reported as done.
@@ -77,7 +77,7 @@ pub(crate) struct Around<'world> {
     pub(crate) outline: &'world Outline,
     pub(crate) cloud: &'world mut Cloud,
     pub(crate) random: &'world mut Random,
-    pub(crate) kept: &'world Kept,
+    pub(crate) kept: &'world DurableRecords,
 }
 
 impl Around<'_> {
@@ -152,12 +152,12 @@ impl Process {
         let frame = CoordinatorFrame::decode(&frame).expect("a frame of a coordinator can be read");
         for RunOrders { run, epoch, orders } in frame.orders {
             let actions = self.docket.heard(&run, epoch);
-            self.carry_out(actions, around);
+            self.perform_actions(actions, around);
             for order in orders {
                 self.judge(&order, around);
                 let now = Now { ms: around.now, intent_age: INTENT_AGE };
                 let actions = self.docket.ordered(&run, epoch, order, now);
-                self.carry_out(actions, around);
+                self.perform_actions(actions, around);
             }
         }
     }
@@ -180,7 +180,7 @@ impl Process {
         }
     }
 
-    fn carry_out(&mut self, actions: Vec<Action>, around: &mut Around<'_>) {
+    fn perform_actions(&mut self, actions: Vec<Action>, around: &mut Around<'_>) {
         for action in actions {
             match action {
                 Action::Open(_, open) => self.opening.push(*open),
@@ -288,10 +288,10 @@ impl Process {
         let there = outcome.is_ok();
         let Some(actions) = self.docket.opened(around.run, open.shard, outcome) else { return };
         if there {
-            self.shards.insert(open.shard, Results::default());
+            self.shards.insert(open.shard, FormulaInputs::default());
             self.arrived(open.shard, &open.restored);
         }
-        self.carry_out(actions, around);
+        self.perform_actions(actions, around);
     }
 
     fn prepare(&mut self, task: Task, around: &mut Around<'_>) {
@@ -347,20 +347,20 @@ impl Process {
                 diagnostics: Opaque::default(),
             };
             let result = match call.ending {
-                Ending::Success => {
+                CallEnding::Success => {
                     call.proven = true;
                     self.proven.insert(task);
                     TaskResult::Done(result_of(operation))
                 }
-                Ending::Error => {
+                CallEnding::Error => {
                     call.proven = true;
                     TaskResult::failed(Opaque(vec![1]))
                 }
-                Ending::Crash => {
+                CallEnding::Crash => {
                     call.over = true;
                     doubt(true)
                 }
-                Ending::Deadline => doubt(false),
+                CallEnding::Deadline => doubt(false),
             };
             self.finish(task, result, around);
         }
@@ -369,14 +369,14 @@ impl Process {
     fn settle(&mut self, settle: &SettleOrder, around: &mut Around<'_>) {
         let Some(operation) = around.outline.operation(settle.task.operation) else { return };
         let verdict = if around.happens(10) {
-            Verdict::Unknown("the cloud does not answer".to_owned())
+            SettleVerdict::Unknown("the cloud does not answer".to_owned())
         } else if around.cloud.has(settle.task.operation) {
             if let Some(open) = self.shards.get_mut(&settle.shard) {
                 open.locals.insert(operation.index);
             }
-            Verdict::Applied(Box::new(result_of(operation)))
+            SettleVerdict::Applied(Box::new(result_of(operation)))
         } else {
-            Verdict::NotApplied { holder_dead: settle.holder_dead }
+            SettleVerdict::NotApplied { holder_dead: settle.holder_dead }
         };
         self.docket.settled(around.run, settle.task, verdict);
     }
@@ -396,7 +396,7 @@ impl Process {
     pub(crate) fn leave(&mut self, around: &mut Around<'_>) {
         self.leaving = true;
         let actions = self.docket.drain();
-        self.carry_out(actions, around);
+        self.perform_actions(actions, around);
     }
 
     /// Whether it has left in good order.

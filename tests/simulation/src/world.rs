@@ -283,11 +283,11 @@ impl World {
             let clock = seat.clock(now);
             let commands = seat.core.step(clock, event);
             seat.core.check_loads();
-            self.carry_out(index, commands);
+            self.perform_commands(index, commands);
         }
     }
 
-    fn carry_out(&mut self, index: usize, commands: Vec<Command>) {
+    fn perform_commands(&mut self, index: usize, commands: Vec<Command>) {
         for command in commands {
             self.diary.count(self.now);
             if !matches!(command, Command::Progress(_)) {

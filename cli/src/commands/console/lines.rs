@@ -6,7 +6,7 @@
 
 /// An open construct.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Open {
+enum OpenConstruct {
     /// A bracket, or the interpolation or directive of a template.
     Bracket,
     /// A quoted string, which ends with its line.
@@ -21,7 +21,7 @@ enum Open {
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     text: String,
-    open: Vec<Open>,
+    open: Vec<OpenConstruct>,
     /// The end word of a heredoc that begins on the next line.
     begun: Option<String>,
 }
@@ -29,7 +29,7 @@ pub struct Lines {
 impl Lines {
     /// Adds a line, without its line end. Returns the question when it is complete.
     pub fn push(&mut self, line: &str) -> Option<String> {
-        let heredoc = self.open.iter().any(|open| matches!(open, Open::Heredoc(_)));
+        let heredoc = self.open.iter().any(|open| matches!(open, OpenConstruct::Heredoc(_)));
         // Blanks around a line matter only in a heredoc.
         let line = if heredoc { line } else { line.trim() };
         let (line, goes_on) = match line.strip_suffix('\\') {
@@ -53,7 +53,7 @@ impl Lines {
     }
 
     fn scan(&mut self, line: &str) {
-        if let Some(Open::Heredoc(end)) = self.open.last()
+        if let Some(OpenConstruct::Heredoc(end)) = self.open.last()
             && line.trim() == end
         {
             self.open.pop();
@@ -62,18 +62,18 @@ impl Lines {
         let mut rest = line;
         while let Some(first) = rest.chars().next() {
             let taken = match self.open.last() {
-                Some(Open::Comment) => self.in_comment(rest),
-                Some(Open::Quote) => self.in_template(rest, true),
-                Some(Open::Heredoc(_)) => self.in_template(rest, false),
-                Some(Open::Bracket) | None => self.in_code(rest),
+                Some(OpenConstruct::Comment) => self.in_comment(rest),
+                Some(OpenConstruct::Quote) => self.in_template(rest, true),
+                Some(OpenConstruct::Heredoc(_)) => self.in_template(rest, false),
+                Some(OpenConstruct::Bracket) | None => self.in_code(rest),
             };
             rest = rest.get(taken.max(first.len_utf8())..).unwrap_or_default();
         }
         // A quoted string ends with its line. The parser reports it.
-        while self.open.last() == Some(&Open::Quote) {
+        while self.open.last() == Some(&OpenConstruct::Quote) {
             self.open.pop();
         }
-        self.open.extend(self.begun.take().map(Open::Heredoc));
+        self.open.extend(self.begun.take().map(OpenConstruct::Heredoc));
     }
 
     /// The number of bytes consumed inside of a comment. The functions below count alike.
@@ -92,7 +92,7 @@ impl Lines {
             return 3;
         }
         if rest.starts_with("${") || rest.starts_with("%{") {
-            self.open.push(Open::Bracket);
+            self.open.push(OpenConstruct::Bracket);
             return 2;
         }
         if quoted && rest.starts_with('\\') {
@@ -109,7 +109,7 @@ impl Lines {
             return rest.len();
         }
         if rest.starts_with("/*") {
-            self.open.push(Open::Comment);
+            self.open.push(OpenConstruct::Comment);
             return 2;
         }
         if let Some(word) = rest.strip_prefix("<<") {
@@ -121,8 +121,8 @@ impl Lines {
             return 2;
         }
         match rest.as_bytes().first() {
-            Some(b'"') => self.open.push(Open::Quote),
-            Some(b'(' | b'[' | b'{') => self.open.push(Open::Bracket),
+            Some(b'"') => self.open.push(OpenConstruct::Quote),
+            Some(b'(' | b'[' | b'{') => self.open.push(OpenConstruct::Bracket),
             // The parser reports an unmatched bracket.
             Some(b')' | b']' | b'}') => drop(self.open.pop()),
             _ => {}

@@ -16,10 +16,10 @@ use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
-use crate::store::{self, Place};
+use crate::store::{self, StoreLocation};
 
 /// Saves the backend's settings, and determines where the state of this workspace is. Reports problems.
-pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<Place, Exit> {
+pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<StoreLocation, Exit> {
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let Invocation { arguments, context, .. } = invocation;
     if let Settled::Left = settings(invocation, root)? {
@@ -27,7 +27,7 @@ pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result
         let workspace = context.workspace().map_err(|problem| fail(vec![problem]))?;
         return local(invocation, &LocalBackend::default(), &workspace);
     }
-    Place::find(context, arguments, Some(root)).map_err(fail)
+    StoreLocation::find(context, arguments, Some(root)).map_err(fail)
 }
 
 /// How saved settings relate to the configuration.
@@ -111,10 +111,10 @@ fn read(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &SmolStr
     block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))
 }
 
-fn local(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &SmolStr) -> Result<Place, Exit> {
+fn local(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &SmolStr) -> Result<StoreLocation, Exit> {
     let sealing = invocation.context.sealing(&invocation.arguments, None);
     let sealing = sealing.map_err(|problems| invocation.fail(&problems))?;
-    Ok(Place::local(backend, workspace, &invocation.arguments, sealing))
+    Ok(StoreLocation::local(backend, workspace, &invocation.arguments, sealing))
 }
 
 fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {

@@ -20,7 +20,7 @@ use crate::plan::PARALLELISM;
 use crate::project::Project;
 use crate::render::schema_json;
 use crate::runtime::block_on;
-use crate::store::Place;
+use crate::store::StoreLocation;
 
 /// The version of the JSON document.
 const FORMAT: &str = "1.0";
@@ -53,7 +53,7 @@ fn schema(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let project = Project::load(invocation).map_err(fail)?;
-    let place = Place::find(context, arguments, Some(&project.root)).map_err(fail)?;
+    let place = StoreLocation::find(context, arguments, Some(&project.root)).map_err(fail)?;
     let state = block_on(place.snapshot()).and_then(|read| read).map_err(|problem| fail(vec![problem]))?;
     let requirements = project.requirements(Some(&state)).map_err(fail)?;
     let (packages, said) = Installed::find(context, &requirements, false).map_err(fail)?;

@@ -17,7 +17,7 @@ use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::project::Project;
-use crate::store::Place;
+use crate::store::StoreLocation;
 
 /// The command.
 pub const MOVE: Command = Command {
@@ -64,11 +64,11 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let parse = |text: &str| Selection::parse(text).map_err(|problems| invocation.fail(&problems));
     let (from, to) = (parse(from)?, parse(to)?);
     let dry = arguments.switch("dry-run", false);
-    let source = Place::for_edit(invocation, "state-mv", true)?;
+    let source = StoreLocation::for_edit(invocation, "state-mv", true)?;
     let target = arguments
         .value("state-out")
         .filter(|out| Some(*out) != arguments.value("state"))
-        .map(|path| Place::other_file(invocation, PathBuf::from(path), arguments.value("backup-out")))
+        .map(|path| StoreLocation::other_file(invocation, PathBuf::from(path), arguments.value("backup-out")))
         .transpose()
         .map_err(|problems| invocation.fail(&problems))?;
     let moves = match target {

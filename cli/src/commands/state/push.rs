@@ -12,7 +12,7 @@ use crate::commands::state::problems as state_problems;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
-use crate::store::Place;
+use crate::store::StoreLocation;
 
 /// The command.
 pub const PUSH: Command = Command {
@@ -56,7 +56,7 @@ fn push(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(fail(state_problems::guarded_state(path)));
     }
     let force = invocation.arguments.switch("force", false);
-    let place = Place::for_edit(invocation, "state-push", false)?;
+    let place = StoreLocation::for_edit(invocation, "state-push", false)?;
     change(invocation, &place, |snapshot| {
         if !force && let Err(problem) = follows(snapshot, &pushed) {
             return Err(vec![problem]);

@@ -7,7 +7,7 @@ use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::project::Project;
-use crate::store::Place;
+use crate::store::StoreLocation;
 
 /// The command.
 pub const REMOVE: Command = Command {
@@ -40,7 +40,7 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(invocation.mistake(&state_problems::address_required()));
     }
     let dry = arguments.switch("dry-run", false);
-    let place = Place::for_edit(invocation, "state-rm", true)?;
+    let place = StoreLocation::for_edit(invocation, "state-rm", true)?;
     let removed = change(invocation, &place, |snapshot| {
         super::present(snapshot)?;
         Project::refuse_wrong(invocation)?;

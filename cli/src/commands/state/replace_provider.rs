@@ -11,7 +11,7 @@ use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::prompt::Prompt;
-use crate::store::Place;
+use crate::store::StoreLocation;
 use crate::view::View;
 
 /// The command.
@@ -52,7 +52,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         (Ok(from), Ok(to)) => (from, to),
         (from, to) => return Err(invocation.fail(&[from.err(), to.err()].into_iter().flatten().collect::<Vec<_>>())),
     };
-    let place = Place::for_edit(invocation, "state-replace-provider", true)?;
+    let place = StoreLocation::for_edit(invocation, "state-replace-provider", true)?;
     let approved = arguments.switch("auto-approve", false);
     let asks = invocation.asks();
     let count = change(invocation, &place, |snapshot| {

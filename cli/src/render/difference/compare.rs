@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
 use super::sequence::{self, Match, fingerprint};
-use super::{Effect, FieldForm, ItemForm, Notice, Part, Shape};
+use super::{DifferenceNode, Effect, FieldForm, ItemForm, Notice, Shape};
 
 /// A value before and after. Null counts as absent, unless it is explicit: a null element or entry.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub struct Pair<'a> {
 
 /// The paths to parts that force the replacement of an object, relative to the current part.
 #[derive(Clone, Debug, Default)]
-pub struct Reasons<'a>(Vec<&'a [Step]>);
+pub struct Reasons<'a>(Vec<&'a [ValueStep]>);
 
 impl<'a> Reasons<'a> {
     /// All paths.
@@ -35,7 +35,7 @@ impl<'a> Reasons<'a> {
     }
 
     /// The paths relative to the part that a step leads to.
-    pub(super) fn at(&self, fits: impl Fn(&Step) -> bool) -> Reasons<'a> {
+    pub(super) fn at(&self, fits: impl Fn(&ValueStep) -> bool) -> Reasons<'a> {
         if self.0.is_empty() {
             return Reasons::default();
         }
@@ -44,11 +44,11 @@ impl<'a> Reasons<'a> {
 
     /// The paths relative to a named part.
     pub(super) fn named(&self, name: &str) -> Reasons<'a> {
-        self.at(|step| matches!(step, Step::Attribute(n) | Step::Key(n) if n == name))
+        self.at(|step| matches!(step, ValueStep::Attribute(n) | ValueStep::Key(n) if n == name))
     }
 
     fn placed(&self, place: Option<usize>) -> Reasons<'a> {
-        self.at(|step| matches!((step, place), (Step::Index(i), Some(place)) if *i == place as u64))
+        self.at(|step| matches!((step, place), (ValueStep::Index(i), Some(place)) if *i == place as u64))
     }
 }
 
@@ -121,8 +121,8 @@ pub(super) fn guarded(
     pair: Pair<'_>,
     sensitive: bool,
     reasons: &Reasons<'_>,
-    inner: &dyn Fn(Pair<'_>, &Reasons<'_>) -> Part,
-) -> Part {
+    inner: &dyn Fn(Pair<'_>, &Reasons<'_>) -> DifferenceNode,
+) -> DifferenceNode {
     let hidden = |value: Option<&Value>| {
         value.is_some_and(|v| sensitive || v.marks().is_sensitive() || v.marks().is_ephemeral())
     };
@@ -136,12 +136,16 @@ pub(super) fn guarded(
             (true, false) => Some(Notice::BecomesPlain),
         };
         let effect = if changes && within.effect == Effect::Same { Effect::Changed } else { within.effect };
-        return Part { effect, forces: reasons.here(), shape: Shape::Hidden(Box::new(within)), notice };
+        return DifferenceNode { effect, forces: reasons.here(), shape: Shape::Hidden(Box::new(within)), notice };
     }
     revealed(pair, reasons, inner)
 }
 
-fn revealed(pair: Pair<'_>, reasons: &Reasons<'_>, inner: &dyn Fn(Pair<'_>, &Reasons<'_>) -> Part) -> Part {
+fn revealed(
+    pair: Pair<'_>,
+    reasons: &Reasons<'_>,
+    inner: &dyn Fn(Pair<'_>, &Reasons<'_>) -> DifferenceNode,
+) -> DifferenceNode {
     if pair.after.is_none_or(Value::is_known) {
         return inner(pair, reasons);
     }
@@ -149,21 +153,21 @@ fn revealed(pair: Pair<'_>, reasons: &Reasons<'_>, inner: &dyn Fn(Pair<'_>, &Rea
     let effect = if before.before.is_some() { Effect::Changed } else { Effect::Added };
     let forces = reasons.here();
     // As in OpenTofu, it follows both.
-    let before = before.before.map(|_| Box::new(Part { forces, ..inner(before, &Reasons::default()) }));
-    Part { effect, forces, shape: Shape::Unknown { before }, notice: None }
+    let before = before.before.map(|_| Box::new(DifferenceNode { forces, ..inner(before, &Reasons::default()) }));
+    DifferenceNode { effect, forces, shape: Shape::Unknown { before }, notice: None }
 }
 
 /// Compares two values of a type; [`Type::Dynamic`] if each has a type of its own.
-pub fn typed(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
+pub fn typed(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> DifferenceNode {
     guarded(pair, false, reasons, &|pair, reasons| shaped(pair, ty, reasons))
 }
 
 /// Compares two values that have types of their own, like outputs and arguments of any type.
-pub fn dynamic(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
+pub fn dynamic(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
     typed(pair, &Type::Dynamic, reasons)
 }
 
-pub(super) fn shaped(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
+pub(super) fn shaped(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> DifferenceNode {
     let fits = |value: Option<&Value>| value.and_then(content).is_none_or(|content| content.fits(ty));
     if !fits(pair.before) || !fits(pair.after) {
         // The values of a file were not checked against schemas.
@@ -186,7 +190,7 @@ pub(super) fn shaped(pair: Pair<'_>, ty: &Type, reasons: &Reasons<'_>) -> Part {
 
 /// The JSON type of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum JsonKind {
     Bool,
     Number,
     Text,
@@ -194,34 +198,34 @@ enum Content {
     Fields,
 }
 
-impl Content {
+impl JsonKind {
     fn fits(self, ty: &Type) -> bool {
         match ty {
             Type::Dynamic => true,
-            Type::Bool => self == Content::Bool,
-            Type::Number => self == Content::Number,
+            Type::Bool => self == JsonKind::Bool,
+            Type::Number => self == JsonKind::Number,
             // Files and objects never hold one.
             Type::Provider(_) => false,
-            Type::String => self == Content::Text,
-            Type::List(_) | Type::Set(_) | Type::Tuple(_) => self == Content::Items,
-            Type::Map(_) | Type::Object(_) => self == Content::Fields,
+            Type::String => self == JsonKind::Text,
+            Type::List(_) | Type::Set(_) | Type::Tuple(_) => self == JsonKind::Items,
+            Type::Map(_) | Type::Object(_) => self == JsonKind::Fields,
         }
     }
 }
 
-fn content(value: &Value) -> Option<Content> {
+fn content(value: &Value) -> Option<JsonKind> {
     Some(match value.open().1 {
         Kind::Null(_) | Kind::Unknown(_) | Kind::Provider(_) => return None,
-        Kind::Bool(_) => Content::Bool,
-        Kind::Number(_) => Content::Number,
-        Kind::String(_) => Content::Text,
-        Kind::List(_) | Kind::Set(_) | Kind::Tuple(_) => Content::Items,
-        Kind::Map(_) | Kind::Object(_) => Content::Fields,
+        Kind::Bool(_) => JsonKind::Bool,
+        Kind::Number(_) => JsonKind::Number,
+        Kind::String(_) => JsonKind::Text,
+        Kind::List(_) | Kind::Set(_) | Kind::Tuple(_) => JsonKind::Items,
+        Kind::Map(_) | Kind::Object(_) => JsonKind::Fields,
     })
 }
 
 /// Values with types of their own never show that they force a replacement (as recorded).
-fn by_content(pair: Pair<'_>) -> Part {
+fn by_content(pair: Pair<'_>) -> DifferenceNode {
     let reasons = &Reasons::default();
     let Pair { before, after } = pair.present();
     let (was, will) = (before.and_then(content), after.and_then(content));
@@ -230,14 +234,14 @@ fn by_content(pair: Pair<'_>) -> Part {
             let before = Box::new(by_content(Pair { before, after: None }));
             let after = Box::new(by_content(Pair { before: None, after }));
             let shape = Shape::Retyped { before, after };
-            Part { effect: Effect::Changed, forces: reasons.here(), shape, notice: None }
+            DifferenceNode { effect: Effect::Changed, forces: reasons.here(), shape, notice: None }
         }
-        (None, None) | (Some(Content::Bool | Content::Number), _) | (None, Some(Content::Bool | Content::Number)) => {
-            plain(pair, reasons)
-        }
-        (Some(Content::Text), _) | (None, Some(Content::Text)) => text(pair, reasons),
-        (Some(Content::Items), _) | (None, Some(Content::Items)) => list(pair, &Type::Dynamic, reasons),
-        (Some(Content::Fields), _) | (None, Some(Content::Fields)) => {
+        (None, None)
+        | (Some(JsonKind::Bool | JsonKind::Number), _)
+        | (None, Some(JsonKind::Bool | JsonKind::Number)) => plain(pair, reasons),
+        (Some(JsonKind::Text), _) | (None, Some(JsonKind::Text)) => text(pair, reasons),
+        (Some(JsonKind::Items), _) | (None, Some(JsonKind::Items)) => list(pair, &Type::Dynamic, reasons),
+        (Some(JsonKind::Fields), _) | (None, Some(JsonKind::Fields)) => {
             fields(pair, (FieldForm::Object, false), &|_| Type::Dynamic, reasons)
         }
     }
@@ -254,7 +258,7 @@ fn whole_effect(pair: Pair<'_>) -> Effect {
     }
 }
 
-fn plain(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
+fn plain(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
     let show = |value: &Value| match value.open().1 {
         Kind::Bool(b) => b.to_string(),
         Kind::Number(n) => n.to_json().unwrap_or_else(|_| n.to_string()),
@@ -262,42 +266,42 @@ fn plain(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
         _ => "null".to_owned(),
     };
     let shape = Shape::Plain { before: pair.before.map(show), after: pair.after.map(show) };
-    Part { effect: whole_effect(pair), forces: reasons.here(), shape, notice: None }
+    DifferenceNode { effect: whole_effect(pair), forces: reasons.here(), shape, notice: None }
 }
 
-fn text(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
+fn text(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
     let show = |value: &Value| value.as_str().map(SmolStr::new);
     let shape = Shape::Text { before: pair.before.map(show), after: pair.after.map(show) };
-    Part { effect: whole_effect(pair), forces: reasons.here(), shape, notice: None }
+    DifferenceNode { effect: whole_effect(pair), forces: reasons.here(), shape, notice: None }
 }
 
 /// A container, with the effects of its parts.
 pub(super) fn container<'p>(
     pair: Pair<'_>,
     reasons: &Reasons<'_>,
-    parts: impl IntoIterator<Item = &'p Part>,
+    parts: impl IntoIterator<Item = &'p DifferenceNode>,
 ) -> (Effect, bool) {
     let effect = parts.into_iter().fold(pair.present().outer_effect(), |effect, part| effect.with_part(part.effect));
     (effect, reasons.here())
 }
 
-fn items(pair: Pair<'_>, form: ItemForm, parts: Vec<Part>, reasons: &Reasons<'_>) -> Part {
+fn items(pair: Pair<'_>, form: ItemForm, parts: Vec<DifferenceNode>, reasons: &Reasons<'_>) -> DifferenceNode {
     let (effect, forces) = container(pair, reasons, &parts);
-    Part { effect, forces, shape: Shape::Items { form, parts }, notice: None }
+    DifferenceNode { effect, forces, shape: Shape::Items { form, parts }, notice: None }
 }
 
 /// A container that is absent on both sides.
-fn nothing(pair: Pair<'_>, reasons: &Reasons<'_>) -> Option<Part> {
+fn nothing(pair: Pair<'_>, reasons: &Reasons<'_>) -> Option<DifferenceNode> {
     pair.is_nothing().then(|| plain(pair, reasons))
 }
 
-fn list(pair: Pair<'_>, element: &Type, reasons: &Reasons<'_>) -> Part {
+fn list(pair: Pair<'_>, element: &Type, reasons: &Reasons<'_>) -> DifferenceNode {
     if let Some(part) = nothing(pair, reasons) {
         return part;
     }
     let (before, after) = pair.present().items();
     let prints = |items: &[Value]| items.iter().map(fingerprint).collect::<Vec<_>>();
-    let composed = |value: &Value| matches!(content(value), Some(Content::Fields)) && value.is_known();
+    let composed = |value: &Value| matches!(content(value), Some(JsonKind::Fields)) && value.is_known();
     let found = sequence::lists(&prints(before), &prints(after), |b, a| composed(&before[b]) && composed(&after[a]));
     let part = |found| {
         let (pair, place) = matched(before, after, found);
@@ -306,7 +310,7 @@ fn list(pair: Pair<'_>, element: &Type, reasons: &Reasons<'_>) -> Part {
     items(pair, ItemForm::List, found.into_iter().map(part).collect(), reasons)
 }
 
-fn tuple(pair: Pair<'_>, types: &[Type], reasons: &Reasons<'_>) -> Part {
+fn tuple(pair: Pair<'_>, types: &[Type], reasons: &Reasons<'_>) -> DifferenceNode {
     if let Some(part) = nothing(pair, reasons) {
         return part;
     }
@@ -320,7 +324,7 @@ fn tuple(pair: Pair<'_>, types: &[Type], reasons: &Reasons<'_>) -> Part {
     items(pair, ItemForm::List, found.into_iter().map(part).collect(), reasons)
 }
 
-fn set(pair: Pair<'_>, element: &Type, reasons: &Reasons<'_>) -> Part {
+fn set(pair: Pair<'_>, element: &Type, reasons: &Reasons<'_>) -> DifferenceNode {
     if let Some(part) = nothing(pair, reasons) {
         return part;
     }
@@ -330,7 +334,11 @@ fn set(pair: Pair<'_>, element: &Type, reasons: &Reasons<'_>) -> Part {
 }
 
 /// The elements of two sets.
-pub(super) fn set_parts(before: &[Value], after: &[Value], part: &dyn Fn(Pair<'_>) -> Part) -> Vec<Part> {
+pub(super) fn set_parts(
+    before: &[Value],
+    after: &[Value],
+    part: &dyn Fn(Pair<'_>) -> DifferenceNode,
+) -> Vec<DifferenceNode> {
     let prints = |items: &[Value]| items.iter().map(fingerprint).collect::<Vec<_>>();
     let found = sequence::sets(&prints(before), &prints(after));
     found.into_iter().map(|found| part(matched(before, after, found).0)).collect()
@@ -342,7 +350,7 @@ fn fields(
     (form, skip_null): (FieldForm, bool),
     ty: &dyn Fn(&str) -> Type,
     reasons: &Reasons<'_>,
-) -> Part {
+) -> DifferenceNode {
     if let Some(part) = nothing(pair, reasons) {
         return part;
     }
@@ -359,5 +367,5 @@ fn fields(
         parts.insert(name.clone(), typed(field, &ty(name), &reasons.named(name)));
     }
     let (effect, forces) = container(pair, reasons, parts.values());
-    Part { effect, forces, shape: Shape::Fields { form, parts }, notice: None }
+    DifferenceNode { effect, forces, shape: Shape::Fields { form, parts }, notice: None }
 }

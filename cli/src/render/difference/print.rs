@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 
 use super::super::quoting::{attribute_name, quoted};
 use super::super::style::Style;
-use super::{Blocks, Effect, FieldForm, ItemForm, Notice, Part, Shape, text};
+use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, Notice, Shape, text};
 
 /// Attributes that are shown even if unchanged, because they identify an object.
 const TELLING: [&str; 3] = ["id", "name", "tags"];
@@ -70,7 +70,7 @@ impl Printing {
         if effect == Effect::Removed && !self.no_null { self.style.paint("90", " -> null") } else { String::new() }
     }
 
-    pub(super) fn forces(&self, part: &Part) -> String {
+    pub(super) fn forces(&self, part: &DifferenceNode) -> String {
         if part.forces { self.style.paint("31", " # forces replacement") } else { String::new() }
     }
 
@@ -85,7 +85,7 @@ impl Printing {
     }
 
     /// The part, without the prefix of its first line and without a final newline.
-    pub fn part(&self, part: &Part, level: usize) -> String {
+    pub fn part(&self, part: &DifferenceNode, level: usize) -> String {
         match &part.shape {
             Shape::Plain { before, after } => self.plain(part, before.as_deref(), after.as_deref()),
             Shape::Text { before, after } => text::text(self, part, before.as_ref(), after.as_ref(), level),
@@ -112,7 +112,7 @@ impl Printing {
         }
     }
 
-    fn plain(&self, part: &Part, before: Option<&str>, after: Option<&str>) -> String {
+    fn plain(&self, part: &DifferenceNode, before: Option<&str>, after: Option<&str>) -> String {
         let (before, after) = (self.simple(before), self.simple(after));
         let forces = self.forces(part);
         match part.effect {
@@ -130,7 +130,7 @@ impl Printing {
         }
     }
 
-    fn notice(&self, part: &Part, what: &str, level: usize) -> String {
+    fn notice(&self, part: &DifferenceNode, what: &str, level: usize) -> String {
         let words = match part.notice {
             None => return String::new(),
             Some(Notice::BecomesSensitive) => "will be marked as sensitive and will not",
@@ -151,7 +151,7 @@ impl Printing {
     }
 
     /// One `name = value` line; empty, and false, if it is omitted.
-    fn argument(&self, name: &str, shown: &str, width: usize, part: &Part, level: usize) -> Option<String> {
+    fn argument(&self, name: &str, shown: &str, width: usize, part: &DifferenceNode, level: usize) -> Option<String> {
         let telling = TELLING.contains(&name);
         if part.effect == Effect::Same && !self.all && !telling {
             return None;
@@ -162,7 +162,13 @@ impl Printing {
         Some(format!("{notice}{lead}{shown:width$} = {}\n", printing.part(part, level)))
     }
 
-    fn fields(&self, part: &Part, form: FieldForm, parts: &BTreeMap<SmolStr, Part>, level: usize) -> String {
+    fn fields(
+        &self,
+        part: &DifferenceNode,
+        form: FieldForm,
+        parts: &BTreeMap<SmolStr, DifferenceNode>,
+        level: usize,
+    ) -> String {
         if parts.is_empty() {
             return format!("{{}}{}{}", self.null(part.effect), self.forces(part));
         }
@@ -207,18 +213,18 @@ impl Printing {
         out
     }
 
-    fn items(&self, part: &Part, form: ItemForm, parts: &[Part], level: usize) -> String {
+    fn items(&self, part: &DifferenceNode, form: ItemForm, parts: &[DifferenceNode], level: usize) -> String {
         if parts.is_empty() {
             return format!("[]{}{}", self.null(part.effect), self.forces(part));
         }
         let inner = self.without_null();
-        let element = |printing: &Printing, element: &Part| {
+        let element = |printing: &Printing, element: &DifferenceNode| {
             let notice = printing.notice(element, "attribute value", level + 1);
             let lead = printing.lead(level + 1, element.effect);
             format!("{notice}{lead}{},\n", printing.part(element, level + 1))
         };
         let mut out = format!("[{}\n", self.forces(part));
-        let mut left_out: Vec<&Part> = Vec::new();
+        let mut left_out: Vec<&DifferenceNode> = Vec::new();
         let mut show_next = false;
         for item in parts {
             if item.effect == Effect::Same && !self.all {
@@ -252,8 +258,8 @@ impl Printing {
 
     fn block(
         &self,
-        part: &Part,
-        attributes: &BTreeMap<SmolStr, Part>,
+        part: &DifferenceNode,
+        attributes: &BTreeMap<SmolStr, DifferenceNode>,
         blocks: &BTreeMap<SmolStr, Blocks>,
         level: usize,
     ) -> String {

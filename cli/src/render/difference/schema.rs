@@ -7,10 +7,10 @@ use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock,
 use weft_graph_format::value::Value;
 
 use super::compare::{Pair, Reasons, container, dynamic, guarded, matched, set_parts, shaped};
-use super::{Blocks, Effect, FieldForm, ItemForm, Part, Shape, sequence};
+use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, Shape, sequence};
 
 /// The object of a resource, as a block.
-pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Part {
+pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> DifferenceNode {
     let pair = pair.present();
     let outer = pair.outer_effect();
     let mut attributes = BTreeMap::new();
@@ -35,7 +35,7 @@ pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Part {
     let (effect, forces) = container(pair, reasons, attributes.values().chain(all));
     // It is never stored, so changes cannot be detected. It shares the effect of its block.
     for name in write_only {
-        let part = Part {
+        let part = DifferenceNode {
             effect: if outer == Effect::Same { effect } else { outer },
             forces: reasons.named(name).here(),
             shape: Shape::WriteOnly,
@@ -43,37 +43,37 @@ pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Part {
         };
         attributes.insert(name.clone(), part);
     }
-    Part { effect, forces, shape: Shape::Block { attributes, blocks }, notice: None }
+    DifferenceNode { effect, forces, shape: Shape::Block { attributes, blocks }, notice: None }
 }
 
 /// An object without a schema: all parts are arguments of any type.
-pub fn untyped_object(pair: Pair<'_>, reasons: &Reasons<'_>) -> Part {
+pub fn untyped_object(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
     let pair = pair.present();
-    let attributes: BTreeMap<SmolStr, Part> = pair
+    let attributes: BTreeMap<SmolStr, DifferenceNode> = pair
         .names()
         .into_iter()
         .filter(|name| !pair.field(name).is_nothing())
         .map(|name| (name.clone(), dynamic(pair.field(name).present(), &reasons.named(name))))
         .collect();
     let (effect, forces) = container(pair, reasons, attributes.values());
-    Part { effect, forces, shape: Shape::Block { attributes, blocks: BTreeMap::new() }, notice: None }
+    DifferenceNode { effect, forces, shape: Shape::Block { attributes, blocks: BTreeMap::new() }, notice: None }
 }
 
-fn argument(pair: Pair<'_>, attribute: &Attribute, reasons: &Reasons<'_>) -> Part {
+fn argument(pair: Pair<'_>, attribute: &Attribute, reasons: &Reasons<'_>) -> DifferenceNode {
     guarded(pair, attribute.sensitive, reasons, &|pair, reasons| match &attribute.nested {
         Some(nested) => nested_attribute(pair, nested, reasons),
         None => shaped(pair, &attribute.ty, reasons),
     })
 }
 
-fn nested_attribute(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons<'_>) -> Part {
+fn nested_attribute(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons<'_>) -> DifferenceNode {
     let element = |pair: Pair<'_>, reasons: &Reasons<'_>| {
         guarded(pair, false, reasons, &|pair, reasons| nested_object(pair, nested, reasons))
     };
     let (shape, (effect, forces)) = match nested.nesting {
         Nesting::Single | Nesting::Group => return nested_object(pair, nested, reasons),
         Nesting::Map => {
-            let parts: BTreeMap<SmolStr, Part> = pair
+            let parts: BTreeMap<SmolStr, DifferenceNode> = pair
                 .names()
                 .into_iter()
                 .map(|name| (name.clone(), element(pair.field(name), &reasons.named(name))))
@@ -84,7 +84,7 @@ fn nested_attribute(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons
         Nesting::List => {
             let (before, after) = pair.items();
             let found = sequence::by_place(before.len(), after.len());
-            let parts: Vec<Part> =
+            let parts: Vec<DifferenceNode> =
                 found.into_iter().map(|found| element(matched(before, after, found).0, &Reasons::default())).collect();
             let outcome = container(pair, reasons, &parts);
             (Shape::Items { form: ItemForm::NestedList, parts }, outcome)
@@ -96,19 +96,19 @@ fn nested_attribute(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons
             (Shape::Items { form: ItemForm::Set, parts }, outcome)
         }
     };
-    Part { effect, forces, shape, notice: None }
+    DifferenceNode { effect, forces, shape, notice: None }
 }
 
-fn nested_object(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons<'_>) -> Part {
+fn nested_object(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons<'_>) -> DifferenceNode {
     let pair = pair.present();
-    let parts: BTreeMap<SmolStr, Part> = nested
+    let parts: BTreeMap<SmolStr, DifferenceNode> = nested
         .attributes
         .iter()
         .filter(|(name, _)| !pair.field(name).is_nothing())
         .map(|(name, a)| (name.clone(), argument(pair.field(name).present(), a, &reasons.named(name))))
         .collect();
     let (effect, forces) = container(pair, reasons, parts.values());
-    Part { effect, forces, shape: Shape::Fields { form: FieldForm::NestedObject, parts }, notice: None }
+    DifferenceNode { effect, forces, shape: Shape::Fields { form: FieldForm::NestedObject, parts }, notice: None }
 }
 
 /// The blocks of one type; empty if both sides have none.
@@ -124,7 +124,7 @@ fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) ->
         let part = guarded(pair, false, reasons, &|pair, reasons| dynamic(pair, reasons));
         return Some(Blocks { parts: vec![(None, part)], hidden });
     }
-    let parts: Vec<(Option<SmolStr>, Part)> = match nested.nesting {
+    let parts: Vec<(Option<SmolStr>, DifferenceNode)> = match nested.nesting {
         Nesting::Single | Nesting::Group if pair.is_nothing() => Vec::new(),
         Nesting::Single | Nesting::Group => vec![(None, block(pair, reasons))],
         Nesting::List => {
@@ -134,7 +134,7 @@ fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) ->
                 .enumerate()
                 .map(|(place, found)| {
                     let deeper = reasons
-                        .at(|step| matches!(step, weft_graph_format::path::Step::Index(i) if *i == place as u64));
+                        .at(|step| matches!(step, weft_graph_format::path::ValueStep::Index(i) if *i == place as u64));
                     (None, block(matched(before, after, found).0, &deeper))
                 })
                 .collect()
@@ -142,7 +142,10 @@ fn nested_blocks(pair: Pair<'_>, nested: &NestedBlock, reasons: &Reasons<'_>) ->
         Nesting::Set => {
             let (before, after) = pair.items();
             let parts = set_parts(before, after, &|pair| block(pair, &Reasons::default()));
-            parts.into_iter().map(|part| (None, Part { forces: part.forces || reasons.here(), ..part })).collect()
+            parts
+                .into_iter()
+                .map(|part| (None, DifferenceNode { forces: part.forces || reasons.here(), ..part }))
+                .collect()
         }
         Nesting::Map => pair
             .names()

@@ -7,12 +7,12 @@ use weft_graph_format::value::Value;
 use super::super::quoting::quoted;
 use super::compare::{Pair, Reasons, dynamic};
 use super::sequence::{Match, lists};
-use super::{Effect, Part, Printing};
+use super::{DifferenceNode, Effect, Printing};
 
 type Side<'a> = Option<&'a Option<SmolStr>>;
 
 /// A text before and after.
-pub fn text(printing: &Printing, part: &Part, before: Side<'_>, after: Side<'_>, level: usize) -> String {
+pub fn text(printing: &Printing, part: &DifferenceNode, before: Side<'_>, after: Side<'_>, level: usize) -> String {
     let of = |side: Side<'_>| side.and_then(Option::as_ref).cloned();
     let (before, after) = (of(before), of(after));
     let forces = printing.forces(part);
@@ -79,7 +79,13 @@ fn document(text: &str) -> Option<Value> {
     codec::json::decode_implied(text.as_bytes()).ok()
 }
 
-fn json(printing: &Printing, part: &Part, before: Option<Value>, after: Option<Value>, level: usize) -> String {
+fn json(
+    printing: &Printing,
+    part: &DifferenceNode,
+    before: Option<Value>,
+    after: Option<Value>,
+    level: usize,
+) -> String {
     let same = part.effect == Effect::Same;
     let pair = Pair { before: if same { after.as_ref() } else { before.as_ref() }, after: after.as_ref() };
     let inner = dynamic(pair, &Reasons::default());

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::changes::{Changes, ResourceChange};
-use weft_graph_format::path::Step;
+use weft_graph_format::path::ValueStep;
 use weft_graph_format::value::{Kind, Value};
 
 /// The detected changes, reduced to the attributes that the plan depends on. An object that no longer exists is shown
 /// as a whole.
 pub(super) fn relevant(changes: &Changes) -> Vec<ResourceChange> {
-    let mut paths: BTreeMap<&ResourceInstance, Vec<&[Step]>> = BTreeMap::new();
+    let mut paths: BTreeMap<&ResourceInstance, Vec<&[ValueStep]>> = BTreeMap::new();
     for attribute in &changes.relevant {
         paths.entry(&attribute.resource).or_default().push(&attribute.path.0);
     }
@@ -26,17 +26,17 @@ pub(super) fn relevant(changes: &Changes) -> Vec<ResourceChange> {
 
 /// The new values at the paths, and the old values elsewhere. Paths lead through objects. Any other container with a
 /// selected part is taken as a whole.
-fn masked(before: &Value, after: &Value, paths: &[&[Step]]) -> Value {
+fn masked(before: &Value, after: &Value, paths: &[&[ValueStep]]) -> Value {
     if paths.iter().any(|path| path.is_empty()) {
         return after.clone();
     }
     let (Kind::Object(was), is) = (before.open().1, after.as_fields()) else { return after.clone() };
     let gone = after.is_null();
     let fields = was.iter().map(|(name, was)| {
-        let below: Vec<&[Step]> = paths
+        let below: Vec<&[ValueStep]> = paths
             .iter()
             .filter_map(|path| match path.split_first()? {
-                (Step::Attribute(first) | Step::Key(first), rest) if first == name => Some(rest),
+                (ValueStep::Attribute(first) | ValueStep::Key(first), rest) if first == name => Some(rest),
                 _ => None,
             })
             .collect();

@@ -8,7 +8,7 @@ use weft_graph_format::graph::Action;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::value::Value;
 
-use super::super::difference::{Effect, Pair, Part, Printing, Reasons, dynamic};
+use super::super::difference::{DifferenceNode, Effect, Pair, Printing, Reasons, dynamic};
 use super::super::style::Style;
 
 /// The lines below `Changes to Outputs:`; empty if there are none.
@@ -30,7 +30,7 @@ pub fn changes(outputs: &BTreeMap<SmolStr, OutputChange>, style: &Style) -> Stri
     text
 }
 
-fn part(output: &OutputChange) -> Part {
+fn part(output: &OutputChange) -> DifferenceNode {
     let sensitive = output.sensitive_before || output.sensitive_after;
     let marked = |value: &Value| if sensitive { value.mark(&Marks::SENSITIVE) } else { value.clone() };
     let (before, after) = (marked(&output.before), marked(&output.after));
@@ -50,5 +50,5 @@ fn part(output: &OutputChange) -> Part {
         _ if part.effect == Effect::Same => Effect::Same,
         _ => Effect::Changed,
     };
-    Part { effect, notice: None, ..part }
+    DifferenceNode { effect, notice: None, ..part }
 }

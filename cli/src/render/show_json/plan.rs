@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::changes::{ChangeAction, Changes, Importing, OutputChange, Reason, ResourceChange};
 use weft_graph_format::graph::Action;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::plan_file::{PlanFile, UiMode};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
@@ -162,8 +162,8 @@ fn path(path: &Path) -> Json {
     path.0
         .iter()
         .map(|step| match step {
-            Step::Attribute(name) | Step::Key(name) => Json::from(name.as_str()),
-            Step::Index(i) => (*i).into(),
+            ValueStep::Attribute(name) | ValueStep::Key(name) => Json::from(name.as_str()),
+            ValueStep::Index(i) => (*i).into(),
         })
         .collect()
 }

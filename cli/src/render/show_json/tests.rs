@@ -7,7 +7,7 @@ use weft_graph_format::address::ProviderSource;
 use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, ResourceChange};
 use weft_graph_format::graph::{Action, ExecutionGraph};
 use weft_graph_format::marks::Marks;
-use weft_graph_format::path::{Path, Step};
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind, Manifest, PlanFile, SourceSnippets};
 use weft_graph_format::schema::{Attribute, Block, ProviderSchema, Schema};
 use weft_graph_format::types::Type;
@@ -92,7 +92,7 @@ fn a_replacement_says_why() {
     let object = |id: &str| Value::object([("id", Value::string(id))]);
     let replaced = ResourceChange {
         reason: Reason::ReplaceBecauseCannotUpdate,
-        replace_paths: vec![Path(vec![Step::Attribute("tags".into()), Step::Index(0)])],
+        replace_paths: vec![Path(vec![ValueStep::Attribute("tags".into()), ValueStep::Index(0)])],
         previous_address: "lab_thing.old".parse().ok().map(Box::new),
         ..change("lab_thing.a[\"k\"]", ChangeAction::CreateThenDelete, object("x"), object("y"))
     };

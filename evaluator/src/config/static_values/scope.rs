@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use weft_expressions::call_context::CallContext;
-use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope};
+use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope};
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Parameter;
@@ -21,10 +21,10 @@ pub(super) struct StaticScope<'a> {
 }
 
 impl Scope for StaticScope<'_> {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
         match self.values.get(&reference.subject) {
-            Some(value) => Ok(Resolved { value: value.clone(), consumed: reference.steps }),
+            Some(value) => Ok(ResolvedReference { value: value.clone(), consumed: reference.steps }),
             None => Err(vec![
                 Diagnostic::error("Dynamic value in static context", "This has no value before planning.")
                     .at(reference.range),

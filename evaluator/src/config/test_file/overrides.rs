@@ -11,7 +11,7 @@ use weft_syntax::Expression;
 
 use super::{GivenValues, OverrideModule, OverrideResource, Overrides};
 use crate::config::compile::Compiling;
-use crate::config::content::{Content, ContentRules, FoundBlock};
+use crate::config::content::{BlockContent, ContentRules, FoundBlock};
 use crate::config::literal::{optional, required};
 use crate::config::relative_address::{RelativeAddress, not_static, read_address};
 use weft_graph_format::address::InstanceKey;
@@ -92,7 +92,7 @@ impl Compiling<'_> {
         (self.errors() == before).then_some(found)
     }
 
-    fn target(&mut self, content: &Content) -> Option<RelativeAddress> {
+    fn target(&mut self, content: &BlockContent) -> Option<RelativeAddress> {
         let given = content.get("target")?;
         match read_address(given).unwrap_or_else(|| Err(not_static(given.range()))) {
             Ok(address) => Some(address),
@@ -104,7 +104,7 @@ impl Compiling<'_> {
     }
 
     /// The values of a literal object.
-    pub(super) fn given_values(&mut self, content: &Content, name: &str) -> GivenValues {
+    pub(super) fn given_values(&mut self, content: &BlockContent, name: &str) -> GivenValues {
         let Some(found) = content.attributes.get(name) else { return GivenValues::new() };
         match self.written_object(&found.value) {
             Some(values) => values,

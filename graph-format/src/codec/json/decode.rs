@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::super::{DecodeError, DecodeProblem, Position, list_of, map_of, normal, set_of, type_json};
 use super::syntax::{Json, parse};
 use crate::number::Number;
-use crate::path::Step;
+use crate::path::ValueStep;
 use crate::types::{ObjectType, Type};
 use crate::value::Value;
 
@@ -78,7 +78,7 @@ impl Decoder {
                 let mut values = BTreeMap::new();
                 for (key, json) in entries {
                     let key = normal(key);
-                    let value = self.step(Step::Key(key.clone()), |this| this.value(json, element))?;
+                    let value = self.step(ValueStep::Key(key.clone()), |this| this.value(json, element))?;
                     values.insert(key, value);
                 }
                 map_of(element, values).or_else(|problem| self.fail(problem))
@@ -94,7 +94,7 @@ impl Decoder {
 
     fn step<T>(
         &mut self,
-        step: Step,
+        step: ValueStep,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
         self.position.steps.push(step);
@@ -111,7 +111,7 @@ impl Decoder {
         let mut values = Vec::with_capacity(items.len());
         for (place, json) in items.iter().enumerate() {
             let ty = ty(place).unwrap_or(&Type::Dynamic);
-            values.push(self.step(Step::Index(place as u64), |this| this.value(json, ty))?);
+            values.push(self.step(ValueStep::Index(place as u64), |this| this.value(json, ty))?);
         }
         Ok(values)
     }
@@ -123,7 +123,7 @@ impl Decoder {
             let Some(ty) = object.attributes.get(&key) else {
                 return self.fail(DecodeProblem::UnsupportedAttribute(key));
             };
-            let value = self.step(Step::Attribute(key.clone()), |this| this.value(json, ty))?;
+            let value = self.step(ValueStep::Attribute(key.clone()), |this| this.value(json, ty))?;
             values.insert(key, value);
         }
         for (name, ty) in &object.attributes {
@@ -159,7 +159,7 @@ impl Decoder {
             Json::Array(items) => {
                 let mut values = Vec::with_capacity(items.len());
                 for (place, item) in items.iter().enumerate() {
-                    values.push(self.step(Step::Index(place as u64), |this| this.implied(item))?);
+                    values.push(self.step(ValueStep::Index(place as u64), |this| this.implied(item))?);
                 }
                 Ok(Value::tuple(values))
             }
@@ -167,7 +167,7 @@ impl Decoder {
                 let mut values: BTreeMap<SmolStr, Value> = BTreeMap::new();
                 for (key, item) in entries {
                     let key = normal(key);
-                    let value = self.step(Step::Attribute(key.clone()), |this| this.implied(item))?;
+                    let value = self.step(ValueStep::Attribute(key.clone()), |this| this.implied(item))?;
                     if let Some(earlier) = values.get(&key)
                         && earlier.ty() != value.ty()
                     {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use smol_str::SmolStr;
 
 use super::super::{EncodeError, EncodeProblem, Position, is_untyped, type_json};
-use crate::path::Step;
+use crate::path::ValueStep;
 use crate::types::Type;
 use crate::value::{Fields, Kind, Sequence, Value};
 
@@ -105,13 +105,13 @@ impl Encoder {
             (Kind::List(s) | Kind::Set(s) | Kind::Tuple(s), None) => self.items(s, |_| None)?,
             (Kind::Tuple(s), Some(Type::Tuple(types))) if s.len() == types.len() => self.items(s, |i| types.get(i))?,
             (Kind::Map(f), Some(Type::Map(element))) => {
-                self.fields(f, Step::Key, |_| Some(&**element))?;
+                self.fields(f, ValueStep::Key, |_| Some(&**element))?;
             }
-            (Kind::Map(f) | Kind::Object(f), None) => self.fields(f, Step::Attribute, |_| None)?,
+            (Kind::Map(f) | Kind::Object(f), None) => self.fields(f, ValueStep::Attribute, |_| None)?,
             (Kind::Object(f), Some(Type::Object(object)))
                 if f.len() == object.attributes.len() && f.iter().all(|(n, _)| object.attributes.contains_key(n)) =>
             {
-                self.fields(f, Step::Attribute, |name| object.attributes.get(name))?;
+                self.fields(f, ValueStep::Attribute, |name| object.attributes.get(name))?;
             }
             (Kind::Provider(_), _) => return Err(self.position.encode_error(EncodeProblem::Provider)),
             (_, Some(ty)) => return Err(self.position.wrong_type(ty, value)),
@@ -126,7 +126,7 @@ impl Encoder {
             if place > 0 {
                 self.out.push(',');
             }
-            self.position.steps.push(Step::Index(place as u64));
+            self.position.steps.push(ValueStep::Index(place as u64));
             self.value(item, ty(place))?;
             self.position.steps.pop();
         }
@@ -137,7 +137,7 @@ impl Encoder {
     fn fields<'t>(
         &mut self,
         fields: &Fields,
-        step: fn(SmolStr) -> Step,
+        step: fn(SmolStr) -> ValueStep,
         ty: impl Fn(&str) -> Option<&'t Type>,
     ) -> Result<(), EncodeError> {
         self.out.push('{');

@@ -11,7 +11,7 @@ use super::super::{
 use super::reader::Reader;
 use super::{MAX_REFINEMENT_LENGTH, REFINED_EXTENSION, key};
 use crate::number::Number;
-use crate::path::Step;
+use crate::path::ValueStep;
 use crate::types::{ObjectType, Type};
 use crate::value::{Refinement, Value};
 
@@ -119,7 +119,7 @@ impl Decoder<'_> {
         let length = self.located(length)?;
         let mut items = Vec::with_capacity(length);
         for place in 0..length {
-            self.position.steps.push(Step::Index(place as u64));
+            self.position.steps.push(ValueStep::Index(place as u64));
             items.push(self.value(element)?);
             self.position.steps.pop();
         }
@@ -133,7 +133,7 @@ impl Decoder<'_> {
         for _ in 0..length {
             let key = self.reader.text("a string as key");
             let key = normal(self.located(key)?);
-            self.position.steps.push(Step::Key(key.clone()));
+            self.position.steps.push(ValueStep::Key(key.clone()));
             let value = self.value(element)?;
             self.position.steps.pop();
             entries.insert(key, value);
@@ -150,7 +150,7 @@ impl Decoder<'_> {
         }
         let mut items = Vec::with_capacity(found);
         for (place, ty) in types.iter().enumerate() {
-            self.position.steps.push(Step::Index(place as u64));
+            self.position.steps.push(ValueStep::Index(place as u64));
             items.push(self.value(ty)?);
             self.position.steps.pop();
         }
@@ -171,7 +171,7 @@ impl Decoder<'_> {
             let Some(ty) = object.attributes.get(&key) else {
                 return Err(self.position.decode_error(DecodeProblem::UnsupportedAttribute(key)));
             };
-            self.position.steps.push(Step::Attribute(key.clone()));
+            self.position.steps.push(ValueStep::Attribute(key.clone()));
             let value = self.value(ty)?;
             self.position.steps.pop();
             if entries.insert(key.clone(), value).is_some() {

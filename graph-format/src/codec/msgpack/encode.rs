@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use super::super::{EncodeError, EncodeProblem, Position, is_untyped, type_json};
 use super::{MAX_PREFIX_LENGTH, REFINED_EXTENSION, key};
 use crate::number::Number;
-use crate::path::Step;
+use crate::path::ValueStep;
 use crate::types::Type;
 use crate::value::{Fields, Kind, Refinement, Sequence, Unknown, Value};
 
@@ -58,11 +58,11 @@ impl Encoder {
             (Kind::Tuple(s), Type::Tuple(types)) if s.len() == types.len() => {
                 self.items(s, |place| types.get(place))?;
             }
-            (Kind::Map(f), Type::Map(element)) => self.fields(f, Step::Key, |_| Some(&**element))?,
+            (Kind::Map(f), Type::Map(element)) => self.fields(f, ValueStep::Key, |_| Some(&**element))?,
             (Kind::Object(f), Type::Object(object))
                 if f.len() == object.attributes.len() && f.iter().all(|(n, _)| object.attributes.contains_key(n)) =>
             {
-                self.fields(f, Step::Attribute, |name| object.attributes.get(name))?;
+                self.fields(f, ValueStep::Attribute, |name| object.attributes.get(name))?;
             }
             (Kind::Provider(_), _) => return Err(self.position.encode_error(EncodeProblem::Provider)),
             _ => return Err(self.position.wrong_type(ty, value)),
@@ -73,7 +73,7 @@ impl Encoder {
     fn items<'t>(&mut self, items: &Sequence, ty: impl Fn(usize) -> Option<&'t Type>) -> Result<(), EncodeError> {
         write_array_length(&mut self.out, items.len());
         for (place, item) in items.items().iter().enumerate() {
-            self.position.steps.push(Step::Index(place as u64));
+            self.position.steps.push(ValueStep::Index(place as u64));
             self.value(item, ty(place).unwrap_or(&Type::Dynamic))?;
             self.position.steps.pop();
         }
@@ -83,7 +83,7 @@ impl Encoder {
     fn fields<'t>(
         &mut self,
         fields: &Fields,
-        step: fn(SmolStr) -> Step,
+        step: fn(SmolStr) -> ValueStep,
         ty: impl Fn(&str) -> Option<&'t Type>,
     ) -> Result<(), EncodeError> {
         write_map_length(&mut self.out, fields.len());

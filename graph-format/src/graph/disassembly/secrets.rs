@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::address::{ProviderSource, ResourceInstance};
 use crate::graph::{ExecutionGraph, FormulaIndex, Fragment, Operation, OperationId, Row, Shard};
-use crate::path::{Path, Step};
+use crate::path::{Path, ValueStep};
 use crate::schema::{Attribute, Block, NestedAttributes, Nesting, ProviderSchema};
 
 /// Secret parts: from the schemas of providers, and from the plan itself.
@@ -71,7 +71,7 @@ fn places(block: &Block) -> Vec<Path> {
 fn in_block(block: &Block, at: &Path, found: &mut Vec<Path>) {
     in_attributes(&block.attributes, at, found);
     for (name, nested) in &block.blocks {
-        let at = at.with(Step::Attribute(name.clone()));
+        let at = at.with(ValueStep::Attribute(name.clone()));
         let mut inside = Vec::new();
         in_block(&nested.block, &at, &mut inside);
         add(nested.nesting, at, inside, found);
@@ -80,7 +80,7 @@ fn in_block(block: &Block, at: &Path, found: &mut Vec<Path>) {
 
 fn in_attributes(attributes: &BTreeMap<smol_str::SmolStr, Attribute>, at: &Path, found: &mut Vec<Path>) {
     for (name, attribute) in attributes {
-        let at = at.with(Step::Attribute(name.clone()));
+        let at = at.with(ValueStep::Attribute(name.clone()));
         match &attribute.nested {
             _ if attribute.sensitive || attribute.write_only => found.push(at),
             Some(nested) => {

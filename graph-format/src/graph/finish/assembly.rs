@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use rustc_hash::FxHashMap;
 
-use super::waiting::Members;
+use super::waiters::Members;
 use super::{Drafted, Finish, numbers, outline};
 use crate::formula::{FormulaOp, Occurrence, Parameter};
 use crate::graph::opcode::Operation;
@@ -16,12 +16,12 @@ use crate::graph::{
 use crate::path::Path;
 
 pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> ExecutionGraph {
-    let Finish { operations, formulas, waiting, live, .. } = finish;
+    let Finish { operations, formulas, waiters: drafted_waiters, live, .. } = finish;
     let mut number: Vec<u32> = vec![0; operations.len()];
     for (place, id) in order.iter().enumerate() {
         number[*id as usize] = place as u32;
     }
-    let (waiters, waiter_number) = order_waiters(&waiting.waiters, &number);
+    let (waiters, waiter_number) = order_waiters(&drafted_waiters.sets, &number);
     let waiter_list = |ids: &BTreeSet<u32>| -> Vec<WaiterIndex> {
         let set: BTreeSet<u32> = ids.iter().map(|w| waiter_number[*w as usize]).collect();
         set.into_iter().map(WaiterIndex).collect()
@@ -34,7 +34,8 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
 
     let mut sizes = vec![0; shard_index.len()];
     order.iter().for_each(|id| sizes[shard_of[*id as usize] as usize] += 1);
-    let mut parts: Vec<Part> = shard_index.keys().zip(sizes).map(|(s, rows)| Part::new(s.clone(), rows)).collect();
+    let mut parts: Vec<FragmentBuilder> =
+        shard_index.keys().zip(sizes).map(|(s, rows)| FragmentBuilder::new(s.clone(), rows)).collect();
     let mut renamed = Renamed::default();
     let mut waits_of: Vec<Waits> = Vec::with_capacity(operations.len());
     for drafted in &operations {
@@ -63,7 +64,7 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
     }
     ExecutionGraph {
         operations: order.len() as u32,
-        fragments: parts.into_iter().map(Part::finish).collect(),
+        fragments: parts.into_iter().map(FragmentBuilder::finish).collect(),
         waiters,
         outline,
         final_states,
@@ -150,7 +151,7 @@ struct Source<'a> {
 }
 
 /// A fragment while it is filled.
-struct Part {
+struct FragmentBuilder {
     shard: Shard,
     rows: Vec<Row>,
     table: FormulaTable,
@@ -158,10 +159,10 @@ struct Part {
     foreign: BTreeMap<u32, BTreeSet<Path>>,
 }
 
-impl Part {
+impl FragmentBuilder {
     /// An empty table with room for this many rows.
-    fn new(shard: Shard, rows: usize) -> Part {
-        Part {
+    fn new(shard: Shard, rows: usize) -> FragmentBuilder {
+        FragmentBuilder {
             shard,
             rows: Vec::with_capacity(rows),
             table: FormulaTable::default(),

@@ -163,6 +163,6 @@ impl Finish {
                 named.sort_unstable();
             }
         }
-        self.waiting.copied(&copies_of);
+        self.waiters.copied(&copies_of);
     }
 }

@@ -25,7 +25,7 @@ struct Key {
 /// The operations in their final order.
 pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, FinishError> {
     let operations = &finish.operations;
-    let waiters = &finish.waiting.waiters;
+    let waiters = &finish.waiters.sets;
     // Behind the waiters, one node that comes after every operation but those that close something.
     let barrier = (operations.len() + waiters.len()) as u32;
     let total = operations.len() + waiters.len() + 1;
@@ -158,17 +158,17 @@ fn key(finish: &Finish, operation: &Operation<u32>) -> Key {
 }
 
 /// A digest of a row or an operation, independent of the order of drafting.
-type Content = u64;
+type ContentDigest = u64;
 
 struct Contents {
-    operations: Vec<Content>,
+    operations: Vec<ContentDigest>,
 }
 
 impl Contents {
     fn of(finish: &Finish, keys: &[Key]) -> Contents {
-        let names: Vec<Content> = keys.iter().map(|key| hash(format!("{key:?}").as_bytes())).collect();
+        let names: Vec<ContentDigest> = keys.iter().map(|key| hash(format!("{key:?}").as_bytes())).collect();
         let rows = &finish.formulas.rows;
-        let mut of_row: Vec<Content> = vec![0; rows.len()];
+        let mut of_row: Vec<ContentDigest> = vec![0; rows.len()];
         for i in 0..rows.len() {
             // A shared formula comes behind all others, but before the readers of its result.
             let shared = match &rows[i].op {
@@ -184,7 +184,7 @@ impl Contents {
             let mut parts = vec![*name];
             parts.extend(drafted.operation.formulas().into_iter().map(|row| of_row[*row as usize]));
             parts.extend(drafted.operation.operands().iter().map(|o| names[o.0 as usize]));
-            let mut after: Vec<Content> = drafted.after.iter().map(|o| names[*o as usize]).collect();
+            let mut after: Vec<ContentDigest> = drafted.after.iter().map(|o| names[*o as usize]).collect();
             after.sort_unstable();
             parts.extend(after);
             hash(&parts.iter().flat_map(|part| part.to_le_bytes()).collect::<Vec<u8>>())
@@ -193,7 +193,7 @@ impl Contents {
     }
 }
 
-fn row_content(row: &FormulaRow, of_row: &[Content], names: &[Content]) -> Content {
+fn row_content(row: &FormulaRow, of_row: &[ContentDigest], names: &[ContentDigest]) -> ContentDigest {
     let mut op = row.op.map(&mut |operand: &FormulaIndex| of_row[operand.0 as usize]);
     // Numbers that depend on the order of evaluation.
     match &mut op {
@@ -216,9 +216,9 @@ fn row_content(row: &FormulaRow, of_row: &[Content], names: &[Content]) -> Conte
     hash(&postcard::to_stdvec(&(op, result, &row.ty, &row.range)).unwrap_or_default())
 }
 
-fn hash(bytes: &[u8]) -> Content {
+fn hash(bytes: &[u8]) -> ContentDigest {
     let digest = blake3::hash(bytes);
-    digest.as_bytes().iter().take(8).fold(0, |number, byte| number << 8 | Content::from(*byte))
+    digest.as_bytes().iter().take(8).fold(0, |number, byte| number << 8 | ContentDigest::from(*byte))
 }
 
 /// Nodes that are on a circle, among those that an ordering left over: what only hangs behind one is left out.

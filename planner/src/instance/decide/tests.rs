@@ -77,7 +77,7 @@ fn desired(config: Value, block: BlockRules) -> DesiredInstance {
 
 /// The outcome for a prior object and a configuration, with a provider that plans the configuration as it is.
 /// `replaces` means that it cannot update.
-fn outcome(before: Option<Prior>, config: i64, block: BlockRules, replaces: bool, pressure: Pressure) -> Outcome {
+fn outcome(before: Option<Prior>, config: i64, block: BlockRules, replaces: bool, pressure: Pressure) -> InstancePlan {
     let config = object(config);
     let desired = desired(config.clone(), block);
     let accepted = Accepted { config: config.clone(), marks: Vec::new(), plain: config };
@@ -106,14 +106,14 @@ fn tainted(n: i64) -> Option<Prior> {
 }
 
 /// One line for an outcome: action, reason, old object, and step.
-fn shown(outcome: Outcome) -> String {
+fn shown(outcome: InstancePlan) -> String {
     let after = outcome.after.clone();
     let (planned, _) = outcome.split();
     let actions = planned.change.action.words().join("+");
     let reason = planned.change.reason.word().unwrap_or("-");
     let step = match planned.step {
         None => "nothing".to_owned(),
-        Some(Step::Change(change)) => {
+        Some(PlannedStep::Change(change)) => {
             let old = match change.old {
                 OldObject::Nothing => "nothing before",
                 OldObject::Updated(_) => "the same object",

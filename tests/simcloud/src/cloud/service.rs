@@ -110,7 +110,7 @@ impl Cloud {
         if let Some(reply) = trouble(before).await {
             return reply;
         }
-        let reply = self.carry_out(region, route, body).await.twisted(after.twist);
+        let reply = self.serve_object(region, route, body).await.twisted(after.twist);
         pause(latency / 2).await;
         trouble(after).await.unwrap_or(reply)
     }
@@ -145,7 +145,7 @@ impl Cloud {
     }
 
     /// The effect or the look, and the wait until it is durable.
-    async fn carry_out(&self, region: &Region, route: &ObjectRoute, body: &Bytes) -> Reply {
+    async fn serve_object(&self, region: &Region, route: &ObjectRoute, body: &Bytes) -> Reply {
         let (seq, reply) = match self.touch(region, route, body) {
             Ok(touched) => touched,
             Err(reply) => return *reply,

@@ -25,7 +25,7 @@ const FABRIC_SIZE: u64 = 1 << 22;
 
 /// A line of the ledger.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// From 1, without gaps.
     pub seq: u64,
     /// RFC 3339, UTC.
@@ -57,7 +57,7 @@ pub const DUPLICATE_TOKEN: &str = "duplicate-token";
 #[derive(Clone, Debug)]
 pub struct Effect {
     /// The ledger line.
-    pub entry: Entry,
+    pub entry: LedgerEntry,
     /// The object after it.
     pub object: Object,
     /// What to do with the stored object.
@@ -250,7 +250,7 @@ impl World {
 
     fn effect(&mut self, asked: Asked<'_>, op: Op, object: Object, change: Change, outcome: &'static str) -> Effect {
         self.seq += 1;
-        let entry = Entry {
+        let entry = LedgerEntry {
             seq: self.seq,
             time: asked.time.to_owned(),
             op: op.name(),

@@ -68,7 +68,7 @@ impl World {
         let holders = core.absent_holders();
         self.terms.seats.insert(index, Seat::new(core, lease, self.now));
         self.terms.current = Some(index);
-        self.carry_out(index, commands);
+        self.perform_commands(index, commands);
         for holder in holders {
             if self.graveyard.contains(&holder) && self.random.chance(60) {
                 self.tell(index, Event::Dead(holder));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use smol_str::SmolStr;
 use weft_expressions::console::{BareScope, evaluate_text};
-use weft_expressions::evaluate::{ProviderFunction, Resolved, Scope, evaluate_template};
+use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate_template};
 use weft_expressions::functions::{self, CallContext, ForbiddenFiles, Function, FunctionError, Impure};
 use weft_expressions::limits::MOST_STEPS;
 use weft_graph_format::address::{
@@ -43,7 +43,7 @@ impl Hurried {
 }
 
 impl Scope for Hurried {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<Resolved, Vec<Diagnostic>> {
+    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         self.bare.resolve(tree, traversal)
     }
 

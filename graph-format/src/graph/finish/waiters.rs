@@ -44,12 +44,14 @@ struct Group {
     readers: BTreeSet<u32>,
 }
 
-pub(super) struct Waiting {
+/// The waiters of a graph while it is drafted, and the rules by which operations wait for each other.
+pub(super) struct Waiters {
     /// Number of drafts.
     count: u32,
     /// An operation that an origin names and that was never drafted.
     missing: Option<u32>,
-    pub(super) waiters: Vec<Members>,
+    /// The waiters, by number.
+    pub(super) sets: Vec<Members>,
     by_content: FxHashMap<Members, u32>,
     flat: FxHashMap<usize, Flat>,
     groups: Vec<Group>,
@@ -59,12 +61,12 @@ pub(super) struct Waiting {
     keep: Vec<Origin>,
 }
 
-impl Waiting {
-    pub(super) fn new(count: u32) -> Waiting {
-        Waiting {
+impl Waiters {
+    pub(super) fn new(count: u32) -> Waiters {
+        Waiters {
             count,
             missing: None,
-            waiters: Vec::new(),
+            sets: Vec::new(),
             by_content: FxHashMap::default(),
             flat: FxHashMap::default(),
             groups: Vec::new(),
@@ -146,10 +148,10 @@ impl Waiting {
     }
 
     fn waiter(&mut self, members: Members) -> u32 {
-        let next = self.waiters.len() as u32;
+        let next = self.sets.len() as u32;
         let index = *self.by_content.entry(members.clone()).or_insert(next);
         if index == next {
-            self.waiters.push(members);
+            self.sets.push(members);
         }
         index
     }
@@ -192,10 +194,10 @@ impl Waiting {
             }
             Some(Members::of(found, waiters))
         };
-        let waiters: Vec<Option<Members>> = self.waiters.iter().map(resolve).collect();
+        let waiters: Vec<Option<Members>> = self.sets.iter().map(resolve).collect();
         let rows: Vec<Option<Members>> =
             operations.iter().map(|d| resolve(&Members::of(d.after.clone(), d.waiters.clone()))).collect();
-        for (waiter, resolved) in self.waiters.iter_mut().zip(waiters) {
+        for (waiter, resolved) in self.sets.iter_mut().zip(waiters) {
             *waiter = resolved.unwrap_or_else(|| std::mem::take(waiter));
         }
         for ((drafted, resolved), id) in operations.iter_mut().zip(rows).zip(0..) {
@@ -245,8 +247,8 @@ impl Waiting {
 
     /// For each waiter those of `wanted` that it leads to.
     fn members_among(&self, wanted: &FxHashSet<u32>) -> Vec<BTreeSet<u32>> {
-        let mut found: Vec<BTreeSet<u32>> = Vec::with_capacity(self.waiters.len());
-        for waiter in &self.waiters {
+        let mut found: Vec<BTreeSet<u32>> = Vec::with_capacity(self.sets.len());
+        for waiter in &self.sets {
             let mut here: BTreeSet<u32> = waiter.operations.iter().copied().filter(|o| wanted.contains(o)).collect();
             waiter.waiters.iter().for_each(|w| here.extend(&found[*w as usize]));
             found.push(here);
@@ -260,8 +262,8 @@ impl Waiting {
         let mut pending = members.waiters.clone();
         while let Some(waiter) = pending.pop() {
             if seen.insert(waiter) {
-                found.extend(&self.waiters[waiter as usize].operations);
-                pending.extend(&self.waiters[waiter as usize].waiters);
+                found.extend(&self.sets[waiter as usize].operations);
+                pending.extend(&self.sets[waiter as usize].waiters);
             }
         }
         Members::of(found, BTreeSet::new())
@@ -310,7 +312,7 @@ impl Users {
     }
 
     /// The operation itself where it is tracked, else all tracked ones that it serves.
-    fn tracked(&mut self, id: u32, waiting: &mut Waiting) -> Members {
+    fn tracked(&mut self, id: u32, waiters: &mut Waiters) -> Members {
         if self.tracked[id as usize] {
             return Members { operations: vec![id], waiters: Vec::new() };
         }
@@ -329,7 +331,7 @@ impl Users {
                 }
             }
         }
-        let members = waiting.gathered(Members::of(found, BTreeSet::new()));
+        let members = waiters.gathered(Members::of(found, BTreeSet::new()));
         self.known.insert(id, members.clone());
         members
     }

@@ -1,0 +1,77 @@
+//! Entries of archives: their names, and what a zip file says about them.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Component, Path, PathBuf};
+
+use zip::ZipArchive;
+use zip::read::ZipFile;
+use zip::result::ZipError;
+
+/// The bits of a mode for the kind of file, and the kinds.
+const MODE_KIND: u32 = 0o170_000;
+const MODE_FILE: u32 = 0o100_000;
+const MODE_FOLDER: u32 = 0o040_000;
+const MODE_LINK: u32 = 0o120_000;
+
+/// The permissions of an entry without any.
+pub const PLAIN_MODE: u32 = 0o644;
+
+/// The kind of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+    /// A link. Its content is its target.
+    Link,
+    /// A device or the like.
+    Special,
+}
+
+/// An entry of a zip file.
+pub struct ZipEntry<'a> {
+    /// Its name, as the archive has it.
+    pub name: String,
+    /// Its permissions, with the bits of its kind.
+    pub mode: u32,
+    /// Its kind.
+    pub kind: EntryKind,
+    /// Its content.
+    pub content: ZipFile<'a, BufReader<File>>,
+}
+
+/// Reads an entry of a zip file.
+///
+/// # Errors
+/// When the archive is damaged.
+pub fn zip_entry(archive: &mut ZipArchive<BufReader<File>>, index: usize) -> Result<ZipEntry<'_>, ZipError> {
+    let content = archive.by_index(index)?;
+    let name = content.name()?.into_owned();
+    let mode = content.unix_mode().unwrap_or(PLAIN_MODE);
+    let kind = match mode & MODE_KIND {
+        MODE_LINK => EntryKind::Link,
+        _ if content.is_dir() => EntryKind::Folder,
+        0 | MODE_FILE | MODE_FOLDER => EntryKind::File,
+        _ => EntryKind::Special,
+    };
+    Ok(ZipEntry { name, mode, kind, content })
+}
+
+/// The name of an entry as a path below the folder that the archive is unpacked into. `None` if it could lead out of
+/// the folder. The path is empty for the folder itself.
+pub fn inside(name: &str) -> Option<PathBuf> {
+    if name.contains('\0') {
+        return None;
+    }
+    let mut path = PathBuf::new();
+    for component in Path::new(name).components() {
+        match component {
+            Component::Normal(part) => path.push(part),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(path)
+}
