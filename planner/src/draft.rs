@@ -106,6 +106,9 @@ impl<'a> Drafting<'a> {
         for (operation, origin) in self.ordering.waits(in_shards) {
             self.builder.wait(operation, origin);
         }
+        for (operation, origin) in self.ordering.preferred() {
+            self.builder.prefer(operation, origin);
+        }
         records.sort_by(|a, b| a.address.cmp(&b.address));
         let any = !records.is_empty();
         for record in records {

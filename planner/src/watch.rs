@@ -77,13 +77,7 @@ impl Watch {
         self.tell(object, what, value, began.elapsed());
     }
 
-    pub(crate) fn tell<'a>(
-        &self,
-        object: impl Into<ObjectName<'a>>,
-        what: Looking,
-        value: &Value,
-        elapsed: Duration,
-    ) {
+    pub(crate) fn tell<'a>(&self, object: impl Into<ObjectName<'a>>, what: Looking, value: &Value, elapsed: Duration) {
         if let Some(sender) = &self.0 {
             let ObjectName { address, deposed } = object.into();
             let id = ShownName::of(value);

@@ -485,9 +485,7 @@ impl<'a> Progress<'a> {
         let id = match (happening.action.as_str(), what) {
             ("delete", ProgressKind::Done { .. }) => None,
             (_, ProgressKind::Done { shown, .. }) => shown.clone(),
-            ("delete" | "update", ProgressKind::Started | ProgressKind::Failed) => {
-                self.known.id_before(happening)
-            }
+            ("delete" | "update", ProgressKind::Started | ProgressKind::Failed) => self.known.id_before(happening),
             _ => None,
         };
         let elapsed_seconds = happening.elapsed_ms / 1000;

@@ -77,6 +77,8 @@ pub(super) struct Draft {
     pub(super) shard: Shard,
     pub(super) waits: Vec<Origin>,
     pub(super) after: Vec<OperationId>,
+    /// What it waits for unless that makes a cycle.
+    pub(super) preferred: Vec<Origin>,
 }
 
 /// Collects operations.
@@ -140,7 +142,8 @@ impl Builder {
     }
 
     fn add(&self, operation: Operation<Formula>, shard: Shard, waits: Option<Origin>) -> OperationId {
-        let draft = Draft { operation, shard, waits: waits.into_iter().collect(), after: Vec::new() };
+        let draft =
+            Draft { operation, shard, waits: waits.into_iter().collect(), after: Vec::new(), preferred: Vec::new() };
         self.drafts.borrow_mut().add(draft)
     }
 
@@ -379,6 +382,12 @@ impl Builder {
     /// `operation`, which must have been drafted, also waits for everything in `origin`.
     pub fn wait(&self, operation: OperationId, origin: Option<Origin>) {
         self.drafts.borrow_mut().change(operation, |draft| draft.waits.extend(origin));
+    }
+
+    /// `operation`, which must have been drafted, waits for the operations in `origin` unless they wait for it. These
+    /// must be tracked operations.
+    pub fn prefer(&self, operation: OperationId, origin: Option<Origin>) {
+        self.drafts.borrow_mut().change(operation, |draft| draft.preferred.extend(origin));
     }
 }
 

@@ -16,6 +16,7 @@ mod interned;
 mod live;
 mod order;
 mod outline;
+mod preferred;
 mod waiters;
 
 use std::collections::BTreeSet;
@@ -31,7 +32,7 @@ use crate::formula::Formula;
 use crate::value::Value;
 use interned::Interned;
 use live::Live;
-use waiters::Waiters;
+use waiters::{Members, Waiters};
 
 /// Drafts that do not make a graph.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -102,6 +103,8 @@ struct Finish {
     operations: Vec<Drafted>,
     formulas: Interned,
     waiters: Waiters,
+    /// Operations, and what they wait for unless that makes a cycle.
+    preferred: Vec<(u32, Members)>,
     shared: SharedRows,
     live: Live,
 }
@@ -122,6 +125,7 @@ impl Finish {
             operations: Vec::with_capacity(drafts.len()),
             formulas: Interned::new(priors, readable),
             waiters: Waiters::new(count),
+            preferred: Vec::new(),
             shared: SharedRows::default(),
             live: Live::default(),
         };
@@ -132,7 +136,7 @@ impl Finish {
     }
 
     fn take(&mut self, draft: Draft, id: u32, count: u32) -> Result<(), FinishError> {
-        let Draft { operation, shard, waits, after } = draft;
+        let Draft { operation, shard, waits, after, preferred } = draft;
         if stored_values(&operation).iter().any(|value| value.stores_ephemeral()) {
             return Err(FinishError::EphemeralConstant(operation.address()));
         }
@@ -160,6 +164,11 @@ impl Finish {
                 .map_err(|operation| FinishError::NoOperation { user: address.clone(), operation })?;
         }
         drafted.after.remove(&id);
+        for origin in &preferred {
+            let members = self.waiters.members(origin);
+            let members = members.map_err(|operation| FinishError::NoOperation { user: address.clone(), operation })?;
+            self.preferred.push((id, members));
+        }
         self.operations.push(drafted);
         Ok(())
     }
@@ -171,7 +180,7 @@ impl Finish {
         let mut reads = self.formulas.results_read(&self.operations);
         self.localise(&mut reads);
         self.waiters.settle(&mut self.operations, &reads);
-        let order = order::sort(&self, &reads)?;
+        let order = self.sort(&reads)?;
         Ok(assembly::assemble(self, &reads, &order))
     }
 

@@ -80,8 +80,8 @@ impl Drafting<'_> {
             None => operation,
         };
         let create_first = prior.record.create_before_destroy;
-        self.ordering.delete(address.all(), Delete { first, last: operation, kind, create_first });
-        self.ordering.goes(operation, &address.module, &prior.record.dependencies);
+        let delete = Delete { first, last: operation, kind, create_first };
+        self.ordering.delete(address.all(), delete, &prior.record.dependencies);
         operation
     }
 

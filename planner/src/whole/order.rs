@@ -17,8 +17,14 @@ pub(crate) struct DeleteOrder {
     names: Names,
     /// Deletes by resource.
     deletes: BTreeMap<AbsResource, Vec<Delete>>,
-    /// Deletes by their stored dependencies.
+    /// Deletes and forgets by their stored dependencies.
     deleted: Dependents,
+    /// Deletes that come before the changes of their stored dependencies.
+    deleted_first: Dependents,
+    /// Deletes that come after the changes of their stored dependencies.
+    deleted_last: Vec<(OperationId, ModuleInstance, Vec<Arc<ConfigResource>>)>,
+    /// Creates and updates by their resource.
+    made: BTreeMap<AbsResource, Vec<OperationId>>,
     /// Creates and updates by their dependencies, old and new.
     changed: Dependents,
     /// Creates and updates that may come after the delete of an old dependency, by their stored dependencies.
@@ -39,6 +45,13 @@ pub(crate) struct Delete {
     pub(crate) kind: DeleteKind,
     /// Whether state records the resource as create-first.
     pub(crate) create_first: bool,
+}
+
+impl Delete {
+    /// Whether the object is deleted after its dependencies are changed, and not before.
+    fn is_last(&self) -> bool {
+        self.kind == DeleteKind::AfterCreate || self.kind == DeleteKind::Final && self.create_first
+    }
 }
 
 /// The position of a delete relative to a create.
@@ -85,12 +98,25 @@ impl Dependents {
 }
 
 impl DeleteOrder {
-    /// Adds a delete.
-    pub(crate) fn delete(&mut self, resource: AbsResource, delete: Delete) {
+    /// Adds a delete of an object with these stored dependencies.
+    pub(crate) fn delete(&mut self, resource: AbsResource, delete: Delete, names: &[SmolStr]) {
+        let module = resource.module.clone();
+        self.deleted.note(&mut self.names, names, &module, delete.last);
+        if delete.is_last() {
+            let dependencies: Vec<_> = names.iter().filter_map(|text| self.names.resource(text)).collect();
+            self.deleted_last.push((delete.first, module, dependencies));
+        } else {
+            self.deleted_first.note(&mut self.names, names, &module, delete.last);
+        }
         self.deletes.entry(resource).or_default().push(delete);
     }
 
-    /// Adds an operation that deletes or forgets an object with these dependencies.
+    /// Adds a create or an update of an object of a resource.
+    pub(crate) fn makes(&mut self, resource: AbsResource, operation: OperationId) {
+        self.made.entry(resource).or_default().push(operation);
+    }
+
+    /// Adds an operation that forgets an object with these dependencies.
     pub(crate) fn goes(&mut self, operation: OperationId, module: &ModuleInstance, names: &[SmolStr]) {
         self.deleted.note(&mut self.names, names, module, operation);
     }
@@ -153,6 +179,39 @@ impl DeleteOrder {
         waits
     }
 
+    /// The waits of deletes and of the changes of what the deleted objects depended on: deletes come first, unless the
+    /// deleted object is create-first. A provider may be configured from a changed object, so these waits can make
+    /// cycles and are only preferred.
+    pub(crate) fn preferred(&self) -> Vec<Wait> {
+        let mut waits: Vec<Wait> = Vec::new();
+        let mut made: FxHashMap<(ConfigResource, Option<&ModuleInstance>), Vec<&[OperationId]>> = FxHashMap::default();
+        for (resource, operations) in &self.made {
+            let before = self.deleted_first.of(resource);
+            if before.is_some() {
+                waits.extend(operations.iter().map(|operation| (*operation, before.clone())));
+            }
+            if !self.deleted_last.is_empty() {
+                for module in [None, Some(&resource.module)] {
+                    made.entry((resource.config(), module)).or_default().push(operations);
+                }
+            }
+        }
+        let mut unions: FxHashMap<(&ConfigResource, Option<&ModuleInstance>), Option<Origin>> = FxHashMap::default();
+        for (delete, module, dependencies) in &self.deleted_last {
+            let own = module.config();
+            for dependency in dependencies {
+                let key = (&**dependency, (dependency.module == own).then_some(module));
+                let union = unions.entry(key).or_insert_with(|| {
+                    let lists = made.get(&((**dependency).clone(), key.1)).into_iter().flatten();
+                    Origin::union(lists.flat_map(|list| list.iter()).map(|operation| Origin::after(*operation)))
+                });
+                waits.push((*delete, union.clone()));
+            }
+        }
+        waits.retain(|(_, origin)| origin.is_some());
+        waits
+    }
+
     /// Data sources of check blocks are read after all other operations.
     fn last_reads(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         if self.read_last.is_empty() {
@@ -196,7 +255,7 @@ mod tests {
 
     fn delete(ordering: &mut DeleteOrder, address: &str, id: u32, kind: DeleteKind, create_first: bool) {
         let operation = OperationId(id);
-        ordering.delete(resource(address), Delete { first: operation, last: operation, kind, create_first });
+        ordering.delete(resource(address), Delete { first: operation, last: operation, kind, create_first }, &[]);
     }
 
     /// A deleted object, with a deleted dependent, a changed dependent, and a reader.
@@ -216,6 +275,43 @@ mod tests {
             ordering.follows(OperationId(2), &root, &names(&["a.x"]));
             ordering.reads(OperationId(3), &[resource("a.x")]);
             assert_eq!(shown(&ordering.waits([].into_iter())), want, "{kind:?} {create_first}");
+        }
+    }
+
+    /// `b.x`, which depended on `a.x`, is deleted. `a.x` is changed, and so is `c.x`.
+    #[test]
+    fn changes_wait_for_deletes_of_dependents() {
+        for (kind, create_first, want) in [
+            (DeleteKind::Final, false, vec![(1, vec![0])]),
+            (DeleteKind::BeforeCreate, false, vec![(1, vec![0])]),
+            (DeleteKind::BeforeCreate, true, vec![(1, vec![0])]),
+            (DeleteKind::Final, true, vec![(0, vec![1])]),
+            (DeleteKind::AfterCreate, true, vec![(0, vec![1])]),
+        ] {
+            let mut ordering = DeleteOrder::default();
+            let delete = Delete { first: OperationId(0), last: OperationId(0), kind, create_first };
+            ordering.delete(resource("b.x"), delete, &names(&["a.x", "no address"]));
+            ordering.makes(resource("a.x"), OperationId(1));
+            ordering.makes(resource("c.x"), OperationId(2));
+            assert_eq!(shown(&ordering.preferred()), want, "{kind:?} {create_first}");
+        }
+    }
+
+    /// In each module instance, and from outside of both.
+    #[test]
+    fn changes_wait_for_deletes_of_their_own_module_instance() {
+        for (create_first, want) in
+            [(false, vec![(3, vec![0, 2]), (4, vec![1, 2])]), (true, vec![(0, vec![3]), (1, vec![4]), (2, vec![3, 4])])]
+        {
+            let mut ordering = DeleteOrder::default();
+            for (address, id) in [("module.m[0].b.x", 0), ("module.m[1].b.x", 1), ("b.y", 2)] {
+                let operation = OperationId(id);
+                let delete = Delete { first: operation, last: operation, kind: DeleteKind::Final, create_first };
+                ordering.delete(resource(address), delete, &names(&["module.m.a.x"]));
+            }
+            ordering.makes(resource("module.m[0].a.x"), OperationId(3));
+            ordering.makes(resource("module.m[1].a.x"), OperationId(4));
+            assert_eq!(shown(&ordering.preferred()), want, "{create_first}");
         }
     }
 

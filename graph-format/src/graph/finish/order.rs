@@ -22,8 +22,8 @@ struct Key {
     range: Option<SourceRange>,
 }
 
-/// The operations in their final order.
-pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, FinishError> {
+/// The operations in their final order. The error has the nodes on a circle: operations, and waiters after them.
+pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Vec<u32>> {
     let operations = &finish.operations;
     let waiters = &finish.waiters.sets;
     // Behind the waiters, one node that comes after every operation but those that close something.
@@ -89,14 +89,14 @@ pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Fini
     if visited == total {
         return Ok(order);
     }
-    let on_circle = circle_members(&later, &missing);
-    let names: BTreeSet<String> = on_circle
-        .into_iter()
-        .filter_map(|id| operations.get(id as usize))
-        .map(|drafted| drafted.operation.address())
-        .filter(|name| !name.is_empty())
-        .collect();
-    Err(FinishError::Cycle(names.into_iter().collect()))
+    Err(circle_members(&later, &missing))
+}
+
+/// The error that names the operations on a circle.
+pub(super) fn cycle(finish: &Finish, on_circle: &[u32]) -> FinishError {
+    let operations = on_circle.iter().filter_map(|id| finish.operations.get(*id as usize));
+    let names = operations.map(|drafted| drafted.operation.address()).filter(|name| !name.is_empty());
+    FinishError::Cycle(names.collect::<BTreeSet<String>>().into_iter().collect())
 }
 
 /// The `open_provider` that must not be closed before this operation is done.

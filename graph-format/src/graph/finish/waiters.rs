@@ -90,6 +90,13 @@ impl Waiters {
         Ok(())
     }
 
+    /// The operations of `origin`, without deletes that wait for readers; the error is an operation that was never
+    /// drafted.
+    pub(super) fn members(&mut self, origin: &Origin) -> Result<Members, u32> {
+        let Flat { after, .. } = self.flatten(origin);
+        self.missing.map_or(Ok(after), Err)
+    }
+
     /// What waits for the readers of an operation waits for those of its copies as well.
     pub(super) fn copied(&mut self, copies: &FxHashMap<u32, Vec<u32>>) {
         let mut more = Vec::new();

@@ -1,0 +1,95 @@
+//! Waits that are dropped where they would make a cycle.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet;
+
+use super::waiters::Members;
+use super::{Finish, FinishError, order};
+
+impl Finish {
+    /// The operations in their final order, with the preferred waits that do not make a cycle.
+    ///
+    /// Every circle that preferred waits close goes through an operation that has one. So one look at the circles is
+    /// enough: the operations on them lose theirs, and a circle that remains is an error.
+    pub(super) fn sort(&mut self, reads: &[Vec<u32>]) -> Result<Vec<u32>, FinishError> {
+        let added = self.add_preferred();
+        let on_circle: FxHashSet<u32> = match order::sort(self, reads) {
+            Ok(order) => return Ok(order),
+            Err(on_circle) => on_circle.into_iter().collect(),
+        };
+        for (id, members) in added.into_iter().filter(|(id, _)| on_circle.contains(id)) {
+            let drafted = &mut self.operations[id as usize];
+            drafted.after.retain(|other| !members.operations.contains(other));
+            drafted.waiters.retain(|waiter| !members.waiters.contains(waiter));
+        }
+        order::sort(self, reads).map_err(|on_circle| order::cycle(self, &on_circle))
+    }
+
+    /// Adds all preferred waits. Returns those that were not there before, by operation.
+    fn add_preferred(&mut self) -> Vec<(u32, Members)> {
+        let mut added = Vec::with_capacity(self.preferred.len());
+        for (id, Members { operations, waiters }) in std::mem::take(&mut self.preferred) {
+            let drafted = &mut self.operations[id as usize];
+            let operations: BTreeSet<u32> = operations.into_iter().filter(|other| *other != id).collect();
+            let new = Members {
+                operations: operations.difference(&drafted.after).copied().collect(),
+                waiters: waiters.into_iter().filter(|waiter| !drafted.waiters.contains(waiter)).collect(),
+            };
+            drafted.after.extend(&new.operations);
+            drafted.waiters.extend(&new.waiters);
+            added.push((id, new));
+        }
+        added
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use smol_str::SmolStr;
+
+    use crate::formula::Formula;
+    use crate::graph::builder::Builder;
+    use crate::graph::{ExecutionGraph, FinishError, OperationId};
+    use crate::origin::Origin;
+    use crate::value::Value;
+
+    fn builder(names: &[&str]) -> Builder {
+        let builder = Builder::new();
+        for name in names {
+            builder.evaluate(SmolStr::new(name), Formula::constant(Value::int(1)), None);
+        }
+        builder
+    }
+
+    fn order(graph: &ExecutionGraph) -> Vec<String> {
+        let mut rows: Vec<_> = graph.fragments.iter().flat_map(|fragment| &fragment.rows).collect();
+        rows.sort_by_key(|row| row.id);
+        rows.into_iter().map(|row| row.operation.address()).collect()
+    }
+
+    #[test]
+    fn a_preferred_wait_orders_operations() {
+        let builder = builder(&["a", "b"]);
+        builder.prefer(OperationId(0), Some(Origin::after(OperationId(1))));
+        assert_eq!(order(&builder.finish().unwrap()), ["b", "a"]);
+    }
+
+    #[test]
+    fn a_preferred_wait_that_makes_a_cycle_is_dropped() {
+        let builder = builder(&["a", "b", "c", "d"]);
+        builder.order(OperationId(0), OperationId(1));
+        builder.prefer(OperationId(0), Some(Origin::after(OperationId(1))));
+        builder.prefer(OperationId(2), Some(Origin::after(OperationId(3))));
+        assert_eq!(order(&builder.finish().unwrap()), ["a", "b", "d", "c"]);
+    }
+
+    #[test]
+    fn a_cycle_without_preferred_waits_is_an_error() {
+        let builder = builder(&["a", "b", "c"]);
+        builder.order(OperationId(0), OperationId(1));
+        builder.order(OperationId(1), OperationId(0));
+        builder.prefer(OperationId(0), Some(Origin::after(OperationId(2))));
+        assert!(matches!(builder.finish(), Err(FinishError::Cycle(names)) if names == ["a", "b"]));
+    }
+}

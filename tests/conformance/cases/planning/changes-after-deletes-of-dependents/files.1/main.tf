@@ -1,0 +1,31 @@
+resource "terraform_data" "base" {
+  triggers_replace = 2
+  lifecycle { create_before_destroy = true }
+  provisioner "local-exec" {
+    command = "sleep 1; echo base 2 is created >> order.log"
+  }
+}
+resource "terraform_data" "replaced" {
+  triggers_replace = terraform_data.base.id
+  provisioner "local-exec" {
+    when    = destroy
+    command = "echo replaced is destroyed >> order.log"
+  }
+}
+resource "terraform_data" "removed" {
+  count = 0
+  input = terraform_data.base.id
+  provisioner "local-exec" {
+    when    = destroy
+    command = "sleep 0.3; echo removed is destroyed >> order.log"
+  }
+}
+resource "terraform_data" "create_first" {
+  count = 0
+  input = terraform_data.base.id
+  lifecycle { create_before_destroy = true }
+  provisioner "local-exec" {
+    when    = destroy
+    command = "echo create_first is destroyed >> order.log"
+  }
+}
