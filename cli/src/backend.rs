@@ -1,8 +1,9 @@
 //! The local backend: where its settings put state files, and the settings that `init` has saved.
 //!
-//! `init` writes the settings to `terraform.tfstate` in the data directory, as OpenTofu does (its own version 3 form);
+//! `init` writes the settings to `terraform.tfstate` in the data directory, as OpenTofu does (in a form of version 3);
 //! the other commands refuse to work when the configuration has changed since.
 
+mod hash;
 mod problems;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use crate::context::{Context, DEFAULT_WORKSPACE};
 use crate::options::Arguments;
 use crate::root::{root_alone, sound_root};
 use crate::variables;
+use hash::block_hash;
 use problems::Change;
 
 /// The state file of the default workspace.
@@ -26,9 +28,6 @@ const STATE_FILE: &str = "terraform.tfstate";
 const WORKSPACE_FOLDER: &str = "terraform.tfstate.d";
 /// Where the settings are saved, inside the data directory.
 const REMEMBERED: &str = "terraform.tfstate";
-
-/// What Weft adds to the file, to recognize its own.
-const WRITER: &str = "weft_version";
 
 /// Settings of `backend "local"`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -160,8 +159,7 @@ impl LocalBackend {
         };
         let hash = backend.get("hash").and_then(Json::as_u64);
         let settings = LocalBackend { configured: true, path: text("path"), workspace_dir: text("workspace_dir") };
-        let ours = document.get(WRITER).is_some();
-        Ok(Remembered { settings, hash, ours })
+        Ok(Remembered { settings, hash })
     }
 
     /// Saves the settings for the other commands. `written` are those that the configuration has.
@@ -179,25 +177,19 @@ impl LocalBackend {
         }
         let document = json!({
             "version": 3,
-            WRITER: env!("CARGO_PKG_VERSION"),
-            "terraform_version": weft_state::tfstate::WRITER_VERSION,
             "backend": {
                 "type": "local",
                 "config": { "path": self.path, "workspace_dir": self.workspace_dir },
                 "hash": written.hash(),
             },
         });
-        let text = serde_json::to_string_pretty(&document).unwrap_or_default();
-        std::fs::create_dir_all(data_directory).and_then(|()| std::fs::write(&path, text)).map_err(failed)
+        std::fs::create_dir_all(data_directory).map_err(failed)?;
+        std::fs::write(&path, format!("{document:#}\n")).map_err(failed)
     }
 
-    /// A number that changes with the settings. OpenTofu compares it with its own, and asks for `init` when they
-    /// differ.
+    /// The number by which `init` recognizes the block.
     fn hash(&self) -> u64 {
-        let text = format!("{:?}\0{:?}", self.path, self.workspace_dir);
-        // FNV-1a, 32 bits: offset basis and prime as published.
-        let hash = text.bytes().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        u64::from(hash)
+        u64::from(block_hash("local", &[self.path.as_deref(), self.workspace_dir.as_deref()]))
     }
 
     /// The settings that `init` has saved for those in the configuration, including those of `-backend-config`.
@@ -216,12 +208,9 @@ impl LocalBackend {
         }))
     }
 
-    /// Whether the saved settings came from this block. The mark of Weft decides. Without one, the settings that
-    /// OpenTofu saved must contain all that are written.
+    /// Whether the saved settings came from this block.
     pub fn is_part_of(&self, known: &Remembered) -> bool {
-        let holds = |own: &Option<String>, other: &Option<String>| own.is_none() || own == other;
-        let all = holds(&self.path, &known.settings.path) && holds(&self.workspace_dir, &known.settings.workspace_dir);
-        known.hash == Some(self.hash()) || !known.ours && all
+        known.hash == Some(self.hash())
     }
 }
 
@@ -230,10 +219,8 @@ impl LocalBackend {
 pub struct Remembered {
     /// The settings.
     pub settings: LocalBackend,
-    /// The mark of the block that they came from.
+    /// The number of the block that they came from.
     hash: Option<u64>,
-    /// Weft wrote it, so the mark is its own.
-    ours: bool,
 }
 
 /// The arguments in a file of settings.

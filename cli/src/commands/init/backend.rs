@@ -68,7 +68,12 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     }
     // Earlier -backend-config options hold until the block changes or others are given.
     let as_before = !arguments.has("backend-config") && written.configured && known.settings.configured;
-    if known.settings == now || as_before && written.is_part_of(&known) {
+    if as_before && written.is_part_of(&known) {
+        return Ok(Settled::UpToDate);
+    }
+    if known.settings == now {
+        // The same settings from another block, or from none: only its number is saved.
+        now.remember(&written, &context.data_directory).map_err(one)?;
         return Ok(Settled::UpToDate);
     }
     let before = known.settings;
