@@ -14,8 +14,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use data_encoding::HEXLOWER;
 
-use crate::archive::ArchiveError;
-
 /// A checksum in a lock file: `h1:...`, `zh:...`, or of an unknown scheme.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Checksum(String);
@@ -39,9 +37,6 @@ pub enum ChecksumError {
     /// A file name that cannot be part of the hashed list.
     #[error("the file name {0:?} has a line break or is not UTF-8")]
     Name(PathBuf),
-    /// A damaged archive.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
 }
 
 impl Checksum {
