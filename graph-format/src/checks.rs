@@ -66,6 +66,12 @@ pub fn split_module(address: &str) -> (Option<&str>, &str) {
     (None, address)
 }
 
+/// The check block of an assertion. The address of an assertion is that of its block and the number of the assertion
+/// in brackets.
+pub fn block_of(assertion: &str) -> &str {
+    assertion.rsplit_once('[').map_or(assertion, |(block, _)| block)
+}
+
 /// The address without keys, of an object that has conditions.
 pub fn config_address(address: &str) -> String {
     if let Ok(found) = address.parse::<ResourceInstance>() {
@@ -83,6 +89,13 @@ pub fn config_address(address: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn assertions_belong_to_their_block() {
+        for (assertion, block) in [("module.m[0].check.c[1]", "module.m[0].check.c"), ("check.c", "check.c")] {
+            assert_eq!(block_of(assertion), block);
+        }
+    }
 
     #[test]
     fn addresses_without_keys() {

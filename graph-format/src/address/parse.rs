@@ -33,6 +33,25 @@ pub enum AddressError {
     },
 }
 
+/// The length of the name at the beginning of a text; 0 if there is none.
+fn name_length(text: &str) -> usize {
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        return 0;
+    }
+    text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).unwrap_or(text.len())
+}
+
+impl Resource {
+    /// Whether a configuration can have a resource of this type and name, so that its address can be parsed. A state
+    /// can have any text for both.
+    pub fn is_valid(&self) -> bool {
+        let name = |text: &str| !text.is_empty() && name_length(text) == text.len();
+        // These words begin an address.
+        let begins = ["module", "data", "ephemeral", "resource"].contains(&self.type_name.as_str());
+        name(&self.type_name) && name(&self.name) && (self.mode != ResourceMode::Managed || !begins)
+    }
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -61,8 +80,8 @@ impl<'a> Reader<'a> {
 
     fn name(&mut self) -> Result<SmolStr, AddressError> {
         let rest = self.rest();
-        let len = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).unwrap_or(rest.len());
-        if len == 0 || rest.starts_with(|c: char| c.is_ascii_digit()) {
+        let len = name_length(rest);
+        if len == 0 {
             return Err(self.error("a name"));
         }
         self.at += len;
@@ -119,8 +138,10 @@ impl<'a> Reader<'a> {
             InstanceKey::String(self.quoted()?)
         } else {
             let rest = self.rest();
-            let len = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-            let Ok(number) = rest[..len].parse::<u64>() else { return Err(self.error("a key")) };
+            let sign = usize::from(rest.starts_with('-'));
+            let digits = rest[sign..].find(|c: char| !c.is_ascii_digit());
+            let len = digits.map_or(rest.len(), |digits| sign + digits);
+            let Ok(number) = rest[..len].parse::<i64>() else { return Err(self.error("a key")) };
             self.at += len;
             InstanceKey::Int(number)
         };
