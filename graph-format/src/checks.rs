@@ -66,10 +66,14 @@ pub fn split_module(address: &str) -> (Option<&str>, &str) {
     (None, address)
 }
 
-/// The check block of an assertion. The address of an assertion is that of its block and the number of the assertion
-/// in brackets.
-pub fn block_of(assertion: &str) -> &str {
-    assertion.rsplit_once('[').map_or(assertion, |(block, _)| block)
+/// The object of a check operation. The address of an assertion is that of its check block, and the number of the
+/// assertion in brackets.
+pub fn checked_object(address: &str) -> &str {
+    let is_block = || split_module(address).1.starts_with("check.");
+    match address.rfind('[') {
+        Some(at) if address.ends_with(']') && is_block() => &address[..at],
+        _ => address,
+    }
 }
 
 /// The address without keys, of an object that has conditions.
@@ -92,8 +96,15 @@ mod tests {
 
     #[test]
     fn assertions_belong_to_their_block() {
-        for (assertion, block) in [("module.m[0].check.c[1]", "module.m[0].check.c"), ("check.c", "check.c")] {
-            assert_eq!(block_of(assertion), block);
+        for (address, object) in [
+            ("check.even[0]", "check.even"),
+            ("module.m[\"a\"].check.x[2]", "module.m[\"a\"].check.x"),
+            ("module.m[\".check.\"].a.b[2]", "module.m[\".check.\"].a.b[2]"),
+            ("check.c", "check.c"),
+            ("terraform_data.a[0]", "terraform_data.a[0]"),
+            ("output.o", "output.o"),
+        ] {
+            assert_eq!(checked_object(address), object);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_graph_format::address::{InstanceKey, ResourceInstance};
-use weft_graph_format::checks::{block_of, by_config, config_address, split_module};
+use weft_graph_format::checks::{by_config, checked_object, config_address, split_module};
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 use weft_state::{CheckObject, CheckRecord, StoredStatus};
 
@@ -40,9 +40,9 @@ pub fn check_subjects(
     let needed: BTreeSet<&str> = needs.values().flatten().map(String::as_str).collect();
     let counted = operations.iter().filter(|operation| matches!(operation.kind, Create | Update | Read | Check));
     let found = counted.filter_map(|operation| {
-        let known = objects.contains(operation.address.as_str());
         let is_check = operation.kind == Check;
-        let subject = subject(if is_check && !known { block_of(&operation.address) } else { &operation.address });
+        let object = if is_check { checked_object(&operation.address) } else { &operation.address };
+        let (known, subject) = (objects.contains(object), subject(object));
         let of_need = |text: &str| needed.contains(text);
         let counts = is_check || known || of_need(&subject.config) || subject.keyed.as_deref().is_some_and(of_need);
         counts.then_some((operation.index, subject))
@@ -96,4 +96,52 @@ fn settled(planned: &CheckResult) -> CheckResult {
         result.messages.clear();
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_of_operations() {
+        use OperationKind::{Check, Create, Delete, Read};
+        let operations: Vec<OutlineOperation> = [
+            (Create, "module.m[\"k\"].a.b[0]"),
+            (Create, "a.unrelated"),
+            (Read, "data.a.d[1]"),
+            (Delete, "module.m[\"k\"].a.b[1]"),
+            (Check, "module.m[\"k\"].check.c[2]"),
+            (Check, "module.m[\"k\"].output.o"),
+        ]
+        .into_iter()
+        .zip(0..)
+        .map(|((kind, address), index)| OutlineOperation::new(index, kind, address, "", 0))
+        .collect();
+        let check = CheckRecord {
+            object_kind: "check".to_owned(),
+            config_addr: "module.m.check.c".to_owned(),
+            status: StoredStatus::Unknown,
+            objects: None,
+        };
+        let needs = ["module.m.a.b", "data.a.d[1]"].map(str::to_owned).to_vec();
+        let needs = BTreeMap::from([(check.config_addr.clone(), needs)]);
+        let found = check_subjects(&operations, &[check], &needs);
+        let found: Vec<_> = found
+            .iter()
+            .map(|(index, of)| {
+                (*index, of.object.as_str(), of.module.as_str(), of.config.as_str(), of.keyed.as_deref())
+            })
+            .collect();
+        let m = "module.m[\"k\"]";
+        assert_eq!(
+            found,
+            [
+                (0, "module.m[\"k\"].a.b[0]", m, "module.m.a.b", Some("module.m.a.b[0]")),
+                (2, "data.a.d[1]", "", "data.a.d", Some("data.a.d[1]")),
+                (4, "module.m[\"k\"].check.c", m, "module.m.check.c", None),
+                (5, "module.m[\"k\"].output.o", m, "module.m.output.o", None),
+            ]
+        );
+        assert!(check_subjects(&operations, &[], &needs).is_empty());
+    }
 }

@@ -316,3 +316,32 @@ impl FromStr for ProviderConfig {
         Ok(ProviderConfig { module: without_keys(text, found.module.clone())?, source, alias })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn negative_keys() {
+        for text in ["a.b[-1]", "module.m[-20].a.b", "a.b[9223372036854775807]"] {
+            assert_eq!(text.parse::<ResourceInstance>().unwrap().to_string(), text);
+        }
+        assert_eq!("a.b[-0]".parse::<ResourceInstance>().unwrap().key, InstanceKey::Int(0));
+        for wrong in ["a.b[-]", "a.b[--1]", "a.b[1-]", "a.b[-1", "a.b[- 1]", "a.b[9223372036854775808]"] {
+            assert!(wrong.parse::<ResourceInstance>().is_err(), "{wrong}");
+        }
+    }
+
+    /// What is not valid has a text that is not an address.
+    #[test]
+    fn names_of_resources() {
+        let names = ["a", "a-b_1", "0a", "", "a b", "ä", "module", "data", "resource", "ephemeral"];
+        for mode in [ResourceMode::Managed, ResourceMode::Data, ResourceMode::Ephemeral] {
+            for (type_name, name) in names.iter().flat_map(|one| names.iter().map(move |other| (one, other))) {
+                let resource = Resource { mode, type_name: (*type_name).into(), name: (*name).into() };
+                let read = resource.to_string().parse::<AbsResource>();
+                assert_eq!(read.is_ok_and(|found| found.resource == resource), resource.is_valid(), "{resource}");
+            }
+        }
+    }
+}
