@@ -3,7 +3,7 @@
 use crate::problems;
 use std::sync::Arc;
 
-use weft_graph_format::address::quoted;
+use weft_graph_format::address::{ModuleInstance, ResourceInstance, quoted};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::{Position, SourceRange};
 
@@ -12,6 +12,16 @@ pub const SELECTED: &str = "a module, a resource, or an instance of one";
 
 /// What commands accept that work on one object.
 pub const ONE_INSTANCE: &str = "one instance of a resource: TYPE.NAME or TYPE.NAME[KEY]";
+
+/// The address of an instance in an argument. As in OpenTofu, it has no negative key, although a state may have one.
+pub fn written_instance(text: &str) -> Option<ResourceInstance> {
+    text.parse().ok().filter(|address: &ResourceInstance| !address.has_negative_key())
+}
+
+/// The address of a module instance other than the root module in an argument, without negative keys.
+pub fn written_module(text: &str) -> Option<ModuleInstance> {
+    text.parse().ok().filter(|module: &ModuleInstance| !module.is_root() && !module.has_negative_key())
+}
 
 /// A text in quotes.
 pub fn escaped(text: &str) -> String {

@@ -61,7 +61,7 @@ pub fn file_of(snapshot: &Snapshot) -> StateFile {
         serial: snapshot.serial,
         lineage: snapshot.lineage.clone(),
         outputs: snapshot.outputs.iter().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
-        instances: snapshot.instances.iter().map(|(name, stored)| (name.clone(), stored.record.clone())).collect(),
+        instances: snapshot.instances.iter().map(|(name, stored)| (name.to_string(), stored.record.clone())).collect(),
         checks: snapshot.checks.clone(),
     }
 }
@@ -70,13 +70,14 @@ pub fn file_of(snapshot: &Snapshot) -> StateFile {
 pub fn writes(snapshot: &Snapshot, file: &StateFile) -> Writes {
     let mut writes = Writes::default();
     for (address, record) in &file.instances {
-        if snapshot.instances.get(address).is_none_or(|known| known.record != *record) {
+        if snapshot.instances.get(&record.address).is_none_or(|known| known.record != *record) {
             writes.instances.push(InstanceWrite { address: address.clone(), record: Some(record.clone()) });
         }
     }
-    for address in snapshot.instances.keys().filter(|address| !file.instances.contains_key(*address)) {
-        writes.instances.push(InstanceWrite { address: address.clone(), record: None });
-    }
+    let all = snapshot.instances.keys().map(ToString::to_string);
+    let mut removed: Vec<String> = all.filter(|address| !file.instances.contains_key(address)).collect();
+    removed.sort();
+    writes.instances.extend(removed.into_iter().map(|address| InstanceWrite { address, record: None }));
     for (name, record) in &file.outputs {
         if snapshot.outputs.get(name).is_none_or(|known| known.record != *record) {
             writes.outputs.push(OutputWrite { name: name.clone(), record: Some(record.clone()) });

@@ -364,11 +364,11 @@ fn add_stored(
 ) {
     for stored in snapshot.instances.values() {
         let record = &stored.record;
-        let Some(provider) = record.provider_instance() else { continue };
-        let Some(whole) = all.get(&provider.source) else { continue };
-        let name = record.resource_type.as_str();
-        let part = schemas.entry(provider.source.clone()).or_default();
-        let (known, kept) = match record.mode {
+        let Some(source) = record.provider.source() else { continue };
+        let Some(whole) = all.get(source) else { continue };
+        let name = record.address.resource.type_name.as_str();
+        let part = schemas.entry(source.clone()).or_default();
+        let (known, kept) = match record.mode() {
             ResourceMode::Managed => (&whole.resources, &mut part.resources),
             ResourceMode::Data => (&whole.data_sources, &mut part.data_sources),
             // The state holds no ephemeral objects.

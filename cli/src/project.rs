@@ -1,5 +1,6 @@
 //! The configuration of the current directory, with its provider requirements.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,11 +9,11 @@ use weft_evaluator::config::{
     CompiledModule, ModulePlaces, ModuleRequest, StaticInputs, has_configuration, link_problems, load_tree_beyond,
     load_tree_from,
 };
-use weft_graph_format::address::{ProviderInstance, ProviderSource};
+use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::constraint::Constraints;
 use weft_providers::packages::{Requirements, require};
-use weft_state::Snapshot;
+use weft_state::{Snapshot, StoredProvider};
 
 use crate::command::Invocation;
 use crate::modules::{FromManifest, ModuleManifest};
@@ -252,8 +253,7 @@ pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
 
 /// The providers of the objects in a state.
 pub fn of_state(state: &Snapshot) -> impl Iterator<Item = ProviderSource> {
-    let mut texts: Vec<&str> = state.instances.values().map(|stored| stored.record.provider.as_str()).collect();
-    texts.sort_unstable();
-    texts.dedup();
-    texts.into_iter().filter_map(|text| text.parse::<ProviderInstance>().ok()).map(|instance| instance.source.clone())
+    let providers = state.instances.values().map(|stored| &stored.record.provider);
+    let by_text: BTreeMap<&str, &StoredProvider> = providers.map(|provider| (provider.text(), provider)).collect();
+    by_text.into_values().filter_map(|provider| provider.source().cloned())
 }

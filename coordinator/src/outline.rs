@@ -11,7 +11,7 @@ use weft_state::{CheckRecord, Claim};
 
 use crate::table::{Position, ShardIndex, TableIndex};
 
-pub use checks::planned_checks;
+pub use checks::{check_subjects, planned_checks};
 pub use graph::outline;
 
 /// The key of a shard.
@@ -182,6 +182,21 @@ pub struct Outline {
     /// object's own address without keys. The object's own address is among them where its conditions need the finished
     /// object.
     pub check_needs: BTreeMap<String, Vec<String>>,
+    /// The operations that results of checks depend on, by number.
+    pub check_subjects: BTreeMap<u32, CheckSubject>,
+}
+
+/// The object of an operation, as results of checks name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckSubject {
+    /// Its address. An assertion belongs to its check block.
+    pub object: String,
+    /// Its module instance; empty for the root module.
+    pub module: String,
+    /// Its address without keys.
+    pub config: String,
+    /// Its address without the keys of modules, if it has a key of its own.
+    pub keyed: Option<String>,
 }
 
 /// An inconsistent outline.

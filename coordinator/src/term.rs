@@ -214,7 +214,7 @@ pub(crate) async fn prepare(
         claim(store, lease, outline, &view).await?;
         view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
     }
-    let snapshot = store.snapshot().await.map_err(stopped)?;
+    let mut snapshot = store.snapshot().await.map_err(stopped)?;
     // A run that has begun may have created the state itself.
     let planned = outline.lineage.as_deref().filter(|_| is_new);
     if let Some(why) = planned.and_then(|lineage| snapshot.unrelated(lineage)) {
@@ -222,13 +222,12 @@ pub(crate) async fn prepare(
     }
     let mut revisions: BTreeMap<Subject, Revision> = BTreeMap::new();
     let mut records = Vec::new();
-    let mut instances = snapshot.instances;
     for claim in &outline.claims {
         if claim.mode != ClaimMode::Exclusive {
             continue;
         }
         if let Subject::Instance(address) = &claim.subject {
-            match instances.remove(address) {
+            match snapshot.take_instance(address) {
                 Some(stored) => {
                     revisions.insert(claim.subject.clone(), stored.revision);
                     records.push(stored.record);

@@ -84,7 +84,7 @@ fn key(traversal: &Traversal, index: usize) -> Option<InstanceKey> {
     match &traversal.steps.get(index)?.kind {
         StepKind::Index(Key::String(key)) => Some(InstanceKey::String(key.clone())),
         StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
-            Some(InstanceKey::Int(digits.parse().unwrap_or(u64::MAX)))
+            Some(InstanceKey::written(digits).unwrap_or(InstanceKey::Int(i64::MAX)))
         }
         StepKind::Attribute(_) => None,
     }

@@ -27,12 +27,17 @@ pub struct SelectedAddress {
 }
 
 impl SelectedAddress {
-    /// Parses an address from an option.
+    /// Parses an address from an option. As in OpenTofu, it has no negative key.
     pub fn parse(text: &str) -> Option<SelectedAddress> {
         if let Ok(found) = text.parse::<ResourceInstance>() {
-            return Some(SelectedAddress { module: found.module, resource: Some((found.resource, found.key)) });
+            let negative = found.has_negative_key();
+            let found = SelectedAddress { module: found.module, resource: Some((found.resource, found.key)) };
+            return (!negative).then_some(found);
         }
-        let module = text.parse::<ModuleInstance>().ok().filter(|module| !module.is_root())?;
+        let module = text.parse::<ModuleInstance>().ok()?;
+        if module.is_root() || module.has_negative_key() {
+            return None;
+        }
         Some(SelectedAddress { module, resource: None })
     }
 
@@ -126,7 +131,9 @@ mod tests {
         assert!(covers("module.m", "module.m[\"k\"].module.n.a.b") && !covers("module.m", "a.b"));
         assert!(covers("module.m.a.b", "module.m[0].a.b") && !covers("module.m[1].a.b", "module.m[0].a.b"));
         assert!(!covers("module.m.a.b", "module.m.module.n.a.b"));
-        assert!(SelectedAddress::parse("nothing").is_none());
+        for wrong in ["nothing", "a.b[-1]", "module.m[-1]", "module.m[-1].a.b"] {
+            assert!(SelectedAddress::parse(wrong).is_none(), "{wrong}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ const MOST_BYTES_AN_OPERATION: f64 = 100.0;
 const REGIONS: [&str; 4] = ["eu-west-1", "us-east-1", "ap-south-1", "sa-east-1"];
 const ROUNDS: usize = 15;
 
-fn instance(name: &str, index: u64) -> ResourceInstance {
+fn instance(name: &str, index: i64) -> ResourceInstance {
     let base: ResourceInstance = match format!("module.region[\"{name}\"].cloud_network.net").parse() {
         Ok(address) => address,
         Err(error) => panic!("{error}"),

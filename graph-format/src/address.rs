@@ -3,9 +3,9 @@
 //! *Configurations* (resource, module, provider) are static; *instances* have keys. Every address prints as in
 //! OpenTofu, and is parsed from the same text.
 
+mod key;
 mod parse;
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -15,43 +15,8 @@ use smol_str::SmolStr;
 
 use crate::quoting::is_printable;
 
+pub use key::InstanceKey;
 pub use parse::AddressError;
-
-/// The key of an instance.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum InstanceKey {
-    /// No `count`, no `for_each`.
-    #[default]
-    None,
-    /// Under `count`.
-    Int(u64),
-    /// Under `for_each`.
-    String(SmolStr),
-}
-
-/// No key, then numbers, then strings, as OpenTofu lists them.
-impl Ord for InstanceKey {
-    fn cmp(&self, other: &Self) -> Ordering {
-        fn rank(k: &InstanceKey) -> u8 {
-            match k {
-                InstanceKey::None => 0,
-                InstanceKey::Int(_) => 1,
-                InstanceKey::String(_) => 2,
-            }
-        }
-        match (self, other) {
-            (InstanceKey::Int(a), InstanceKey::Int(b)) => a.cmp(b),
-            (InstanceKey::String(a), InstanceKey::String(b)) => a.cmp(b),
-            _ => rank(self).cmp(&rank(other)),
-        }
-    }
-}
-
-impl PartialOrd for InstanceKey {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
 
 /// A module as configured: the names of the calls that lead to it; empty for the root module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -287,6 +252,11 @@ impl ModuleInstance {
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// Whether a key in it is negative.
+    pub fn has_negative_key(&self) -> bool {
+        self.0.iter().any(|step| step.key.is_negative())
+    }
 }
 
 impl ResourceInstance {
@@ -299,6 +269,11 @@ impl ResourceInstance {
     /// The same without keys.
     pub fn config(&self) -> ConfigResource {
         ConfigResource { module: self.module.config(), resource: self.resource.clone() }
+    }
+
+    /// Whether a key in it is negative.
+    pub fn has_negative_key(&self) -> bool {
+        self.key.is_negative() || self.module.has_negative_key()
     }
 
     /// All instances of the resource in the same module instance.
@@ -377,16 +352,6 @@ pub fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
-}
-
-impl fmt::Display for InstanceKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            InstanceKey::None => Ok(()),
-            InstanceKey::Int(i) => write!(f, "[{i}]"),
-            InstanceKey::String(s) => write!(f, "[{}]", quoted(s)),
-        }
-    }
 }
 
 impl fmt::Display for Module {

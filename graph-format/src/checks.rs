@@ -66,6 +66,16 @@ pub fn split_module(address: &str) -> (Option<&str>, &str) {
     (None, address)
 }
 
+/// The object of a check operation. The address of an assertion is that of its check block, and the number of the
+/// assertion in brackets.
+pub fn checked_object(address: &str) -> &str {
+    let is_block = || split_module(address).1.starts_with("check.");
+    match address.rfind('[') {
+        Some(at) if address.ends_with(']') && is_block() => &address[..at],
+        _ => address,
+    }
+}
+
 /// The address without keys, of an object that has conditions.
 pub fn config_address(address: &str) -> String {
     if let Ok(found) = address.parse::<ResourceInstance>() {
@@ -83,6 +93,20 @@ pub fn config_address(address: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn assertions_belong_to_their_block() {
+        for (address, object) in [
+            ("check.even[0]", "check.even"),
+            ("module.m[\"a\"].check.x[2]", "module.m[\"a\"].check.x"),
+            ("module.m[\".check.\"].a.b[2]", "module.m[\".check.\"].a.b[2]"),
+            ("check.c", "check.c"),
+            ("terraform_data.a[0]", "terraform_data.a[0]"),
+            ("output.o", "output.o"),
+        ] {
+            assert_eq!(checked_object(address), object);
+        }
+    }
 
     #[test]
     fn addresses_without_keys() {

@@ -431,7 +431,7 @@ fn a_block_of_ephemeral_objects_is_opened_as_a_whole_and_deletes_wait_for_its_us
     let builder = Builder::new();
     let (eu, far) = (Region::open(&builder, "eu"), Region::open(&builder, "far"));
     let delete = eu.delete(&address("cloud_network.old"), None);
-    let instance = |index: u64| weft_graph_format::address::ResourceInstance {
+    let instance = |index: i64| weft_graph_format::address::ResourceInstance {
         key: weft_graph_format::address::InstanceKey::Int(index),
         ..token("t")
     };

@@ -129,19 +129,18 @@ impl Facts {
 impl Facts {
     /// Facts for tests: a configuration as text, and stored instances with their dependencies.
     pub(crate) fn for_tests(text: &str, instances: &[(&str, &[&str])], options: PlanOptions) -> Facts {
-        use weft_graph_format::address::{InstanceKey, ResourceMode};
-        use weft_state::{InstanceObject, InstanceRecord, RawJson, Revision, StoredInstance};
+        use weft_state::{InstanceObject, InstanceRecord, RawJson, Revision, StoredInstance, StoredProvider};
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join("main.tf"), text).expect("written");
         let (root, _, problems) = weft_evaluator::config::load_tree(dir.path(), &BTreeMap::new());
         assert!(!weft_graph_format::diagnostic::has_errors(&problems), "{problems:?}");
         let stored = |(address, needs): &(&str, &[&str])| {
             let provider = "provider[\"registry.opentofu.org/x/y\"]";
-            let mut record = InstanceRecord::new("", ResourceMode::Managed, "a", "b", InstanceKey::None, provider);
-            record.address = (*address).to_owned();
+            let address: ResourceInstance = address.parse().expect("an address");
+            let mut record = InstanceRecord::new(address.clone(), StoredProvider::read(provider));
             let dependencies = needs.iter().map(|name| (*name).to_owned()).collect();
             record.current = Some(InstanceObject { dependencies, ..InstanceObject::new(0, RawJson::new("{}")) });
-            ((*address).to_owned(), StoredInstance { record, revision: Revision(1) })
+            (address, StoredInstance { record, revision: Revision(1) })
         };
         let snapshot = Arc::new(Snapshot { instances: instances.iter().map(stored).collect(), ..Snapshot::default() });
         let kind = crate::kind::of(options.kind);

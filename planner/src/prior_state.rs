@@ -1,13 +1,12 @@
-//! State with typed addresses. Only this module parses the addresses in a state.
+//! The state that a plan begins with.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use weft_graph_format::address::{
-    AbsResource, ConfigResource, InstanceKey, ProviderInstance, ResourceInstance, ResourceMode,
-};
+use weft_graph_format::address::ResourceMode;
+use weft_graph_format::address::{AbsResource, ConfigResource, InstanceKey, ProviderInstance, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{InstanceObject, Snapshot, StoredInstance};
 
@@ -17,45 +16,22 @@ use crate::problems;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PriorState {
     snapshot: Arc<Snapshot>,
-    instances: BTreeMap<ResourceInstance, Entry>,
-    /// Entries whose address cannot be read.
-    problems: Vec<Diagnostic>,
-}
-
-/// The indexed parts of an instance.
-#[derive(Clone, Debug)]
-struct Entry {
-    /// The address as stored.
-    text: Arc<str>,
-    provider: Result<ProviderInstance, Arc<str>>,
+    /// Addresses that no configuration can have. The plan reports them, and ignores their objects.
+    invalid: BTreeSet<ResourceInstance>,
 }
 
 /// A stored instance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored<'a> {
-    entry: &'a Entry,
     /// The record, with its revision.
     pub(crate) instance: &'a StoredInstance,
 }
 
 impl PriorState {
-    /// Parses the addresses of a state.
+    /// The objects of this state.
     pub(crate) fn of(snapshot: Arc<Snapshot>) -> PriorState {
-        let mut found = PriorState { snapshot: Arc::default(), instances: BTreeMap::new(), problems: Vec::new() };
-        let mut providers: FxHashMap<&str, Result<ProviderInstance, Arc<str>>> = FxHashMap::default();
-        for (text, stored) in &snapshot.instances {
-            let Ok(address) = text.parse::<ResourceInstance>() else {
-                found.problems.push(problems::invalid_address(text));
-                continue;
-            };
-            let provider = providers.entry(stored.record.provider.as_str()).or_insert_with_key(|text| {
-                text.parse::<ProviderInstance>().map_err(|error| Arc::from(error.to_string().as_str()))
-            });
-            found.instances.insert(address, Entry { text: Arc::from(text.as_str()), provider: provider.clone() });
-        }
-        drop(providers);
-        found.snapshot = snapshot;
-        found
+        let invalid = snapshot.instances.keys().filter(|address| !address.resource.is_valid()).cloned().collect();
+        PriorState { snapshot, invalid }
     }
 
     /// The state itself.
@@ -64,8 +40,10 @@ impl PriorState {
     }
 
     /// An error for each entry with an invalid address.
-    pub(crate) fn problems(&self) -> &[Diagnostic] {
-        &self.problems
+    pub(crate) fn problems(&self) -> Vec<Diagnostic> {
+        let mut texts: Vec<String> = self.invalid.iter().map(ToString::to_string).collect();
+        texts.sort();
+        texts.iter().map(|text| problems::invalid_address(text)).collect()
     }
 
     /// Whether the state has no object and no output.
@@ -75,8 +53,7 @@ impl PriorState {
 
     /// The stored instance.
     pub(crate) fn get(&self, address: &ResourceInstance) -> Option<Stored<'_>> {
-        let entry = self.instances.get(address)?;
-        Some(Stored { entry, instance: self.snapshot.instances.get(&*entry.text)? })
+        self.snapshot.instances.get(address).map(|instance| Stored { instance })
     }
 
     /// The current object of an instance.
@@ -91,37 +68,34 @@ impl PriorState {
 
     /// All instances, ordered by address.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&ResourceInstance, Stored<'_>)> {
-        self.instances.iter().filter_map(|(address, entry)| {
-            let instance = self.snapshot.instances.get(&*entry.text)?;
-            Some((address, Stored { entry, instance }))
-        })
+        let all = self.snapshot.instances.iter().map(|(address, instance)| (address, Stored { instance }));
+        all.filter(|(address, _)| self.invalid.is_empty() || !self.invalid.contains(address))
     }
 
     /// The managed instances.
     pub(crate) fn managed(&self) -> impl Iterator<Item = (&ResourceInstance, Stored<'_>)> {
-        self.iter().filter(|(_, stored)| stored.instance.record.mode == ResourceMode::Managed)
+        self.iter().filter(|(address, _)| address.resource.mode == ResourceMode::Managed)
     }
 
     /// The instances of a resource.
     pub(crate) fn of_resource(&self, resource: &AbsResource) -> impl Iterator<Item = &ResourceInstance> {
         // The instance without a key sorts first.
         let first = resource.instance(InstanceKey::None);
-        let found = self.instances.range(first..).map(|(address, _)| address);
+        let found = self.snapshot.instances.range(first..).map(|(address, _)| address);
         let (module, name) = (resource.module.clone(), resource.resource.clone());
         found.take_while(move |address| address.module == module && address.resource == name)
     }
 }
 
-impl Stored<'_> {
+impl<'a> Stored<'a> {
     /// The provider instance of an object.
     ///
     /// # Errors
     /// An address that cannot be parsed.
-    pub(crate) fn provider(&self) -> Result<&ProviderInstance, Diagnostic> {
-        self.entry
-            .provider
-            .as_ref()
-            .map_err(|error| problems::invalid_provider(&self.entry.text, &self.instance.record.provider, error))
+    pub(crate) fn provider(&self) -> Result<&'a ProviderInstance, Diagnostic> {
+        let record = &self.instance.record;
+        let provider = record.provider.instance();
+        provider.map_err(|error| problems::invalid_provider(&record.address, record.provider.text(), error))
     }
 }
 
@@ -146,27 +120,26 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weft_state::{InstanceRecord, Revision};
+    use weft_graph_format::address::Resource;
+    use weft_state::{InstanceRecord, Revision, StoredProvider};
 
-    fn state(names: &[&str], provider: &str) -> PriorState {
-        let instance = |name: &str| {
-            let key = InstanceKey::None;
-            let mut record = InstanceRecord::new("", ResourceMode::Managed, "a", "b", key, provider);
-            record.address = name.to_owned();
-            (name.to_owned(), StoredInstance { record, revision: Revision(7) })
+    fn state(addresses: impl IntoIterator<Item = ResourceInstance>, provider: &str) -> PriorState {
+        let instance = |address: ResourceInstance| {
+            let record = InstanceRecord::new(address.clone(), StoredProvider::read(provider));
+            (address, StoredInstance { record, revision: Revision(7) })
         };
-        let instances = names.iter().map(|name| instance(name)).collect();
+        let instances = addresses.into_iter().map(instance).collect();
         PriorState::of(Arc::new(Snapshot { instances, ..Snapshot::default() }))
     }
 
     #[test]
     fn instances_of_a_resource_are_found_by_type_not_by_text() {
-        let state =
-            state(&["a.b", "a.b[0]", "a.b[\"x\"]", "a.bc", "a.b2[0]", "module.m.a.b[0]"], "provider[\"x/y/z\"]");
+        let names = ["a.b", "a.b[-1]", "a.b[0]", "a.b[\"x\"]", "a.bc", "a.b2[0]", "module.m.a.b[0]"];
+        let state = state(names.map(|name| name.parse().unwrap()), "provider[\"x/y/z\"]");
         let of = |text: &str| -> Vec<String> {
             state.of_resource(&text.parse().unwrap()).map(ToString::to_string).collect()
         };
-        assert_eq!(of("a.b"), ["a.b", "a.b[0]", "a.b[\"x\"]"]);
+        assert_eq!(of("a.b"), ["a.b", "a.b[-1]", "a.b[0]", "a.b[\"x\"]"]);
         assert_eq!(of("a.bc"), ["a.bc"]);
         assert_eq!(of("module.m.a.b"), ["module.m.a.b[0]"]);
         assert_eq!(of("a.c"), Vec::<String>::new());
@@ -175,8 +148,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_an_error() {
-        let found = state(&["a.b", "what is this"], "no provider");
-        assert_eq!(found.problems().len(), 1);
+        let valid: ResourceInstance = "a.b".parse().unwrap();
+        let invalid = ["what is this", "0", ""].map(|name| {
+            let resource = Resource { name: name.into(), ..valid.resource.clone() };
+            ResourceInstance { resource, ..valid.clone() }
+        });
+        let found = state(invalid.into_iter().chain([valid.clone()]), "no provider");
+        assert_eq!(found.problems().len(), 3);
+        assert_eq!(found.iter().count(), 1);
         let (_, stored) = found.iter().next().unwrap();
         assert_eq!(stored.provider().unwrap_err().summary, "Invalid provider address in state");
     }

@@ -126,7 +126,7 @@ pub(crate) fn invalid_address(text: &str) -> Diagnostic {
 }
 
 /// An object is stored with an invalid provider.
-pub(crate) fn invalid_provider(address: &str, provider: &str, error: &dyn Display) -> Diagnostic {
+pub(crate) fn invalid_provider(address: &dyn Display, provider: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Invalid provider address in state",
         format!("State says that {address} belongs to {provider:?}: {error}."),

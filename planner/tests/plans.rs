@@ -6,13 +6,13 @@ use std::sync::Arc;
 use weft_evaluator::Environment;
 use weft_evaluator::config::load_tree;
 use weft_evaluator::glue::GivenVariables;
-use weft_graph_format::address::{InstanceKey, ResourceMode};
+use weft_graph_format::address::{InstanceKey, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{disassemble, verify};
 use weft_planner::planning::PlanInputs;
 use weft_planner::{PlanKind, PlanOptions, PlanOutcome, ProviderSet, plan};
 use weft_providers::{PoolOptions, ProviderPool};
-use weft_state::{InstanceObject, InstanceRecord, RawJson, Revision, Snapshot, StoredInstance};
+use weft_state::{InstanceObject, InstanceRecord, RawJson, Revision, Snapshot, StoredInstance, StoredProvider};
 
 fn providers() -> Arc<ProviderSet> {
     let none = Arc::new(|source: &weft_graph_format::address::ProviderSource| {
@@ -52,22 +52,17 @@ async fn graph(text: &str, snapshot: Snapshot, destroy: bool) -> String {
     disassemble(&planned.graph)
 }
 
-fn stored(name: &str, key: InstanceKey, attributes: &str, dependencies: &[&str]) -> (String, StoredInstance) {
-    let mut record = InstanceRecord::new(
-        "",
-        ResourceMode::Managed,
-        "terraform_data",
-        name,
-        key,
-        "provider[\"terraform.io/builtin/terraform\"]",
-    );
+fn stored(name: &str, key: InstanceKey, attributes: &str, dependencies: &[&str]) -> (ResourceInstance, StoredInstance) {
+    let address: ResourceInstance = format!("terraform_data.{name}").parse().unwrap();
+    let provider = StoredProvider::read("provider[\"terraform.io/builtin/terraform\"]");
+    let mut record = InstanceRecord::new(ResourceInstance { key, ..address }, provider);
     let mut object = InstanceObject::new(0, RawJson::new(attributes));
     object.dependencies = dependencies.iter().map(|d| d.to_string()).collect();
     record.current = Some(object);
     (record.address.clone(), StoredInstance { record, revision: Revision(1) })
 }
 
-fn snapshot(instances: Vec<(String, StoredInstance)>) -> Snapshot {
+fn snapshot(instances: Vec<(ResourceInstance, StoredInstance)>) -> Snapshot {
     Snapshot { instances: instances.into_iter().collect(), ..Snapshot::default() }
 }
 

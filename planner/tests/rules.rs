@@ -28,13 +28,13 @@ use std::sync::Arc;
 use weft_evaluator::Environment;
 use weft_evaluator::config::load_tree;
 use weft_evaluator::glue::GivenVariables;
-use weft_graph_format::address::{InstanceKey, ResourceMode};
+use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{disassemble, verify};
 use weft_planner::planning::PlanInputs;
 use weft_planner::{PlanKind, PlanOptions, PlanOutcome, ProviderSet, plan};
 use weft_providers::{PoolOptions, ProviderPool};
-use weft_state::{InstanceObject, InstanceRecord, RawJson, Revision, Snapshot, StoredInstance};
+use weft_state::{InstanceObject, InstanceRecord, RawJson, Revision, Snapshot, StoredInstance, StoredProvider};
 
 async fn outcome(text: &str, snapshot: Snapshot) -> PlanOutcome {
     let dir = tempfile::tempdir().expect("a directory");
@@ -98,17 +98,17 @@ impl Listing {
     }
 }
 
-fn stored(name: &str, attributes: &str, dependencies: &[&str]) -> (String, StoredInstance) {
-    let provider = "provider[\"terraform.io/builtin/terraform\"]";
-    let mut record =
-        InstanceRecord::new("", ResourceMode::Managed, "terraform_data", name, InstanceKey::None, provider);
+fn stored(name: &str, attributes: &str, dependencies: &[&str]) -> (ResourceInstance, StoredInstance) {
+    let address = format!("terraform_data.{name}").parse().unwrap();
+    let provider = StoredProvider::read("provider[\"terraform.io/builtin/terraform\"]");
+    let mut record = InstanceRecord::new(address, provider);
     let mut object = InstanceObject::new(0, RawJson::new(attributes));
     object.dependencies = dependencies.iter().map(|d| d.to_string()).collect();
     record.current = Some(object);
     (record.address.clone(), StoredInstance { record, revision: Revision(1) })
 }
 
-fn snapshot(instances: Vec<(String, StoredInstance)>) -> Snapshot {
+fn snapshot(instances: Vec<(ResourceInstance, StoredInstance)>) -> Snapshot {
     Snapshot { instances: instances.into_iter().collect(), ..Snapshot::default() }
 }
 

@@ -3,6 +3,8 @@
 //! A running call of a plugin needs about nine kilobytes. Planning has a task for each resource instance, and most of
 //! them wait for something else. So calls are on the heap, and only while they are running.
 
+mod stood_in_for;
+
 use std::sync::Arc;
 
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
@@ -16,7 +18,8 @@ use crate::call::{
 };
 use crate::diagnostic::ProviderDiagnostic;
 use crate::pool::Lease;
-use crate::stand_in::StoodInFor;
+
+pub use stood_in_for::StoodInFor;
 
 /// A provider that is ready for calls.
 pub enum Provider {

@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use crate::json::canonical;
 use crate::problems;
-use crate::record::{InstanceObject, InstanceRecord, OutputRecord, PathStep, RawJson, instance_address};
+use crate::record::{InstanceObject, InstanceRecord, OutputRecord, PathStep, RawJson};
+use crate::result::Writes;
 use crate::run::{Digest, OpIndex};
-use crate::snapshot::{Revision, Subject};
-use crate::step::{Claim, ClaimMode, DoubtOutcome, StoreAnswer, StoreStep, Writes};
+use crate::step::{Claim, ClaimMode, DoubtOutcome, StoreAnswer, StoreStep};
 use crate::store::StoreError;
+use crate::subject::{Revision, Subject};
 
 /// The serialized form of plain data, used for comparing, hashing and storing it.
 pub(crate) fn bytes_of(value: &impl Serialize) -> Vec<u8> {
@@ -78,8 +79,8 @@ pub(crate) fn prepare_writes(writes: &mut Writes) -> Result<(), StoreError> {
             write.record = None;
         }
         let Some(record) = &mut write.record else { continue };
-        let composed = instance_address(&record.module, record.mode, &record.resource_type, &record.name, &record.key);
-        if record.address != write.address || composed != write.address {
+        let composed = record.address.to_string();
+        if composed != write.address {
             return Err(problems::other_address(&write.address, &composed));
         }
         for object in record.current.iter_mut().chain(record.deposed.values_mut()) {

@@ -3,8 +3,9 @@
 //! An edit is based on one snapshot and takes effect as a whole or not at all. It never touches a subject that a run
 //! has claimed or that is in doubt, because the run would overwrite it.
 
-use crate::snapshot::{Doubt, Subject};
-use crate::step::{HeldSubject, Writes};
+use crate::result::Writes;
+use crate::step::HeldSubject;
+use crate::subject::{Doubt, Subject};
 
 /// A change of the state.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

@@ -33,11 +33,12 @@ use crate::edit::{Edit, EditAnswer};
 use crate::event::Event;
 use crate::ledger::Ledger;
 use crate::record::Opaque;
+use crate::result::Writes;
 use crate::run::{ChainTip, Holder, Incarnation, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
 use crate::snapshot::Snapshot;
 use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer, StoreStep,
-    TermEnding, Writes,
+    TermEnding,
 };
 use crate::store::{RunStore, StoreError};
 use crate::tfstate::{WRITER_VERSION, as_version_4};

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Opaque;
 use crate::run::{Digest, Holder, JournalLine, RunId, RunStatus, Token};
-use crate::snapshot::Revision;
 use crate::step::{Claim, StoreStep};
+use crate::subject::Revision;
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

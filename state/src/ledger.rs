@@ -17,8 +17,9 @@ use crate::run::{
     Digest, Holder, Incarnation, OpCounts, OpIndex, OpRecord, OpStatus, RunHeader, RunId, RunStatus, RunView, Stray,
     Token,
 };
-use crate::snapshot::{Doubt, DoubtKey, Revision, Snapshot, Subject};
+use crate::snapshot::Snapshot;
 use crate::step::ClaimMode;
+use crate::subject::{Doubt, DoubtKey, Revision, Subject};
 use crate::tfstate::StateFile;
 use content::LedgerContent;
 
@@ -179,7 +180,11 @@ impl Ledger {
             lineage: self.lineage.clone(),
             serial: self.serial,
             terraform_version: self.terraform_version.clone(),
-            instances: self.content.instances().map(|(name, stored)| (name.clone(), stored.clone())).collect(),
+            instances: self
+                .content
+                .instances()
+                .map(|(_, stored)| (stored.record.address.clone(), stored.clone()))
+                .collect(),
             outputs: self.content.outputs().map(|(name, stored)| (name.clone(), stored.clone())).collect(),
             checks: self.content.checks().cloned(),
             checks_revision: self.content.revision(&Subject::Checks),

@@ -1,10 +1,11 @@
 //! State stores: where the state and the runs that change it are stored.
 //!
 //! Reading order:
-//! - [`record`] is what a store holds of a resource instance, an output or a check. [`snapshot`] is the whole state at
-//!   one moment, with revisions and open doubts. [`tfstate`] reads and writes OpenTofu's state file.
-//! - [`run`] defines the terms of a run (token, lease, statuses) and [`step`] the requests that a run can make of a
-//!   store. [`store`] is the trait that every store implements, with one method for each atomic step of the run
+//! - [`record`] is what a store holds of a resource instance or an output, and [`check`] what it holds of a check.
+//!   [`subject`] is what has a revision. [`snapshot`] is the whole state at one moment, with revisions and open doubts.
+//!   [`tfstate`] reads and writes OpenTofu's state file.
+//! - [`result`] is what an operation writes. [`run`] defines the terms of a run (token, lease, statuses) and [`step`]
+//!   the requests that a run can make of a store. [`store`] is the trait that every store implements, with one method for each atomic step of the run
 //!   protocol. [`edit`] is for changes outside of any run.
 //! - `ledger` implements the rules as plain data: which step is legal, what it changes and what the store answers.
 //!   [`model`] is the ledger alone, for simulations. [`embedded`] is the ledger behind a journal beside the state file.
@@ -19,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod check;
 mod content;
 pub mod edit;
 pub mod embedded;
@@ -27,31 +29,35 @@ pub mod json;
 mod ledger;
 pub mod model;
 mod problems;
+pub mod provider;
+mod recent;
 pub mod record;
 pub mod redis;
+pub mod result;
 pub mod run;
 pub mod snapshot;
 pub mod step;
 pub mod store;
+pub mod subject;
 pub mod tfstate;
 
+pub use check::{CheckObject, CheckRecord, StoredStatus};
 pub use edit::{Edit, EditAnswer};
 pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore};
 pub use ledger::RevisionRule;
 pub use model::ModelStore;
-pub use record::{
-    CheckObject, CheckRecord, InstanceObject, InstanceRecord, Opaque, OutputRecord, OutputWrite, PathStep, RawJson,
-    SensitivePath, instance_address,
-};
+pub use provider::StoredProvider;
+pub use record::{InstanceObject, InstanceRecord, Opaque, OutputRecord, OutputWrite, PathStep, RawJson, SensitivePath};
 pub use redis::RedisStore;
+pub use result::{CommitRecord, Failure, FailureKind, InstanceWrite, Writes};
 pub use run::{
     Attempt, ChainTip, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, OpCounts, OpIndex, OpRecord,
     OpStatus, RunHeader, RunId, RunStatus, RunView, Stray, Token, WorkerId, random_run_id,
 };
-pub use snapshot::{Doubt, DoubtKey, Revision, Snapshot, StoredInstance, StoredOutput, Subject, Unrelated};
+pub use snapshot::{Snapshot, StoredInstance, StoredOutput, Unrelated};
 pub use step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CommitRecord, CreateAnswer, DoubtOutcome, Evidence, Failure,
-    FailureKind, Fenced, HeldSubject, InstanceWrite, Intent, ReleaseAnswer, RenewAnswer, Resolution, Stale,
-    StoreAnswer, StoreStep, TermEnding, Writes,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, DoubtOutcome, Evidence, Fenced, HeldSubject,
+    Intent, ReleaseAnswer, RenewAnswer, Resolution, Stale, StoreAnswer, StoreStep, TermEnding,
 };
 pub use store::{RunStore, StoreError};
+pub use subject::{Doubt, DoubtKey, Revision, Subject};

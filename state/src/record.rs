@@ -1,33 +1,27 @@
-//! What the store holds of each resource instance: plain data, as text in the form of the state file.
+//! What the store holds of each resource instance.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weft_graph_format::address::{
-    DeposedKey, InstanceKey, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode, quoted,
+    AddressError, DeposedKey, InstanceKey, ModuleInstance, Resource, ResourceInstance, ResourceMode,
 };
 pub use weft_graph_format::stored::{
     InstanceObject, Opaque, OutputRecord, OutputWrite, PathStep, RawJson, SensitivePath,
 };
 
+use crate::provider::StoredProvider;
+use crate::recent::Recent;
+
 /// A resource instance in the state: its address, its provider, and its current and deposed objects.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceRecord {
-    /// The whole address, `module.a["k"].aws_x.y[0]` or `data.aws_x.y`. It is the key of the record everywhere.
-    pub address: String,
-    /// The module instance, `module.a["k"].module.b`; empty for the root module.
-    pub module: String,
-    /// Managed or data.
-    pub mode: ResourceMode,
-    /// The resource type, `aws_x`.
-    pub resource_type: String,
-    /// The resource's name, `y`.
-    pub name: String,
-    /// The instance key.
-    pub key: InstanceKey,
-    /// The provider instance: `provider["host/ns/type"]`, with `.alias`, `.alias["key"]` and a module prefix where
-    /// these apply. The state file has an instance key with each instance, and anything else with the resource.
-    pub provider: String,
+    /// The address. Type and name may be any text: [`Resource::is_valid`] says whether a configuration can have them.
+    pub address: ResourceInstance,
+    /// The provider instance. The state file has an instance key with each instance, and anything else with the
+    /// resource.
+    pub provider: StoredProvider,
     /// The current object. It is absent when only deposed objects are left.
     pub current: Option<InstanceObject>,
     /// Objects that were replaced and are not destroyed yet.
@@ -35,49 +29,19 @@ pub struct InstanceRecord {
 }
 
 impl InstanceRecord {
-    /// A record without objects. The parts make up `address`.
-    pub fn new(
-        module: impl Into<String>,
-        mode: ResourceMode,
-        resource_type: impl Into<String>,
-        name: impl Into<String>,
-        key: InstanceKey,
-        provider: impl Into<String>,
-    ) -> InstanceRecord {
-        let (module, resource_type, name) = (module.into(), resource_type.into(), name.into());
-        InstanceRecord {
-            address: instance_address(&module, mode, &resource_type, &name, &key),
-            module,
-            mode,
-            resource_type,
-            name,
-            key,
-            provider: provider.into(),
-            current: None,
-            deposed: BTreeMap::new(),
-        }
+    /// A record without objects.
+    pub fn new(address: ResourceInstance, provider: StoredProvider) -> InstanceRecord {
+        InstanceRecord { address, provider, current: None, deposed: BTreeMap::new() }
     }
 
-    /// A record without objects for an address. The caller sets the provider.
-    pub fn at(address: &ResourceInstance) -> InstanceRecord {
-        let (type_name, name) = (address.resource.type_name.as_str(), address.resource.name.as_str());
-        let module = address.module.to_string();
-        InstanceRecord::new(module, address.resource.mode, type_name, name, address.key.clone(), "")
+    /// Managed or data.
+    pub fn mode(&self) -> ResourceMode {
+        self.address.resource.mode
     }
 
     /// Whether no object is left, so that the state has no entry for the record.
     pub fn is_empty(&self) -> bool {
         self.current.is_none() && self.deposed.is_empty()
-    }
-
-    /// The provider instance, or `None` if its text is not valid.
-    pub fn provider_instance(&self) -> Option<ProviderInstance> {
-        self.provider.parse().ok()
-    }
-
-    /// The source of the provider, or `None` if its text is not valid.
-    pub fn provider_source(&self) -> Option<ProviderSource> {
-        self.provider_instance().map(|instance| instance.source.clone())
     }
 
     /// Every resource that an object of this instance depends on.
@@ -87,59 +51,91 @@ impl InstanceRecord {
     }
 }
 
-/// The address of a resource instance as text. String keys are quoted as in every address.
-pub fn instance_address(
-    module: &str,
+thread_local! {
+    static RECENT: RefCell<Recent<Result<ModuleInstance, AddressError>>> = const { RefCell::new(Recent::NONE) };
+}
+
+/// Reads the address of a module instance in a state; empty for the root module.
+///
+/// # Errors
+/// The text is not such an address.
+pub(crate) fn read_module(text: &str) -> Result<ModuleInstance, AddressError> {
+    if text.is_empty() {
+        return Ok(ModuleInstance::root());
+    }
+    RECENT.with_borrow_mut(|recent| recent.get(text, || text.parse()))
+}
+
+/// The serialized form of a record in journals and in Redis. The address and its parts are both there, as text.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "InstanceRecord")]
+struct Form<Text, Key, Objects, Deposed> {
+    address: String,
+    module: String,
     mode: ResourceMode,
-    resource_type: &str,
-    name: &str,
-    key: &InstanceKey,
-) -> String {
-    let mut text = String::with_capacity(module.len() + resource_type.len() + name.len() + 16);
-    if !module.is_empty() {
-        text.push_str(module);
-        text.push('.');
+    resource_type: Text,
+    name: Text,
+    key: Key,
+    provider: StoredProvider,
+    current: Objects,
+    deposed: Deposed,
+}
+
+impl Serialize for InstanceRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ResourceInstance { module, resource, key } = &self.address;
+        let form = Form {
+            address: self.address.to_string(),
+            module: module.to_string(),
+            mode: resource.mode,
+            resource_type: resource.type_name.as_str(),
+            name: resource.name.as_str(),
+            key,
+            provider: self.provider.clone(),
+            current: &self.current,
+            deposed: &self.deposed,
+        };
+        form.serialize(serializer)
     }
-    match mode {
-        ResourceMode::Managed => {}
-        ResourceMode::Data => text.push_str("data."),
-        ResourceMode::Ephemeral => text.push_str("ephemeral."),
+}
+
+impl<'de> Deserialize<'de> for InstanceRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<InstanceRecord, D::Error> {
+        let form: Form<String, InstanceKey, Option<InstanceObject>, BTreeMap<DeposedKey, InstanceObject>> =
+            Form::deserialize(deserializer)?;
+        let module = read_module(&form.module).map_err(serde::de::Error::custom)?;
+        let resource = Resource { mode: form.mode, type_name: form.resource_type.into(), name: form.name.into() };
+        Ok(InstanceRecord {
+            address: ResourceInstance { module, resource, key: form.key },
+            provider: form.provider,
+            current: form.current,
+            deposed: form.deposed,
+        })
     }
-    text.push_str(resource_type);
-    text.push('.');
-    text.push_str(name);
-    match key {
-        InstanceKey::None => {}
-        InstanceKey::Int(index) => text.push_str(&format!("[{index}]")),
-        InstanceKey::String(key) => {
-            text.push('[');
-            text.push_str(&quoted(key));
-            text.push(']');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::bytes_of;
+
+    #[test]
+    fn the_serialized_form_is_text() {
+        let provider = "provider[\"a/b/c\"].x[\"k\"]";
+        for (module, mode, name, key, address) in [
+            ("", ResourceMode::Managed, "n", InstanceKey::None, "t.n"),
+            ("module.m[\"x\"]", ResourceMode::Data, "n", InstanceKey::Int(3), "module.m[\"x\"].data.t.n[3]"),
+            ("", ResourceMode::Managed, "any name", InstanceKey::String("k".into()), "t.any name[\"k\"]"),
+            ("", ResourceMode::Managed, "n", InstanceKey::Int(-1), "t.n[-1]"),
+        ] {
+            let none = Option::<InstanceObject>::None;
+            let deposed = BTreeMap::<DeposedKey, InstanceObject>::new();
+            let bytes = bytes_of(&(address, module, mode, "t", name, &key, provider, none, deposed));
+            let record: InstanceRecord = postcard::from_bytes(&bytes).unwrap();
+            assert_eq!((record.address.to_string().as_str(), record.provider.text()), (address, provider));
+            assert_eq!(bytes_of(&record), bytes);
         }
+        let bytes = bytes_of(&("", "no module", ResourceMode::Managed, "t", "n", InstanceKey::None, ""));
+        assert!(postcard::from_bytes::<InstanceRecord>(&bytes).is_err());
     }
-    text
-}
-
-/// The results of all checks of one object of the configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckRecord {
-    /// `resource`, `output`, `check` or `var`.
-    pub object_kind: String,
-    /// The address in configuration, without instance keys.
-    pub config_addr: String,
-    /// `pass`, `fail`, `error` or `unknown`.
-    pub status: String,
-    /// The instances, or `None` (JSON null) if the object was never expanded.
-    pub objects: Option<Vec<CheckObject>>,
-}
-
-/// The results of the checks of one instance.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckObject {
-    /// The address with instance keys.
-    pub object_addr: String,
-    /// `pass`, `fail`, `error` or `unknown`.
-    pub status: String,
-    /// The error messages of the failed conditions.
-    pub failure_messages: Vec<String>,
 }

@@ -212,7 +212,7 @@ impl RunStore for RedisStore {
             serial: snapshot.serial,
             lineage: snapshot.lineage,
             outputs: snapshot.outputs.into_iter().map(|(name, stored)| (name, stored.record)).collect(),
-            instances: snapshot.instances.into_iter().map(|(name, stored)| (name, stored.record)).collect(),
+            instances: snapshot.instances.into_iter().map(|(name, stored)| (name.to_string(), stored.record)).collect(),
             checks: snapshot.checks,
         };
         Ok(Some(file.to_bytes()))

@@ -8,8 +8,8 @@ pub use weft_graph_format::digest::Digest;
 pub use weft_graph_format::run::{Attempt, OpIndex, RunId, WorkerId};
 
 use crate::record::{InstanceObject, Opaque};
-use crate::snapshot::{DoubtKey, Revision, Subject};
-use crate::step::Failure;
+use crate::result::Failure;
+use crate::subject::{DoubtKey, Revision, Subject};
 
 /// The operating system gave no random bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

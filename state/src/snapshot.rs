@@ -1,103 +1,12 @@
 //! The whole state at one moment, for planning and for the commands that show it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use weft_graph_format::address::ResourceInstance;
 
-use weft_graph_format::address::DeposedKey;
-
-use crate::record::{CheckRecord, InstanceRecord, OutputRecord};
-use crate::run::{Attempt, Digest, OpIndex, RunId, WorkerId};
-
-/// The version of a subject at its last commit, or [`Revision::NEVER`] for a subject that the store never held.
-/// Revisions are only compared for equality. The Redis store counts commits. The embedded store derives revisions from
-/// the content, because OpenTofu may write the file between runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
-pub struct Revision(pub u64);
-
-impl Revision {
-    /// The revision of a subject that the store never held.
-    pub const NEVER: Revision = Revision(0);
-}
-
-impl fmt::Display for Revision {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{:x}", self.0)
-    }
-}
-
-/// Something that has a revision and that a run can claim.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Subject {
-    /// A resource instance, by address. Its absence has a revision, too.
-    Instance(String),
-    /// A root output, by name.
-    Output(String),
-    /// The check results.
-    Checks,
-    /// The set of instances that depend on this resource (an address without instance keys, as in `dependencies`). A
-    /// run that destroys or replaces the resource claims it.
-    Dependents(String),
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Subject::Instance(address) => out.write_str(address),
-            Subject::Output(name) => write!(out, "output.{name}"),
-            Subject::Checks => out.write_str("the check results"),
-            Subject::Dependents(address) => write!(out, "the dependents of {address}"),
-        }
-    }
-}
-
-/// An object that an operation may have changed without a record of it: an instance, and a deposed key if the object is
-/// a deposed one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct DoubtKey {
-    /// The instance's address.
-    pub address: String,
-    /// The key of the deposed object, or `None` for the current one.
-    pub deposed: Option<DeposedKey>,
-}
-
-impl DoubtKey {
-    /// The current object of an instance.
-    pub fn current(address: impl Into<String>) -> DoubtKey {
-        DoubtKey { address: address.into(), deposed: None }
-    }
-}
-
-impl fmt::Display for DoubtKey {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.deposed {
-            None => out.write_str(&self.address),
-            Some(key) => write!(out, "{} (deposed object {key})", self.address),
-        }
-    }
-}
-
-/// An operation with an intent and no result, and without its worker. Whether the call took effect is unknown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doubt {
-    /// The object.
-    pub key: DoubtKey,
-    /// The run of the operation.
-    pub run: RunId,
-    /// The operation.
-    pub op: OpIndex,
-    /// The attempt that is uncertain.
-    pub attempt: Attempt,
-    /// The worker that held it.
-    pub worker: WorkerId,
-    /// The action: `create`, `update`, `delete` and so on.
-    pub action: String,
-    /// Digest of the planned value of the intent.
-    pub planned: Digest,
-    /// The reason for the doubt, for people.
-    pub reason: String,
-}
+use crate::check::CheckRecord;
+use crate::record::{InstanceRecord, OutputRecord};
+use crate::subject::{Doubt, DoubtKey, Revision, Subject};
 
 /// An instance with its revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,8 +44,8 @@ pub struct Snapshot {
     pub serial: u64,
     /// The version that wrote it last, or empty if there is no state yet.
     pub terraform_version: String,
-    /// Resource instances by address.
-    pub instances: BTreeMap<String, StoredInstance>,
+    /// Resource instances by address, which is also the address in the record.
+    pub instances: BTreeMap<ResourceInstance, StoredInstance>,
     /// Root outputs by name.
     pub outputs: BTreeMap<String, StoredOutput>,
     /// The results of checks. `None` is JSON null.
@@ -150,15 +59,45 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The revision that a plan must record for a subject.
+    /// The revision that a plan must record for an instance.
+    pub fn instance_revision(&self, address: &ResourceInstance) -> Revision {
+        match self.instances.get(address) {
+            Some(stored) => stored.revision,
+            None => self.other_revision(&Subject::Instance(address.to_string())),
+        }
+    }
+
+    /// The revision that a plan must record for a subject. Where the address of an instance is at hand,
+    /// [`Snapshot::instance_revision`] is cheaper.
     pub fn revision(&self, subject: &Subject) -> Revision {
         let held = match subject {
-            Subject::Instance(address) => self.instances.get(address).map(|stored| stored.revision),
+            Subject::Instance(address) => self.instance(address).map(|stored| stored.revision),
             Subject::Output(name) => self.outputs.get(name).map(|stored| stored.revision),
             Subject::Checks => Some(self.checks_revision),
             Subject::Dependents(_) => None,
         };
-        held.or_else(|| self.other_revisions.get(subject).copied()).unwrap_or_default()
+        held.unwrap_or_else(|| self.other_revision(subject))
+    }
+
+    fn other_revision(&self, subject: &Subject) -> Revision {
+        self.other_revisions.get(subject).copied().unwrap_or_default()
+    }
+
+    /// The instance that a plan or a journal names. Both have addresses as text.
+    pub fn instance(&self, name: &str) -> Option<&StoredInstance> {
+        self.instances.get(&name.parse().ok()?)
+    }
+
+    /// Takes out the instance that a plan or a journal names.
+    pub fn take_instance(&mut self, name: &str) -> Option<StoredInstance> {
+        self.instances.remove(&name.parse().ok()?)
+    }
+
+    /// The instances in the order of their addresses as text. Lists that users see have this order.
+    pub fn in_text_order(&self) -> Vec<(String, &StoredInstance)> {
+        let mut all: Vec<_> = self.instances.iter().map(|(address, stored)| (address.to_string(), stored)).collect();
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        all
     }
 
     /// Why a plan for the state of this lineage does not belong to this state. An empty lineage means that there was no

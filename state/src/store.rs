@@ -6,11 +6,12 @@ use async_trait::async_trait;
 
 use crate::edit::{Edit, EditAnswer};
 use crate::record::Opaque;
+use crate::result::{CommitRecord, Failure};
 use crate::run::{ChainTip, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
 use crate::snapshot::Snapshot;
 use crate::step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, CommitRecord, CreateAnswer, Failure, Intent, ReleaseAnswer,
-    RenewAnswer, StoreAnswer, StoreStep, TermEnding,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Intent, ReleaseAnswer, RenewAnswer, StoreAnswer,
+    StoreStep, TermEnding,
 };
 
 /// The store could not answer. The outcome of the pending steps is unknown, and they may be sent again.

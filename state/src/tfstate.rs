@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 pub use digit::{FORMAT, FormatDigit, GUARDED_FORMAT, find_format_digit};
 pub use earlier::as_version_4;
 
-use crate::record::{CheckRecord, InstanceRecord, OutputRecord};
+use crate::check::CheckRecord;
+use crate::record::{InstanceRecord, OutputRecord};
 
 /// The version of OpenTofu whose file layout Weft writes, for `terraform_version`.
 pub const WRITER_VERSION: &str = "1.12.6";

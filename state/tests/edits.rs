@@ -17,7 +17,7 @@ async fn history(store: &dyn RunStore) {
     assert_eq!(store.edit(edit(serial, 0, Some(7))).await.unwrap(), EditAnswer::Edited);
     let snapshot = store.snapshot().await.unwrap();
     assert_eq!(snapshot.serial, serial + 1);
-    assert!(snapshot.instances.contains_key(&address(0)));
+    assert!(snapshot.instance(&address(0)).is_some());
     // Based on an older state.
     let stale = store.edit(edit(serial, 1, Some(7))).await.unwrap();
     assert_eq!(stale, EditAnswer::Changed { serial: serial + 1 });
@@ -47,7 +47,7 @@ async fn history(store: &dyn RunStore) {
     }
     assert_eq!(store.edit(edit(seen, 1, None)).await.unwrap(), EditAnswer::Edited);
     let snapshot = store.snapshot().await.unwrap();
-    assert!(snapshot.instances.contains_key(&address(0)) && !snapshot.instances.contains_key(&address(1)));
+    assert!(snapshot.instance(&address(0)).is_some() && snapshot.instance(&address(1)).is_none());
 }
 
 #[tokio::test]

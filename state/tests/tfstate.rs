@@ -2,7 +2,7 @@
 
 use weft_graph_format::address::{DeposedKey, InstanceKey, ResourceMode};
 use weft_state::tfstate::{StateFile, StateFileError, find_format_digit};
-use weft_state::{InstanceObject, InstanceRecord, PathStep, RawJson};
+use weft_state::{InstanceObject, InstanceRecord, PathStep, RawJson, StoredProvider};
 
 const RECORDED: &str = include_str!("golden/recorded.tfstate");
 const INSTANCES: &str = include_str!("golden/instances.tfstate");
@@ -39,8 +39,8 @@ fn records_are_complete() {
         ]
     );
     let ten = &file.instances["lab_thing.a[10]"];
-    assert_eq!((ten.key.clone(), ten.mode), (InstanceKey::Int(10), ResourceMode::Managed));
-    assert_eq!(ten.provider, "provider[\"weft.test/lab/lab\"].r[\"us\"]");
+    assert_eq!((&ten.address.key, ten.mode()), (&InstanceKey::Int(10), ResourceMode::Managed));
+    assert_eq!(ten.provider.text(), "provider[\"weft.test/lab/lab\"].r[\"us\"]");
     let current = ten.current.as_ref().unwrap();
     assert!(current.tainted && current.create_before_destroy && current.skip_destroy);
     assert_eq!(current.identity.as_ref().unwrap().as_str(), "{\"id\":\"lab-10\"}");
@@ -106,7 +106,7 @@ fn a_provider_of_a_resource_applies_to_all_instances() {
         "instances":[{"index_key":0,"attributes":null},{"index_key":1.0}]}]}"#;
     let file = parse(text);
     for address in ["t.n[0]", "t.n[1]"] {
-        assert_eq!(file.instances[address].provider, "provider[\"a/b/c\"]");
+        assert_eq!(file.instances[address].provider.text(), "provider[\"a/b/c\"]");
     }
     let again = String::from_utf8(file.to_bytes()).unwrap();
     assert_eq!(again.matches("\"provider\"").count(), 1, "{again}");
@@ -123,6 +123,52 @@ fn a_provider_of_a_resource_applies_to_all_instances() {
     let torn = text.replace(r#"{"index_key":1.0}"#, r#"{"index_key":1.0,"provider":"provider[\"a/b/c\"].x[1]"}"#);
     let error = StateFile::parse(torn.as_bytes(), "x").unwrap_err();
     assert!(error.to_string().contains("different provider addresses"), "{error}");
+}
+
+#[test]
+fn a_negative_index_is_kept() {
+    let state = |keys: [&str; 3]| {
+        let [one, two, three] = keys;
+        format!(
+            r#"{{"version":4,"serial":1,"lineage":"l","resources":[{{"mode":"managed","type":"t","name":"n",
+            "provider":"provider[\"a/b/c\"]","instances":[{{"index_key":{one}}},{{"index_key":{two}}},{{"index_key":{three}}}]}}]}}"#
+        )
+    };
+    let file = parse(&state(["0", "-1.0", "-20"]));
+    let addresses: Vec<&str> = file.instances.keys().map(String::as_str).collect();
+    assert_eq!(addresses, ["t.n[-1]", "t.n[-20]", "t.n[0]"]);
+    let text = String::from_utf8(file.to_bytes()).unwrap();
+    let places = ["\"index_key\": -20", "\"index_key\": -1", "\"index_key\": 0"].map(|key| text.find(key).unwrap());
+    assert!(places.is_sorted(), "{text}");
+    assert_eq!(parse(&text).instances, file.instances);
+    for wrong in ["-0.5", "-9007199254740994e3", "9223372036854775808"] {
+        assert!(StateFile::parse(state(["0", "1", wrong]).as_bytes(), "x").is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn names_may_be_any_text_but_modules_are_addresses() {
+    let state = |module: &str| {
+        format!(
+            r#"{{"version":4,"serial":1,"lineage":"l","resources":[{{"module":"{module}","mode":"managed",
+            "type":"t","name":"what is this","provider":"provider[\"a/b/c\"]","instances":[{{}}]}}]}}"#
+        )
+    };
+    let file = parse(&state("module.m[\\\"k\\\"]"));
+    let (text, record) = file.instances.first_key_value().unwrap();
+    assert_eq!((text.as_str(), record.address.to_string()), ("module.m[\"k\"].t.what is this", text.clone()));
+    let error = StateFile::parse(state("no module").as_bytes(), "x").unwrap_err();
+    assert!(error.to_string().contains("Invalid module instance address"), "{error}");
+}
+
+#[test]
+fn an_unknown_status_of_a_check_is_kept() {
+    let text = r#"{"version":4,"serial":1,"lineage":"l","resources":[],"check_results":[{"object_kind":"check",
+        "config_addr":"check.c","status":"later","objects":[{"object_addr":"check.c","status":"pass"}]}]}"#;
+    let file = parse(text);
+    let again = String::from_utf8(file.to_bytes()).unwrap();
+    assert!(again.contains("\"status\": \"later\"") && again.contains("\"status\": \"pass\""), "{again}");
+    assert_eq!(parse(&again).checks, file.checks);
 }
 
 #[test]
@@ -156,13 +202,14 @@ fn index_steps_of_sensitive_paths_have_a_type() {
 fn keys_may_be_any_text() {
     for key in ["a\u{1}b", "\u{0}", "\u{7f}\u{85}", "\u{200b}\u{2028}\u{10ffff}", "${x} %{y} \"\\", "\n\r\t ", "", " "]
     {
-        let module = format!("module.m[{}]", weft_graph_format::address::quoted(key));
-        let key = InstanceKey::String(key.into());
-        let mut record = InstanceRecord::new(module, ResourceMode::Managed, "t", "n", key, "provider[\"a/b/c\"]");
-        assert!(record.address.chars().all(|c| !c.is_control()), "{:?}", record.address);
+        let quoted = weft_graph_format::address::quoted(key);
+        let text = format!("module.m[{quoted}].t.n[{quoted}]");
+        assert!(text.chars().all(|c| !c.is_control()), "{text:?}");
+        let mut record = InstanceRecord::new(text.parse().unwrap(), StoredProvider::read("provider[\"a/b/c\"]"));
+        assert_eq!(record.address.key, InstanceKey::String(key.into()));
         record.current = Some(InstanceObject::new(0, RawJson::new("{}")));
         let mut file = StateFile::create();
-        file.instances.insert(record.address.clone(), record);
+        file.instances.insert(text, record);
         let again = StateFile::parse(&file.to_bytes(), "terraform.tfstate").unwrap();
         assert_eq!(again.instances, file.instances);
         // The address means the same to every parser.

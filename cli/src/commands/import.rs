@@ -17,7 +17,7 @@ use weft_state::tfstate::StateFile;
 use weft_state::{Edit, EditAnswer};
 
 use super::plan::Loaded;
-use crate::addresses::{ONE_INSTANCE, invalid_address};
+use crate::addresses::{ONE_INSTANCE, invalid_address, written_instance};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::edits::{refusal, writes};
 use crate::exit::Exit;
@@ -81,8 +81,8 @@ fn import(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 }
 
 fn parse(text: &str) -> Result<ResourceInstance, Vec<Diagnostic>> {
-    let address: ResourceInstance =
-        text.parse().map_err(|_| invalid_address(text, Some(("<import-address>", Position::START)), ONE_INSTANCE))?;
+    let address = written_instance(text)
+        .ok_or_else(|| invalid_address(text, Some(("<import-address>", Position::START)), ONE_INSTANCE))?;
     if address.resource.mode != ResourceMode::Managed {
         return Err(vec![problems::import_of_data()]);
     }
@@ -137,7 +137,7 @@ async fn imported(
     let store = loaded.place.open(Access::Change).await.map_err(one)?;
     let snapshot = Arc::new(store.snapshot().await.map_err(of_store)?);
     let name = address.to_string();
-    if snapshot.instances.get(&name).is_some_and(|stored| stored.record.current.is_some()) {
+    if snapshot.instances.get(address).is_some_and(|stored| stored.record.current.is_some()) {
         return Err(one(problems::already_managed(&name)));
     }
     let parallelism = invocation.arguments.count("parallelism");

@@ -26,7 +26,7 @@ use weft_providers::packages::{Requirements, require};
 use weft_state::tfstate::StateFile;
 use weft_state::{InstanceObject, InstanceRecord, PathStep, Snapshot, StoreError};
 
-use crate::addresses::escaped;
+use crate::addresses::{escaped, written_instance};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
@@ -132,7 +132,7 @@ fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Ve
 pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Schemas {
     let mut requirements = Requirements::new();
     for record in state.instances.values() {
-        if let Some(source) = record.provider_source() {
+        if let Some(source) = record.provider.source().cloned() {
             require(&mut requirements, source, &Constraints::any());
         }
     }
@@ -169,12 +169,12 @@ fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Some(state) = state else {
         return Err(fail(none_found()));
     };
-    let mut all: Vec<(ResourceInstance, &InstanceObject)> = state
+    let mut all: Vec<(&ResourceInstance, &InstanceObject)> = state
         .instances
         .values()
         .filter_map(|record| {
             let object = record.current.as_ref().or_else(|| record.deposed.values().next())?;
-            Some((record.address.parse().ok()?, object))
+            record.address.resource.is_valid().then_some((&record.address, object))
         })
         .collect();
     all.sort_by(|(a, _), (b, _)| a.in_lists().cmp(&b.in_lists()));
@@ -217,8 +217,8 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let [text] = arguments.positionals.as_slice() else {
         return Err(invocation.mistake(&super::problems::one_argument()));
     };
-    let address: ResourceInstance =
-        text.parse().map_err(|_| fail(problems::invalid_instance_address(text, &escaped(text))))?;
+    let address =
+        written_instance(text).ok_or_else(|| fail(problems::invalid_instance_address(text, &escaped(text))))?;
     let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
     let state = state.ok_or_else(|| fail(none_found()))?;
     // `weft show` shows the deposed objects, this command only the current one.

@@ -1,9 +1,9 @@
 //! `weft taint` and `weft untaint`: mark an object to be replaced by the next plan, or remove the mark.
 
-use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
-use crate::addresses::{ONE_INSTANCE, invalid_address};
+use crate::addresses::{ONE_INSTANCE, invalid_address, written_instance};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::commands::state::problems as state_problems;
@@ -56,8 +56,7 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
     let [text] = arguments.positionals.as_slice() else {
         return Err(invocation.mistake(&problems::taint_arguments(&name)));
     };
-    let address: ResourceInstance =
-        text.parse().map_err(|_| invocation.fail(&invalid_address(text, None, ONE_INSTANCE)))?;
+    let address = written_instance(text).ok_or_else(|| invocation.fail(&invalid_address(text, None, ONE_INSTANCE)))?;
     if address.resource.mode != ResourceMode::Managed {
         return Err(invocation.fail(&[state_problems::not_managed(&address, &name)]));
     }

@@ -259,8 +259,9 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let force = arguments.switch("force", false);
     let place = StoreLocation::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
     let tracked = change(invocation, &place, |snapshot| {
-        let managed = snapshot.instances.values().filter(|stored| stored.record.mode == ResourceMode::Managed);
-        let tracked: Vec<String> = managed.map(|stored| format!("\n  - {}", stored.record.address)).collect();
+        let all = snapshot.in_text_order().into_iter();
+        let managed = all.filter(|(_, stored)| stored.record.mode() == ResourceMode::Managed);
+        let tracked: Vec<String> = managed.map(|(address, _)| format!("\n  - {address}")).collect();
         if !tracked.is_empty() && !force {
             return Err(vec![problems::workspace_not_empty(name, &tracked)]);
         }

@@ -12,7 +12,7 @@ use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::stored::sensitive_path;
 use weft_graph_format::value::Value;
 use weft_planner::prior::Prior;
-use weft_state::{InstanceObject, InstanceRecord, Opaque, OutputRecord, RawJson, Snapshot};
+use weft_state::{InstanceObject, InstanceRecord, Opaque, OutputRecord, RawJson, Snapshot, StoredProvider};
 
 use crate::edits::file_of;
 
@@ -30,8 +30,9 @@ pub fn text(
     for (address, prior) in refreshed {
         let text = address.to_string();
         if let Some(provider) = read.get(address) {
-            let known = state.instances.entry(text.clone()).or_insert_with(|| InstanceRecord::at(address));
-            known.provider = provider.to_string();
+            let provider = StoredProvider::from(provider);
+            let new = || InstanceRecord::new(address.clone(), provider.clone());
+            state.instances.entry(text.clone()).or_insert_with(new).provider = provider.clone();
         }
         let Some(record) = state.instances.get_mut(&text) else { continue };
         if prior.value.is_null() {
@@ -41,8 +42,8 @@ pub fn text(
             }
             continue;
         }
-        let source = record.provider_source();
-        let schema = source.and_then(|source| match schemas.get(&source) {
+        let source = record.provider.source();
+        let schema = source.and_then(|source| match schemas.get(source) {
             None if source.is_builtin() => schema_of(&builtin, address),
             known => schema_of(known?, address),
         });

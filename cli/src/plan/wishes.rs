@@ -7,7 +7,7 @@ use weft_graph_format::plan_file::UiMode;
 use weft_graph_format::source::Position;
 use weft_planner::{PlanKind, PlanOptions};
 
-use crate::addresses::{SELECTED, escaped, invalid_address};
+use crate::addresses::{SELECTED, escaped, invalid_address, written_instance, written_module};
 use crate::command::Invocation;
 use crate::exit::Exit;
 use crate::options::Arguments;
@@ -164,7 +164,7 @@ fn selected(arguments: &Arguments) -> (Selected, Vec<Diagnostic>) {
 }
 
 fn replaced(text: &str) -> Result<ResourceInstance, Diagnostic> {
-    let address: ResourceInstance = text.parse().map_err(|_| problems::invalid_replace(&escaped(text)))?;
+    let address = written_instance(text).ok_or_else(|| problems::invalid_replace(&escaped(text)))?;
     if address.resource.mode != ResourceMode::Managed {
         return Err(problems::replace_of_unmanaged(&escaped(text)));
     }
@@ -204,8 +204,7 @@ pub fn selection(selected: &[(&'static str, String)]) -> Selection {
 }
 
 fn check_target(option: &str, text: &str) -> Result<(), Diagnostic> {
-    let module = text.parse::<weft_graph_format::address::ModuleInstance>().is_ok_and(|module| !module.is_root());
-    if module || text.parse::<ResourceInstance>().is_ok() {
+    if written_module(text).is_some() || written_instance(text).is_some() {
         return Ok(());
     }
     Err(problems::invalid_selection(option, &escaped(text), SELECTED))

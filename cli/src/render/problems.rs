@@ -5,12 +5,12 @@ use std::fmt::Display;
 use weft_graph_format::diagnostic::Diagnostic;
 
 /// The provider of a resource in the state has no schema for it.
-pub fn no_schema(address: &str) -> Diagnostic {
+pub fn no_schema(address: &dyn Display) -> Diagnostic {
     unfit(format!("The provider of {address} has no schema for it."))
 }
 
 /// An object in the state has another version than the schema of its provider.
-pub fn other_schema_version(address: &str, stored: u64, known: u64) -> Diagnostic {
+pub fn other_schema_version(address: &dyn Display, stored: u64, known: u64) -> Diagnostic {
     unfit(format!(
         "{address} follows version {stored} of its schema, and the provider that is installed knows version {known}. A \
          plan upgrades it."
@@ -18,7 +18,7 @@ pub fn other_schema_version(address: &str, stored: u64, known: u64) -> Diagnosti
 }
 
 /// An object in the state does not match its schema.
-pub fn other_shape(address: &str, error: &dyn Display) -> Diagnostic {
+pub fn other_shape(address: &dyn Display, error: &dyn Display) -> Diagnostic {
     unfit(format!("{address} does not follow the schema of its provider: {error}."))
 }
 

@@ -42,7 +42,7 @@ pub fn schema_of_record<'a, S: Borrow<ProviderSchema>>(
     schemas: &'a BTreeMap<ProviderSource, S>,
     record: &InstanceRecord,
 ) -> Option<&'a Schema> {
-    schema_of(schemas, &record.provider_source()?, record.mode, &record.resource_type)
+    schema_of(schemas, record.provider.source()?, record.mode(), &record.address.resource.type_name)
 }
 
 /// A stored object as a value, with marks where the state or the schema says sensitive. Without a matching schema, the
@@ -71,7 +71,7 @@ pub fn fitting<'a, S: Borrow<ProviderSchema>>(
     records: impl Iterator<Item = &'a InstanceRecord>,
 ) -> Result<(), Diagnostic> {
     for record in records {
-        let known = record.provider_source().is_some_and(|source| schemas.contains_key(&source) || source.is_builtin());
+        let known = record.provider.source().is_some_and(|source| schemas.contains_key(source) || source.is_builtin());
         if !known {
             continue;
         }

@@ -1,6 +1,5 @@
 //! A state as text: its objects as blocks, and its outputs.
 
-use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::value::Value;
 use weft_state::InstanceRecord;
@@ -21,8 +20,8 @@ pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
     if records.is_empty() && state.outputs.is_empty() {
         return "The state file is empty. No resources are represented.\n".to_owned();
     }
-    // A module comes before those inside it.
-    records.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| one.address.cmp(&other.address)));
+    // A module comes before those inside it. The records come in the order of their addresses.
+    records.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut text = String::new();
     // The ancestors of the current module that have objects, and the module itself last.
     let mut above: Vec<&[String]> = Vec::new();
@@ -61,16 +60,14 @@ fn still(value: &Value, style: &Style) -> String {
 
 /// The module instances that contain a record, outermost first.
 fn module_path(record: &InstanceRecord) -> Vec<String> {
-    match record.address.parse::<ResourceInstance>() {
-        Ok(address) => address.module.0.iter().map(|step| format!("{}{}", step.name, step.key)).collect(),
-        Err(_) => vec![record.module.clone()],
-    }
+    record.address.module.0.iter().map(|step| format!("{}{}", step.name, step.key)).collect()
 }
 
 /// One instance: its current object, then the deposed ones, each with a final newline.
 pub fn instance(record: &InstanceRecord, schemas: &Schemas, style: &Style) -> String {
     let schema = schema_of_record(schemas, record);
-    let block = if record.mode == ResourceMode::Data { "data" } else { "resource" };
+    let resource = &record.address.resource;
+    let block = if record.mode() == ResourceMode::Data { "data" } else { "resource" };
     let current = record
         .current
         .iter()
@@ -79,7 +76,7 @@ pub fn instance(record: &InstanceRecord, schemas: &Schemas, style: &Style) -> St
     let mut texts = Vec::new();
     for (note, stored) in current.chain(deposed) {
         let mut text = format!("# {}:{note}\n", record.address);
-        text.push_str(&format!("{block} {} {} ", quoted(&record.resource_type), quoted(&record.name)));
+        text.push_str(&format!("{block} {} {} ", quoted(&resource.type_name), quoted(&resource.name)));
         match stored_value(stored, schema) {
             Some(value) => {
                 let pair = Pair { before: Some(&value), after: Some(&value) };

@@ -17,6 +17,7 @@ use weft_evaluator::glue::GivenVariables;
 use weft_executor::{Channel, HostMessage, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::checks::checked_object;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, UNSUITABLE_CONDITION, has_errors};
 use weft_graph_format::plan_file::{self, PlanFile};
 use weft_graph_format::source::SourceRange;
@@ -336,32 +337,5 @@ impl Heard {
             found.push(problems::in_doubt(address.as_str()));
         }
         found
-    }
-}
-
-/// The object of a check operation: its address, without the index of the assertion in a check block.
-fn checked_object(address: &str) -> &str {
-    let is_block = address.starts_with("check.") || address.contains(".check.");
-    match address.rfind('[') {
-        Some(at) if is_block && address.ends_with(']') => &address[..at],
-        _ => address,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::checked_object;
-
-    #[test]
-    fn objects_of_checks() {
-        let cases = [
-            ("check.even[0]", "check.even"),
-            ("module.m[\"a\"].check.x[2]", "module.m[\"a\"].check.x"),
-            ("terraform_data.a[0]", "terraform_data.a[0]"),
-            ("output.o", "output.o"),
-        ];
-        for (address, object) in cases {
-            assert_eq!(checked_object(address), object);
-        }
     }
 }

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::config::test_file::{ProviderName, TestCommand, TestFile, TestRun};
 use weft_evaluator::{AssertionVerdict, SessionAnswer};
-use weft_graph_format::address::{ResourceInstance, ResourceMode};
+use weft_graph_format::address::ResourceMode;
 use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
 use weft_graph_format::graph::Action;
@@ -28,6 +28,7 @@ use super::problems;
 use super::report::{Report, RunResult, Shown};
 use super::status::Status;
 use super::transformed::{declare, transformed, with_settled_keys};
+use crate::addresses::written_instance;
 use crate::apply::applied_a_part;
 use crate::plan::{PARALLELISM, Wishes};
 use crate::project::of_configuration;
@@ -264,10 +265,10 @@ impl FileRunner<'_> {
         let mut problems = Vec::new();
         let mut replace = Vec::new();
         for (text, range) in &run.options.replace {
-            match text.parse::<ResourceInstance>() {
-                Ok(address) if address.resource.mode == ResourceMode::Managed => replace.push(address),
-                Ok(_) => problems.push(problems::replace_of_unmanaged(text.as_str()).at(range.clone())),
-                Err(_) => problems.push(problems::invalid_replace().at(range.clone())),
+            match written_instance(text) {
+                Some(address) if address.resource.mode == ResourceMode::Managed => replace.push(address),
+                Some(_) => problems.push(problems::replace_of_unmanaged(text.as_str()).at(range.clone())),
+                None => problems.push(problems::invalid_replace().at(range.clone())),
             }
         }
         for (text, range) in &run.options.target {

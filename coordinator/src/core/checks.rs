@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_graph_format::address::{InstanceKey, ResourceInstance};
-use weft_graph_format::checks::{config_address, split_module};
+use weft_graph_format::checks::split_module;
 use weft_graph_format::diagnostic::{Diagnostic, HIDDEN_MESSAGE, READ_FOR_CHECK, in_one_text};
-use weft_state::{CheckObject, CheckRecord, Opaque, StoreStep, Writes};
+use weft_state::{CheckObject, CheckRecord, Opaque, StoreStep, StoredStatus, Writes};
 
 use super::answers::StepInStore;
 use super::{Coordinator, Position, State};
 use crate::event::FinishReason;
-use crate::outline::OperationKind;
+use crate::outline::{CheckSubject, OperationKind};
 use crate::status::Status;
 use weft_protocol::diagnostics::decode_diagnostics;
 
@@ -28,7 +27,7 @@ struct Checked<'op> {
 #[derive(Default)]
 struct Undone<'op> {
     /// Addresses without keys, and with the last key only.
-    configured: BTreeSet<String>,
+    configured: BTreeSet<&'op str>,
     /// Objects that do not exist. Objects of a create that failed halfway do.
     objects: BTreeSet<&'op str>,
 }
@@ -84,32 +83,29 @@ impl Coordinator {
         true
     }
 
+    /// The operations that results of checks depend on.
+    fn check_subjects(&self) -> impl Iterator<Item = (Position, &CheckSubject)> {
+        let subjects = self.outline.check_subjects.iter();
+        subjects.filter_map(|(index, subject)| Some((self.outline.position(*index)?, subject)))
+    }
+
     /// What the run did not reach, or did not finish well.
-    fn undone(&self, objects: &BTreeSet<&str>) -> Undone<'_> {
-        use OperationKind::{Check, Create, Read, Update};
+    fn undone(&self) -> Undone<'_> {
         let mut undone = Undone::default();
-        for (operation, progress) in self.outline.operations.iter().zip(self.ops.iter()) {
-            let counts = matches!(operation.kind, Create | Update | Read | Check);
-            if counts && progress.state != State::Done {
-                let object = match operation.kind {
-                    Check => object_of(&operation.address, objects),
-                    _ => &operation.address,
-                };
-                let config = config_address(object);
-                if let Ok(ResourceInstance { key: key @ (InstanceKey::Int(_) | InstanceKey::String(_)), .. }) =
-                    object.parse()
-                {
-                    undone.configured.insert(format!("{config}{key}"));
-                }
-                undone.configured.insert(config);
-                // The object exists after a failed update, and after a create that failed halfway.
-                let there = match progress.state {
-                    State::Failed { keeps } => keeps || operation.kind == Update,
-                    _ => false,
-                };
-                if operation.kind != Check && !there {
-                    undone.objects.insert(&operation.address);
-                }
+        for (position, subject) in self.check_subjects() {
+            let (kind, state) = (self.operation(position).kind, self.ops[position].state);
+            if state == State::Done {
+                continue;
+            }
+            undone.configured.extend(subject.keyed.as_deref());
+            undone.configured.insert(&subject.config);
+            // The object exists after a failed update, and after a create that failed halfway.
+            let there = match state {
+                State::Failed { keeps } => keeps || kind == OperationKind::Update,
+                _ => false,
+            };
+            if kind != OperationKind::Check && !there {
+                undone.objects.insert(&subject.object);
             }
         }
         undone
@@ -121,15 +117,14 @@ impl Coordinator {
         let failures = self.checks.failures.iter().filter_map(|(position, failure)| {
             let operation = self.operation(*position);
             let message = failure.message.as_ref().filter(|_| operation.kind == OperationKind::Read)?;
-            let address: ResourceInstance = operation.address.parse().ok()?;
-            Some((address.module.to_string(), address.config().to_string(), message))
+            let subject = self.outline.check_subjects.get(&operation.index)?;
+            Some((&subject.module, &subject.config, message))
         });
         let blocks = || self.outline.checks.iter().filter(|record| record.object_kind == CHECK);
         for (module, config, message) in failures {
             // Only the block itself can refer to its data source.
             let needs = |record: &&CheckRecord| self.outline.check_needs.get(&record.config_addr);
-            let Some(record) = blocks().find(|record| needs(record).is_some_and(|needs| needs.contains(&config)))
-            else {
+            let Some(record) = blocks().find(|record| needs(record).is_some_and(|needs| needs.contains(config))) else {
                 continue;
             };
             let is_of = |object: &&CheckObject| split_module(&object.object_addr).0.unwrap_or_default() == module;
@@ -144,32 +139,24 @@ impl Coordinator {
         if self.outline.checks.is_empty() {
             return Vec::new();
         }
-        let objects: BTreeSet<&str> = self
-            .outline
-            .checks
-            .iter()
-            .flat_map(|r| r.objects.iter().flatten())
-            .map(|o| o.object_addr.as_str())
-            .collect();
         let mut found: BTreeMap<&str, Checked<'_>> = BTreeMap::new();
-        for (position, op) in self.ops.entries() {
-            let operation = self.operation(position);
-            if operation.kind != OperationKind::Check {
+        for (position, subject) in self.check_subjects() {
+            if self.operation(position).kind != OperationKind::Check {
                 continue;
             }
-            let checked = found.entry(object_of(&operation.address, &objects)).or_default();
-            match op.status() {
+            let checked = found.entry(&subject.object).or_default();
+            match self.ops[position].status() {
                 Status::Done | Status::Failed => checked.failures.extend(self.checks.failures.get(&position)),
                 _ => checked.open = true,
             }
         }
-        let undone = self.undone(&objects);
+        let undone = self.undone();
         let unread = self.unread();
         let mut records = self.outline.checks.clone();
         for record in &mut records {
-            let mut worst = 0;
             let needs = self.outline.check_needs.get(&record.config_addr).map_or(&[][..], Vec::as_slice);
-            let blocked = needs.iter().any(|need| *need != record.config_addr && undone.configured.contains(need));
+            let blocked =
+                needs.iter().any(|need| *need != record.config_addr && undone.configured.contains(need.as_str()));
             let after_itself = needs.contains(&record.config_addr);
             for object in record.objects.iter_mut().flatten() {
                 let checked = found.get(object.object_addr.as_str());
@@ -180,12 +167,12 @@ impl Coordinator {
                 match checked {
                     _ if blocked => forget(object),
                     _ if let Some(message) = unread.get(object.object_addr.as_str()) => {
-                        object.status = "fail".to_owned();
+                        object.status = StoredStatus::Fail;
                         object.failure_messages = vec![(*message).clone()];
                     }
                     Some(checked) if !checked.failures.is_empty() => {
                         let erred = checked.failures.iter().any(|failure| !failure.holds_not);
-                        object.status = if erred { "error" } else { "fail" }.to_owned();
+                        object.status = if erred { StoredStatus::Error } else { StoredStatus::Fail };
                         let messages = checked.failures.iter().filter(|failure| failure.holds_not);
                         // The plan may already have this message.
                         let told = object.failure_messages.clone();
@@ -194,36 +181,33 @@ impl Coordinator {
                         object.failure_messages.sort();
                     }
                     _ if after_itself && undone.objects.contains(object.object_addr.as_str()) => forget(object),
-                    Some(checked) if !checked.open && object.status == "unknown" => object.status = "pass".to_owned(),
+                    Some(checked) if !checked.open && object.status == StoredStatus::Unknown => {
+                        object.status = StoredStatus::Pass;
+                    }
                     _ => {}
                 }
-                worst = worst.max(rank(&object.status));
             }
-            if record.objects.is_some() {
-                record.status = RANKS[worst].to_owned();
+            if let Some(objects) = &record.objects {
+                let bad = objects.iter().map(|object| &object.status).filter(|status| rank(status) > 0);
+                record.status = bad.max_by_key(|status| rank(status)).cloned().unwrap_or(StoredStatus::Pass);
             }
         }
         records
     }
 }
 
-/// The object of a condition. The address of an assertion has an index behind the name of its block.
-fn object_of<'a>(address: &'a str, objects: &BTreeSet<&str>) -> &'a str {
-    if objects.contains(address) {
-        return address;
-    }
-    address.rsplit_once('[').map_or(address, |(block, _)| block)
-}
-
 /// The run did not reach the object.
 fn forget(object: &mut CheckObject) {
-    object.status = "unknown".to_owned();
+    object.status = StoredStatus::Unknown;
     object.failure_messages.clear();
 }
 
-/// A later one hides an earlier one.
-const RANKS: [&str; 4] = ["pass", "unknown", "fail", "error"];
-
-fn rank(status: &str) -> usize {
-    RANKS.iter().position(|rank| *rank == status).unwrap_or_default()
+/// A higher rank hides a lower one.
+fn rank(status: &StoredStatus) -> u8 {
+    match status {
+        StoredStatus::Pass | StoredStatus::Other(_) => 0,
+        StoredStatus::Unknown => 1,
+        StoredStatus::Fail => 2,
+        StoredStatus::Error => 3,
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
-use weft_state::{DoubtKey, InstanceObject, InstanceRecord, InstanceWrite, Revision, Subject, Writes};
+use weft_state::{DoubtKey, InstanceObject, InstanceRecord, InstanceWrite, Revision, StoredProvider, Subject, Writes};
 
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
@@ -31,7 +31,7 @@ pub(crate) struct Records {
 
 impl Records {
     pub(crate) fn new(instances: Vec<InstanceRecord>, revisions: BTreeMap<Subject, Revision>) -> Records {
-        let instances = instances.into_iter().map(|record| (record.address.clone(), record)).collect();
+        let instances = instances.into_iter().map(|record| (record.address.to_string(), record)).collect();
         Records { instances, revisions, unanswered: BTreeMap::new() }
     }
 
@@ -127,7 +127,7 @@ impl Records {
 
 fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordError> {
     if !write.provider.is_empty() {
-        record.provider = write.provider;
+        record.provider = StoredProvider::read(&write.provider);
     }
     match (write.change, write.deposed) {
         (ObjectChange::Put(object), None) => record.current = Some(*object),
@@ -177,15 +177,14 @@ fn new_record(text: &str) -> Result<InstanceRecord, RecordError> {
     if instance.resource.mode == ResourceMode::Ephemeral {
         return Err(refused());
     }
-    let mut record = InstanceRecord::at(&instance);
-    record.address = text.to_owned();
-    Ok(record)
+    // The write names the provider.
+    Ok(InstanceRecord::new(instance, StoredProvider::read("")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weft_graph_format::address::{DeposedKey, InstanceKey};
+    use weft_graph_format::address::DeposedKey;
     use weft_state::RawJson;
 
     fn key(text: &str) -> DeposedKey {
@@ -215,9 +214,8 @@ mod tests {
         let mut records = Records::default();
         let written = records.write(one(put(A, "{}"))).unwrap();
         let record = written.instances[0].record.clone().unwrap();
-        assert_eq!((record.address.as_str(), record.module.as_str()), (A, "module.m[\"k\"]"));
-        assert_eq!(record.key, InstanceKey::Int(0));
-        assert_eq!(record.provider, "provider[\"h/n/t\"].x");
+        assert_eq!(record.address, A.parse().unwrap());
+        assert_eq!(record.provider.text(), "provider[\"h/n/t\"].x");
         records.write(one(with(A, None, ObjectChange::DeposeAs(key("00000001"))))).unwrap();
         let written = records.write(one(put(A, "{\"a\":1}"))).unwrap();
         let record = written.instances[0].record.clone().unwrap();

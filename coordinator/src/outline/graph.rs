@@ -7,7 +7,7 @@ use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::{Manifest, PlanFile};
 use weft_state::{Claim, ClaimMode, Revision, Subject};
 
-use super::checks::planned_checks;
+use super::checks::{check_subjects, planned_checks};
 use super::{Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ShardKey, Waiter};
 use crate::table::ShardIndex;
 
@@ -21,14 +21,17 @@ pub fn outline(plan: &PlanFile) -> Outline {
     for operation in &mut operations {
         operation.exports = exports.remove(&operation.index).unwrap_or_default();
     }
+    let checks = planned_checks(&plan.manifest.checks).unwrap_or_default();
+    let check_needs = plan.manifest.check_needs.clone();
     Outline {
+        check_subjects: check_subjects(&operations, &checks, &check_needs),
         operations,
         waiters: plan.graph.waiters.iter().map(|waits| Waiter { needs: needs(waits) }).collect(),
         shards: plan.graph.fragments.iter().map(|fragment| shard(&fragment.shard, &plan.manifest)).collect(),
         claims: plan.manifest.claims.iter().map(claim).collect(),
         lineage: Some(plan.manifest.lineage.clone()),
-        checks: planned_checks(&plan.manifest.checks).unwrap_or_default(),
-        check_needs: plan.manifest.check_needs.clone(),
+        checks,
+        check_needs,
     }
 }
 

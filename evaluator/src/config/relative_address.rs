@@ -81,9 +81,8 @@ impl Names<'_> {
         let key = match &step.kind {
             StepKind::Attribute(_) => return Ok(InstanceKey::None),
             StepKind::Index(Key::String(text)) => InstanceKey::String(text.clone()),
-            StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => InstanceKey::Int(
-                digits.parse().map_err(|_| format!("The key {digits} is no whole number of zero or more."))?,
-            ),
+            StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => InstanceKey::written(digits)
+                .ok_or_else(|| format!("The key {digits} is no whole number of zero or more."))?,
         };
         self.next += 1;
         Ok(key)

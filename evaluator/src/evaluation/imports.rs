@@ -130,8 +130,8 @@ impl ModuleNode {
             _ if marks.is_sensitive() => "A sensitive value cannot be part of an address.",
             Kind::Unknown(_) => "The key is known only after apply, so nobody can say now what is imported to.",
             Kind::String(text) => return Ok(Some(InstanceKey::String(text.clone()))),
-            Kind::Number(number) => match number.to_u64() {
-                Some(number) => return Ok(Some(InstanceKey::Int(number))),
+            Kind::Number(number) => match number.to_u64().and_then(InstanceKey::counted) {
+                Some(key) => return Ok(Some(key)),
                 None => "A key that is a number is whole, and zero or more.",
             },
             _ => "A key is a string or a number.",

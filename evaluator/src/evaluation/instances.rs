@@ -110,7 +110,7 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
     let origin = value.deep_origin();
     let outcome = match repetition {
         Repetition::Count(_) => count(&value, expression).map(|n| {
-            let instances = (0..n).map(|i| {
+            let instances = (0..).zip(0..n).map(|(i, _)| {
                 let key = InstanceKey::Int(i);
                 let repeated = RepetitionData::of(&key, None);
                 (key, repeated)
@@ -320,6 +320,7 @@ pub(crate) fn assemble(
             let mut items: Vec<Value> = Vec::with_capacity(instances.len());
             for (key, value) in instances {
                 let InstanceKey::Int(index) = key else { continue };
+                let Ok(index) = u64::try_from(index) else { continue };
                 while (items.len() as u64) < index.min(MOST_INSTANCES) {
                     items.push(gap());
                 }

@@ -508,9 +508,10 @@ impl ModuleNode {
         let key = match computed_key {
             Some(expression) => {
                 let value = self.evaluate(&expression, repeated).await?;
-                match (value.as_str(), value.as_number().and_then(|n| n.to_u64())) {
+                let number = value.as_number().and_then(|n| n.to_u64()).and_then(InstanceKey::counted);
+                match (value.as_str(), number) {
                     (Some(text), _) => Some(InstanceKey::String(SmolStr::new(text))),
-                    (None, Some(number)) => Some(InstanceKey::Int(number)),
+                    (None, Some(number)) => Some(number),
                     (None, None) => return Ok(None),
                 }
             }
@@ -521,7 +522,7 @@ impl ModuleNode {
                 }
                 Some(StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits)) => {
                     rest.remove(0);
-                    digits.parse().ok().map(InstanceKey::Int)
+                    InstanceKey::written(digits.as_str())
                 }
                 _ => None,
             },

@@ -61,7 +61,7 @@ impl RepetitionData {
         match key {
             InstanceKey::None => RepetitionData::default(),
             InstanceKey::Int(i) => {
-                RepetitionData { index: Some(Value::number(Number::from_u64(*i))), ..RepetitionData::default() }
+                RepetitionData { index: Some(Value::number(Number::from_i64(*i))), ..RepetitionData::default() }
             }
             InstanceKey::String(s) => {
                 let key = Value::string(s);

@@ -68,7 +68,8 @@ fn in_shape_of(repetition: &Repetition, objects: Vec<(InstanceKey, Value)>, sett
             let mut items = Vec::new();
             for (key, value) in objects {
                 let InstanceKey::Int(index) = key else { continue };
-                let Some(index) = usize::try_from(index).ok().filter(|_| index < MOST_INSTANCES) else { continue };
+                let index = u64::try_from(index).ok().filter(|index| *index < MOST_INSTANCES);
+                let Some(index) = index.and_then(|index| usize::try_from(index).ok()) else { continue };
                 if items.len() <= index {
                     items.resize_with(index + 1, unknown);
                 }
@@ -102,7 +103,8 @@ mod tests {
         // An object from before, when the resource was repeated.
         assert_eq!(in_shape_of(&Repetition::Single, vec![(InstanceKey::Int(0), one())]), unknown);
         let count = repetition(Repetition::Count);
-        let gap = in_shape_of(&count, vec![(InstanceKey::Int(1), one()), (InstanceKey::Int(u64::MAX), one())]);
+        let beyond = [-1, 1, i64::MAX].map(|index| (InstanceKey::Int(index), one()));
+        let gap = in_shape_of(&count, beyond.to_vec());
         assert_eq!(gap, Value::tuple(vec![unknown, one()]));
         let each = repetition(Repetition::ForEach);
         let object = in_shape_of(&each, vec![(InstanceKey::None, one()), (InstanceKey::String("k".into()), one())]);

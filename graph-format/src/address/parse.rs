@@ -33,6 +33,25 @@ pub enum AddressError {
     },
 }
 
+/// The length of the name at the beginning of a text; 0 if there is none.
+fn name_length(text: &str) -> usize {
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        return 0;
+    }
+    text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).unwrap_or(text.len())
+}
+
+impl Resource {
+    /// Whether a configuration can have a resource of this type and name, so that its address can be parsed. A state
+    /// can have any text for both.
+    pub fn is_valid(&self) -> bool {
+        let name = |text: &str| !text.is_empty() && name_length(text) == text.len();
+        // These words begin an address.
+        let begins = ["module", "data", "ephemeral", "resource"].contains(&self.type_name.as_str());
+        name(&self.type_name) && name(&self.name) && (self.mode != ResourceMode::Managed || !begins)
+    }
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -61,8 +80,8 @@ impl<'a> Reader<'a> {
 
     fn name(&mut self) -> Result<SmolStr, AddressError> {
         let rest = self.rest();
-        let len = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).unwrap_or(rest.len());
-        if len == 0 || rest.starts_with(|c: char| c.is_ascii_digit()) {
+        let len = name_length(rest);
+        if len == 0 {
             return Err(self.error("a name"));
         }
         self.at += len;
@@ -119,8 +138,10 @@ impl<'a> Reader<'a> {
             InstanceKey::String(self.quoted()?)
         } else {
             let rest = self.rest();
-            let len = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-            let Ok(number) = rest[..len].parse::<u64>() else { return Err(self.error("a key")) };
+            let sign = usize::from(rest.starts_with('-'));
+            let digits = rest[sign..].find(|c: char| !c.is_ascii_digit());
+            let len = digits.map_or(rest.len(), |digits| sign + digits);
+            let Ok(number) = rest[..len].parse::<i64>() else { return Err(self.error("a key")) };
             self.at += len;
             InstanceKey::Int(number)
         };
@@ -293,5 +314,34 @@ impl FromStr for ProviderConfig {
         }
         let (source, alias) = (found.source.clone(), found.alias.clone());
         Ok(ProviderConfig { module: without_keys(text, found.module.clone())?, source, alias })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn negative_keys() {
+        for text in ["a.b[-1]", "module.m[-20].a.b", "a.b[9223372036854775807]"] {
+            assert_eq!(text.parse::<ResourceInstance>().unwrap().to_string(), text);
+        }
+        assert_eq!("a.b[-0]".parse::<ResourceInstance>().unwrap().key, InstanceKey::Int(0));
+        for wrong in ["a.b[-]", "a.b[--1]", "a.b[1-]", "a.b[-1", "a.b[- 1]", "a.b[9223372036854775808]"] {
+            assert!(wrong.parse::<ResourceInstance>().is_err(), "{wrong}");
+        }
+    }
+
+    /// What is not valid has a text that is not an address.
+    #[test]
+    fn names_of_resources() {
+        let names = ["a", "a-b_1", "0a", "", "a b", "ä", "module", "data", "resource", "ephemeral"];
+        for mode in [ResourceMode::Managed, ResourceMode::Data, ResourceMode::Ephemeral] {
+            for (type_name, name) in names.iter().flat_map(|one| names.iter().map(move |other| (one, other))) {
+                let resource = Resource { mode, type_name: (*type_name).into(), name: (*name).into() };
+                let read = resource.to_string().parse::<AbsResource>();
+                assert_eq!(read.is_ok_and(|found| found.resource == resource), resource.is_valid(), "{resource}");
+            }
+        }
     }
 }

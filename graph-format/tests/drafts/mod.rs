@@ -25,7 +25,8 @@ pub fn address(text: &str) -> ResourceInstance {
 }
 
 pub fn keyed(name: &str, index: u64) -> ResourceInstance {
-    ResourceInstance { key: InstanceKey::Int(index), ..address(&format!("cloud_network.{name}")) }
+    let key = InstanceKey::counted(index).expect("an index");
+    ResourceInstance { key, ..address(&format!("cloud_network.{name}")) }
 }
 
 pub fn object(id: Value, name: &str) -> Value {

@@ -58,9 +58,7 @@ impl Claims {
 }
 
 fn claim(original: &Snapshot, address: &ResourceInstance, exclusive: bool) -> Claim {
-    let address = address.to_string();
-    let revision = original.revision(&Subject::Instance(address.clone())).0;
-    Claim { address, revision, exclusive }
+    Claim { address: address.to_string(), revision: original.instance_revision(address).0, exclusive }
 }
 
 /// The resources that the plan's changes read.

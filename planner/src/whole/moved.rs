@@ -95,20 +95,14 @@ pub(crate) fn apply_moves(
     let mut snapshot = (**state.snapshot()).clone();
     let mut taken: Vec<(ResourceInstance, StoredInstance)> = Vec::new();
     for (new, old) in &moved {
-        let text = state.get(old).map(|stored| stored.instance.record.address.clone());
-        let found = text.and_then(|text| snapshot.instances.remove(&text));
+        let found = snapshot.instances.remove(old);
         taken.extend(found.map(|stored| (new.clone(), stored)));
     }
     for (address, stored) in taken {
-        let record = renamed(&address, stored.record);
-        snapshot.instances.insert(record.address.clone(), StoredInstance { record, ..stored });
+        let record = InstanceRecord { address: address.clone(), ..stored.record };
+        snapshot.instances.insert(address, StoredInstance { record, ..stored });
     }
     Ok(MovedState { state: PriorState::of(Arc::new(snapshot)), moved, warnings: problems })
-}
-
-fn renamed(address: &ResourceInstance, record: InstanceRecord) -> InstanceRecord {
-    let empty = InstanceRecord { mode: record.mode, provider: record.provider, ..InstanceRecord::at(address) };
-    InstanceRecord { current: record.current, deposed: record.deposed, ..empty }
 }
 
 /// An error if the selection leaves out moved objects: the plan would lose track of them.

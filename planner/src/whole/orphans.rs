@@ -31,7 +31,7 @@ pub(crate) struct Orphan {
 /// All orphans that the plan covers, ordered by address, and problems with state. If evaluation `failed`, orphans that
 /// it might still have wanted are left out.
 pub(crate) fn orphans(facts: &Facts, evaluated: &Evaluated, failed: bool) -> (Vec<Orphan>, Vec<Diagnostic>) {
-    let mut problems = facts.state.problems().to_vec();
+    let mut problems = facts.state.problems();
     let mut found = Vec::new();
     for (address, stored) in facts.state.iter() {
         if evaluated.desired.contains(address) || evaluated.surplus.contains(address) {
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn looking_an_instance_up_costs_little_in_a_large_expansion() {
         let expansion =
-            |count: u64| Expansion { kind: ExpansionKind::Count, keys: (0..count).map(InstanceKey::Int).collect() };
+            |count: i64| Expansion { kind: ExpansionKind::Count, keys: (0..count).map(InstanceKey::Int).collect() };
         let large = expansion(100_000);
         assert!((0..100_000).all(|index| large.has(&InstanceKey::Int(index))));
         assert!(!large.has(&InstanceKey::None) && !large.has(&InstanceKey::Int(100_000)));

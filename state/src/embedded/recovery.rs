@@ -13,9 +13,9 @@ use crate::ledger::steps::writes_of;
 use crate::ledger::{Ledger, RevisionRule};
 use crate::record::Opaque;
 use crate::run::{Digest, Incarnation, JournalLine, NewRun, OpStatus, RunId, RunStatus};
-use crate::snapshot::Revision;
 use crate::step::StoreStep;
 use crate::store::StoreError;
+use crate::subject::Revision;
 use crate::tfstate::{StateFile, find_format_digit};
 
 /// The end of a run's last journal.

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::RevisionRule;
+use crate::check::CheckRecord;
 use crate::content::{content_revision, digest_of};
 use crate::record::OutputWrite;
-use crate::record::{CheckRecord, InstanceRecord, OutputRecord};
+use crate::record::{InstanceRecord, OutputRecord};
 use crate::run::Digest;
-use crate::snapshot::{Revision, StoredInstance, StoredOutput, Subject};
+use crate::snapshot::{StoredInstance, StoredOutput};
+use crate::subject::{Revision, Subject};
 
 /// Instances, outputs and results of checks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::Ledger;
 use crate::edit::{Edit, EditAnswer};
-use crate::snapshot::{Doubt, Subject};
+use crate::subject::{Doubt, Subject};
 
 impl Ledger {
     /// EDIT in memory. The caller keeps the serial.

@@ -9,11 +9,11 @@ use crate::content::{excludes, ordered};
 use crate::run::{
     Attempt, Digest, Holder, Lease, LeaseView, NewRun, OpCounts, OpIndex, OpStatus, RunHeader, RunId, RunStatus, Token,
 };
-use crate::snapshot::Subject;
 use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Fenced, HeldSubject, ReleaseAnswer, RenewAnswer, Stale,
     TermEnding,
 };
+use crate::subject::Subject;
 
 /// The reason for the doubt of an abandoned intent.
 pub(crate) const ABANDONED: &str = "the run was given up while this call was under way";

@@ -4,11 +4,10 @@ use weft_mutants::mutant;
 
 use super::{Ledger, RunState};
 use crate::content::{digest_of, excludes, overtaken};
+use crate::result::{CommitRecord, Failure, Writes};
 use crate::run::{Attempt, Digest, Lease, OpIndex, OpStatus, RunId, WorkerId};
-use crate::snapshot::{Doubt, Revision, Subject};
-use crate::step::{
-    ClaimMode, CommitRecord, DoubtOutcome, Failure, Fenced, Intent, Resolution, Stale, StoreAnswer, StoreStep, Writes,
-};
+use crate::step::{ClaimMode, DoubtOutcome, Fenced, Intent, Resolution, Stale, StoreAnswer, StoreStep};
+use crate::subject::{Doubt, Revision, Subject};
 
 /// Whether a step is new or was made before.
 enum Fresh {

@@ -8,7 +8,7 @@ use weft_graph_format::address::DeposedKey;
 use crate::content::bytes_of;
 use crate::record::Opaque;
 use crate::run::{Attempt, Digest, OpIndex, OpRecord, OpStatus, RunId, Token, WorkerId};
-use crate::snapshot::{Doubt, DoubtKey, Revision, Subject};
+use crate::subject::{Doubt, DoubtKey, Revision, Subject};
 
 /// The version of the encoding of records, which is their first byte.
 const RECORD_FORMAT: u8 = 1;

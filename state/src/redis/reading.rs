@@ -1,6 +1,6 @@
 //! Reads the state and the runs from Redis, in bounded parts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use redis::Value;
 
@@ -12,12 +12,14 @@ use super::sealed::outcome_name;
 use super::steps;
 use super::{Core, FIELDS_AT_ONCE, holder};
 use crate::ledger::leases::newest_first;
+use crate::record::InstanceRecord;
+use crate::result::Writes;
 use crate::run::{
     Attempt, Digest, JournalLine, LeaseView, OpCounts, OpIndex, OpRecord, RunHeader, RunId, RunStatus, WorkerId,
 };
-use crate::snapshot::{Doubt, Revision, Snapshot, StoredInstance, StoredOutput, Subject};
-use crate::step::Writes;
+use crate::snapshot::{Snapshot, StoredInstance, StoredOutput};
 use crate::store::StoreError;
+use crate::subject::{Doubt, Revision, Subject};
 
 /// Fields of a hash.
 pub(super) type Fields = BTreeMap<String, Vec<u8>>;
@@ -285,10 +287,13 @@ impl Core {
             snapshot.checks = checks;
             snapshot.checks_revision = revision;
         }
+        let mut present = BTreeSet::new();
         for (address, value) in self.hash(&self.keys.records()).await? {
-            let subject = Subject::Instance(address.clone());
-            let (revision, record) = self.stored(&subject, &value, &self.keys.records(), &mut outdated)?;
-            snapshot.instances.insert(address, StoredInstance { record, revision });
+            let subject = Subject::Instance(address);
+            let (revision, record) =
+                self.stored::<InstanceRecord>(&subject, &value, &self.keys.records(), &mut outdated)?;
+            snapshot.instances.insert(record.address.clone(), StoredInstance { record, revision });
+            present.insert(subject);
         }
         for (name, value) in self.hash(&self.keys.outputs()).await? {
             let subject = Subject::Output(name.clone());
@@ -300,7 +305,7 @@ impl Core {
             let (subject, revision) =
                 found.ok_or_else(|| self.damaged(&self.keys.revisions(), Damage::Revision(&name)))?;
             let present = match &subject {
-                Subject::Instance(address) => snapshot.instances.contains_key(address),
+                Subject::Instance(_) => present.contains(&subject),
                 Subject::Output(name) => snapshot.outputs.contains_key(name),
                 Subject::Checks => true,
                 Subject::Dependents(_) => false,

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use weft_sealing::{OpenError, Opened, Sealing, TargetName};
 
 use crate::record::OutputWrite;
-use crate::snapshot::{Doubt, Snapshot, Subject};
-use crate::step::{InstanceWrite, Writes};
+use crate::result::{InstanceWrite, Writes};
+use crate::snapshot::Snapshot;
 use crate::store::StoreError;
+use crate::subject::{Doubt, Subject};
 
 /// The prefix of a sealed text in base64.
 const SEALED_TEXT: &str = "=sealed:";
@@ -145,7 +146,7 @@ pub(super) fn anew(snapshot: &Snapshot, outdated: &[Subject]) -> Option<Writes> 
     for subject in outdated.iter().take(RESEALED_AT_ONCE) {
         match subject {
             Subject::Instance(address) => {
-                let record = snapshot.instances.get(address).map(|stored| stored.record.clone());
+                let record = snapshot.instance(address).map(|stored| stored.record.clone());
                 writes.instances.extend(record.map(|r| InstanceWrite { address: address.clone(), record: Some(r) }));
             }
             Subject::Output(name) => {

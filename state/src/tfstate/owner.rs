@@ -7,6 +7,7 @@ use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderParts, P
 
 use super::Problem;
 use super::problems::{self, AddressFault};
+use crate::provider::StoredProvider;
 
 /// The providers of all instances of a resource.
 pub(super) struct Owners<'a> {
@@ -32,7 +33,7 @@ impl<'a> Owners<'a> {
     }
 
     /// The provider of one instance, or `None` with a problem.
-    pub(super) fn of(&mut self, text: Option<&str>, found: &mut Vec<Problem>) -> Option<String> {
+    pub(super) fn of(&mut self, text: Option<&str>, found: &mut Vec<Problem>) -> Option<StoredProvider> {
         let own = match text.filter(|text| !text.is_empty()).map(parse) {
             Some(Ok(own)) => Some(own),
             Some(Err(fault)) => {
@@ -50,7 +51,7 @@ impl<'a> Owners<'a> {
             self.conflict = true;
             found.push(problems::different_providers(self.resource, &first, &owner.config()));
         }
-        Some(owner.to_string())
+        Some(StoredProvider::from(&owner))
     }
 }
 

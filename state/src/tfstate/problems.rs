@@ -102,6 +102,11 @@ pub(super) fn output_type(name: &str, error: &dyn Display) -> Problem {
     }
 }
 
+/// The address of a module instance is not valid.
+pub(super) fn module_address(error: &dyn Display) -> Problem {
+    Problem { summary: "Invalid module instance address", detail: format!("In the state file, {error}.") }
+}
+
 /// Why the address of a provider is not valid.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AddressFault {

@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use weft_graph_format::address::{DeposedKey, InstanceKey, ModuleInstance, ResourceMode};
+use weft_graph_format::address::{AbsResource, DeposedKey, InstanceKey, Resource, ResourceMode};
 use weft_graph_format::codec::type_json;
 
 use super::digit::find_format_digit;
 use super::owner::Owners;
 use super::{Problem, StateFile, StateFileError, problems};
+use crate::check::{CheckObject, CheckRecord, StoredStatus};
 use crate::json::canonical;
-use crate::record::{
-    CheckObject, CheckRecord, InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep, RawJson,
-};
+use crate::record::{InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep, RawJson, read_module};
 
 #[derive(Deserialize)]
 struct FileForm {
@@ -161,29 +160,31 @@ fn read_resource(
         "data" => ResourceMode::Data,
         mode => return Err(problems::resource_mode(&plain, mode)),
     };
-    let module = module_text(resource.module.unwrap_or_default());
+    let module = match read_module(&resource.module.unwrap_or_default()) {
+        Ok(module) => module,
+        Err(error) => {
+            found.push(problems::module_address(&error));
+            return Ok(());
+        }
+    };
+    let resource_type = resource.resource_type.into();
+    let whole =
+        AbsResource { module, resource: Resource { mode, type_name: resource_type, name: resource.name.into() } };
     for object in resource.instances.unwrap_or_default() {
         let key = match &object.index_key {
             None | Some(KeyForm(serde_json::Value::Null)) => InstanceKey::None,
             Some(KeyForm(serde_json::Value::String(key))) => InstanceKey::String(key.into()),
             Some(KeyForm(serde_json::Value::Number(number))) => {
-                whole(number).map(InstanceKey::Int).ok_or_else(|| problems::fractional_key(&plain, number))?
+                whole_number(number).map(InstanceKey::Int).ok_or_else(|| problems::fractional_key(&plain, number))?
             }
             Some(KeyForm(_)) => return Err(problems::wrong_key(&plain)),
         };
         let Some(provider) = owners.of(object.provider.as_deref(), found) else { continue };
-        let fresh = InstanceRecord::new(
-            module.clone(),
-            mode,
-            resource.resource_type.clone(),
-            resource.name.clone(),
-            key,
-            provider.clone(),
-        );
-        let record = instances.entry(fresh.address.clone()).or_insert(fresh);
-        let address = record.address.clone();
+        let typed = whole.instance(key);
+        let address = typed.to_string();
         let deposed = object.deposed.clone().filter(|key| !key.is_empty());
         let object = read_object(object).map_err(|what| problems::in_instance(&address, &what))?;
+        let record = instances.entry(address.clone()).or_insert_with(|| InstanceRecord::new(typed, provider.clone()));
         let twice = match deposed {
             None => {
                 record.provider = provider;
@@ -202,21 +203,13 @@ fn read_resource(
     Ok(())
 }
 
-/// The address of a module instance in Weft's own spelling. A key can be escaped in several ways, and addresses are
-/// compared as text.
-fn module_text(text: String) -> String {
-    if !text.contains('\\') {
-        return text;
-    }
-    text.parse::<ModuleInstance>().map(|module| module.to_string()).unwrap_or(text)
-}
-
 /// A whole number in any JSON spelling that OpenTofu accepts as an index.
-fn whole(number: &serde_json::Number) -> Option<u64> {
-    number.as_u64().or_else(|| {
+fn whole_number(number: &serde_json::Number) -> Option<i64> {
+    // Above 2^53, a float no longer identifies one integer.
+    const MOST: f64 = 9_007_199_254_740_992.0;
+    number.as_i64().or_else(|| {
         let float = number.as_f64()?;
-        // Above 2^53, a float no longer identifies one integer.
-        (float.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&float)).then_some(float as u64)
+        (float.fract() == 0.0 && (-MOST..=MOST).contains(&float)).then_some(float as i64)
     })
 }
 
@@ -270,13 +263,13 @@ fn read_step(form: StepForm) -> Result<PathStep, String> {
 fn read_check(form: CheckForm) -> CheckRecord {
     let object = |form: CheckObjectForm| CheckObject {
         object_addr: form.object_addr,
-        status: form.status,
+        status: StoredStatus::read(&form.status),
         failure_messages: form.failure_messages.unwrap_or_default(),
     };
     CheckRecord {
         object_kind: form.object_kind,
         config_addr: form.config_addr,
-        status: form.status,
+        status: StoredStatus::read(&form.status),
         objects: form.objects.map(|objects| objects.into_iter().map(object).collect()),
     }
 }

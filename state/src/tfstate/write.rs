@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use weft_graph_format::address::{DeposedKey, InstanceKey, ResourceMode};
+use weft_graph_format::address::{DeposedKey, InstanceKey, ModuleInstance, Resource, ResourceMode};
 
 use super::StateFile;
+use crate::check::{CheckObject, CheckRecord};
 use crate::json::{Escapes, push_indented, push_line, push_string};
-use crate::record::{CheckObject, CheckRecord, InstanceObject, InstanceRecord, OutputRecord, PathStep};
+use crate::record::{InstanceObject, InstanceRecord, OutputRecord, PathStep};
 
 /// Text under construction, with the current level and whether a comma is due.
 struct Page {
@@ -91,7 +92,8 @@ pub(super) fn to_text(file: &StateFile) -> String {
     page.close('}');
     page.key("resources");
     page.open('[');
-    for (place, instances) in by_resource(&file.instances) {
+    let modules = modules(&file.instances);
+    for (place, instances) in by_resource(&file.instances, &modules) {
         page.item();
         write_resource(&mut page, place, &instances);
     }
@@ -119,15 +121,31 @@ pub(super) fn to_text(file: &StateFile) -> String {
 /// its own entry, because all instances of an entry must name the same one.
 type ResourceKey<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
 
-fn by_resource(instances: &BTreeMap<String, InstanceRecord>) -> BTreeMap<ResourceKey<'_>, Vec<&InstanceRecord>> {
+/// The text of each module instance.
+type Modules<'a> = BTreeMap<&'a ModuleInstance, String>;
+
+fn modules(instances: &BTreeMap<String, InstanceRecord>) -> Modules<'_> {
+    let mut modules = Modules::new();
+    for record in instances.values() {
+        let module = &record.address.module;
+        modules.entry(module).or_insert_with(|| module.to_string());
+    }
+    modules
+}
+
+fn by_resource<'a>(
+    instances: &'a BTreeMap<String, InstanceRecord>,
+    modules: &'a Modules<'a>,
+) -> BTreeMap<ResourceKey<'a>, Vec<&'a InstanceRecord>> {
     let mut resources: BTreeMap<ResourceKey<'_>, Vec<&InstanceRecord>> = BTreeMap::new();
     for record in instances.values().filter(|record| !record.is_empty()) {
-        let owner = configuration(&record.provider);
-        let place = (&*record.module, mode_word(record.mode), &*record.resource_type, &*record.name, owner);
+        let Resource { mode, type_name, name } = &record.address.resource;
+        let module = modules.get(&record.address.module).map_or("", String::as_str);
+        let place = (module, mode_word(*mode), type_name.as_str(), name.as_str(), record.provider.configuration());
         resources.entry(place).or_default().push(record);
     }
     for records in resources.values_mut() {
-        records.sort_by(|left, right| left.key.cmp(&right.key));
+        records.sort_by(|left, right| left.address.key.cmp(&right.address.key));
     }
     resources
 }
@@ -150,9 +168,11 @@ fn write_resource(
     (module, mode, resource_type, name, _): ResourceKey<'_>,
     instances: &[&InstanceRecord],
 ) {
-    let one = instances.first().map(|record| record.provider.as_str()).unwrap_or_default();
-    let per_instance =
-        instances.iter().any(|record| record.provider != one || configuration(&record.provider) != record.provider);
+    let one = instances.first().map(|record| record.provider.text()).unwrap_or_default();
+    let per_instance = instances.iter().any(|record| {
+        let provider = &record.provider;
+        provider.text() != one || provider.configuration() != provider.text()
+    });
     page.open('{');
     if !module.is_empty() {
         page.string("module", module);
@@ -166,28 +186,16 @@ fn write_resource(
     page.key("instances");
     page.open('[');
     for record in instances {
-        let provider = per_instance.then_some(record.provider.as_str());
+        let provider = per_instance.then_some(record.provider.text());
         if let Some(object) = &record.current {
-            write_object(page, &record.key, None, provider, object);
+            write_object(page, &record.address.key, None, provider, object);
         }
         for (deposed, object) in &record.deposed {
-            write_object(page, &record.key, Some(deposed), provider, object);
+            write_object(page, &record.address.key, Some(deposed), provider, object);
         }
     }
     page.close(']');
     page.close('}');
-}
-
-/// The text of a provider without an instance key: `provider["x"].alias` for `provider["x"].alias["key"]`.
-fn configuration(provider: &str) -> &str {
-    const BEGINNING: &str = "provider[\"";
-    let Some(source) = provider.rfind(BEGINNING).map(|start| start + BEGINNING.len()) else { return provider };
-    // The source contains no quote, so the first closing bracket ends it.
-    let Some(after) = provider[source..].find("\"]").map(|end| source + end + 2) else { return provider };
-    match provider[after..].find('[') {
-        Some(key) => &provider[..after + key],
-        None => provider,
-    }
 }
 
 /// The word of a state file for a mode. Ephemeral objects are never stored.
@@ -280,7 +288,7 @@ fn write_check(page: &mut Page, check: &CheckRecord) {
     page.open('{');
     page.string("object_kind", &check.object_kind);
     page.string("config_addr", &check.config_addr);
-    page.string("status", &check.status);
+    page.string("status", check.status.word());
     page.key("objects");
     match &check.objects {
         None => page.text.push_str("null"),
@@ -299,7 +307,7 @@ fn write_check(page: &mut Page, check: &CheckRecord) {
 fn write_check_object(page: &mut Page, object: &CheckObject) {
     page.open('{');
     page.string("object_addr", &object.object_addr);
-    page.string("status", &object.status);
+    page.string("status", object.status.word());
     if !object.failure_messages.is_empty() {
         page.strings("failure_messages", &object.failure_messages);
     }

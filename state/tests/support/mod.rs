@@ -2,7 +2,6 @@
 
 #![allow(dead_code)]
 
-use weft_graph_format::address::{InstanceKey, ResourceMode};
 use weft_state::*;
 
 pub const PROVIDER: &str = "provider[\"weft.test/sim/cloud\"].by_region[\"eu\"]";
@@ -36,8 +35,7 @@ pub fn address(index: u32) -> String {
 
 /// The record of instance `index` with a number as its content.
 pub fn record(index: u32, content: u64) -> InstanceRecord {
-    let key = InstanceKey::Int(u64::from(index));
-    let mut record = InstanceRecord::new("", ResourceMode::Managed, "sim_thing", "x", key, PROVIDER);
+    let mut record = InstanceRecord::new(address(index).parse().unwrap(), StoredProvider::read(PROVIDER));
     let attributes = format!("{{\"id\": \"thing-{index}\", \"size\": {content}}}");
     record.current = Some(InstanceObject::new(1, RawJson::new(attributes)));
     record

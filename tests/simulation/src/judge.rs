@@ -45,7 +45,7 @@ pub(crate) fn last(disk: &mut Disk, outline: &Outline, cloud: &Cloud) {
         assert_eq!(status, Some(OpStatus::Done), "{}", operation.address);
         if operation.changes_world {
             assert_eq!(cloud.effects.get(&operation.index), Some(&1), "{}", operation.address);
-            let there = snapshot.instances.contains_key(&operation.address);
+            let there = snapshot.instance(&operation.address).is_some();
             assert_eq!(there, operation.kind != OperationKind::Delete, "{}", operation.address);
         }
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::drawing::{Drawing, Shape};
-use weft_graph_format::address::{ResourceInstance, ResourceMode};
-use weft_state::Snapshot;
+use weft_graph_format::address::ResourceMode;
+use weft_state::{Snapshot, StoredInstance};
 
 /// Prints it.
 pub fn draw(root: &Arc<CompiledModule>, snapshot: &Snapshot) -> Drawing {
@@ -15,18 +15,19 @@ pub fn draw(root: &Arc<CompiledModule>, snapshot: &Snapshot) -> Drawing {
         let name = format!("output.{name}");
         drawing.vertex(&format!("{name} (expand)"), &name, Shape::Plain);
     }
-    let managed = snapshot.instances.iter().filter(|(_, stored)| stored.record.mode == ResourceMode::Managed);
+    let valid = |stored: &StoredInstance| stored.record.address.resource.is_valid();
+    let all = snapshot.in_text_order().into_iter();
+    let managed = all.filter(|(_, stored)| stored.record.mode() == ResourceMode::Managed && valid(stored));
     let mut of_config: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let mut all = Vec::new();
     for (text, stored) in managed {
-        let Ok(address) = text.parse::<ResourceInstance>() else { continue };
-        let config = address.config().to_string();
+        let config = stored.record.address.config().to_string();
         let vertex = drawing.vertex(&format!("{text} (destroy)"), &config, Shape::Box);
         of_config.entry(config).or_default().push(vertex);
         all.push((vertex, stored));
     }
     for (vertex, stored) in all {
-        if let Some(instance) = stored.record.provider_instance() {
+        if let Ok(instance) = stored.record.provider.instance() {
             let name = instance.config().to_string();
             let open = drawing.vertex(&name, &name, Shape::Diamond);
             let close = drawing.vertex(&format!("{name} (close)"), &name, Shape::Plain);

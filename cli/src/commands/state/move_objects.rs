@@ -6,8 +6,8 @@ use weft_graph_format::address::{
     AbsResource, ConfigResource, InstanceKey, Module, ModuleInstance, Resource, ResourceInstance, ResourceMode,
 };
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::InstanceRecord;
 use weft_state::tfstate::StateFile;
-use weft_state::{InstanceRecord, instance_address};
 
 use super::selection::Selection;
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -238,13 +238,9 @@ fn take(file: &mut StateFile, moves: &[Move]) -> Vec<(ResourceInstance, Instance
 /// Puts records in at their new addresses, and lets dependents find their dependencies again.
 fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, from: &Selection) {
     for (address, mut record) in records {
-        record.module = address.module.to_string();
-        record.resource_type = address.resource.type_name.to_string();
-        record.name = address.resource.name.to_string();
-        record.key = address.key.clone();
-        record.address =
-            instance_address(&record.module, record.mode, &record.resource_type, &record.name, &record.key);
-        file.instances.insert(record.address.clone(), record);
+        let resource = Resource { mode: record.mode(), ..address.resource };
+        record.address = ResourceInstance { resource, ..address };
+        file.instances.insert(record.address.to_string(), record);
     }
     for record in file.instances.values_mut() {
         for object in record.current.iter_mut() {

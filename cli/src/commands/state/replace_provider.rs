@@ -1,8 +1,8 @@
 //! `weft state replace-provider`: changes the provider of objects in the state.
 
 use weft_evaluator::config::provider_source;
-use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderParts, ProviderSource, ResourceInstance};
-use weft_state::InstanceRecord;
+use weft_graph_format::address::{AbsResource, ProviderInstance, ProviderParts, ProviderSource};
+use weft_state::StoredProvider;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
@@ -60,13 +60,13 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         let mut file = file_of(snapshot);
         let mut resources: Vec<AbsResource> = Vec::new();
         for record in file.instances.values_mut() {
-            let Some(provider) = record.provider_instance() else { continue };
+            let Ok(provider) = record.provider.instance() else { continue };
             if provider.source != from {
                 continue;
             }
-            let replaced = ProviderParts { source: to.clone(), ..(*provider).clone() };
-            record.provider = ProviderInstance::from(replaced).to_string();
-            resources.extend(resource_of(record));
+            let replaced = ProviderParts { source: to.clone(), ..(**provider).clone() };
+            record.provider = StoredProvider::from(&ProviderInstance::from(replaced));
+            resources.extend(record.address.resource.is_valid().then(|| record.address.all()));
         }
         resources.sort_by(|a, b| (a.module.0.len(), a).cmp(&(b.module.0.len(), b)));
         resources.dedup();
@@ -95,11 +95,6 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         Some(Some(count)) => format!("Successfully replaced provider for {count} resources."),
     });
     Ok(Exit::DONE)
-}
-
-fn resource_of(record: &InstanceRecord) -> Option<AbsResource> {
-    let address: ResourceInstance = record.address.parse().ok()?;
-    Some(AbsResource { module: address.module, resource: address.resource })
 }
 
 /// OpenTofu's text and colors: scripts look for them.

@@ -4,7 +4,7 @@ use weft_graph_format::address::{AbsResource, InstanceKey, ModuleInstance, Resou
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::StateFile;
 
-use crate::addresses::{SELECTED, invalid_address};
+use crate::addresses::{SELECTED, invalid_address, written_instance, written_module};
 use crate::commands::state::problems as state_problems;
 
 /// A module, a resource, or one instance of a resource.
@@ -24,12 +24,10 @@ impl Selection {
     /// # Errors
     /// When the text is not such an address.
     pub fn parse(text: &str) -> Result<Selection, Vec<Diagnostic>> {
-        if let Ok(module) = text.parse::<ModuleInstance>()
-            && !module.is_root()
-        {
+        if let Some(module) = written_module(text) {
             return Ok(Selection::Module(module));
         }
-        let address: ResourceInstance = text.parse().map_err(|_| invalid_address(text, None, SELECTED))?;
+        let address = written_instance(text).ok_or_else(|| invalid_address(text, None, SELECTED))?;
         Ok(match address.key {
             InstanceKey::None => {
                 Selection::Resource(AbsResource { module: address.module, resource: address.resource })
@@ -49,8 +47,8 @@ impl Selection {
 
     /// The selected instances of a state, in the order of lists.
     pub fn of(&self, file: &StateFile) -> Vec<ResourceInstance> {
-        let all = file.instances.keys().filter_map(|text| text.parse().ok());
-        let mut found: Vec<ResourceInstance> = all.filter(|address| self.matches(address)).collect();
+        let all = file.instances.values().map(|record| &record.address).filter(|address| address.resource.is_valid());
+        let mut found: Vec<ResourceInstance> = all.filter(|address| self.matches(address)).cloned().collect();
         found.sort_by(|a, b| a.in_lists().cmp(&b.in_lists()));
         found
     }

@@ -42,10 +42,10 @@ pub fn stored(records: &[CheckRecord]) -> Json {
             };
             let objects = record.objects.iter().flatten();
             let instances: Vec<Json> =
-                objects.map(|o| instance(&o.object_addr, &o.status, &o.failure_messages)).collect();
+                objects.map(|o| instance(&o.object_addr, o.status.word(), &o.failure_messages)).collect();
             let mut object = Map::new();
             object.insert("address".into(), address(kind, &record.config_addr));
-            object.insert("status".into(), record.status.clone().into());
+            object.insert("status".into(), record.status.word().into());
             if !instances.is_empty() {
                 object.insert("instances".into(), instances.into());
             }

@@ -25,13 +25,16 @@ pub fn state<S: Borrow<ProviderSchema>>(state: Option<&StateFile>, schemas: &BTr
     };
     let mut modules = Modules::default();
     for record in state.instances.values() {
-        let Ok(address) = record.address.parse::<ResourceInstance>() else { continue };
+        let address = &record.address;
+        if !address.resource.is_valid() {
+            continue;
+        }
         let schema = schema_of_record(schemas, record);
         if let Some(object) = &record.current {
-            modules.add(&address, instance(&address, record, object, None, schema));
+            modules.add(address, instance(address, record, object, None, schema));
         }
         for (key, object) in &record.deposed {
-            modules.add(&address, instance(&address, record, object, Some(key.as_str()), schema));
+            modules.add(address, instance(address, record, object, Some(key.as_str()), schema));
         }
     }
     let mut values = Map::new();
@@ -70,9 +73,9 @@ fn instance(
     schema: Option<&Schema>,
 ) -> Map<String, Json> {
     let mut object = objects::named(address, false);
-    let provider = record.provider_source().map_or_else(|| record.provider.clone(), |source| source.to_string());
+    let provider = record.provider.source().map_or_else(|| record.provider.to_string(), ToString::to_string);
     object.insert("provider_name".into(), provider.into());
-    object.insert("provider_instance".into(), record.provider.clone().into());
+    object.insert("provider_instance".into(), record.provider.text().into());
     // OpenTofu omits the version of deposed objects.
     let version = if deposed.is_some() { 0 } else { stored.schema_version };
     object.insert("schema_version".into(), version.into());

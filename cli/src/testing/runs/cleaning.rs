@@ -82,9 +82,12 @@ async fn left_over(store: &Arc<ModelStore>) -> Vec<LeftOver> {
 
 fn objects(snapshot: &Snapshot) -> Vec<LeftOver> {
     let mut left = Vec::new();
-    for stored in snapshot.instances.values().filter(|stored| stored.record.mode == ResourceMode::Managed) {
+    for (address, stored) in snapshot.in_text_order() {
         let record = &stored.record;
-        let one = |deposed| LeftOver { address: record.address.clone(), deposed };
+        if record.mode() != ResourceMode::Managed {
+            continue;
+        }
+        let one = |deposed| LeftOver { address: address.clone(), deposed };
         left.extend(record.current.iter().map(|_| one(None)));
         left.extend(record.deposed.keys().map(|key| one(Some(key.to_string()))));
     }

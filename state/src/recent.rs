@@ -1,0 +1,42 @@
+//! What was read from texts lately. The records of a state name few modules and providers, so they share what was read.
+
+/// Number of texts that are remembered. The records of a state come in the order of their addresses.
+const REMEMBERED: usize = 8;
+
+/// The last few texts with what was read from them, the most recently used first.
+pub(crate) struct Recent<T>(Vec<(Box<str>, T)>);
+
+impl<T: Clone> Recent<T> {
+    /// Nothing was read yet.
+    pub(crate) const NONE: Recent<T> = Recent(Vec::new());
+
+    /// What was read from this text, or what `read` makes of it.
+    pub(crate) fn get(&mut self, text: &str, read: impl FnOnce() -> T) -> T {
+        if let Some(place) = self.0.iter().position(|(known, _)| **known == *text) {
+            self.0[..=place].rotate_right(1);
+        } else {
+            self.0.truncate(REMEMBERED - 1);
+            self.0.insert(0, (text.into(), read()));
+        }
+        self.0[0].1.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_texts_are_read_once() {
+        let mut recent = Recent::NONE;
+        let mut count = 0;
+        for text in ["a", "b", "a", "b", "c", "a"] {
+            recent.get(text, || count += 1);
+        }
+        assert_eq!(count, 3);
+        for number in 0..3 * REMEMBERED {
+            recent.get(&number.to_string(), || count += 1);
+        }
+        assert_eq!((count, recent.0.len()), (3 + 3 * REMEMBERED, REMEMBERED));
+    }
+}

@@ -1,0 +1,97 @@
+//! What has a revision and can be claimed, and what can be in doubt.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use weft_graph_format::address::DeposedKey;
+use weft_graph_format::digest::Digest;
+use weft_graph_format::run::{Attempt, OpIndex, RunId, WorkerId};
+
+/// The version of a subject at its last commit, or [`Revision::NEVER`] for a subject that the store never held.
+/// Revisions are only compared for equality. The Redis store counts commits. The embedded store derives revisions from
+/// the content, because OpenTofu may write the file between runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+pub struct Revision(pub u64);
+
+impl Revision {
+    /// The revision of a subject that the store never held.
+    pub const NEVER: Revision = Revision(0);
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:x}", self.0)
+    }
+}
+
+/// Something that has a revision and that a run can claim.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Subject {
+    /// A resource instance, by address. Its absence has a revision, too.
+    Instance(String),
+    /// A root output, by name.
+    Output(String),
+    /// The check results.
+    Checks,
+    /// The set of instances that depend on this resource (an address without instance keys, as in `dependencies`). A
+    /// run that destroys or replaces the resource claims it.
+    Dependents(String),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Instance(address) => out.write_str(address),
+            Subject::Output(name) => write!(out, "output.{name}"),
+            Subject::Checks => out.write_str("the check results"),
+            Subject::Dependents(address) => write!(out, "the dependents of {address}"),
+        }
+    }
+}
+
+/// An object that an operation may have changed without a record of it: an instance, and a deposed key if the object is
+/// a deposed one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct DoubtKey {
+    /// The instance's address.
+    pub address: String,
+    /// The key of the deposed object, or `None` for the current one.
+    pub deposed: Option<DeposedKey>,
+}
+
+impl DoubtKey {
+    /// The current object of an instance.
+    pub fn current(address: impl Into<String>) -> DoubtKey {
+        DoubtKey { address: address.into(), deposed: None }
+    }
+}
+
+impl fmt::Display for DoubtKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.deposed {
+            None => out.write_str(&self.address),
+            Some(key) => write!(out, "{} (deposed object {key})", self.address),
+        }
+    }
+}
+
+/// An operation with an intent and no result, and without its worker. Whether the call took effect is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// The object.
+    pub key: DoubtKey,
+    /// The run of the operation.
+    pub run: RunId,
+    /// The operation.
+    pub op: OpIndex,
+    /// The attempt that is uncertain.
+    pub attempt: Attempt,
+    /// The worker that held it.
+    pub worker: WorkerId,
+    /// The action: `create`, `update`, `delete` and so on.
+    pub action: String,
+    /// Digest of the planned value of the intent.
+    pub planned: Digest,
+    /// The reason for the doubt, for people.
+    pub reason: String,
+}
