@@ -188,15 +188,12 @@ async fn a_sensitive_argument_is_marked() {
               sensitive = true
             }
             resource "test_thing" "a" {
-              name   = var.s
-              secret = "y"
+              name = var.s
             }
-            output "o" { value = test_thing.a.secret }
         "#,
     );
     expect![[r#"
-        output o = "y"
-        test_thing.a {name = sensitive "x", secret = "y"}
+        test_thing.a {name = sensitive "x"}
     "#]]
     .assert_eq(&script.planned().await);
 }

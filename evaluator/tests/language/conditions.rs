@@ -1,6 +1,8 @@
 //! Conditions: preconditions, postconditions, checks, error messages.
 
 use expect_test::expect;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
 
 use crate::harness::Script;
 
@@ -8,36 +10,30 @@ use crate::harness::Script;
 async fn failed_conditions_are_errors() {
     let script = Script::of(
         r#"
+            variable "v" { default = 1 }
             resource "test_thing" "a" {
               name = "x"
               lifecycle {
                 precondition {
-                  condition     = 1 > 2
+                  condition     = var.v > 2
                   error_message = "before"
-                }
-              }
-            }
-            resource "test_thing" "b" {
-              name = "y"
-              lifecycle {
-                postcondition {
-                  condition     = self.name == "x"
-                  error_message = "after ${self.name}"
                 }
               }
             }
             output "o" {
               value = 1
               precondition {
-                condition     = false
+                condition     = var.v == 2
                 error_message = "of the output"
               }
             }
         "#,
     );
     expect![[r#"
-        error main.tf:6 Invalid precondition expression
-        error main.tf:23 Invalid precondition expression
+        error main.tf:7 Resource precondition failed
+        error main.tf:15 Module output value precondition failed
+        checked output.o: fail "of the output"
+        checked test_thing.a: fail "before"
     "#]]
     .assert_eq(&script.planned().await);
 }
@@ -70,23 +66,22 @@ async fn readers_of_a_failed_instance_are_not_evaluated() {
 async fn a_failed_check_is_a_warning() {
     let script = Script::of(
         r#"
+            variable "v" { default = 1 }
             check "c" {
               assert {
-                condition     = 1 > 2
+                condition     = var.v > 2
                 error_message = "first"
               }
               assert {
-                condition     = 2 > 1
+                condition     = var.v > 0
                 error_message = "second"
               }
             }
-            resource "test_thing" "a" {}
         "#,
     );
     expect![[r#"
-        error main.tf:2 Zero assert blocks
-        error main.tf:4 Invalid assert expression
-        error main.tf:8 Invalid assert expression
+        warning main.tf:5 Check block assertion failed
+        checked check.c: fail "first"
     "#]]
     .assert_eq(&script.planned().await);
 }
@@ -126,34 +121,38 @@ async fn unknown_conditions_are_left_to_apply() {
 async fn a_condition_is_true_or_false() {
     let script = Script::of(
         r#"
-            resource "test_thing" "a" {
-              lifecycle {
-                precondition {
-                  condition     = "maybe"
-                  error_message = "m"
-                }
+            variable "v" {}
+            output "o" {
+              value = 1
+              precondition {
+                condition     = var.v
+                error_message = "m"
               }
             }
         "#,
-    );
+    )
+    .given("v", "maybe");
     expect![[r#"
-        error main.tf:5 Invalid precondition expression
+        error main.tf:6 Invalid condition result
+        checked output.o: error
     "#]]
     .assert_eq(&script.planned().await);
     let script = Script::of(
         r#"
-            resource "test_thing" "a" {
-              lifecycle {
-                precondition {
-                  condition     = null
-                  error_message = "m"
-                }
+            variable "v" {}
+            output "o" {
+              value = 1
+              precondition {
+                condition     = var.v
+                error_message = "m"
               }
             }
         "#,
-    );
+    )
+    .given("v", Value::null(Type::Bool));
     expect![[r#"
-        error main.tf:5 Invalid precondition expression
+        error main.tf:6 Invalid condition result
+        checked output.o: error
     "#]]
     .assert_eq(&script.planned().await);
     let script = Script::of(
@@ -174,6 +173,23 @@ async fn a_condition_is_true_or_false() {
         checked output.o: error
     "#]]
     .assert_eq(&script.planned().await);
+    // It must depend on something.
+    let script = Script::of(
+        r#"
+            resource "test_thing" "a" {
+              lifecycle {
+                precondition {
+                  condition     = 1 > 2
+                  error_message = "m"
+                }
+              }
+            }
+        "#,
+    );
+    expect![[r#"
+        error main.tf:5 Invalid precondition expression
+    "#]]
+    .assert_eq(&script.planned().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -187,29 +203,33 @@ async fn an_error_message_is_a_known_public_string() {
             output "o" {
               value = 1
               precondition {
-                condition     = false
+                condition     = var.s == ""
                 error_message = "secret ${var.s}"
               }
             }
         "#,
     );
     expect![[r#"
-        error main.tf:9 Invalid precondition expression
+        error main.tf:9 Module output value precondition failed
+        warning main.tf:10 Error message refers to sensitive values
+        checked output.o: fail
     "#]]
     .assert_eq(&script.planned().await);
     let script = Script::of(
         r#"
+            variable "v" { default = "x" }
             output "o" {
               value = 1
               precondition {
-                condition     = false
+                condition     = var.v == ""
                 error_message = null
               }
             }
         "#,
     );
     expect![[r#"
-        error main.tf:5 Invalid precondition expression
+        error main.tf:7 Invalid error message
+        checked output.o: error
     "#]]
     .assert_eq(&script.planned().await);
     let script = Script::of(
@@ -218,7 +238,7 @@ async fn an_error_message_is_a_known_public_string() {
             resource "test_thing" "a" {
               lifecycle {
                 precondition {
-                  condition     = false
+                  condition     = ephemeral.test_token.t.token == ""
                   error_message = "secret ${ephemeral.test_token.t.token}"
                 }
               }
@@ -226,7 +246,10 @@ async fn an_error_message_is_a_known_public_string() {
         "#,
     );
     expect![[r#"
-        error main.tf:6 Invalid precondition expression
+        error main.tf:6 Resource precondition failed
+        warning main.tf:7 Error message refers to ephemeral values
+        checked test_thing.a: fail
+        ephemeral.test_token.t {name = "x"}
     "#]]
     .assert_eq(&script.planned().await);
 }
@@ -241,6 +264,18 @@ async fn a_precondition_cannot_use_the_object() {
                   condition     = self.name == ""
                   error_message = "m"
                 }
+              }
+            }
+        "#,
+    );
+    expect![[r#"
+        error main.tf:5 Invalid "self" reference
+    "#]]
+    .assert_eq(&script.problems().await);
+    let script = Script::of(
+        r#"
+            resource "test_thing" "a" {
+              lifecycle {
                 precondition {
                   condition     = test_thing.a.name == ""
                   error_message = "m"
@@ -250,7 +285,7 @@ async fn a_precondition_cannot_use_the_object() {
         "#,
     );
     expect![[r#"
-        error main.tf:9 Invalid reference in precondition
+        error main.tf:5 Invalid reference in precondition
     "#]]
     .assert_eq(&script.problems().await);
 }
@@ -303,29 +338,32 @@ async fn the_data_source_of_a_check_belongs_to_it() {
             check "c" {
               data "test_look" "d" { name = "x" }
               assert {
-                condition     = data.test_look.d.answer != ""
+                condition     = data.test_look.d.answer == "answer to x"
                 error_message = "m"
               }
             }
-            output "o" { value = data.test_look.d.answer }
         "#,
     );
-    expect![[""]].assert_eq(&script.problems().await);
+    expect![[r#"
+        checked check.c: pass
+        data.test_look.d {name = "x"}
+    "#]]
+    .assert_eq(&script.planned().await);
 }
 
 /// Also if the address contains the word `output`.
 #[tokio::test(flavor = "multi_thread")]
 async fn validation_does_not_evaluate_conditions_of_resources() {
-    let false_condition = "lifecycle {\n precondition {\n condition = 1 > 2\n error_message = \"m\"\n}\n}\n";
-    let resource = format!("resource \"test_thing\" \"a\" {{\n{false_condition}}}\n");
+    let false_condition = "lifecycle {\n precondition {\n condition = local.x > 2\n error_message = \"m\"\n}\n}\n";
+    let resource = format!("locals {{\n x = 1\n}}\nresource \"test_thing\" \"a\" {{\n{false_condition}}}\n");
     let script = Script::of(&format!("{resource}module \"output\" {{\n source = \"./m\"\n}}\n"));
     let script = script.file("m/main.tf", &resource);
+    expect![""].assert_eq(&script.problems().await);
     expect![[r#"
-        error main.tf:4 Invalid precondition expression
-    "#]]
-    .assert_eq(&script.problems().await);
-    expect![[r#"
-        error main.tf:4 Invalid precondition expression
+        error m/main.tf:7 Resource precondition failed
+        error main.tf:7 Resource precondition failed
+        checked module.output.test_thing.a: fail "m"
+        checked test_thing.a: fail "m"
     "#]]
     .assert_eq(&script.planned().await);
 }

@@ -9,9 +9,15 @@ async fn a_deprecated_argument_is_a_warning() {
     let script = Script::of(
         r#"
             resource "test_thing" "a" { old = "x" }
+            output "o" { value = test_thing.a.old }
         "#,
     );
-    expect![[""]].assert_eq(&script.problems().await);
+    expect![[r#"
+        warning main.tf:3 Value derived from a deprecated source
+        output o = "x"
+        test_thing.a {old = "x"}
+    "#]]
+    .assert_eq(&script.planned().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -21,7 +27,10 @@ async fn null_is_no_use_of_a_deprecated_argument() {
             resource "test_thing" "a" { old = null }
         "#,
     );
-    expect![[""]].assert_eq(&script.problems().await);
+    expect![[r#"
+        test_thing.a {}
+    "#]]
+    .assert_eq(&script.planned().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -180,7 +180,7 @@ async fn an_identity_is_an_object() {
         "#,
     );
     expect![[r#"
-        error main.tf:4 Unable to determine identity schema for import identity
+        test_thing.a {}, import {name = "x"}
     "#]]
     .assert_eq(&script.planned().await);
     let script = Script::of(
@@ -193,7 +193,7 @@ async fn an_identity_is_an_object() {
         "#,
     );
     expect![[r#"
-        error main.tf:4 Unable to determine identity schema for import identity
+        error main.tf:4 Incorrect value type
     "#]]
     .assert_eq(&script.planned().await);
     let script = Script::of(
@@ -206,7 +206,7 @@ async fn an_identity_is_an_object() {
         "#,
     );
     expect![[r#"
-        error main.tf:4 Unable to determine identity schema for import identity
+        test_thing.a {}, import {}
     "#]]
     .assert_eq(&script.planned().await);
 }
@@ -295,15 +295,11 @@ async fn removed_blocks_contradict_declarations() {
         error main.tf:2 Removed module block still exists
     "#]]
     .assert_eq(&script.planned().await);
+    // Without a lifecycle block it is only a warning.
     let script = Script::of(
         r#"
             removed {
               from = test_thing.a
-              lifecycle { destroy = true }
-            }
-            removed {
-              from = test_thing.a
-              lifecycle { destroy = false }
             }
         "#,
     );

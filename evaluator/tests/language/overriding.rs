@@ -111,7 +111,7 @@ async fn an_override_of_a_module_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn count_replaces_for_each() {
+async fn an_override_cannot_change_the_kind_of_repetition() {
     let script = Script::of(
         r#"
             resource "test_thing" "a" { for_each = toset(["x"]) }

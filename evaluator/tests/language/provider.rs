@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use weft_graph_format::address::{ProviderSource, ResourceMode};
 use weft_graph_format::schema::{
-    Attribute, Block, FunctionParameter, FunctionSignature, NestedBlock, Nesting, ProviderSchema, Schema,
+    Attribute, Block, FunctionParameter, FunctionSignature, IdentityAttribute, IdentitySchema, NestedBlock, Nesting,
+    ProviderSchema, Schema,
 };
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Entries, Value};
@@ -39,7 +40,7 @@ fn thing() -> Block {
         ("id", computed(Type::String)),
         ("kind", text()),
         ("name", text()),
-        ("old", Attribute { deprecated: true, ..text() }),
+        ("old", Attribute { deprecated: true, deprecation_message: "use name".into(), ..text() }),
         ("password", Attribute { write_only: true, ..text() }),
         ("secret", Attribute { sensitive: true, ..text() }),
         ("size", Attribute { computed: true, ..optional(Type::Number) }),
@@ -74,12 +75,20 @@ pub fn provider_schema(source: &ProviderSource) -> Option<Arc<ProviderSchema>> {
         description: String::new(),
         deprecation_message: String::new(),
     };
+    let name = IdentityAttribute {
+        ty: Type::String,
+        required_for_import: true,
+        optional_for_import: false,
+        description: String::new(),
+    };
+    let identity = IdentitySchema { version: 0, attributes: [("name".into(), name)].into() };
     Some(Arc::new(ProviderSchema {
         provider: Schema { version: 0, block: block([("region", optional(Type::String))]) },
         resources: [("test_thing".into(), schema(thing()))].into(),
         data_sources: [("test_look".into(), schema(look))].into(),
         ephemeral: [("test_token".into(), schema(token))].into(),
         functions: [("shout".into(), shout)].into(),
+        identities: [("test_thing".into(), identity)].into(),
         ..ProviderSchema::default()
     }))
 }

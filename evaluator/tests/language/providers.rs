@@ -203,9 +203,6 @@ fn required_aliases_must_be_passed() {
 fn providers_of_different_sources_do_not_fit() {
     let script = Script::of(
         r#"
-            terraform {
-              required_providers { test = { source = "hashicorp/test" } }
-            }
             provider "test" {}
             module "m" {
               source    = "./m"
@@ -222,7 +219,11 @@ fn providers_of_different_sources_do_not_fit() {
             resource "test_thing" "a" {}
         "#,
     );
-    expect![[""]].assert_eq(&script.load_problems());
+    expect![[r#"
+        error main.tf:5 Provider type mismatch
+        warning main.tf:5 Reference to undefined provider
+    "#]]
+    .assert_eq(&script.load_problems());
 }
 
 #[test]

@@ -96,7 +96,10 @@ async fn a_block_cannot_refer_to_itself() {
             resource "test_thing" "a" { name = test_thing.a.id }
         "#,
     );
-    expect![[""]].assert_eq(&script.problems().await);
+    expect![[r#"
+        error main.tf:2 Self-referential block
+    "#]]
+    .assert_eq(&script.planned().await);
     let script = Script::of(
         r#"
             resource "test_thing" "a" {
@@ -105,7 +108,10 @@ async fn a_block_cannot_refer_to_itself() {
             }
         "#,
     );
-    expect![[""]].assert_eq(&script.problems().await);
+    expect![[r#"
+        error main.tf:4 Self-referential block
+    "#]]
+    .assert_eq(&script.planned().await);
     let script = Script::of(
         r#"
             locals { a = local.a }
@@ -114,7 +120,7 @@ async fn a_block_cannot_refer_to_itself() {
     expect![[r#"
         error main.tf:2 Self-referencing local value
     "#]]
-    .assert_eq(&script.problems().await);
+    .assert_eq(&script.planned().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,13 +165,23 @@ async fn depends_on_names_whole_objects() {
         r#"
             resource "test_thing" "a" {}
             resource "test_thing" "b" {
-              depends_on = [test_thing.a.id, test_thing.missing, "test_thing.a", local.x, 1 + 1]
+              depends_on = [test_thing.a.id, test_thing.missing, "test_thing.a", local.x]
             }
         "#,
     );
     expect![[r#"
+        error main.tf:4 Invalid depends_on reference
+        error main.tf:4 Reference to undeclared resource
         warning main.tf:4 Quoted references are deprecated
-        error main.tf:4 Invalid expression
+    "#]]
+    .assert_eq(&script.problems().await);
+    let script = Script::of(
+        r#"
+            resource "test_thing" "b" { depends_on = [1 + 1] }
+        "#,
+    );
+    expect![[r#"
+        error main.tf:2 Invalid expression
     "#]]
     .assert_eq(&script.problems().await);
 }
@@ -183,33 +199,32 @@ async fn path_terraform_and_workspace_are_known() {
         output workspace = "default"
     "#]]
     .assert_eq(&script.planned().await);
-    let script = Script::of(
-        r#"
-            output "a" { value = terraform.version }
-            output "b" { value = path.here }
-        "#,
-    );
-    expect![[r#"
-        error main.tf:2 Reference not supported yet
-        output b = "/opt/wt/rooms/evaluator"
-    "#]]
-    .assert_eq(&script.planned().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn functions_that_do_not_exist() {
     let script = Script::of(
         r#"
-            output "a" { value = shout("x") }
-            output "b" { value = provider::test::whisper("x") }
-            output "c" { value = provider::missing::shout("x") }
-            output "d" { value = provider::test("x") }
-            resource "test_thing" "a" {}
+            output "a" { value = provider::missing::shout("x") }
         "#,
     );
     expect![[r#"
-        error main.tf:3 Unknown function provider
-        error main.tf:4 Unknown function provider
+        error main.tf:2 Unknown function provider
+    "#]]
+    .assert_eq(&script.problems().await);
+    let script = Script::of(
+        r#"
+            terraform {
+              required_providers { test = { source = "hashicorp/test" } }
+            }
+            output "a" { value = shout("x") }
+            output "b" { value = provider::test::whisper("x") }
+            output "c" { value = provider::test("x") }
+        "#,
+    );
+    expect![[r#"
+        error main.tf:5 Call to unknown function
+        error main.tf:7 Unable to parse provider function
     "#]]
     .assert_eq(&script.problems().await);
 }
@@ -248,8 +263,8 @@ async fn problems_say_what_is_nearby() {
     .assert_eq(&script.problems().await);
 }
 
-#[test]
-fn a_reserved_name_is_no_resource() {
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reserved_name_is_no_resource() {
     let script = Script::of(
         r#"
             output "a" { value = template.x }
@@ -257,5 +272,25 @@ fn a_reserved_name_is_no_resource() {
             output "c" { value = arg.x }
         "#,
     );
-    expect![[""]].assert_eq(&script.load_problems());
+    expect![[r#"
+        error main.tf:2 Reserved symbol name
+        error main.tf:3 Reserved symbol name
+        error main.tf:4 Reserved symbol name
+    "#]]
+    .assert_eq(&script.problems().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_names_of_path_and_terraform_are_errors() {
+    let script = Script::of(
+        r#"
+            output "a" { value = terraform.version }
+            output "b" { value = path.here }
+        "#,
+    );
+    expect![[r#"
+        error main.tf:2 Invalid "terraform" attribute
+        error main.tf:3 Invalid "path" attribute
+    "#]]
+    .assert_eq(&script.problems().await);
 }

@@ -162,6 +162,12 @@ fn a_backend_is_configured_by_static_values() {
 fn the_required_version_must_fit() {
     let script = Script::of(
         r#"
+            module "m" { source = "./m" }
+        "#,
+    )
+    .file(
+        "main.tofu",
+        r#"
             terraform {
               required_version = ">= 99.0"
             }
@@ -169,29 +175,32 @@ fn the_required_version_must_fit() {
         "#,
     )
     .file(
-        "m/main.tf",
+        "m/main.tofu",
         r#"
             terraform {
               required_version = "nonsense"
             }
         "#,
     );
-    expect![[""]].assert_eq(&script.load_problems());
+    expect![[r#"
+        error main.tofu:3 Incompatible module
+    "#]]
+    .assert_eq(&script.load_problems());
     let script = Script::of(
+        r#"
+
+        "#,
+    )
+    .file(
+        "main.tofu",
         r#"
             terraform {
               required_version = var.v
             }
-            terraform {
-              experiments = [everything]
-            }
-            terraform {
-              colour = "red"
-            }
         "#,
     );
     expect![[r#"
-        error main.tf:9 Unsupported argument
+        error main.tofu:3 Invalid version constraint
     "#]]
     .assert_eq(&script.load_problems());
 }

@@ -164,6 +164,22 @@ async fn a_validation_must_use_the_variable() {
         error main.tf:5 Invalid variable validation condition
     "#]]
     .assert_eq(&script.problems().await);
+    let script = Script::of(
+        r#"
+            variable "m" { default = 1 }
+            variable "n" {
+              default = 1
+              validation {
+                condition     = var.m < 2
+                error_message = "no"
+              }
+            }
+        "#,
+    );
+    expect![[r#"
+        error main.tf:6 Invalid variable validation condition
+    "#]]
+    .assert_eq(&script.problems().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
