@@ -248,14 +248,6 @@ async fn provisioners_have_schemas() {
     .assert_eq(&script.problems().await);
     let script = Script::of(
         r#"
-            resource "test_thing" "d" {
-              provisioner "local-exec" { command = test_thing.d.id }
-            }
-        "#,
-    );
-    expect![[""]].assert_eq(&script.problems().await);
-    let script = Script::of(
-        r#"
             resource "test_thing" "f" {
               provisioner "local-exec" {
                 command    = "x"
