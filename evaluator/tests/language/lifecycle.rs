@@ -256,7 +256,10 @@ async fn provisioners_have_schemas() {
             }
         "#,
     );
-    expect![[""]].assert_eq(&script.problems().await);
+    expect![[r#"
+        error main.tf:5 Invalid "on_failure" keyword
+    "#]]
+    .assert_eq(&script.problems().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
