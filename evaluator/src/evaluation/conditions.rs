@@ -160,7 +160,7 @@ impl ModuleNode {
             repeated: conditions.repeated,
             own: None,
             kind: conditions.kind,
-            of_resource: !tally.address.contains("output."),
+            of_resource: tally.kind == CheckedKind::Resource,
         };
         let at_apply = |address: &SmolStr, condition, message, again| {
             self.evaluation.glue.open_check(OpenCheck {
@@ -185,11 +185,7 @@ impl ModuleNode {
                 Ok(Origin::union(origin.into_iter().chain(again)))
             }
             // Validation does not evaluate the conditions of resources.
-            Ok(ConditionResult::Fails { .. })
-                if self.evaluation.is_validation() && !tally.address.contains("output.") =>
-            {
-                Ok(None)
-            }
+            Ok(ConditionResult::Fails { .. }) if self.evaluation.is_validation() && condition.of_resource => Ok(None),
             Ok(ConditionResult::Fails { message, recorded, values, .. }) => {
                 tally.note(CheckStatus::Fail, recorded);
                 if self.evaluation.brief.lenient {

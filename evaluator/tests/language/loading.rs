@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_evaluator::config::{CompiledModule, StaticInputs, link_problems, load_tree_with};
-use weft_evaluator::glue::{GivenVariable, GivenVariables};
+use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::{Attribute, Block};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::Value;
+
+use crate::harness::Script;
 
 /// Files by name, `main.tf` first.
 fn loaded(files: &[(&str, &str)], given: &[(&str, &str)]) -> (Arc<CompiledModule>, Vec<String>) {
@@ -20,25 +20,8 @@ fn loaded(files: &[(&str, &str)], given: &[(&str, &str)]) -> (Arc<CompiledModule
 }
 
 fn problems_of(files: &[(&str, &str)], given: &[(&str, &str)]) -> (Arc<CompiledModule>, Vec<Diagnostic>) {
-    let dir = tempfile::tempdir().expect("a directory");
-    for (name, text) in files {
-        let path = dir.path().join(name);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        std::fs::write(path, text).expect("written");
-    }
-    let values = |_: &CompiledModule| {
-        let one = |(name, text): &(&str, &str)| {
-            let value = GivenVariable { value: Value::string(*text), range: None, source: String::from("the test") };
-            ((*name).into(), value)
-        };
-        given.iter().map(one).collect::<GivenVariables>().into()
-    };
-    let inputs = StaticInputs { given: &values, workspace: "default".into(), encryption: None };
-    let (root, _, mut problems) = load_tree_with(dir.path(), &BTreeMap::new(), &inputs);
-    if problems.is_empty() {
-        problems = link_problems(&root);
-    }
-    (root, problems)
+    let script = files.iter().fold(Script::of(""), |script, (path, text)| script.file(path, text));
+    given.iter().fold(script, |script, (name, text)| script.given(name, *text)).loaded()
 }
 
 /// The line and summary of a problem.

@@ -1,20 +1,11 @@
 //! The provider instance of each object: configurations that are repeated, passed as a whole, and referred to as
 //! values. All tests use the built-in provider, which has no configuration.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use weft_evaluator::Environment;
-use weft_evaluator::config::{link_problems, load_tree};
-use weft_evaluator::glue::GivenVariables;
-use weft_evaluator::selection::Selection;
-use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::verify;
-use weft_planner::planning::PlanInputs;
-use weft_planner::{PlanKind, PlanOptions, PlanOutcome, ProviderSet, Watch, plan};
-use weft_providers::{PoolOptions, ProviderPool};
-use weft_state::Snapshot;
+use weft_planner::PlanOutcome;
+
+use crate::harness::Case;
 
 const REQUIRED: &str = r#"
 terraform {
@@ -45,44 +36,15 @@ provider "terraform" {
 }
 "#;
 
-/// The plan of the given files, by path, or their problems.
-async fn planned(files: &[(&str, String)]) -> Result<PlanOutcome, Vec<Diagnostic>> {
-    let dir = tempfile::tempdir().expect("a directory");
-    for (path, text) in files {
-        let path = dir.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        std::fs::write(path, text).expect("written");
-    }
-    let (root, _, mut problems) = load_tree(dir.path(), &BTreeMap::new());
-    if problems.is_empty() {
-        problems = link_problems(&root);
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    let none = Arc::new(|source: &ProviderSource| Err(Diagnostic::error("No plugin", source.to_string())));
-    let outcome = plan(PlanInputs {
-        root,
-        environment: Environment::new(dir.path().to_path_buf()),
-        given: GivenVariables::new(),
-        snapshot: Arc::new(Snapshot::default()),
-        providers: Arc::new(ProviderSet::new(none, ProviderPool::new(PoolOptions::default()), 4)),
-        options: PlanOptions {
-            kind: PlanKind::Normal,
-            refresh: true,
-            selection: Selection::All,
-            replace: Vec::new(),
-            timestamp: String::from("2026-01-01T00:00:00Z"),
-        },
-        watch: Watch::none(),
-    })
-    .await;
-    Ok(outcome)
+/// The plan of the given files, by path. The first one is `main.tf`.
+async fn planned(files: &[(&str, String)]) -> PlanOutcome {
+    let (main, others) = files.split_first().expect("a file");
+    others.iter().fold(Case::of(&main.1), |case, (path, text)| case.file(path, text)).plan().await
 }
 
 /// `ADDRESS: PROVIDER` for each change, without the source of the provider.
 async fn owners(files: &[(&str, String)]) -> Vec<String> {
-    let outcome = planned(files).await.expect("a sound configuration");
+    let outcome = planned(files).await;
     assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());
     let planned = outcome.planned.expect("a plan");
     assert_eq!(verify(&planned.graph), Vec::new());
@@ -97,10 +59,7 @@ async fn owners(files: &[(&str, String)]) -> Vec<String> {
 
 /// Line, summary and detail of each error.
 async fn errors(files: &[(&str, String)]) -> Vec<String> {
-    let found = match planned(files).await {
-        Ok(outcome) => outcome.diagnostics,
-        Err(problems) => problems,
-    };
+    let found = planned(files).await.diagnostics;
     let line = |problem: &Diagnostic| problem.subject.as_ref().map_or(0, |at| at.start.line);
     let errors = found.iter().filter(|problem| problem.is_error());
     errors.map(|problem| format!("{} {}: {}", line(problem), problem.summary, problem.detail)).collect()

@@ -22,52 +22,22 @@
 //! 11. Deletes need the reverse: `rule_11_deletes_follow_stored_dependencies`, `rule_11_deletes_precede_updates_of_readers`.
 //! 12. Live values are never journalled: `rule_12_ephemeral_constants_are_not_in_the_plan`; `cli/tests/thread.rs`.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use weft_evaluator::Environment;
-use weft_evaluator::config::load_tree;
-use weft_evaluator::glue::GivenVariables;
-use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::graph::{disassemble, verify};
-use weft_planner::planning::PlanInputs;
-use weft_planner::{PlanKind, PlanOptions, PlanOutcome, ProviderSet, plan};
-use weft_providers::{PoolOptions, ProviderPool};
-use weft_state::{InstanceObject, InstanceRecord, RawJson, Revision, Snapshot, StoredInstance, StoredProvider};
+use weft_graph_format::graph::{Operation, disassemble, verify};
+use weft_planner::PlanOutcome;
 
-async fn outcome(text: &str, snapshot: Snapshot) -> PlanOutcome {
-    let dir = tempfile::tempdir().expect("a directory");
-    std::fs::write(dir.path().join("main.tf"), text).expect("written");
-    let (root, _, problems) = load_tree(dir.path(), &BTreeMap::new());
-    assert_eq!(problems, Vec::<Diagnostic>::new());
-    let none = Arc::new(|source: &weft_graph_format::address::ProviderSource| {
-        Err(Diagnostic::error("No plugin", format!("{source} is not installed in this test.")))
-    });
-    plan(PlanInputs {
-        root,
-        environment: Environment::new(dir.path().to_path_buf()),
-        given: GivenVariables::new(),
-        snapshot: Arc::new(snapshot),
-        providers: Arc::new(ProviderSet::new(none, ProviderPool::new(PoolOptions::default()), 4)),
-        options: PlanOptions {
-            kind: PlanKind::Normal,
-            refresh: true,
-            selection: Default::default(),
-            replace: Vec::new(),
-            timestamp: String::from("2026-01-01T00:00:00Z"),
-        },
-        watch: weft_planner::Watch::none(),
-    })
-    .await
+use crate::harness::{Case, Object, builtin};
+
+async fn outcome(text: &str, state: Vec<Object>) -> PlanOutcome {
+    state.into_iter().fold(Case::of(text), Case::stored).plan().await
 }
 
 /// The disassembly of a plan, with one operation per line.
 struct Listing(String);
 
 impl Listing {
-    async fn of(text: &str, snapshot: Snapshot) -> Listing {
-        let outcome = outcome(text, snapshot).await;
+    async fn of(text: &str, state: Vec<Object>) -> Listing {
+        let outcome = outcome(text, state).await;
         assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());
         let planned = outcome.planned.expect("a plan");
         assert_eq!(verify(&planned.graph), Vec::new());
@@ -98,18 +68,8 @@ impl Listing {
     }
 }
 
-fn stored(name: &str, attributes: &str, dependencies: &[&str]) -> (ResourceInstance, StoredInstance) {
-    let address = format!("terraform_data.{name}").parse().unwrap();
-    let provider = StoredProvider::read("provider[\"terraform.io/builtin/terraform\"]");
-    let mut record = InstanceRecord::new(address, provider);
-    let mut object = InstanceObject::new(0, RawJson::new(attributes));
-    object.dependencies = dependencies.iter().map(|d| d.to_string()).collect();
-    record.current = Some(object);
-    (record.address.clone(), StoredInstance { record, revision: Revision(1) })
-}
-
-fn snapshot(instances: Vec<(ResourceInstance, StoredInstance)>) -> Snapshot {
-    Snapshot { instances: instances.into_iter().collect(), ..Snapshot::default() }
+fn stored(name: &str, attributes: &str, dependencies: &[&str]) -> Object {
+    builtin(&format!("terraform_data.{name}"), attributes).needs(dependencies)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,7 +88,7 @@ async fn rule_1_origins_wait_references_are_stored() {
           input = { x = terraform_data.a[0].id, y = terraform_data.a[1].id }.x
         }
     "#;
-    let outcome = outcome(text, Snapshot::default()).await;
+    let outcome = outcome(text, Vec::new()).await;
     assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());
     let graph = outcome.planned.expect("a plan").graph;
     let listing = Listing(disassemble(&graph));
@@ -141,7 +101,7 @@ async fn rule_1_origins_wait_references_are_stored() {
     let mut found = Vec::new();
     for fragment in &graph.fragments {
         for row in &fragment.rows {
-            if let weft_graph_format::graph::Operation::FinalPlan { address, planned, .. } = &row.operation {
+            if let Operation::FinalPlan { address, planned, .. } = &row.operation {
                 found.push((address.to_string(), planned.record.dependencies.clone()));
             }
         }
@@ -172,7 +132,7 @@ async fn rule_2_named_values_are_strict() {
           input = local.port
         }
         "#,
-        Snapshot::default(),
+        Vec::new(),
     )
     .await;
     let local = listing.number("= evaluate local.port ");
@@ -196,7 +156,7 @@ async fn rule_2_what_cannot_fail_is_inlined() {
           value = local.m.x
         }
         "#,
-        Snapshot::default(),
+        Vec::new(),
     )
     .await;
     let apply = listing.number("= apply terraform_data.a ");
@@ -230,7 +190,7 @@ async fn rule_4_ephemeral_values_are_inputs() {
         resource "terraform_data" "z" {
         }
         "#,
-        Snapshot::default(),
+        Vec::new(),
     )
     .await;
     // Known at plan, but not folded: the value may differ at apply.
@@ -255,7 +215,7 @@ async fn rule_5_readers_wait_for_the_settled_operation() {
           input = terraform_data.a.id
         }
         "#,
-        Snapshot::default(),
+        Vec::new(),
     )
     .await;
     let (apply, check) = (listing.number("= apply terraform_data.a "), listing.number("= check terraform_data.a "));
@@ -287,7 +247,7 @@ async fn rule_5_first_operation_waits_for_the_whole_block() {
           }
         }
         "#,
-        Snapshot::default(),
+        Vec::new(),
     )
     .await;
     let waits = listing.waits("= desired terraform_data.b ");
@@ -314,7 +274,7 @@ async fn rule_6_no_path_through_a_set() {
           value = [for x in terraform_data.a.output : x]
         }
         "#,
-        Snapshot::default(),
+        Vec::new(),
     )
     .await;
     let (a, b) = (listing.number("= apply terraform_data.a "), listing.number("= apply terraform_data.b "));
@@ -345,7 +305,7 @@ async fn rule_7_provisioners_run_at_apply() {
           value = terraform_data.a.id
         }
     "#;
-    let listing = Listing::of(text, Snapshot::default()).await;
+    let listing = Listing::of(text, Vec::new()).await;
     let base = listing.number("= apply terraform_data.base ");
     let created = listing.number("= apply terraform_data.a ");
     // The references of a provisioner are available before the object changes. Errors in its arguments are reported
@@ -377,7 +337,7 @@ async fn rule_7_provisioners_run_before_the_delete() {
     let object =
         |id: &str| format!("{{\"id\": \"{id}\", \"input\": null, \"output\": null, \"triggers_replace\": null}}");
     let instances = vec![stored("a", &object("i-a"), &[]), stored("b", &object("i-b"), &["terraform_data.a"])];
-    let listing = Listing::of(text, snapshot(instances)).await;
+    let listing = Listing::of(text, instances).await;
     // Dependents of the object are deleted before its provisioners run.
     let dependent = listing.number("= apply terraform_data.b ");
     let farewell = listing.number("= provision terraform_data.a local-exec Deleting ");
@@ -390,7 +350,7 @@ async fn rule_7_provisioners_run_before_the_delete() {
 async fn rule_7_other_provisioners_are_refused() {
     let text =
         "resource \"terraform_data\" \"a\" {\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n";
-    let problems = outcome(text, Snapshot::default()).await.diagnostics;
+    let problems = outcome(text, Vec::new()).await.diagnostics;
     assert!(problems.iter().any(Diagnostic::is_error), "a construct that is not built is not left out in silence");
 }
 
@@ -413,7 +373,7 @@ async fn rule_8_known_templates_are_inlined() {
           value = templatestring(terraform_data.t.output, { name = 1 })
         }
         "#,
-        Snapshot::default(),
+        Vec::new(),
     )
     .await;
     let apply = listing.number("= apply terraform_data.a ");
@@ -441,7 +401,7 @@ async fn rule_9_impure_calls_are_operations_of_their_own() {
           input = [for part in split("-", terraform_data.b.id) : "${part}${uuid()}"]
         }
         "#,
-        Snapshot::default(),
+        Vec::new(),
     )
     .await;
     // One operation for each occurrence and instance. Readers of the local share one.
@@ -460,12 +420,12 @@ async fn rule_9_impure_calls_are_operations_of_their_own() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_10_ignored_paths_are_prior_constants() {
-    let state = snapshot(vec![stored(
+    let state = vec![stored(
         "a",
         r#"{"id":"1","input":{"value":"old","type":"string"},"output":{"value":"old","type":"string"},
             "triggers_replace":{"value":"t","type":"string"}}"#,
         &[],
-    )]);
+    )];
     let text = |id: &str| {
         format!(
             "resource \"terraform_data\" \"b\" {{\n}}\nresource \"terraform_data\" \"a\" {{\n  input = {id}\n  \
@@ -476,7 +436,7 @@ async fn rule_10_ignored_paths_are_prior_constants() {
     let listing = Listing::of(&text("terraform_data.b.id"), state.clone()).await;
     assert!(!listing.has("= apply terraform_data.a "), "{}", listing.0);
     // Without a prior object nothing is ignored.
-    let listing = Listing::of(&text("terraform_data.b.id"), Snapshot::default()).await;
+    let listing = Listing::of(&text("terraform_data.b.id"), Vec::new()).await;
     let apply = listing.number("= apply terraform_data.b ");
     assert!(listing.line("= desired terraform_data.a ").contains(&format!("input = %{apply}.id")), "{}", listing.0);
 }
@@ -484,8 +444,7 @@ async fn rule_10_ignored_paths_are_prior_constants() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_11_deletes_follow_stored_dependencies() {
     let bare = r#"{"id":"1","input":null,"output":null,"triggers_replace":null}"#;
-    let state =
-        snapshot(vec![stored("a", bare, &[]), stored("b", bare, &["terraform_data.a"]), stored("c", bare, &[])]);
+    let state = vec![stored("a", bare, &[]), stored("b", bare, &["terraform_data.a"]), stored("c", bare, &[])];
     let listing = Listing::of("", state).await;
     let (a, b) = (listing.number("= apply terraform_data.a "), listing.number("= apply terraform_data.b "));
     assert!(listing.waits("= apply terraform_data.a ").contains(&b) && b < a, "{}", listing.0);
@@ -495,7 +454,7 @@ async fn rule_11_deletes_follow_stored_dependencies() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rule_11_deletes_precede_updates_of_readers() {
     // `b` read `a`, which is deleted. As in OpenTofu, `b` is changed after that.
-    let state = snapshot(vec![
+    let state = vec![
         stored("a", r#"{"id":"1","input":null,"output":null,"triggers_replace":null}"#, &[]),
         stored(
             "b",
@@ -503,7 +462,7 @@ async fn rule_11_deletes_precede_updates_of_readers() {
                 "triggers_replace":null}"#,
             &["terraform_data.a"],
         ),
-    ]);
+    ];
     let listing = Listing::of("resource \"terraform_data\" \"b\" {\n  input = \"2\"\n}\n", state).await;
     let delete = listing.number("= apply terraform_data.a ");
     assert!(listing.waits("= apply terraform_data.b ").contains(&delete), "{}", listing.0);
@@ -531,7 +490,7 @@ async fn rule_12_ephemeral_constants_are_not_in_the_plan() {
           }
         }
         "#,
-        Snapshot::default(),
+        Vec::new(),
     )
     .await;
     assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());

@@ -1,0 +1,203 @@
+//! Override files.
+
+use expect_test::expect;
+
+use crate::harness::Script;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_override_replaces_arguments_and_keeps_the_rest() {
+    let script = Script::of(
+        r#"
+            resource "test_thing" "a" {
+              name = "x"
+              kind = "k"
+              part { n = 1 }
+            }
+            output "o" { value = 1 }
+        "#,
+    )
+    .file(
+        "main_override.tf",
+        r#"
+            resource "test_thing" "a" {
+              name = "y"
+              part { n = 5 }
+            }
+            output "o" { value = 2 }
+        "#,
+    );
+    expect![[r#"
+        output o = 2
+        test_thing.a {kind = "k", name = "y", part = [{n = 5}]}
+    "#]]
+    .assert_eq(&script.planned().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_merged_in_order() {
+    let script = Script::of(
+        r#"
+            locals { a = 1 }
+            output "a" { value = local.a }
+        "#,
+    )
+    .file(
+        "a_override.tf",
+        r#"
+            locals { a = 2 }
+        "#,
+    )
+    .file(
+        "b_override.tf",
+        r#"
+            locals { a = 3 }
+        "#,
+    );
+    expect![[r#"
+        output a = 3
+    "#]]
+    .assert_eq(&script.planned().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_override_of_a_provider_changes_its_configuration() {
+    let script = Script::of(
+        r#"
+            provider "test" { region = "eu" }
+            resource "test_thing" "a" {}
+        "#,
+    )
+    .file(
+        "override.tf",
+        r#"
+            provider "test" { region = "us" }
+        "#,
+    );
+    expect![[r#"
+        provider test {region = "us"}
+        test_thing.a {}
+    "#]]
+    .assert_eq(&script.planned().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_override_of_a_module_call() {
+    let script = Script::of(
+        r#"
+            module "m" {
+              source = "./m"
+              v      = 1
+            }
+            output "o" { value = module.m.v }
+        "#,
+    )
+    .file(
+        "override.tf",
+        r#"
+            module "m" { v = 2 }
+        "#,
+    )
+    .file(
+        "m/main.tf",
+        r#"
+            variable "v" {}
+            output "v" { value = var.v }
+        "#,
+    );
+    expect![[r#"
+        output o = 2
+    "#]]
+    .assert_eq(&script.planned().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_override_cannot_change_the_kind_of_repetition() {
+    let script = Script::of(
+        r#"
+            resource "test_thing" "a" { for_each = toset(["x"]) }
+        "#,
+    )
+    .file(
+        "override.tf",
+        r#"
+            resource "test_thing" "a" { count = 1 }
+        "#,
+    );
+    expect![[r#"
+        error override.tf:2 Invalid combination of "count" and "for_each"
+    "#]]
+    .assert_eq(&script.planned().await);
+}
+
+#[test]
+fn blocks_that_cannot_be_overridden() {
+    let script = Script::of(
+        r#"
+            resource "test_thing" "a" {}
+            check "c" {
+              assert {
+                condition     = test_thing.a.id != ""
+                error_message = "m"
+              }
+            }
+        "#,
+    )
+    .file(
+        "override.tf",
+        r#"
+            import {
+              to = test_thing.a
+              id = "1"
+            }
+            removed {
+              from = test_thing.b
+            }
+            check "c" {
+              assert {
+                condition     = 1 == 2
+                error_message = "m"
+              }
+            }
+            variable "missing" { default = 1 }
+            module "missing" { source = "./m" }
+            data "test_look" "missing" { name = "x" }
+            terraform {
+              required_version = ">= 1.0"
+            }
+        "#,
+    );
+    expect![[r#"
+        error override.tf:2 Cannot override 'import' blocks
+        error override.tf:6 Cannot override 'Removed' blocks
+        warning override.tf:6 Missing lifecycle from the removed block
+        error override.tf:9 Can't override check blocks
+        error override.tf:15 Missing base variable declaration to override
+        error override.tf:16 Missing module call to override
+        error override.tf:17 Missing data resource to override
+    "#]]
+    .assert_eq(&script.load_problems());
+}
+
+#[test]
+fn what_an_override_requires_replaces_what_was_required() {
+    let script = Script::of(
+        r#"
+            terraform {
+              required_providers { test = { source = "hashicorp/test" } }
+            }
+            resource "test_thing" "a" {}
+        "#,
+    )
+    .file(
+        "override.tf",
+        r#"
+            terraform {
+              required_providers { test = { source = "hashicorp/a/b/c" } }
+            }
+        "#,
+    );
+    expect![[r#"
+        error override.tf:3 Invalid provider source string
+    "#]]
+    .assert_eq(&script.load_problems());
+}

@@ -1,0 +1,22 @@
+//! Plans of written configurations and states.
+//!
+//! Each test is a short script over [`harness`]: a configuration and a state in, a snapshot of the changes, the
+//! problems or the execution graph out. `UPDATE_EXPECT=1 cargo test -p weft-planner` writes new snapshots.
+
+mod harness;
+mod plugin;
+
+mod claims;
+mod formulas;
+mod graphs;
+mod imports;
+mod kinds;
+mod moves;
+mod orphans;
+mod outputs;
+mod protection;
+mod provider_instances;
+mod provider_rules;
+mod reading;
+mod replacing;
+mod selecting;
