@@ -1,0 +1,8 @@
+//! Diagnostics of evaluation, by subject.
+
+pub(super) mod conditions;
+pub(super) mod imports;
+pub(super) mod providers;
+pub(super) mod references;
+pub(super) mod resources;
+pub(super) mod values;
