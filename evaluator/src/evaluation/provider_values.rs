@@ -113,9 +113,9 @@ impl ModuleNode {
                 Type::Dynamic | Type::Provider(_) => {
                     return Err(problems::unknown_reference(unknown));
                 }
-                other => return Err(problems::no_reference(&other.friendly_name())),
+                other => return Err(problems::no_reference(other)),
             },
-            _ => return Err(problems::no_reference(&value.ty().friendly_name())),
+            _ => return Err(problems::no_reference(&value.ty())),
         };
         if instance.source != *source {
             return Err(problems::wrong_provider(&instance.source, source));

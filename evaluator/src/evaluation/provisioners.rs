@@ -13,6 +13,7 @@ use super::calls::ModuleNode;
 use super::scope::RepetitionData;
 use crate::config::{BodySource, CompiledModule, Provisioner, ResourceBlock};
 use crate::decode::decode;
+use crate::evaluation::problems::blocks as problems;
 use crate::glue::{Failed, Provision};
 use crate::reference::Reference;
 
@@ -27,18 +28,7 @@ pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
     let removed = module.statements.removed.iter().flat_map(|block| &block.provisioners);
     own.chain(removed)
         .filter(|found| !KINDS.contains(&found.kind.as_str()))
-        .map(|found| {
-            Diagnostic::error(
-                "Missing required provisioner plugin",
-                format!(
-                    "The configuration uses the provisioner {:?} at {}:{}. Only {} are there.",
-                    found.kind.as_str(),
-                    found.range.file,
-                    found.range.start.line,
-                    KINDS.join(", ")
-                ),
-            )
-        })
+        .map(|found| problems::unknown_provisioner(found, &KINDS))
         .collect()
 }
 
@@ -214,27 +204,16 @@ fn unsound(kind: &str, arguments: &Value) -> Option<Diagnostic> {
     let fields = arguments.as_fields()?;
     let given = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());
     let empty = |name: &str| fields.get(name).is_none_or(|value| value.is_null() || value.as_str() == Some(""));
-    let error = |summary: &str, detail: &str| Some(Diagnostic::error(summary, detail));
     match kind {
-        "local-exec" if empty("command") => {
-            error("Invalid local-exec provisioner command", "The command must be a string that is not empty.")
-        }
+        "local-exec" if empty("command") => Some(problems::no_command()),
         "remote-exec" => match ["inline", "script", "scripts"].into_iter().filter(|name| given(name)).count() {
             1 => None,
-            0 => error(
-                "Invalid remote-exec provisioner configuration",
-                "One of \"inline\", \"script\" and \"scripts\" must be set.",
-            ),
-            _ => error(
-                "Invalid remote-exec provisioner configuration",
-                "Only one of \"inline\", \"script\" and \"scripts\" can be set.",
-            ),
+            0 => Some(problems::no_script()),
+            _ => Some(problems::several_scripts()),
         },
-        "file" if empty("destination") => {
-            error("Invalid file provisioner configuration", "The destination must be a string that is not empty.")
-        }
-        "file" if given("source") && given("content") => error("Cannot set both 'source' and 'content'", ""),
-        "file" if !given("source") && !given("content") => error("Must provide one of 'source' or 'content'", ""),
+        "file" if empty("destination") => Some(problems::no_destination()),
+        "file" if given("source") && given("content") => Some(problems::two_sources()),
+        "file" if !given("source") && !given("content") => Some(problems::no_source()),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@ use weft_graph_format::address::{InstanceKey, ProviderConfig, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Path;
 use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
 
 const INVALID_KEY: &str = "Invalid provider instance key";
 const INVALID_REFERENCE: &str = "Invalid provider configuration reference";
@@ -122,9 +123,14 @@ pub(in crate::evaluation) fn unknown_reference(names: &str) -> Diagnostic {
     Diagnostic::error(INVALID_REFERENCE, detail)
 }
 
-/// A value of another type instead of a reference to a provider. `ty` is the name of its type.
-pub(in crate::evaluation) fn no_reference(ty: &str) -> Diagnostic {
-    Diagnostic::error(INVALID_REFERENCE, format!("This must be a reference to a provider, not {ty}."))
+/// A value of another type instead of a reference to a provider.
+pub(in crate::evaluation) fn no_reference(ty: &Type) -> Diagnostic {
+    let hint = match ty.holds_providers() {
+        true => ". Choose one of them by its key, such as var.regions[each.key]",
+        false => ", such as provider.aws.west or var.regions[each.key]",
+    };
+    let detail = format!("A reference to a provider is needed, not {}{hint}.", ty.friendly_name());
+    Diagnostic::error(INVALID_REFERENCE, detail)
 }
 
 /// A value of another type instead of a map of references to providers.
