@@ -53,14 +53,13 @@ use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{Expression, Key};
+use weft_syntax::Expression;
 
 pub use backend::BackendBlock;
 pub(crate) use body_references::{references_of_blocks, references_of_body};
 pub use body_source::{BodyContent, BodySource};
 pub(crate) use call_arguments::argument_problems;
 pub use check::CheckBlock;
-pub(crate) use content::unsupported_argument;
 pub use content::{
     AttributeRule, BlockContent, BlockRule, ContentRules, FoundBlock, OverrideBody, did_you_mean, read_content,
 };
@@ -76,6 +75,7 @@ pub(crate) use meta::{provider_calls, references_of};
 pub use module_places::{Installed, ModulePlaces, ModuleRequest};
 pub use moved::MovedBlock;
 pub use needs::{Beginnings, needed_resources};
+pub use provider::{PassedProvider, ProviderBlock, ProviderKey, ProviderReference};
 pub(crate) use provider_links::{missing_providers, unsuitable};
 pub use provisioner::Provisioner;
 pub use relative_address::RelativeAddress;
@@ -275,38 +275,6 @@ impl Repetition {
     }
 }
 
-/// A provider as a block names it: `aws`, `aws.west`, `aws.by_region[each.key]`.
-#[derive(Clone, Debug)]
-pub struct ProviderReference {
-    /// Local name.
-    pub local_name: SmolStr,
-    /// Alias.
-    pub alias: Option<SmolStr>,
-    /// Key of the instance.
-    pub key: Option<ProviderKey>,
-    /// The range of the reference.
-    pub range: SourceRange,
-}
-
-/// The key in a reference to a provider instance.
-#[derive(Clone, Debug)]
-pub enum ProviderKey {
-    /// A literal key, as in `aws.by_region["eu-west-1"]`, with the range of the reference.
-    Literal(Key, SourceRange),
-    /// An expression, as in `aws.by_region[each.key]`.
-    Computed(Expression),
-}
-
-impl ProviderKey {
-    /// The range of the key.
-    pub fn range(&self) -> SourceRange {
-        match self {
-            ProviderKey::Literal(_, range) => range.clone(),
-            ProviderKey::Computed(expression) => expression.range(),
-        }
-    }
-}
-
 /// A `resource` or `data` block.
 #[derive(Debug)]
 pub struct ResourceBlock {
@@ -389,44 +357,6 @@ pub struct ModuleCall {
     pub range: SourceRange,
     /// The place for diagnostics about missing arguments.
     pub missing: SourceRange,
-}
-
-/// An entry of a `providers` argument.
-#[derive(Clone, Debug)]
-pub struct PassedProvider {
-    /// Local name in the child.
-    pub child_name: SmolStr,
-    /// Alias in the child.
-    pub child_alias: Option<SmolStr>,
-    /// The range of the name in the child.
-    pub child_range: SourceRange,
-    /// The configuration in the caller. For a value only the range is meaningful.
-    pub parent: ProviderReference,
-    /// The value in the caller, if it is an expression.
-    pub value: Option<Expression>,
-}
-
-/// A `provider` block.
-#[derive(Clone, Debug)]
-pub struct ProviderBlock {
-    /// Local name.
-    pub local_name: SmolStr,
-    /// `alias`
-    pub alias: Option<SmolStr>,
-    /// `for_each`
-    pub for_each: Option<Expression>,
-    /// `version`, which is deprecated.
-    pub version: Option<SmolStr>,
-    /// The arguments of the provider.
-    pub body: BodySource,
-    /// Whether the block has only meta-arguments.
-    pub is_empty: bool,
-    /// Whether a test mocks the provider. Then it is not configured.
-    pub is_mock: bool,
-    /// The references of the block.
-    pub references: Vec<Reference>,
-    /// The header of the block.
-    pub range: SourceRange,
 }
 
 /// An entry of `required_providers`.

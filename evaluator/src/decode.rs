@@ -16,8 +16,9 @@ use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Expression, Role, Syntax, Tree};
 
 use crate::attribute_blocks::written_as_blocks;
-use crate::config::{BodyContent, BodySource, did_you_mean, unsupported_argument};
+use crate::config::{BodyContent, BodySource};
 use crate::dynamic::{DynamicBlock, Iteration, read_dynamic};
+use crate::problems;
 
 /// The maximum nesting of blocks. Real schemas are far below it.
 const DEEPEST_BLOCKS: usize = 64;
@@ -35,27 +36,17 @@ pub fn decode_empty(schema: &Block, missing: &SourceRange) -> (Value, Vec<Diagno
     let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
     for (name, attribute) in &schema.attributes {
         if attribute.required {
-            diagnostics.push(missing_argument(name, missing));
+            diagnostics.push(problems::missing_argument(name, missing));
         }
         fields.insert(name.clone(), Value::null(attribute.ty.clone()));
     }
     for (name, nested) in &schema.blocks {
         if nested.min_items > 0 {
-            diagnostics.push(insufficient(name, nested.min_items, missing));
+            diagnostics.push(problems::insufficient_blocks(name, nested.min_items, missing));
         }
         fields.insert(name.clone(), absent_block(nested));
     }
     (Value::object(fields), diagnostics)
-}
-
-pub(crate) fn missing_argument(name: &str, at: &SourceRange) -> Diagnostic {
-    Diagnostic::error("Missing required argument", format!("The argument {name:?} is required, but it is not there."))
-        .at(at.clone())
-}
-
-fn insufficient(name: &str, least: u64, at: &SourceRange) -> Diagnostic {
-    Diagnostic::error(format!("Insufficient {name} blocks"), format!("At least {least} {name:?} blocks are required."))
-        .at(at.clone())
 }
 
 /// The value of a missing nested block.
@@ -134,13 +125,7 @@ impl Decoder {
 
     fn block(&mut self, view: &BodySource, schema: &Block, scope: &dyn Scope, depth: usize) -> Value {
         if depth == 0 {
-            self.diagnostics.push(
-                Diagnostic::error(
-                    "Blocks nested too deeply",
-                    format!("Blocks are nested more than {DEEPEST_BLOCKS} levels deep here."),
-                )
-                .at(view.range.clone()),
-            );
+            self.diagnostics.push(problems::nested_too_deeply(DEEPEST_BLOCKS, &view.range));
             return Value::unknown(schema.implied_type());
         }
         // If the syntax does not distinguish blocks from attributes, the schema decides.
@@ -188,14 +173,14 @@ impl Decoder {
                 None => {
                     let arguments = schema.attributes.keys().map(|n| n.as_str());
                     let blocks = schema.blocks.keys().map(|n| n.as_str());
-                    self.diagnostics.push(unsupported_argument(tree, attribute, arguments, blocks));
+                    self.diagnostics.push(problems::unsupported_argument(tree, attribute, arguments, blocks));
                 }
             }
         }
         for (name, rule) in &schema.attributes {
             if !fields.contains_key(name) {
                 if rule.required {
-                    self.diagnostics.push(missing_argument(name, missing));
+                    self.diagnostics.push(problems::missing_argument(name, missing));
                 }
                 fields.insert(name.clone(), Value::null(rule.ty.clone()));
             }
@@ -252,12 +237,7 @@ impl Decoder {
         let labels: Vec<SmolStr> = block.labels.iter().map(|l| l.text.clone()).collect();
         let wanted = usize::from(nested.nesting == Nesting::Map);
         if labels.len() != wanted {
-            let summary = match labels.len() > wanted {
-                true => format!("Extraneous label for {block_type}"),
-                false => format!("Missing key for {block_type}"),
-            };
-            let detail = format!("{block_type:?} blocks have {wanted} labels.");
-            self.diagnostics.push(Diagnostic::error(summary, detail).at(header));
+            self.diagnostics.push(problems::wrong_labels(block_type, labels.len(), wanted, header));
             return None;
         }
         let inner = BodySource::inner(tree, block.body, header.clone());
@@ -266,18 +246,9 @@ impl Decoder {
     }
 
     fn unsupported_block(&mut self, block_type: &str, schema: &Block, at: &SourceRange) {
-        let hint = if schema.attributes.contains_key(block_type) {
-            format!(" Did you mean to define argument {block_type:?}? If so, use the equals sign to assign it a value.")
-        } else {
-            did_you_mean(block_type, schema.blocks.keys().map(|n| n.as_str()))
-        };
-        self.diagnostics.push(
-            Diagnostic::error(
-                "Unsupported block type",
-                format!("Blocks of type {block_type:?} are not expected here.{hint}"),
-            )
-            .at(at.clone()),
-        );
+        let arguments = schema.attributes.keys().map(|n| n.as_str());
+        let blocks = schema.blocks.keys().map(|n| n.as_str());
+        self.diagnostics.push(problems::unsupported_block(block_type, arguments, blocks, at.clone()));
     }
 
     fn attribute(&mut self, name: &str, rule: &Attribute, expression: &Expression, scope: &dyn Scope) -> Value {
@@ -285,11 +256,7 @@ impl Decoder {
         match convert(&value, &constraint_of(rule)) {
             Ok(converted) => converted,
             Err(problem) => {
-                let mut problem = Diagnostic::error(
-                    "Incorrect attribute value type",
-                    format!("Inappropriate value for attribute {name:?}: {}.", problem.with_path()),
-                )
-                .at(expression.range());
+                let mut problem = problems::wrong_type(name, &problem.with_path(), expression.range());
                 problem.values = involved::values(expression, &self.variables, scope);
                 self.diagnostics.push(problem);
                 Value::unknown(rule.ty.clone())
@@ -371,31 +338,19 @@ impl Decoder {
         match nested.nesting {
             Nesting::Single | Nesting::Group => {
                 if let Some((_, _, range)) = known.get(1) {
-                    self.diagnostics.push(
-                        Diagnostic::error(
-                            format!("Duplicate {name} block"),
-                            format!("Only one {name:?} block is allowed."),
-                        )
-                        .at(range.clone()),
-                    );
+                    self.diagnostics.push(problems::second_block(name, range.clone()));
                 }
                 if count == 0 && nested.min_items > 0 {
-                    self.diagnostics.push(insufficient(name, nested.min_items, missing));
+                    self.diagnostics.push(problems::insufficient_blocks(name, nested.min_items, missing));
                 }
             }
             _ => {
                 if count < nested.min_items {
-                    self.diagnostics.push(insufficient(name, nested.min_items, missing));
+                    self.diagnostics.push(problems::insufficient_blocks(name, nested.min_items, missing));
                 }
                 if nested.max_items > 0 && count > nested.max_items {
                     let at = known.get(nested.max_items as usize).map_or(missing.clone(), |k| k.2.clone());
-                    self.diagnostics.push(
-                        Diagnostic::error(
-                            format!("Too many {name} blocks"),
-                            format!("No more than {} {name:?} blocks are allowed.", nested.max_items),
-                        )
-                        .at(at),
-                    );
+                    self.diagnostics.push(problems::too_many_blocks(name, nested.max_items, at));
                 }
             }
         }
@@ -416,13 +371,7 @@ impl Decoder {
                 for (labels, value, range) in known {
                     let key = labels.into_iter().next().unwrap_or_default();
                     if entries.contains_key(&key) {
-                        self.diagnostics.push(
-                            Diagnostic::error(
-                                format!("Duplicate {name} block"),
-                                format!("A {name:?} block labelled {key:?} is there already."),
-                            )
-                            .at(range),
-                        );
+                        self.diagnostics.push(problems::repeated_label(name, &key, range));
                     }
                     entries.insert(key, value);
                 }

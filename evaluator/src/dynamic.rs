@@ -11,7 +11,9 @@ use weft_graph_format::number::Number;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{Block, Body, BodyId, Expression, Label, Role, Syntax, Tree};
+use weft_syntax::{Block, Body, BodyId, Expression, Label, Role, Tree};
+
+use crate::problems;
 
 /// A `dynamic` block, as written.
 pub(crate) struct DynamicBlock {
@@ -73,8 +75,7 @@ impl DynamicReader<'_> {
 
     fn rest(&self, label: &Label, for_each: Expression) -> Result<DynamicBlock, Diagnostic> {
         if let Some(attribute) = self.body.attribute("labels") {
-            let detail = "The blocks of providers have no labels, so a dynamic block cannot make any.";
-            return Err(Diagnostic::error("Unsupported argument", detail).at(self.tree.range(attribute.name.span)));
+            return Err(problems::dynamic_labels(self.tree.range(attribute.name.span)));
         }
         let iterator = self.iterator(label)?;
         let content = self.content()?;
@@ -94,32 +95,25 @@ impl DynamicReader<'_> {
 
     /// The type of the generated blocks.
     fn label(&self) -> Result<&Label, Diagnostic> {
-        let summary = match self.block.labels.as_slice() {
-            [label] => return Ok(label),
-            [] => "Missing type for dynamic",
-            _ => "Extraneous label for dynamic",
-        };
-        let detail = "A dynamic block has one label: the type of the blocks that it makes.";
-        Err(Diagnostic::error(summary, detail).at(self.header()))
+        match self.block.labels.as_slice() {
+            [label] => Ok(label),
+            others => Err(problems::dynamic_label(others.len(), self.header())),
+        }
     }
 
     fn unsupported_arguments(&self) -> Vec<Diagnostic> {
-        let summary = match self.tree.syntax() {
-            Syntax::Native => "Unsupported argument",
-            Syntax::Json => "Extraneous JSON object property",
-        };
-        let detail = "A dynamic block has the arguments for_each, iterator and labels; arguments of the blocks it \
-                      makes go into content.";
+        let unsupported = |name: &str| !problems::DYNAMIC_ARGUMENTS.contains(&name);
         let names = self.body.attributes.iter().map(|attribute| &attribute.name);
-        let unsupported = names.filter(|name| !matches!(name.text.as_str(), "for_each" | "iterator" | "labels"));
-        unsupported.map(|name| Diagnostic::error(summary, detail).at(self.tree.range(name.span))).collect()
+        names
+            .filter(|name| unsupported(&name.text))
+            .map(|name| problems::dynamic_argument(&name.text, self.tree.syntax(), self.tree.range(name.span)))
+            .collect()
     }
 
     fn for_each(&self) -> Result<Expression, Diagnostic> {
         let Some(for_each) = self.body.attribute("for_each") else {
-            let detail = "A dynamic block needs for_each: the collection to make blocks from.";
             let at = self.tree.missing_span(self.block.body).map_or(self.header(), |span| self.tree.range(span));
-            return Err(Diagnostic::error("Missing required argument", detail).at(at));
+            return Err(problems::dynamic_without_for_each(at));
         };
         Ok(self.tree.expression(for_each.expression))
     }
@@ -128,29 +122,24 @@ impl DynamicReader<'_> {
     fn iterator(&self, label: &Label) -> Result<SmolStr, Diagnostic> {
         let Some(attribute) = self.body.attribute("iterator") else { return Ok(label.text.clone()) };
         let expression = self.tree.expression(attribute.expression);
-        expression.as_keyword().map(SmolStr::new).ok_or_else(|| {
-            Diagnostic::error("Invalid expression", "iterator is a plain name.").at(self.tree.range(attribute.span))
-        })
+        let at = || self.tree.range(attribute.span);
+        expression.as_keyword().map(SmolStr::new).ok_or_else(|| problems::dynamic_iterator(at()))
     }
 
     /// The `content` block.
     fn content(&self) -> Result<&Block, Diagnostic> {
         let mut contents = self.body.blocks_of("content");
         let Some(content) = contents.next() else {
-            let detail = "A dynamic block needs a content block: the body of each block it makes.";
-            return Err(Diagnostic::error("Missing dynamic content block", detail).at(self.header()));
+            return Err(problems::dynamic_without_content(self.header()));
         };
         if let Some(second) = contents.next() {
-            let detail = "A dynamic block has one content block.";
-            let problem = Diagnostic::error("Extraneous dynamic content block", detail);
-            return Err(problem.at(self.tree.range(second.header_span)));
+            return Err(problems::second_dynamic_content(self.tree.range(second.header_span)));
         }
         match self.body.blocks.iter().find(|b| b.block_type.text != "content") {
             None => Ok(content),
             Some(other) => {
-                let detail = "A dynamic block holds one content block and nothing else.";
-                let problem = Diagnostic::error("Unsupported block type", detail);
-                Err(problem.at(self.tree.range(other.block_type.span)))
+                let name = &other.block_type;
+                Err(problems::block_in_dynamic(&name.text, self.tree.range(name.span)))
             }
         }
     }
@@ -165,9 +154,7 @@ pub(crate) struct Iteration {
 impl Iteration {
     /// All elements in order; `None` if the collection is unknown.
     pub(crate) fn all(collection: &Value, range: &SourceRange) -> Result<Option<Vec<Iteration>>, Diagnostic> {
-        let error = |detail: &str| {
-            Err(Diagnostic::error("Invalid dynamic for_each value", detail.to_string()).at(range.clone()))
-        };
+        let no_collection = || Err(problems::no_dynamic_collection(&collection.ty().friendly_name(), range));
         let carried = |key: Value, value: &Value| Iteration {
             key: key.mark(collection.marks()),
             value: value.mark(collection.marks()).add_origin(collection.origin()),
@@ -177,13 +164,9 @@ impl Iteration {
             return Ok(None);
         }
         match collection.open().1 {
-            Kind::Null(_) => {
-                error("for_each of a dynamic block cannot be null: use an empty collection for no blocks.")
-            }
+            Kind::Null(_) => Err(problems::null_dynamic_collection(range)),
             Kind::Unknown(u) => match u.ty {
-                Type::Bool | Type::Number | Type::String => {
-                    error("for_each of a dynamic block must be a list, set, map, tuple or object.")
-                }
+                Type::Bool | Type::Number | Type::String => no_collection(),
                 // This includes tuples and objects, whose elements could be counted but are not known.
                 _ => Ok(None),
             },
@@ -202,7 +185,7 @@ impl Iteration {
             Kind::Map(f) | Kind::Object(f) => {
                 Ok(Some(f.iter().map(|(key, item)| carried(Value::string(key), item)).collect()))
             }
-            _ => error("for_each of a dynamic block must be a list, set, map, tuple or object."),
+            _ => no_collection(),
         }
     }
 

@@ -17,6 +17,7 @@ mod instances;
 mod lifecycle_values;
 mod named;
 mod nameless;
+mod problems;
 mod provider_blocks;
 mod provider_functions;
 mod provider_values;

@@ -14,6 +14,7 @@ pub mod drawing;
 mod dynamic;
 mod evaluation;
 pub mod glue;
+mod problems;
 pub mod reference;
 pub mod relevant;
 pub mod selection;

@@ -7,6 +7,8 @@ use weft_graph_format::path::ValueStep;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Key, StepKind, Traversal, Tree};
 
+use crate::problems;
+
 /// The target of a reference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
@@ -113,13 +115,7 @@ pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnost
         "data" => read.resource(ResourceMode::Data),
         "ephemeral" => read.resource(ResourceMode::Ephemeral),
         "resource" => read.resource(ResourceMode::Managed),
-        "template" | "lazy" | "arg" => Err(Diagnostic::error(
-            "Reserved symbol name",
-            format!(
-                "The name {root:?} is kept for later use. To mean a resource type of this name, write resource.{root}."
-            ),
-        )
-        .at(read.root_range())),
+        "template" | "lazy" | "arg" => Err(problems::reserved_name(root, read.root_range())),
         _ => read.plain_resource(),
     }
 }
@@ -165,24 +161,18 @@ impl Reading<'_> {
     /// The name after the root. Messages show `example`.
     fn name(&self, example: &str) -> Result<SmolStr, Diagnostic> {
         let root = &self.traversal.root.text;
-        attribute(self.traversal, 0).cloned().ok_or_else(|| {
-            let (detail, at) = match self.traversal.steps.is_empty() {
-                true => (
-                    format!("\"{root}\" alone names nothing: a name must follow it, as in {example}."),
-                    self.root_range(),
-                ),
-                false => (format!("\"{root}\" must be followed by a dot and a name, as in {example}."), self.range()),
-            };
-            Diagnostic::error("Invalid reference", detail).at(at)
+        attribute(self.traversal, 0).cloned().ok_or_else(|| match self.traversal.steps.is_empty() {
+            true => problems::bare_root(root, example, self.root_range()),
+            false => problems::root_without_name(root, example, self.range()),
         })
     }
 
     /// `count.index`, `each.key` or `each.value`.
     fn repetition(&self) -> Result<Reference, Diagnostic> {
         let root = self.traversal.root.text.as_str();
-        let (example, others) = match root {
-            "count" => ("count.index", "the only one is count.index"),
-            _ => ("each.key", "there are each.key and each.value"),
+        let (example, known): (&str, &[&str]) = match root {
+            "count" => ("count.index", &["count.index"]),
+            _ => ("each.key", &["each.key", "each.value"]),
         };
         let name = self.name(example)?;
         let subject = match (root, name.as_str()) {
@@ -190,9 +180,8 @@ impl Reading<'_> {
             ("each", "key") => Subject::EachKey,
             ("each", "value") => Subject::EachValue,
             _ => {
-                let detail = format!("{root} has no attribute {name:?}; {others}.");
-                return Err(Diagnostic::error(format!("Invalid \"{root}\" attribute"), detail)
-                    .at(self.tree.range(self.traversal.steps[0].span)));
+                let at = self.tree.range(self.traversal.steps[0].span);
+                return Err(problems::no_repetition_attribute(root, &name, known, at));
             }
         };
         Ok(self.reference(subject, 1))
@@ -201,12 +190,7 @@ impl Reading<'_> {
     /// A resource with a mode prefix: `data.TYPE.NAME`.
     fn resource(&self, mode: ResourceMode) -> Result<Reference, Diagnostic> {
         let (Some(type_name), Some(name)) = (attribute(self.traversal, 0), attribute(self.traversal, 1)) else {
-            let root = &self.traversal.root.text;
-            return Err(Diagnostic::error(
-                "Invalid reference",
-                format!("\"{root}\" must be followed by a resource type and a name: {root}.TYPE.NAME."),
-            )
-            .at(self.range()));
+            return Err(problems::incomplete_resource(&self.traversal.root.text, self.range()));
         };
         let resource = Resource { mode, type_name: type_name.clone(), name: name.clone() };
         Ok(self.reference(Subject::Resource(resource), 2))
@@ -216,14 +200,7 @@ impl Reading<'_> {
     fn plain_resource(&self) -> Result<Reference, Diagnostic> {
         let root = self.traversal.root.text.as_str();
         let Some(name) = attribute(self.traversal, 0) else {
-            return Err(Diagnostic::error(
-                "Invalid reference",
-                format!(
-                    "{root:?} alone refers to nothing: a reference to a resource needs the type and the name. A \
-                     string must stand in quotes."
-                ),
-            )
-            .at(self.range()));
+            return Err(problems::bare_word(root, self.range()));
         };
         let resource = Resource { mode: ResourceMode::Managed, type_name: SmolStr::new(root), name: name.clone() };
         Ok(self.reference(Subject::Resource(resource), 1))

@@ -14,10 +14,10 @@ use weft_graph_format::value::Value;
 use weft_syntax::Role;
 
 use super::compile::Compiling;
-use super::content::{FoundBlock, unsupported_argument};
+use super::content::FoundBlock;
 use super::static_values::{Needing, StaticValues};
 use super::{BodySource, Settings};
-use crate::decode::missing_argument;
+use crate::problems::{missing_argument, unsupported_argument, unsupported_block, wrong_type};
 
 /// A `backend` or `provider_meta` block.
 #[derive(Clone, Debug)]
@@ -50,13 +50,8 @@ impl BackendBlock {
         problems.extend(content.problems);
         let body = content.body;
         for block in &body.blocks {
-            problems.push(
-                Diagnostic::error(
-                    "Unsupported block type",
-                    format!("Blocks of type {:?} are not expected here.", block.block_type.text.as_str()),
-                )
-                .at(tree.range(block.block_type.span)),
-            );
+            let at = tree.range(block.block_type.span);
+            problems.push(unsupported_block(&block.block_type.text, [], [], at));
         }
         for attribute in &body.attributes {
             let name = attribute.name.text.as_str();
@@ -75,9 +70,8 @@ impl BackendBlock {
                 Ok(value) => drop(fields.insert(name.clone(), value.unmark_deep().0)),
                 Err(problem) => {
                     let at = body.attribute(name).map(|a| tree.expression(a.expression).range());
-                    let detail = format!("Inappropriate value for attribute {name:?}: {}.", problem.with_path());
-                    let problem = Diagnostic::error("Incorrect attribute value type", detail);
-                    problems.push(problem.at(at.unwrap_or_else(|| self.range.clone())));
+                    let at = at.unwrap_or_else(|| self.range.clone());
+                    problems.push(wrong_type(name, &problem.with_path(), at));
                 }
             }
         }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{Attribute, Block, BodyId, Expression, Role, Syntax, Tree};
+use weft_syntax::{Block, BodyId, Expression, Role, Tree};
+
+use crate::problems;
 
 /// An argument of a body.
 #[derive(Clone, Copy, Debug)]
@@ -213,39 +215,9 @@ pub fn read_content(
 fn require(found: &BlockContent, rules: &ContentRules, missing: &SourceRange, diagnostics: &mut Vec<Diagnostic>) {
     for rule in rules.attributes.iter().filter(|rule| rule.required) {
         if !found.attributes.contains_key(rule.name) {
-            diagnostics.push(
-                Diagnostic::error(
-                    "Missing required argument",
-                    format!("The argument {:?} is required, but it is not there.", rule.name),
-                )
-                .at(missing.clone()),
-            );
+            diagnostics.push(problems::missing_argument(rule.name, missing));
         }
     }
-}
-
-/// Reports an unsupported argument. In the JSON syntax it may have been meant as a block.
-pub(crate) fn unsupported_argument<'n>(
-    tree: &Tree,
-    attribute: &Attribute,
-    arguments: impl IntoIterator<Item = &'n str>,
-    blocks: impl IntoIterator<Item = &'n str>,
-) -> Diagnostic {
-    let name = attribute.name.text.as_str();
-    let place = tree.range(attribute.name.span);
-    if tree.syntax() == Syntax::Json {
-        let hint = did_you_mean(name, arguments.into_iter().chain(blocks));
-        let detail = format!("There is no argument and no block type {name:?} here.{hint}");
-        let problem = Diagnostic::error("Extraneous JSON object property", detail).at(place);
-        return problem.within(tree.range(attribute.span));
-    }
-    let hint = if blocks.into_iter().any(|block| block == name) {
-        format!(" Did you mean to define a block of type {name:?}?")
-    } else {
-        did_you_mean(name, arguments)
-    };
-    Diagnostic::error("Unsupported argument", format!("An argument named {name:?} is not expected here.{hint}"))
-        .at(place)
 }
 
 /// Reads a body in which everything is optional.
@@ -271,7 +243,12 @@ pub(super) fn read_body(
             );
         } else if !rules.open {
             let arguments = rules.attributes.iter().map(|a| a.name);
-            diagnostics.push(unsupported_argument(tree, attribute, arguments, rules.blocks.iter().map(|b| b.name)));
+            diagnostics.push(problems::unsupported_argument(
+                tree,
+                attribute,
+                arguments,
+                rules.blocks.iter().map(|b| b.name),
+            ));
         }
     }
     for block in &body.blocks {
@@ -284,20 +261,10 @@ pub(super) fn read_body(
             }
             None if rules.open => {}
             None => {
-                let hint = if rules.attributes.iter().any(|a| a.name == name) {
-                    format!(
-                        " Did you mean to define argument {name:?}? If so, use the equals sign to assign it a value."
-                    )
-                } else {
-                    did_you_mean(name, rules.blocks.iter().map(|b| b.name))
-                };
-                diagnostics.push(
-                    Diagnostic::error(
-                        "Unsupported block type",
-                        format!("Blocks of type {name:?} are not expected here.{hint}"),
-                    )
-                    .at(tree.range(block.block_type.span)),
-                );
+                let arguments = rules.attributes.iter().map(|a| a.name);
+                let blocks = rules.blocks.iter().map(|b| b.name);
+                let at = tree.range(block.block_type.span);
+                diagnostics.push(problems::unsupported_block(name, arguments, blocks, at));
             }
         }
     }

@@ -1,16 +1,88 @@
-//! `provider` blocks.
+//! `provider` blocks, and references to them.
 
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_syntax::{Expression, Role};
+use weft_graph_format::source::SourceRange;
+use weft_syntax::{Expression, Key, Role};
 
-use super::ProviderBlock;
+use super::BodySource;
 use super::body_references::references_of_body;
 use super::compile::{Compiling, ESCAPE};
 use super::content::{BlockContent, BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
+use crate::reference::Reference;
+
+/// A provider as a block names it: `aws`, `aws.west`, `aws.by_region[each.key]`.
+#[derive(Clone, Debug)]
+pub struct ProviderReference {
+    /// Local name.
+    pub local_name: SmolStr,
+    /// Alias.
+    pub alias: Option<SmolStr>,
+    /// Key of the instance.
+    pub key: Option<ProviderKey>,
+    /// The range of the reference.
+    pub range: SourceRange,
+}
+
+/// The key in a reference to a provider instance.
+#[derive(Clone, Debug)]
+pub enum ProviderKey {
+    /// A literal key, as in `aws.by_region["eu-west-1"]`, with the range of the reference.
+    Literal(Key, SourceRange),
+    /// An expression, as in `aws.by_region[each.key]`.
+    Computed(Expression),
+}
+
+impl ProviderKey {
+    /// The range of the key.
+    pub fn range(&self) -> SourceRange {
+        match self {
+            ProviderKey::Literal(_, range) => range.clone(),
+            ProviderKey::Computed(expression) => expression.range(),
+        }
+    }
+}
+
+/// An entry of a `providers` argument.
+#[derive(Clone, Debug)]
+pub struct PassedProvider {
+    /// Local name in the child.
+    pub child_name: SmolStr,
+    /// Alias in the child.
+    pub child_alias: Option<SmolStr>,
+    /// The range of the name in the child.
+    pub child_range: SourceRange,
+    /// The configuration in the caller. For a value only the range is meaningful.
+    pub parent: ProviderReference,
+    /// The value in the caller, if it is an expression.
+    pub value: Option<Expression>,
+}
+
+/// A `provider` block.
+#[derive(Clone, Debug)]
+pub struct ProviderBlock {
+    /// Local name.
+    pub local_name: SmolStr,
+    /// `alias`
+    pub alias: Option<SmolStr>,
+    /// `for_each`
+    pub for_each: Option<Expression>,
+    /// `version`, which is deprecated.
+    pub version: Option<SmolStr>,
+    /// The arguments of the provider.
+    pub body: BodySource,
+    /// Whether the block has only meta-arguments.
+    pub is_empty: bool,
+    /// Whether a test mocks the provider. Then it is not configured.
+    pub is_mock: bool,
+    /// The references of the block.
+    pub references: Vec<Reference>,
+    /// The header of the block.
+    pub range: SourceRange,
+}
 
 const PROVIDER: ContentRules = ContentRules {
     attributes: &[

@@ -3,6 +3,7 @@
 //!
 //! They are evaluated on demand while the tree is loaded, callers first. Each named value is evaluated once.
 
+mod problems;
 mod scope;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -163,16 +164,13 @@ impl StaticValues {
         match self.value(name, diagnostics) {
             Err(NoValue::NotComputed) if self.circular.contains(name) && !self.values.contains_key(name) => {
                 let at = self.definition(name).map_or_else(|| needing.range.clone(), |found| found.needing.range);
-                let problem = Diagnostic::error("Circular reference", format!("{what} is computed from itself."));
-                diagnostics.push(problem.at(at));
+                diagnostics.push(problems::circular(what, at));
                 None
             }
             Ok(value) => Some(value),
             Err(NoValue::Unsuitable) => None,
             Err(NoValue::NotComputed) => {
-                let detail = format!("{} depends on {what}, which is not available before planning.", needing.text);
-                let problem = Diagnostic::error("Unable to compute static value", detail);
-                diagnostics.push(problem.at(needing.range.clone()));
+                diagnostics.push(problems::not_computed(needing, what));
                 None
             }
         }
@@ -280,8 +278,7 @@ impl StaticValues {
                 return convert_variable(variable, &default).map_err(|problem| failed(diagnostics, problem));
             }
         }
-        let detail = format!("The value given for var.{} is null, which the variable does not allow.", variable.name);
-        diagnostics.push(Diagnostic::error("Required variable not set", detail).at(variable.range.clone()));
+        diagnostics.push(problems::null_variable(variable));
         Err(NoValue::NotComputed)
     }
 
@@ -299,18 +296,9 @@ impl StaticValues {
         }
         let Some(given) = self.given.values.get(&variable.name).filter(|_| path.is_root()) else {
             if let Some(call) = &frame.call {
-                let detail = format!("The call has no argument {:?}, which is needed before planning.", variable.name);
-                let problem = Diagnostic::error("Missing required variable in module call", detail);
-                diagnostics.push(problem.at(call.missing.clone()));
+                diagnostics.push(problems::argument_not_given(&variable.name, call.missing.clone()));
             } else {
-                diagnostics.push(
-                    Diagnostic::error(
-                        format!("Failed to request input from user for variable var.{}", variable.name),
-                        "The variable has no value and no default, and is needed before planning. Give it one by -var, \
-                         -var-file or the environment.",
-                    )
-                    .at(variable.range.clone()),
-                );
+                diagnostics.push(problems::variable_not_given(variable));
             }
             return Err(NoValue::NotComputed);
         };
@@ -354,14 +342,8 @@ impl StaticValues {
         needing: &Needing,
         problems: &mut Vec<Diagnostic>,
     ) -> Option<Value> {
-        let who = &needing.text;
-        let error = |summary: &str, detail: String| Diagnostic::error(summary, detail).at(reference.range.clone());
-        let dynamic = |what: String| {
-            error(
-                "Dynamic value in static context",
-                format!("{who} has to be known before planning, so {what} cannot be used for it."),
-            )
-        };
+        let user = needing.text.as_str();
+        let at = || reference.range.clone();
         let (what, declared) = match &reference.subject {
             Subject::Local(name) => (format!("local.{name}"), frame.locals.contains_key(name)),
             Subject::Variable(name) => (format!("var.{name}"), frame.variables.contains_key(name)),
@@ -371,53 +353,43 @@ impl StaticValues {
                     "root" => Some(Value::string(".")),
                     "cwd" => Some(Value::string(self.cwd.to_string_lossy())),
                     _ => {
-                        let detail = format!("There is no path.{name}: path has the attributes cwd, module and root.");
-                        problems.push(error("Invalid \"path\" attribute", detail));
+                        problems.push(problems::no_path_attribute(name, at()));
                         None
                     }
                 };
             }
             Subject::Terraform(_, name) if name == "workspace" => return Some(Value::string(&self.workspace)),
             Subject::Terraform(root, name) => {
-                let (summary, detail) = match name.as_str() {
-                    "applying" => (
-                        "Invalid attribute in static context".to_owned(),
-                        format!("{root}.applying is known while planning and applying only, not before."),
-                    ),
-                    _ => (
-                        "Invalid \"terraform\" attribute".to_owned(),
-                        format!("There is no {root}.{name}: {root} has the attribute workspace."),
-                    ),
-                };
-                problems.push(error(&summary, detail));
+                problems.push(match name.as_str() {
+                    "applying" => problems::applying(root, at()),
+                    _ => problems::no_terraform_attribute(root, name, at()),
+                });
                 return None;
             }
             Subject::Module(name, Some(_)) => {
-                let detail = format!("{who} has to be known before planning, so module.{name} cannot be used for it.");
-                problems.push(error("Module output not supported in static context", detail));
+                problems.push(problems::module_output(user, name, at()));
                 return None;
             }
             Subject::ProviderFunction(name, _) => {
-                let detail = format!("{who} has to be known before planning, so no function of {name} can be called.");
-                problems.push(error("Provider function in static context", detail));
+                problems.push(problems::provider_function(user, name, at()));
                 return None;
             }
             other => {
-                problems.push(dynamic(described(other)));
+                problems.push(problems::dynamic(user, &described(other), at()));
                 return None;
             }
         };
         if !declared {
-            let kind = if matches!(reference.subject, Subject::Local(_)) { "local" } else { "variable" };
-            problems.push(error(&format!("Undefined {kind}"), format!("{what} is not declared.")));
+            problems.push(match reference.subject {
+                Subject::Local(_) => problems::undefined_local(&what, at()),
+                _ => problems::undefined_variable(&what, at()),
+            });
             return None;
         }
         if let Subject::Variable(name) = &reference.subject
             && frame.variables.get(name).is_some_and(|variable| variable.constant == Some(false))
         {
-            let detail =
-                format!("{what} is declared with const = false, so it cannot be used for {who}, before planning.");
-            problems.push(error("Unable to use variable in static context", detail));
+            problems.push(problems::not_constant(user, &what, at()));
             return None;
         }
         self.needed(&(module.clone(), reference.subject.clone()), &what, needing, problems)
@@ -460,10 +432,7 @@ fn convert_variable(variable: &Variable, value: &Value) -> Result<Value, Diagnos
     }
     match convert_with_defaults(value, &variable.ty, &variable.defaults) {
         Ok(value) => Ok(value.mark(&marks)),
-        Err(problem) => Err(Diagnostic::error(
-            "Invalid value for input variable",
-            format!("The value is not suitable for var.{}: {}.", variable.name, problem.with_path()),
-        )),
+        Err(problem) => Err(problems::unsuitable_variable(variable, &problem.with_path())),
     }
 }
 
@@ -474,16 +443,16 @@ pub(super) fn static_text(
     at: &SourceRange,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<SmolStr> {
-    let (summary, detail) = if value.contains_sensitive() {
-        ("Sensitive value not allowed", format!("{what} is shown and stored, so it cannot be sensitive."))
+    let problem = if value.contains_sensitive() {
+        problems::sensitive_text(what, at)
     } else if value.deep().ephemeral {
-        ("Ephemeral value not allowed", format!("{what} is stored, so it cannot be ephemeral."))
+        problems::ephemeral_text(what, at)
     } else {
         match convert(value, &Type::String).ok().as_ref().and_then(Value::as_str) {
             Some(text) => return Some(SmolStr::new(text)),
-            None => ("Unsuitable value type", format!("{what} must be a string that is known before planning.")),
+            None => problems::no_text(what, at),
         }
     };
-    diagnostics.push(Diagnostic::error(summary, detail).at(at.clone()));
+    diagnostics.push(problem);
     None
 }

@@ -12,6 +12,7 @@ use weft_graph_format::value::{PlainValue, Value};
 use weft_syntax::{BinaryOperator, ExprKind, Expression};
 
 use super::conditions::{message_problem, message_text};
+use super::problems::{conditions, values};
 use super::references::check_condition;
 use super::scope::RepetitionData;
 use super::session::Session;
@@ -85,17 +86,13 @@ impl Session {
         problems.extend(check_condition(&root.evaluation, &root.config, &others, assertion).await);
         for reference in &outputs {
             let name = output_named(reference).filter(|name| !root.config.outputs.contains_key(*name));
-            problems.extend(name.map(|name| {
-                let detail = format!("The tested module has no output {name:?}.");
-                Diagnostic::error("Reference to undeclared output value", detail).at(reference.range.clone())
-            }));
+            problems.extend(name.map(|name| values::undeclared_output(name, reference.range.clone())));
         }
         if has_errors(&problems) {
             return Err(problems);
         }
         let Ok(mut scope) = root.scope_of(&others, &RepetitionData::default(), true).await else {
-            let missing = "Something that this condition names could not be evaluated: see the problems above.";
-            problems.push(Diagnostic::error("No value", missing).at(assertion.condition.range()));
+            problems.push(values::condition_without_value(assertion.condition.range()));
             return Err(problems);
         };
         for reference in &outputs {
@@ -136,31 +133,20 @@ fn judged(
     mut problems: Vec<Diagnostic>,
 ) -> Result<Asserted, Vec<Diagnostic>> {
     let at = assertion.condition.range();
-    let values = || weft_expressions::involved::values(&assertion.condition, &[], scope);
-    let unsound = |summary: &str, detail: String| Diagnostic {
-        values: values(),
-        ..Diagnostic::error(summary, detail).at(at.clone())
-    };
+    let involved = || weft_expressions::involved::values(&assertion.condition, &[], scope);
+    let unsound = |problem: Diagnostic| Diagnostic { values: involved(), ..problem };
     let problem = match convert(value, &Type::Bool) {
-        Ok(value) if value.is_null() => {
-            unsound("Invalid condition run", "The condition is null; it must be true or false.".to_owned())
-        }
+        Ok(value) if value.is_null() => unsound(conditions::null_test_condition(at)),
         Ok(value) => match value.as_bool() {
             Some(true) => return Ok(Asserted { verdict: AssertionVerdict::Holds, problems }),
             Some(false) => {
-                let failed = unsound("Test assertion failed", message_text(message));
+                let failed = unsound(conditions::test_failed(&message_text(message), at));
                 problems.push(Diagnostic { compared: compared(&assertion.condition, scope), ..failed });
                 return Ok(Asserted { verdict: AssertionVerdict::Fails, problems });
             }
-            None => {
-                let detail = "The condition depends on values that are known only after apply. Assert them in a run \
-                              that applies, or give them with a mock or an override.";
-                unsound("Unknown condition run", detail.to_owned())
-            }
+            None => unsound(conditions::unknown_test_condition(at)),
         },
-        Err(problem) => {
-            unsound("Invalid condition run", format!("The condition is unsuitable: {}.", problem.with_path()))
-        }
+        Err(problem) => unsound(conditions::unsuitable_test_condition(&problem.with_path(), at)),
     };
     problems.push(problem);
     Err(problems)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::diagnostic::{Diagnostic, OPEN_ASSERTION, READ_FOR_CHECK};
+use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK};
 use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
@@ -13,6 +13,7 @@ use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
 use super::conditions::{Condition, ConditionResult};
+use super::problems::conditions;
 use super::scope::RepetitionData;
 use crate::config::CheckBlock;
 use crate::glue::{Failed, OpenCheck};
@@ -196,10 +197,8 @@ impl Assertions<'_> {
             Ok(ConditionResult::Open { condition, message }) => {
                 self.tally.note(CheckStatus::Unknown, None);
                 if !self.node.evaluation.is_validation() {
-                    let detail = "The condition depends on values that only apply can know: it is looked at then.";
-                    let problem =
-                        Diagnostic::warning("Check block assertion known after apply", detail).code(OPEN_ASSERTION);
-                    glue.report(problem.checking(&self.address).at(self.range(index)));
+                    let problem = conditions::open_assertion(self.range(index));
+                    glue.report(problem.checking(&self.address));
                     self.at_apply(index, condition, message);
                 }
             }

@@ -14,6 +14,7 @@ use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
 use super::checks::ConditionTally;
+use super::problems::conditions as problems;
 use super::scope::RepetitionData;
 use crate::config::{self, references_of};
 use crate::glue::{Failed, OpenCheck};
@@ -263,16 +264,15 @@ impl ModuleNode {
         }
         let at = block.condition.range();
         let values = || weft_expressions::involved::values(&block.condition, &[], &scope);
-        const SUMMARY: &str = "Invalid condition result";
         let value = match convert(&value, &Type::Bool) {
             Ok(value) if !value.is_null() => value,
             Ok(_) => {
-                let problem = Diagnostic::error(SUMMARY, "The condition is null; it must be true or false.").at(at);
+                let problem = problems::null_condition(at);
                 return self.fail(Diagnostic { values: values(), ..problem });
             }
             Err(problem) => {
-                let detail = format!("The condition is unsuitable: {}.", problem.with_path());
-                return self.fail(Diagnostic { values: values(), ..Diagnostic::error(SUMMARY, detail).at(at) });
+                let problem = problems::unsuitable_condition(&problem.with_path(), at);
+                return self.fail(Diagnostic { values: values(), ..problem });
             }
         };
         Ok(match value.as_bool() {
@@ -306,32 +306,18 @@ pub(super) fn message_problem(
     scope: &dyn Scope,
     hidden: Severity,
 ) -> (bool, Option<Diagnostic>) {
-    let made = |severity, summary: &str, detail: String| {
-        let problem = Diagnostic::error(summary, detail).at(block.error_message.range());
+    let at = || block.error_message.range();
+    let made = |severity, problem: Diagnostic| {
         let values = weft_expressions::involved::values(&block.error_message, &[], scope);
         Some(Diagnostic { severity, values, ..problem })
     };
-    const SUMMARY: &str = "Invalid error message";
     let marks = message.marks();
     match convert(message, &Type::String) {
-        Err(problem) => {
-            let detail = format!("The message is unsuitable: {}.", problem.with_path());
-            (true, made(Severity::Error, SUMMARY, detail))
-        }
-        Ok(text) if text.is_null() => {
-            (true, made(Severity::Error, SUMMARY, "The message is null; it must be a text.".to_owned()))
-        }
+        Err(problem) => (true, made(Severity::Error, problems::unsuitable_message(&problem.with_path(), at()))),
+        Ok(text) if text.is_null() => (true, made(Severity::Error, problems::null_message(at()))),
         Ok(text) if !text.is_wholly_known() => (false, None),
-        Ok(_) if marks.is_sensitive() => {
-            let detail = "The message would show something sensitive, so it is not shown. Take that out of it, or say by \
-                          nonsensitive() that it may be shown.";
-            (false, made(hidden, "Error message refers to sensitive values", detail.to_owned()))
-        }
-        Ok(_) if marks.is_ephemeral() => {
-            let detail = "The message would show something ephemeral, so it is not shown. Take that out of it, or use \
-                          ephemeralasnull().";
-            (false, made(hidden, "Error message refers to ephemeral values", detail.to_owned()))
-        }
+        Ok(_) if marks.is_sensitive() => (false, made(hidden, problems::sensitive_message(at()))),
+        Ok(_) if marks.is_ephemeral() => (false, made(hidden, problems::ephemeral_message(at()))),
         Ok(_) => (false, None),
     }
 }

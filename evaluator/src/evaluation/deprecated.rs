@@ -14,6 +14,7 @@ use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
 use crate::config::{BodySource, Output, Variable};
+use crate::evaluation::problems::blocks as problems;
 
 /// The code of warnings about deprecations in modules with a local source.
 pub const LOCAL_MODULE: &str = "deprecated-local";
@@ -96,12 +97,8 @@ impl ModuleNode {
         }
         let remote = self.evaluation.remote_deprecations.lock().contains(&notice.source);
         let source = notice.source.replace(".output.", ".");
-        let warning = Diagnostic::warning(
-            "Value derived from a deprecated source",
-            format!("{source} is deprecated, and this value comes from it. Its author says:\n\n{}", notice.message),
-        )
-        .code(if remote { REMOTE_MODULE } else { LOCAL_MODULE })
-        .at(at);
+        let code = if remote { REMOTE_MODULE } else { LOCAL_MODULE };
+        let warning = problems::from_deprecated(&source, &notice.message, at).code(code);
         Some(if user.is_empty() { warning } else { warning.about(user) })
     }
 
@@ -113,17 +110,8 @@ impl ModuleNode {
         if !self.evaluation.told_deprecations.lock().insert((at.clone(), SmolStr::default(), notice)) {
             return;
         }
-        self.evaluation.glue.report(
-            Diagnostic::warning(
-                "Variable marked as deprecated by the module author",
-                format!(
-                    "Variable {:?} is marked as deprecated with the following message:\n{message}",
-                    variable.name.as_str()
-                ),
-            )
-            .code(if self.is_remote() { REMOTE_MODULE } else { LOCAL_MODULE })
-            .at(at),
-        );
+        let code = if self.is_remote() { REMOTE_MODULE } else { LOCAL_MODULE };
+        self.evaluation.glue.report(problems::deprecated_variable(variable, message, at).code(code));
     }
 
     /// Whether the module's source is not a local directory.

@@ -15,6 +15,7 @@ use weft_syntax::{Traversal, Tree};
 use super::provisioners::made_ready;
 use super::scope::{Environment, RepetitionData, out_of_scope};
 use crate::config::Provisioner;
+use crate::evaluation::problems::blocks as problems;
 use crate::glue::Provision;
 use crate::reference::{Subject, resolve};
 
@@ -96,12 +97,7 @@ impl Scope for Leaving<'_> {
     }
 
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(Diagnostic::error(
-            "Provider function not available",
-            format!(
-                "The function {name} cannot be used when an object is destroyed: its provider may be gone by then."
-            ),
-        ))
+        Err(problems::function_at_destroy(name))
     }
 
     fn call_provider_function(&self, function: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::{InstanceKey, ModuleInstance, ResourceInstance, ResourceMode};
-use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Expression;
 
 use super::calls::ModuleNode;
 use super::instances::for_each;
+use super::problems::imports::{self as problems, KeyFault, NamedBy};
 use super::scope::RepetitionData;
 use crate::config::{ImportBlock, ImportKey, references_of};
 use crate::glue::{Failed, ImportBy, ImportWish};
@@ -50,8 +49,7 @@ impl ModuleNode {
             return self.one_import(block, &RepetitionData::default(), found).await;
         };
         if refers_to_target(block, expression) {
-            let detail = "The objects that are imported cannot decide how many there are.";
-            return self.fail(Diagnostic::error("Invalid for_each argument", detail).at(expression.range()));
+            return self.fail(problems::for_each_of_target(expression.range()));
         }
         let value = self.evaluate(expression, &RepetitionData::default()).await?;
         if self.evaluation.is_validation() {
@@ -90,10 +88,10 @@ impl ModuleNode {
         };
         let by = match (&block.id, &block.identity) {
             (Some(expression), _) if refers_to_target(block, expression) => {
-                self.import_of_itself("Invalid import id argument", expression)?
+                self.import_of_itself(NamedBy::Id, expression)?
             }
             (None, Some(expression)) if refers_to_target(block, expression) => {
-                self.import_of_itself("Invalid import identity argument", expression)?
+                self.import_of_itself(NamedBy::Identity, expression)?
             }
             (Some(expression), _) => self.import_id(expression, repeated).await?,
             (None, Some(expression)) => self.import_identity(block, expression, repeated).await?,
@@ -102,14 +100,7 @@ impl ModuleNode {
         let (Some(key), Some(by)) = (key, by) else { return Ok(()) };
         let address = ResourceInstance { module, resource: block.to.resource.clone(), key };
         if let Some(first) = found.get(&address) {
-            let (file, line) = (&first.range.file, first.range.start.line);
-            return self.fail(
-                Diagnostic::error(
-                    format!("Duplicate import configuration for \"{address}\""),
-                    format!("An import block for {address} is at {file}:{line} already: an object is imported once."),
-                )
-                .at(block.range.clone()),
-            );
+            return self.fail(problems::imported_twice(&address, &first.range, block.range.clone()));
         }
         found.insert(address, ImportWish { by, range: block.range.clone() });
         Ok(())
@@ -126,17 +117,17 @@ impl ModuleNode {
             return Ok(None);
         }
         let (marks, kind) = value.open();
-        let detail = match kind {
-            _ if marks.is_sensitive() => "A sensitive value cannot be part of an address.",
-            Kind::Unknown(_) => "The key is known only after apply, so nobody can say now what is imported to.",
+        let fault = match kind {
+            _ if marks.is_sensitive() => KeyFault::Sensitive,
+            Kind::Unknown(_) => KeyFault::Unknown,
             Kind::String(text) => return Ok(Some(InstanceKey::String(text.clone()))),
             Kind::Number(number) => match number.to_u64().and_then(InstanceKey::counted) {
                 Some(key) => return Ok(Some(key)),
-                None => "A key that is a number is whole, and zero or more.",
+                None => KeyFault::Number,
             },
-            _ => "A key is a string or a number.",
+            _ => KeyFault::Type,
         };
-        self.fail(Diagnostic::error("Invalid import 'to' expression", detail).at(expression.range()))
+        self.fail(problems::invalid_key(fault, expression.range()))
     }
 
     async fn import_id(
@@ -144,16 +135,12 @@ impl ModuleNode {
         expression: &Expression,
         repeated: &RepetitionData,
     ) -> Result<Option<ImportBy>, Failed> {
-        const SUMMARY: &str = "Invalid import id argument";
-        let value = self.import_value(expression, repeated, SUMMARY, "import ID").await?;
+        let value = self.import_value(expression, repeated, NamedBy::Id).await?;
         let Some(value) = value else { return Ok(None) };
         match convert(&value, &Type::String) {
             // An empty ID means no import.
             Ok(text) => Ok(text.as_str().filter(|text| !text.is_empty()).map(|text| ImportBy::Id(SmolStr::new(text)))),
-            Err(problem) => {
-                let detail = format!("The import ID value is unsuitable: {}.", problem.with_path());
-                self.fail(Diagnostic::error(SUMMARY, detail).at(expression.range()))
-            }
+            Err(problem) => self.fail(problems::unsuitable_id(&problem.with_path(), expression.range())),
         }
     }
 
@@ -163,19 +150,17 @@ impl ModuleNode {
         expression: &Expression,
         repeated: &RepetitionData,
     ) -> Result<Option<ImportBy>, Failed> {
-        const SUMMARY: &str = "Invalid import identity argument";
         self.check_identity(block, expression, repeated).await?;
-        let value = self.import_value(expression, repeated, SUMMARY, "import identity").await?;
+        let value = self.import_value(expression, repeated, NamedBy::Identity).await?;
         Ok(value.map(ImportBy::Identity))
     }
 
     /// An ID that is unknown until apply. Only planning reports this.
-    fn import_of_itself(&self, summary: &str, expression: &Expression) -> Result<Option<ImportBy>, Failed> {
+    fn import_of_itself(&self, by: NamedBy, expression: &Expression) -> Result<Option<ImportBy>, Failed> {
         if self.evaluation.is_validation() {
             return Ok(None);
         }
-        let detail = "It depends on the object that is imported, so nobody knows it now.";
-        self.evaluation.glue.report(Diagnostic::error(summary, detail).at(expression.range()));
+        self.evaluation.glue.report(problems::named_by_target(by, expression.range()));
         Err(Failed)
     }
 
@@ -200,9 +185,7 @@ impl ModuleNode {
             if !schema.resources.contains_key(type_name) {
                 return Ok(());
             }
-            const SUMMARY: &str = "Unable to determine identity schema for import identity";
-            let detail = format!("The provider knows no identity of {type_name}: import the object by its id.");
-            return self.fail(Diagnostic::error(SUMMARY, detail).at(expression.range()));
+            return self.fail(problems::no_identity(type_name, expression.range()));
         };
         let value = self.evaluate(expression, repeated).await?;
         let given = value.unmark_deep().0;
@@ -213,21 +196,20 @@ impl ModuleNode {
             .filter(|(name, attribute)| {
                 attribute.required_for_import && fields.is_some_and(|fields| !fields.contains_key(name))
             })
-            .map(|(name, _)| format!("the attribute {name:?} is required"));
-        let mut problems: Vec<String> = missing.collect();
+            .map(|(name, _)| problems::missing_in_identity(name));
+        let mut faults: Vec<String> = missing.collect();
         if let Some(fields) = fields {
             for (name, attribute) in &identity.attributes {
                 let unfit = fields.get(name).and_then(|field| convert(field, &attribute.ty).err());
-                problems.extend(unfit.map(|problem| format!("attribute {name:?}: {}", problem.with_path())));
+                faults.extend(unfit.map(|problem| problems::wrong_in_identity(name, &problem.with_path())));
             }
         } else if given.is_known() && !given.is_null() {
-            problems.push("an object is required".to_owned());
+            faults.push(problems::identity_not_an_object());
         }
-        if problems.is_empty() {
+        if faults.is_empty() {
             return Ok(());
         }
-        let detail = format!("The identity is unsuitable: {}.", problems.join("; "));
-        self.fail(Diagnostic::error("Incorrect value type", detail).at(expression.range()))
+        self.fail(problems::unsuitable_identity(&faults, expression.range()))
     }
 
     /// A value that must be known and not sensitive.
@@ -235,25 +217,24 @@ impl ModuleNode {
         self: &Arc<Self>,
         expression: &Expression,
         repeated: &RepetitionData,
-        summary: &str,
-        what: &str,
+        by: NamedBy,
     ) -> Result<Option<Value>, Failed> {
         let value = self.evaluate(expression, repeated).await?;
         if self.evaluation.is_validation() && !value.is_wholly_known() {
             return Ok(None);
         }
         let problem = if value.is_null() {
-            format!("The {what} cannot be null.")
+            problems::null_name
         } else if !value.is_wholly_known() {
-            format!("The {what} depends on values that are known only after apply, so nothing can be imported now.")
+            problems::unknown_name
         } else if value.contains_sensitive() {
-            format!("The {what} cannot be sensitive: it is shown.")
+            problems::sensitive_name
         } else if value.deep().ephemeral {
-            format!("The {what} cannot be ephemeral: it is stored.")
+            problems::ephemeral_name
         } else {
             return Ok(Some(value.unmark_deep().0));
         };
-        self.fail(Diagnostic::error(summary, problem).at(expression.range()))
+        self.fail(problem(by, expression.range()))
     }
 
     /// Reports import blocks without a resource block.
@@ -266,7 +247,7 @@ impl ModuleNode {
             let managed = block.to.resource.mode == ResourceMode::Managed;
             if !managed || there.is_none_or(|module| !module.resources.contains_key(&block.to.resource)) {
                 failed = true;
-                self.evaluation.glue.report(aimless(&block_address(block), &block.range));
+                self.evaluation.glue.report(problems::no_target(&block_address(block), &block.range));
             }
         }
         if failed { Err(Failed) } else { Ok(()) }
@@ -277,14 +258,6 @@ impl ModuleNode {
 fn refers_to_target(block: &ImportBlock, expression: &Expression) -> bool {
     let own = Subject::Resource(block.to.resource.clone());
     block.to.module.is_empty() && references_of(expression, &mut Vec::new()).iter().any(|found| found.subject == own)
-}
-
-fn aimless(address: &str, range: &SourceRange) -> Diagnostic {
-    Diagnostic::error(
-        "Configuration for import target does not exist",
-        format!("The configuration has no block for {address}: write one that the object can be imported to."),
-    )
-    .at(range.clone())
 }
 
 /// The configured target of an import block.

@@ -13,12 +13,10 @@ use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Expression;
 
 use super::calls::ModuleNode;
+use super::problems::repetition as problems;
 use super::scope::RepetitionData;
 use crate::config::{Repetition, references_of, unsuitable};
 use crate::glue::{Expansion, ExpansionKind, Failed};
-
-/// The summary for all problems with a `for_each` value.
-const FOR_EACH: &str = "Invalid for_each argument";
 
 /// The maximum `count`. No plan could hold more instances of one block.
 pub(super) const MOST_INSTANCES: u64 = 10_000_000;
@@ -50,7 +48,7 @@ impl Expanded {
 pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Expression) -> Result<Expanded, Failed> {
     let value = node.evaluate(expression, &RepetitionData::default()).await?;
     if let Some(detail) = unsuitable(&value) {
-        return node.fail(problem("Invalid for_each argument", detail, expression));
+        return node.fail(problems::provider_for_each(detail, expression.range()));
     }
     if node.evaluation.is_validation() && !value.is_wholly_known() {
         let instances = BTreeMap::from([(InstanceKey::None, RepetitionData::unknown(false))]);
@@ -65,13 +63,7 @@ pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Express
             if names.is_empty() {
                 return node.fail(found);
             }
-            let detail = format!(
-                "Which instances of this provider there are depends on {}, known only after apply: nothing can be \
-                 planned through them. Use keys that are known and put the rest into the values of a map, or apply \
-                 what decides first (option -target).",
-                names
-            );
-            return node.fail(problem("Invalid for_each argument", detail, expression));
+            return node.fail(problems::unknown_provider_keys(&names, expression.range()));
         }
     };
     let instances = elements.into_iter().map(|(key, element)| {
@@ -170,59 +162,36 @@ fn misplaced(value: &Value, repetition: &Repetition, at: &Expression) -> Option<
         Repetition::ForEach(_) => match ty {
             Type::Dynamic | Type::Map(_) | Type::Object(_) => None,
             Type::Set(of) if matches!(*of, Type::String | Type::Dynamic) => None,
-            Type::Set(of) => Some(problem(
-                FOR_EACH,
-                format!("for_each takes sets of strings; this one has elements of type {}.", of.friendly_name()),
-                at,
-            )),
-            other => Some(problem(
-                FOR_EACH,
-                format!("for_each needs a map or a set of strings, not {}.", other.friendly_name()),
-                at,
-            )),
+            Type::Set(of) => Some(problems::for_each_of_others(&of.friendly_name(), at.range())),
+            other => Some(problems::for_each_type(&other.friendly_name(), at.range())),
         },
         _ => None,
     }
 }
 
-fn problem(summary: &str, detail: impl Into<String>, at: &Expression) -> Diagnostic {
-    Diagnostic::error(summary, detail.into()).at(at.range())
-}
-
 fn count(value: &Value, at: &Expression) -> Result<u64, Diagnostic> {
-    const SUMMARY: &str = "Invalid count argument";
-    let converted = convert(value, &Type::Number)
-        .map_err(|e| problem("Incorrect value type", format!("The count is unsuitable: {}.", e.with_path()), at))?;
+    let at = || at.range();
+    let number =
+        convert(value, &Type::Number).map_err(|problem| problems::unsuitable_count(&problem.with_path(), at()))?;
     if value.is_null() {
-        return Err(problem(SUMMARY, "The count is null. A whole number of zero or more is needed.", at));
+        return Err(problems::null_count(at()));
     }
     if !value.is_known() {
-        return Err(problem(
-            SUMMARY,
-            "The count depends on values that are known only after apply, so the number of instances cannot be \
-             planned. \
-             Apply what it depends on first, or compute it from values that are known.",
-            at,
-        ));
+        return Err(problems::unknown_count(at()));
     }
-    let number = converted;
     if value.marks().is_ephemeral() {
-        return Err(problem(
-            SUMMARY,
-            "The count comes from an ephemeral value, which cannot decide what is stored.",
-            at,
-        ));
+        return Err(problems::ephemeral_count(at()));
     }
     let Some(number) = number.as_number() else {
-        return Err(problem(SUMMARY, "The count must be a number.", at));
+        return Err(problems::count_not_a_number(at()));
     };
     if number.signum() < 0 {
-        return Err(problem(SUMMARY, format!("The count is {number}; it must be zero or more."), at));
+        return Err(problems::negative_count(&number, at()));
     }
     match number.to_u64() {
         Some(n) if n <= MOST_INSTANCES => Ok(n),
-        Some(n) => Err(problem(SUMMARY, format!("The count is {n}; the limit is {MOST_INSTANCES}."), at)),
-        None => Err(problem(SUMMARY, format!("The count is {number}; it must be a whole number."), at)),
+        Some(n) => Err(problems::large_count(n, MOST_INSTANCES, at())),
+        None => Err(problems::fractional_count(&number, at())),
     }
 }
 
@@ -230,30 +199,19 @@ pub(crate) type Elements = Vec<(SmolStr, Option<Value>)>;
 
 /// The elements of a `for_each` value.
 pub(crate) fn for_each(value: &Value, at: &Expression) -> Result<Elements, Diagnostic> {
-    const SUMMARY: &str = FOR_EACH;
-    const UNKNOWN: &str = "The keys of for_each depend on values that are known only after apply, so the instances \
-        cannot be planned. Use keys that are known, and put what is not into the values of a map; or apply what it \
-        depends on first.";
+    let at = || at.range();
     let (marks, kind) = value.open();
     if marks.is_sensitive() {
-        return Err(problem(
-            SUMMARY,
-            "Sensitive values, or values made from them, cannot be used for for_each: keys are shown in addresses.",
-            at,
-        ));
+        return Err(problems::sensitive_for_each(at()));
     }
     if marks.is_ephemeral() {
-        return Err(problem(SUMMARY, "Ephemeral values cannot be used for for_each: keys are stored.", at));
+        return Err(problems::ephemeral_for_each(at()));
     }
     match kind {
-        Kind::Null(_) => Err(problem(SUMMARY, "for_each is null. A map, or a set of strings, is needed.", at)),
+        Kind::Null(_) => Err(problems::null_for_each(at())),
         Kind::Unknown(u) => match u.ty {
-            Type::Dynamic | Type::Map(_) | Type::Object(_) | Type::Set(_) => Err(problem(SUMMARY, UNKNOWN, at)),
-            _ => Err(problem(
-                SUMMARY,
-                format!("for_each needs a map or a set of strings, not {}.", u.ty.friendly_name()),
-                at,
-            )),
+            Type::Dynamic | Type::Map(_) | Type::Object(_) | Type::Set(_) => Err(problems::unknown_for_each(at())),
+            _ => Err(problems::for_each_type(&u.ty.friendly_name(), at())),
         },
         Kind::Map(f) | Kind::Object(f) => {
             Ok(f.iter().map(|(key, element)| (key.clone(), Some(element.add_origin(value.origin())))).collect())
@@ -263,44 +221,26 @@ pub(crate) fn for_each(value: &Value, at: &Expression) -> Result<Elements, Diagn
             .iter()
             .map(|item| match item.open().1 {
                 Kind::String(key) => Ok((key.clone(), Some(item.add_origin(value.origin())))),
-                Kind::Unknown(_) => Err(problem(SUMMARY, UNKNOWN, at)),
-                Kind::Null(_) => Err(problem(SUMMARY, "for_each sets must not contain null values.", at)),
-                _ => Err(problem(
-                    SUMMARY,
-                    format!(
-                        "for_each takes sets of strings; this one has elements of type {}.",
-                        item.ty().friendly_name()
-                    ),
-                    at,
-                )),
+                Kind::Unknown(_) => Err(problems::unknown_for_each(at())),
+                Kind::Null(_) => Err(problems::null_in_for_each(at())),
+                _ => Err(problems::for_each_of_others(&item.ty().friendly_name(), at())),
             })
             .collect(),
-        _ => Err(problem(
-            SUMMARY,
-            format!(
-                "for_each needs a map or a set of strings, not {}. A list can be made a set with toset.",
-                value.ty().friendly_name()
-            ),
-            at,
-        )),
+        _ => Err(problems::no_for_each(&value.ty().friendly_name(), at())),
     }
 }
 
 fn enabled(value: &Value, at: &Expression) -> Result<bool, Diagnostic> {
-    const SUMMARY: &str = "Invalid enabled argument";
+    let at = || at.range();
     if value.marks().is_sensitive() || value.marks().is_ephemeral() {
-        return Err(problem(SUMMARY, "Sensitive and ephemeral values cannot be used for enabled.", at));
+        return Err(problems::confidential_enabled(at()));
     }
-    let value = convert(value, &Type::Bool)
-        .map_err(|e| problem(SUMMARY, format!("The value is unsuitable: {}.", e.with_path()), at))?;
+    let value =
+        convert(value, &Type::Bool).map_err(|problem| problems::unsuitable_enabled(&problem.with_path(), at()))?;
     match value.as_bool() {
         Some(on) => Ok(on),
-        None if value.is_null() => Err(problem(SUMMARY, "enabled must be true or false, not null.", at)),
-        None => Err(problem(
-            SUMMARY,
-            "enabled depends on values that are known only after apply, so what there is cannot be planned.",
-            at,
-        )),
+        None if value.is_null() => Err(problems::null_enabled(at())),
+        None => Err(problems::unknown_enabled(at())),
     }
 }
 

@@ -3,30 +3,27 @@
 use std::sync::Arc;
 
 use weft_expressions::convert::convert;
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
 use super::scope::RepetitionData;
 use crate::config::{ResourceBlock, references_of};
+use crate::evaluation::problems::blocks as problems;
 use crate::glue::{Failed, Protection};
 use crate::reference::Subject;
-
-/// The summary for an invalid `prevent_destroy`.
-const UNFIT_PROTECTION: &str = "Invalid value for prevent_destroy";
 
 impl ModuleNode {
     /// Evaluates `prevent_destroy`. Validation only checks constants.
     pub(super) async fn protection(self: &Arc<Self>, block: &ResourceBlock) -> Result<Option<Protection>, Failed> {
         let Some(expression) = &block.lifecycle.prevent_destroy else { return Ok(None) };
         if self.evaluation.is_validation() {
-            let (value, problems) = weft_expressions::constant::evaluate_constant(expression);
-            let unfit = convert(&value, &Type::Bool).err().filter(|_| !has_errors(&problems));
+            let (value, found) = weft_expressions::constant::evaluate_constant(expression);
+            let unfit = convert(&value, &Type::Bool).err().filter(|_| !has_errors(&found));
             return match unfit {
                 Some(problem) => {
-                    let detail = format!("The value is unsuitable: {}.", problem.with_path());
-                    self.fail(Diagnostic::error(UNFIT_PROTECTION, detail).at(expression.range()))
+                    self.fail(problems::unsuitable_prevent_destroy(&problem.with_path(), expression.range()))
                 }
                 None => Ok(None),
             };
@@ -54,7 +51,6 @@ impl ModuleNode {
         if self.evaluation.is_validation() {
             return Ok(());
         }
-        let detail = "The lifecycle argument destroy is true or false, written out.";
-        self.fail(Diagnostic::error("Invalid lifecycle destroy expression", detail).at(expression.range()))
+        self.fail(problems::unclear_destroy(expression.range()))
     }
 }

@@ -18,6 +18,7 @@ use weft_graph_format::value::Value;
 use super::calls::ModuleNode;
 use super::checks::ConditionTally;
 use super::conditions::{Condition, ConditionResult, Conditions};
+use super::problems::values as problems;
 use super::scope::RepetitionData;
 use crate::config::{Output, Variable, references_of};
 use crate::glue::{Failed, NameKind, RootOutput, ValueName};
@@ -99,44 +100,20 @@ impl ModuleNode {
         let value = caller.parent.evaluate(expression, &caller.repeated).await?;
         self.warn_of_variable(variable, expression.range());
         if value.deep().ephemeral && !variable.ephemeral && self.tells_ephemeral(&value) {
-            return self.fail(
-                Diagnostic::error(
-                    "Variable does not allow ephemeral value",
-                    format!(
-                        "The value for variable {:?} is ephemeral, and the variable does not say ephemeral = true.",
-                        variable.name.as_str()
-                    ),
-                )
-                .at(expression.range()),
-            );
+            return self.fail(problems::ephemeral_argument(variable, expression.range()));
         }
         if value.is_null() && !variable.nullable {
             if let Some(default) = self.default_of(variable).await? {
                 return Ok(default.mark(value.marks()).add_origin(value.origin()));
             }
-            return self.fail(
-                Diagnostic::error(
-                    "Required variable not set",
-                    format!("The variable {:?} must not be null.", variable.name.as_str()),
-                )
-                .at(expression.range()),
-            );
+            return self.fail(problems::null_argument(variable, expression.range()));
         }
         match convert_with_defaults(&value, &variable.ty, &variable.defaults) {
             Ok(value) => Ok(value),
-            Err(problem) => self.fail(
-                Diagnostic::error(
-                    "Invalid value for input variable",
-                    format!(
-                        "The given value is not suitable for {} declared at {}:{}: {}.",
-                        self.name_of(&format!("var.{}", variable.name)),
-                        variable.range.file,
-                        variable.range.start.line,
-                        problem.with_path()
-                    ),
-                )
-                .at(variable.range.clone()),
-            ),
+            Err(problem) => {
+                let name = self.name_of(&format!("var.{}", variable.name));
+                self.fail(problems::unsuitable_argument(variable, &name, &problem.with_path()))
+            }
         }
     }
 
@@ -154,17 +131,7 @@ impl ModuleNode {
             return match self.default_of(variable).await? {
                 Some(value) => Ok(value),
                 None if self.evaluation.is_inspection() => Ok(Value::unknown(variable.ty.without_optional())),
-                None => self.fail(
-                    Diagnostic::error(
-                        "No value for required variable",
-                        format!(
-                            "The variable {:?} of the root module has neither a value nor a default. Give it a value with -var, -var-file or TF_VAR_{}.",
-                            variable.name.as_str(),
-                            variable.name
-                        ),
-                    )
-                    .at(variable.range.clone()),
-                ),
+                None => self.fail(problems::no_value(variable)),
             };
         };
         if self.evaluation.is_validation() {
@@ -174,34 +141,11 @@ impl ModuleNode {
             if let Some(default) = self.default_of(variable).await? {
                 return Ok(default);
             }
-            let mut problem = Diagnostic::error(
-                "Required variable not set",
-                format!(
-                    "The variable {:?} must not be null: it has no default value. It was given by {}.",
-                    variable.name.as_str(),
-                    given.source
-                ),
-            );
-            problem.subject = given.range.clone().or_else(|| Some(variable.range.clone()));
-            return self.fail(problem);
+            return self.fail(problems::null_given(variable, given));
         }
         match convert_with_defaults(&given.value, &variable.ty, &variable.defaults) {
             Ok(value) => Ok(value),
-            Err(error) => {
-                let mut problem = Diagnostic::error(
-                    "Invalid value for input variable",
-                    format!(
-                        "The value given by {} is not suitable for var.{} declared at {}:{}: {}.",
-                        given.source,
-                        variable.name,
-                        variable.range.file,
-                        variable.range.start.line,
-                        error.with_path()
-                    ),
-                );
-                problem.subject = Some(variable.range.clone());
-                self.fail(problem)
-            }
+            Err(problem) => self.fail(problems::unsuitable_given(variable, given, &problem.with_path())),
         }
     }
 
@@ -210,24 +154,9 @@ impl ModuleNode {
         let Some(expression) = &variable.default else { return Ok(None) };
         let value = self.evaluate(expression, &RepetitionData::default()).await?;
         match convert_with_defaults(&value, &variable.ty, &variable.defaults) {
-            Ok(value) if value.is_null() && !variable.nullable => self.fail(
-                Diagnostic::error(
-                    "Invalid default value for variable",
-                    "A null default value is not valid when nullable is false.",
-                )
-                .at(expression.range()),
-            ),
+            Ok(value) if value.is_null() && !variable.nullable => self.fail(problems::null_default(expression.range())),
             Ok(value) => Ok(Some(value)),
-            Err(problem) => self.fail(
-                Diagnostic::error(
-                    "Invalid default value for variable",
-                    format!(
-                        "This default value is not compatible with the type of the variable: {}.",
-                        problem.with_path()
-                    ),
-                )
-                .at(expression.range()),
-            ),
+            Err(problem) => self.fail(problems::unsuitable_default(&problem.with_path(), expression.range())),
         }
     }
 
@@ -286,45 +215,17 @@ impl ModuleNode {
     ) -> Result<Value, Failed> {
         let is_root = self.address.is_root();
         if is_root && output.ephemeral {
-            return self.fail(
-                Diagnostic::error(
-                    "Invalid output configuration",
-                    "Outputs of the root module are stored, so they cannot be ephemeral. Only modules that are called \
-                     have ephemeral outputs.",
-                )
-                .at(output.range.clone()),
-            );
+            return self.fail(problems::ephemeral_root_output(output));
         }
         if is_root && !output.sensitive && value.contains_sensitive() {
-            return self.fail(
-                Diagnostic::error(
-                    "Output refers to sensitive values",
-                    "To keep sensitive values from being shown by accident, an output of the root module that holds \
-                     any must say sensitive = true.",
-                )
-                .at(output.range.clone()),
-            );
+            return self.fail(problems::sensitive_output(output));
         }
         let told = is_root || self.tells_ephemeral(&value);
         if value.deep().ephemeral && !output.ephemeral && told {
-            return self.fail(
-                Diagnostic::error(
-                    "Output does not allow ephemeral value",
-                    "This output holds values that must not be stored. An output of a child module may say \
-                     ephemeral = true.",
-                )
-                .at(output.value.range()),
-            );
+            return self.fail(problems::ephemeral_output(output));
         }
         if is_root && value.deep().provider {
-            return self.fail(
-                Diagnostic::error(
-                    "Output refers to provider configuration",
-                    "Outputs of the root module are stored, and a reference to a provider is no data that could be. \
-                     Outputs of modules that are called may hold some; keys(...) of a map of them can be stored.",
-                )
-                .at(output.value.range()),
-            );
+            return self.fail(problems::provider_output(output));
         }
         let value = if output.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
         let value = if output.ephemeral { self.declared(&value, &Marks::EPHEMERAL) } else { value };
@@ -395,12 +296,8 @@ impl ModuleNode {
                 }
                 Ok(ConditionResult::Fails { message, recorded, values, .. }) => {
                     failed = true;
-                    let detail = format!(
-                        "{message}\n\nThis was checked by the validation rule at {}:{}.",
-                        validation.range.file, validation.range.start.line
-                    );
                     let at = self.given_at(variable);
-                    let problem = Diagnostic::error("Invalid value for variable", detail).at(at).checking(&name);
+                    let problem = problems::validation_failed(&message, &validation.range, at).checking(&name);
                     self.evaluation.glue.report(Diagnostic { values, ..problem });
                     tally.note(CheckStatus::Fail, recorded);
                 }

@@ -12,6 +12,7 @@ use weft_graph_format::value::Value;
 use weft_syntax::{Traversal, Tree};
 
 use crate::config::Condition;
+use crate::evaluation::problems::blocks as problems;
 
 /// The code of the errors of [`unknown_names`].
 const NAMELESS: &str = "nameless";
@@ -26,9 +27,7 @@ struct Nameless {
 impl Scope for Nameless {
     fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         let name = traversal.root.text.as_str();
-        let detail =
-            format!("There is no variable named {name:?} here, since other references of the condition are wrong.");
-        Err(vec![Diagnostic::error("Unknown variable", detail).code(NAMELESS).at(tree.range(traversal.root.span))])
+        Err(vec![problems::nameless(name, tree.range(traversal.root.span)).code(NAMELESS)])
     }
 
     fn context(&self) -> CallContext<'_> {
@@ -40,7 +39,7 @@ impl Scope for Nameless {
     }
 
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(Diagnostic::error("Unknown provider function", format!("{name} cannot be called here.")))
+        Err(problems::nameless_function(name))
     }
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {

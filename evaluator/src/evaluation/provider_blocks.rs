@@ -18,6 +18,7 @@ use weft_syntax::Key;
 
 use super::calls::ModuleNode;
 use super::instances::{expand, expand_provider};
+use super::problems::providers as problems;
 use super::provider_values::provider_problem;
 use super::scope::RepetitionData;
 use crate::config::{PassedProvider, ProviderBlock, ProviderKey, ProviderReference, Repetition};
@@ -90,23 +91,11 @@ impl ModuleNode {
             // The call already chose an instance.
             (Some(key), None) => key.clone(),
             (Some(_), Some((_, range))) => {
-                return self.fail(
-                    Diagnostic::error(
-                        "Invalid provider instance key",
-                        "The module call passed a single provider instance: it has no keys here.",
-                    )
-                    .at(range),
-                );
+                return self.fail(problems::key_of_passed(range));
             }
             (None, Some((key, range))) => {
                 if !found.blocks.keyed {
-                    return self.fail(
-                        Diagnostic::error(
-                            "Invalid provider configuration reference",
-                            "This provider configuration has no for_each, so it has no instances to choose from.",
-                        )
-                        .at(range),
-                    );
+                    return self.fail(problems::key_without_for_each(range));
                 }
                 if !found.blocks.instances.contains_key(&key) && !self.evaluation.is_validation() {
                     return self.fail(found.absent(&key, user, &range));
@@ -114,14 +103,7 @@ impl ModuleNode {
                 key
             }
             (None, None) if found.blocks.keyed && !self.evaluation.is_validation() => {
-                return self.fail(
-                    Diagnostic::error(
-                        "Missing provider instance key",
-                        "This provider configuration uses for_each: one of its instances must be named, such as \
-                         aws.by_region[each.key].",
-                    )
-                    .at(at.clone()),
-                );
+                return self.fail(problems::key_missing(at));
             }
             (None, None) => InstanceKey::None,
         };
@@ -157,25 +139,20 @@ impl ModuleNode {
         };
         let value = self.evaluate(expression, repeated).await?;
         let origin = value.deep_origin();
-        let error = |detail: &str| {
-            self.fail(Diagnostic::error("Invalid provider instance key", detail.to_string()).at(expression.range()))
-        };
+        let at = || expression.range();
         let names = self.unknown_names(&value, expression, repeated).await;
         let (marks, _) = value.open();
         if marks.is_sensitive() {
-            return error("A provider instance key must not be sensitive: it is part of an address.");
+            return self.fail(problems::sensitive_key(at()));
         }
         match convert(&value, &Type::String) {
             Ok(text) => match text.open().1 {
                 Kind::String(text) => Ok((InstanceKey::String(text.clone()), origin)),
-                Kind::Null(_) => error("A provider instance key must not be null."),
+                Kind::Null(_) => self.fail(problems::null_key(at())),
                 _ if self.evaluation.is_validation() => Ok((InstanceKey::String(SmolStr::default()), origin)),
-                _ => error(&format!(
-                    "The key depends on {names}, known only after apply, so the provider cannot be chosen: it makes \
-                     the plan."
-                )),
+                _ => self.fail(problems::unknown_key(&names, at())),
             },
-            Err(problem) => error(&format!("The key is unsuitable: {}.", problem.with_path())),
+            Err(problem) => self.fail(problems::unsuitable_key(&problem.with_path(), at())),
         }
     }
 
@@ -220,7 +197,7 @@ impl ModuleNode {
                         named: (node.address.clone(), source, alias),
                     });
                 }
-                return node.fail(missing_configuration(&local_name, alias.as_ref(), &at));
+                return node.fail(problems::missing_configuration(&local_name, alias.as_deref(), &at));
             };
             match passed {
                 Some(PassedProvider { value: Some(expression), .. }) => {
@@ -260,7 +237,7 @@ impl ModuleNode {
                     };
                     caller.parent.find_provider(&parent_name, None, &at).await
                 }
-                None => node.fail(missing_configuration(&local_name, alias.as_ref(), &at)),
+                None => node.fail(problems::missing_configuration(&local_name, alias.as_deref(), &at)),
             }
         }
         .boxed()
@@ -327,18 +304,11 @@ impl ModuleNode {
                 (config.add_origin(self.waits().as_ref()), problems, block.range.clone())
             }
             None => {
-                let (config, mut problems) = decode_empty(schema, &SourceRange::default());
-                if !problems.is_empty() {
-                    problems = vec![Diagnostic::error(
-                        "Invalid provider configuration",
-                        format!(
-                            "Provider {} needs to be configured: write a provider block in the root module with its \
-                             required arguments.",
-                            instance.source.for_display()
-                        ),
-                    )];
+                let (config, mut found) = decode_empty(schema, &SourceRange::default());
+                if !found.is_empty() {
+                    found = vec![problems::must_be_configured(&instance.source)];
                 }
-                (config, problems, SourceRange::default())
+                (config, found, SourceRange::default())
             }
         };
         if problems.iter().any(Diagnostic::is_error) {
@@ -369,33 +339,6 @@ impl FoundProvider {
     fn absent(&self, key: &InstanceKey, user: &str, at: &SourceRange) -> Diagnostic {
         let (module, source, alias) = &self.named;
         let config = ProviderConfig { module: module.config(), source: source.clone(), alias: alias.clone() };
-        let there: Vec<String> = self.blocks.instances.keys().map(InstanceKey::to_string).collect();
-        let there = match there.is_empty() {
-            true => "It has none".to_owned(),
-            false => format!("Its instances are: {}", there.join(", ")),
-        };
-        Diagnostic::error(
-            "Provider instance not present",
-            format!(
-                "{user} uses the instance {key} of {config} (at {}:{}), and there is no such instance. {there}. Add the \
-                 key to the for_each of the provider block, or choose another one.",
-                at.file, at.start.line
-            ),
-        )
+        problems::absent_instance(user, key, &config, self.blocks.instances.keys(), at)
     }
-}
-
-fn missing_configuration(local_name: &str, alias: Option<&SmolStr>, at: &SourceRange) -> Diagnostic {
-    let name = match alias {
-        Some(alias) => format!("{local_name}.{alias}"),
-        None => local_name.to_string(),
-    };
-    Diagnostic::error(
-        "Provider configuration not present",
-        format!(
-            "There is no provider configuration {name} here: neither a block in this module nor one passed by \
-            the caller."
-        ),
-    )
-    .at(at.clone())
 }

@@ -18,6 +18,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
+use super::problems::providers as problems;
 use super::references::all_references;
 use super::scope::RepetitionData;
 use crate::config::{CompiledModule, ProviderReference};
@@ -92,18 +93,11 @@ pub(super) fn unknown_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
             if let Subject::ProviderFunction(name, _) = &reference.subject
                 && !module.settings.required_providers.contains_key(name)
             {
-                found.push(unknown_provider(name).at(reference.range.clone()));
+                found.push(problems::unknown_function_provider(name).at(reference.range.clone()));
             }
         }
     }
     found
-}
-
-fn unknown_provider(name: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Unknown function provider",
-        format!("The provider {name:?} is not in the required_providers of this module."),
-    )
 }
 
 /// The instance that a function was resolved for: the text of a provider function's `provider`.
@@ -117,15 +111,14 @@ fn place(text: &str) -> Option<(ProviderSource, Option<ProviderInstance>)> {
 impl ModuleNode {
     /// The function of a name, with its provider.
     pub(super) fn provider_function(self: &Arc<Self>, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        let unknown = |summary: &str, detail: String| Err(Diagnostic::error(summary, detail));
         let Some(wanted) = FunctionName::read(name) else {
-            return unknown("Unable to parse provider function", format!("{name} is no name of a function."));
+            return Err(problems::unreadable_function(name));
         };
         if !self.config.settings.required_providers.contains_key(&wanted.provider) {
-            return Err(unknown_provider(&wanted.provider));
+            return Err(problems::unknown_function_provider(&wanted.provider));
         }
         let source = self.config.provider_source(&wanted.provider);
-        let not_here = || Diagnostic::error("Unavailable provider function", "Nobody can wait for a provider here.");
+        let not_here = problems::function_unavailable;
         let found = if source.is_builtin() {
             terraform_functions::signature(wanted.function)
         } else {
@@ -136,13 +129,10 @@ impl ModuleNode {
         // Unknown functions are reported at plan.
         let found = found.or_else(|| self.evaluation.is_validation().then(anything));
         let Some(signature) = found else {
-            if source.is_builtin() {
-                return unknown("Call to unknown function", format!("There is no function named {name}."));
-            }
-            return unknown(
-                "Function not found in provider",
-                format!("The provider {} has no function named {:?}.", source.for_display(), wanted.function),
-            );
+            return Err(match source.is_builtin() {
+                true => problems::no_builtin_function(name),
+                false => problems::no_function(&source, wanted.function),
+            });
         };
         Ok(ProviderFunction {
             provider: instance.map_or_else(|| source.to_string(), |instance| instance.to_string()).into(),
@@ -157,23 +147,8 @@ impl ModuleNode {
         wanted: &FunctionName<'_>,
         source: &ProviderSource,
     ) -> Result<Option<ProviderInstance>, Diagnostic> {
-        let uninitialised = |what: String| {
-            Diagnostic::error(
-                "Uninitialized function provider",
-                format!("{what} is not a configured provider whose functions could be called."),
-            )
-        };
         // A function name cannot have the key of an instance.
-        let keyed = |(name, alias): &(SmolStr, Option<SmolStr>)| {
-            let alias = alias.as_deref().unwrap_or_default();
-            Diagnostic::error(
-                "Uninitialized function provider",
-                format!(
-                    "{name}.{alias} uses for_each, and the name of a function cannot say which of its instances is \
-                     meant. Call functions of a configuration without for_each."
-                ),
-            )
-        };
+        let keyed = |(name, alias): &(SmolStr, Option<SmolStr>)| problems::function_of_keyed(name, alias.as_deref());
         let key = (wanted.provider.clone(), wanted.alias.clone());
         let passed = self.caller.as_ref().and_then(|caller| {
             let mut all = caller.call.providers.iter();
@@ -184,7 +159,7 @@ impl ModuleNode {
             let name = (passed.parent.local_name.clone(), passed.parent.alias.clone());
             let by_name = passed.value.is_none() && caller.parent.caller.is_none();
             if by_name && !caller.parent.config.providers.contains_key(&name) {
-                return Err(uninitialised(format!("{}, which is passed without being configured,", name.0)));
+                return Err(problems::function_of_unconfigured(&name.0));
             }
             if self.config.has_provider_keys(&key.0, key.1.as_ref()) {
                 return Err(keyed(&key));
@@ -202,7 +177,7 @@ impl ModuleNode {
                 .await
             {
                 Ok(chosen) => Ok(Some(chosen.instance)),
-                Err(Failed) => Err(uninitialised(format!("{}, whose configuration has errors,", key.0))),
+                Err(Failed) => Err(problems::function_of_failed(&key.0)),
             };
         }
         let Some(block) = self.config.providers.get(&key) else { return Ok(None) };
@@ -217,7 +192,7 @@ impl ModuleNode {
         }
         match self.provider(&key.0, key.1.as_ref()).await {
             Ok(found) => Ok(found.instances.values().next().cloned()),
-            Err(Failed) => Err(uninitialised(format!("{}, whose configuration has errors,", key.0))),
+            Err(Failed) => Err(problems::function_of_failed(&key.0)),
         }
     }
 

@@ -14,6 +14,7 @@ use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Expression;
 
 use super::calls::ModuleNode;
+use super::problems::providers as problems;
 use super::provider_blocks::{Chosen, FoundProvider, ProviderInstances};
 use super::scope::RepetitionData;
 use crate::config::references_of;
@@ -99,34 +100,25 @@ impl ModuleNode {
         source: &ProviderSource,
         unknown: &str,
     ) -> Result<ProviderInstance, Diagnostic> {
-        let error = |detail: String| Err(Diagnostic::error("Invalid provider configuration reference", detail));
         let (marks, kind) = value.open();
         if marks.is_sensitive() {
-            return error(String::from("Which provider it is will be stored and shown: it cannot be sensitive."));
+            return Err(problems::sensitive_reference());
         }
         let instance = match kind {
             Kind::Provider(instance) => (**instance).clone(),
-            Kind::Null(_) => return error(String::from("This is null: a reference to a provider is needed.")),
+            Kind::Null(_) => return Err(problems::null_reference()),
             Kind::Unknown(found) => match &found.ty {
                 Type::Dynamic if self.evaluation.is_validation() => self.any_provider(source),
                 Type::Provider(found) if self.evaluation.is_validation() => self.any_provider(found),
                 Type::Dynamic | Type::Provider(_) => {
-                    return error(format!(
-                        "Which provider this is depends on {unknown}, known only after apply: nothing can be planned \
-                         through it. Apply what decides first (option -target)."
-                    ));
+                    return Err(problems::unknown_reference(unknown));
                 }
-                other => return error(wrong_type(other)),
+                other => return Err(problems::no_reference(other)),
             },
-            _ => return error(wrong_type(&value.ty())),
+            _ => return Err(problems::no_reference(&value.ty())),
         };
         if instance.source != *source {
-            let detail = format!(
-                "This is a configuration of {}, and one of {} is needed here.",
-                instance.source.for_display(),
-                source.for_display()
-            );
-            return Err(Diagnostic::error("Provider type mismatch", detail));
+            return Err(problems::wrong_provider(&instance.source, source));
         }
         Ok(instance)
     }
@@ -179,10 +171,8 @@ impl ModuleNode {
                     instances.insert(InstanceKey::None, node.any_provider(&source));
                 }
                 _ if whole => {
-                    let detail =
-                        format!("A map of references to providers is needed, not {}.", value.ty().friendly_name());
-                    let problem = Diagnostic::error("Invalid provider configuration reference", detail);
-                    return node.fail(problem.at(expression.range()));
+                    let ty = value.ty().friendly_name();
+                    return node.fail(problems::no_reference_map(&ty, expression.range()));
                 }
                 _ => {
                     let instance = node.instance_of(&value, &source, &names);
@@ -202,14 +192,6 @@ impl ModuleNode {
     }
 }
 
-fn wrong_type(ty: &Type) -> String {
-    let hint = match ty.holds_providers() {
-        true => ": name one of them by its key, such as var.regions[each.key]",
-        false => ", such as provider.aws.west or var.regions[each.key]",
-    };
-    format!("A reference to a provider is needed, not {}{hint}.", ty.friendly_name())
-}
-
 /// Reports references to providers in arguments: they cannot be stored or sent to providers.
 pub(super) fn provider_problem(config: &Value, locate: impl Fn(&Path) -> SourceRange) -> Option<Diagnostic> {
     if !config.deep().provider {
@@ -223,9 +205,5 @@ pub(super) fn provider_problem(config: &Value, locate: impl Fn(&Path) -> SourceR
         }
     });
     let path = place.unwrap_or(Path::ROOT);
-    let detail = format!(
-        "{path} holds a reference to a provider, which is no data that a provider could be given. The provider that a \
-         resource belongs to is its provider argument."
-    );
-    Some(Diagnostic::error("Invalid use of provider configuration", detail).at(locate(&path)))
+    Some(problems::reference_in_body(&path, locate(&path)))
 }

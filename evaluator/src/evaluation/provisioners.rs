@@ -13,8 +13,9 @@ use super::calls::ModuleNode;
 use super::scope::RepetitionData;
 use crate::config::{BodySource, CompiledModule, Provisioner, ResourceBlock};
 use crate::decode::decode;
+use crate::evaluation::problems::blocks as problems;
 use crate::glue::{Failed, Provision};
-use crate::reference::Reference;
+use crate::reference::{Reference, Subject};
 
 /// The built-in provisioners.
 const KINDS: [&str; 3] = [LOCAL_EXEC, "remote-exec", "file"];
@@ -27,18 +28,7 @@ pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
     let removed = module.statements.removed.iter().flat_map(|block| &block.provisioners);
     own.chain(removed)
         .filter(|found| !KINDS.contains(&found.kind.as_str()))
-        .map(|found| {
-            Diagnostic::error(
-                "Missing required provisioner plugin",
-                format!(
-                    "The configuration uses the provisioner {:?} at {}:{}. Only {} are there.",
-                    found.kind.as_str(),
-                    found.range.file,
-                    found.range.start.line,
-                    KINDS.join(", ")
-                ),
-            )
-        })
+        .map(|found| problems::unknown_provisioner(found, &KINDS))
         .collect()
 }
 
@@ -140,7 +130,12 @@ impl ModuleNode {
         repeated: &RepetitionData,
     ) -> Result<Vec<Provision>, Failed> {
         let mut found = Vec::new();
+        let own = Subject::Resource(block.resource.clone());
         for provisioner in block.provisioners.iter().filter(|provisioner| !provisioner.on_destroy) {
+            if let Some(circle) = provisioner.references.iter().find(|reference| reference.subject == own) {
+                return self
+                    .fail(super::problems::resources::provisioner_refers_to_itself(&block.resource, &circle.range));
+            }
             let scope = self.scope(&provisioner.references, repeated).await?;
             found.extend(made_ready(provisioner, &scope));
         }
@@ -158,17 +153,19 @@ impl ModuleNode {
         if let Some(connection) = &block.connection
             && !block.provisioners.is_empty()
         {
-            let found = self.decoded(&connection.body, &connection_schema(), &connection.references, &repeated).await;
+            let found =
+                self.decoded(block, (&connection.body, &connection_schema()), &connection.references, &repeated).await;
             failed |= found.is_err();
         }
         for provisioner in &block.provisioners {
-            failed |= self.validate_provisioner(provisioner, &repeated).await.is_err();
+            failed |= self.validate_provisioner(block, provisioner, &repeated).await.is_err();
         }
         if failed { Err(Failed) } else { Ok(()) }
     }
 
     async fn validate_provisioner(
         self: &Arc<Self>,
+        block: &ResourceBlock,
         provisioner: &Provisioner,
         repeated: &RepetitionData,
     ) -> Result<(), Failed> {
@@ -176,9 +173,9 @@ impl ModuleNode {
         let references = &provisioner.references;
         let mut failed = false;
         if let Some(connection) = &provisioner.connection {
-            failed |= self.decoded(connection, &connection_schema(), references, repeated).await.is_err();
+            failed |= self.decoded(block, (connection, &connection_schema()), references, repeated).await.is_err();
         }
-        let arguments = match self.decoded(&provisioner.body, &schema, references, repeated).await {
+        let arguments = match self.decoded(block, (&provisioner.body, &schema), references, repeated).await {
             Ok(value) => value,
             Err(Some(value)) => {
                 failed = true;
@@ -193,15 +190,15 @@ impl ModuleNode {
         if failed { Err(Failed) } else { Ok(()) }
     }
 
-    /// The value of a body. An error without a value is a problem of its references.
+    /// The value of a body in a block, by its schema. An error without a value is a problem of its references.
     async fn decoded(
         self: &Arc<Self>,
-        body: &BodySource,
-        schema: &Block,
+        block: &ResourceBlock,
+        (body, schema): (&BodySource, &Block),
         references: &[Reference],
         repeated: &RepetitionData,
     ) -> Result<Value, Option<Value>> {
-        let scope = self.scope(references, repeated).await.map_err(|Failed| None)?;
+        let scope = self.scope_in_block(block, references, repeated).await.map_err(|Failed| None)?;
         let (value, problems) = decode(body, schema, &scope);
         let failed = problems.iter().any(Diagnostic::is_error);
         problems.into_iter().for_each(|problem| self.evaluation.glue.report(problem));
@@ -214,27 +211,16 @@ fn unsound(kind: &str, arguments: &Value) -> Option<Diagnostic> {
     let fields = arguments.as_fields()?;
     let given = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());
     let empty = |name: &str| fields.get(name).is_none_or(|value| value.is_null() || value.as_str() == Some(""));
-    let error = |summary: &str, detail: &str| Some(Diagnostic::error(summary, detail));
     match kind {
-        "local-exec" if empty("command") => {
-            error("Invalid local-exec provisioner command", "The command must be a string that is not empty.")
-        }
+        "local-exec" if empty("command") => Some(problems::no_command()),
         "remote-exec" => match ["inline", "script", "scripts"].into_iter().filter(|name| given(name)).count() {
             1 => None,
-            0 => error(
-                "Invalid remote-exec provisioner configuration",
-                "One of \"inline\", \"script\" and \"scripts\" must be set.",
-            ),
-            _ => error(
-                "Invalid remote-exec provisioner configuration",
-                "Only one of \"inline\", \"script\" and \"scripts\" can be set.",
-            ),
+            0 => Some(problems::no_script()),
+            _ => Some(problems::several_scripts()),
         },
-        "file" if empty("destination") => {
-            error("Invalid file provisioner configuration", "The destination must be a string that is not empty.")
-        }
-        "file" if given("source") && given("content") => error("Cannot set both 'source' and 'content'", ""),
-        "file" if !given("source") && !given("content") => error("Must provide one of 'source' or 'content'", ""),
+        "file" if empty("destination") => Some(problems::no_destination()),
+        "file" if given("source") && given("content") => Some(problems::two_sources()),
+        "file" if !given("source") && !given("content") => Some(problems::no_source()),
         _ => None,
     }
 }

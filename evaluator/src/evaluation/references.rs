@@ -20,6 +20,7 @@ use self::undeclared::undeclared;
 use super::Evaluation;
 use super::in_elements::contents;
 use super::nameless::unknown_names;
+use super::problems::references as problems;
 use super::provisioners::provisioner_schema;
 use super::schema_traversal::{Placed, unknown_parts, wrong_step};
 use super::scope::out_of_scope;
@@ -350,22 +351,9 @@ impl<'a> Checking<'a> {
         for reference in references {
             if whole && reference.leads_on {
                 let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
-                self.found.push(
-                    Diagnostic::error(
-                        "Invalid depends_on reference",
-                        "depends_on names whole objects (a resource, a module), not parts of them.",
-                    )
-                    .at(at),
-                );
+                self.found.push(problems::depends_on_part(at));
             } else if self.module.provider_named(reference).is_some() {
-                self.found.push(
-                    Diagnostic::error(
-                        "Invalid depends_on reference",
-                        "depends_on names resources, modules and values, and this is a provider configuration: name \
-                         what it comes from.",
-                    )
-                    .at(reference.range.clone()),
-                );
+                self.found.push(problems::depends_on_provider(&reference.range));
             } else if matches!(reference.subject, Subject::Resource(_) | Subject::Variable(_)) {
                 self.found.extend(undeclared(self.module, reference));
             }
@@ -378,13 +366,9 @@ impl<'a> Checking<'a> {
                 Subject::Resource(resource) if self.module.resources.contains_key(resource) => {
                     self.no_attribute(reference)
                 }
-                Subject::Resource(resource) => Some(Diagnostic::error(
-                    "Undeclared resource in replace_triggered_by",
-                    format!(
-                        "{} names {resource} in replace_triggered_by, which this module does not declare.",
-                        block.resource
-                    ),
-                )),
+                Subject::Resource(resource) => {
+                    Some(problems::undeclared_trigger(&block.resource, resource, &reference.range))
+                }
                 // Other references were checked when the block was read.
                 _ => None,
             };
@@ -402,16 +386,7 @@ impl<'a> Checking<'a> {
             let Some(ValueStep::Attribute(name)) = path.0.first() else { continue };
             match schema.block.attributes.get(name) {
                 Some(attribute) if attribute.computed && !attribute.optional && !attribute.required => {
-                    self.found.push(
-                        Diagnostic::warning(
-                            "Redundant ignore_changes element",
-                            format!(
-                                "The attribute {name:?} is decided by the provider alone, so there is nothing in the \
-                                 configuration whose changes could be ignored. The entry does nothing."
-                            ),
-                        )
-                        .at(block.range.clone()),
-                    );
+                    self.found.push(problems::ignored_computed(name, &block.range));
                 }
                 _ => {
                     let steps: Vec<Placed> = path.0.iter().map(|step| (step.clone(), range.clone())).collect();
@@ -425,30 +400,15 @@ impl<'a> Checking<'a> {
     fn wrongly_keyed(&self, reference: &Reference) -> Option<Diagnostic> {
         let Subject::Resource(resource) = &reference.subject else { return None };
         let block = self.module.resources.get(resource)?;
-        let what = match &block.repetition {
-            Repetition::Count(_) => Some("count"),
-            Repetition::ForEach(_) => Some("for_each"),
-            Repetition::Single | Repetition::Enabled(_) => None,
-        };
-        match (what, reference.key.is_some()) {
-            (Some(what), false) if reference.attribute.is_some() => Some(
-                Diagnostic::error(
-                    "Missing resource instance key",
-                    format!(
-                        "{resource} sets {what:?}, so its attributes are those of its instances: name one, such as \
-                         {resource}[{}].",
-                        if what == "count" { "count.index" } else { "each.key" }
-                    ),
-                )
-                .at(reference.range.clone()),
-            ),
-            (None, true) => Some(
-                Diagnostic::error(
-                    "Unexpected resource instance key",
-                    format!("{resource} sets neither \"count\" nor \"for_each\", so it has no instances with keys."),
-                )
-                .at(reference.range.clone()),
-            ),
+        let at = &reference.range;
+        match (&block.repetition, reference.key.is_some()) {
+            (Repetition::Count(_), false) if reference.attribute.is_some() => {
+                Some(problems::key_missing_of_count(resource, at))
+            }
+            (Repetition::ForEach(_), false) if reference.attribute.is_some() => {
+                Some(problems::key_missing_of_for_each(resource, at))
+            }
+            (Repetition::Single | Repetition::Enabled(_), true) => Some(problems::key_unexpected(resource, at)),
             _ => None,
         }
     }
@@ -481,19 +441,16 @@ fn expressions<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<S
 
 /// Reports a name without a value at its location.
 fn out_of_place(reference: &Reference, allowed: Allowed) -> Option<Diagnostic> {
-    let (summary, detail) = match &reference.subject {
-        Subject::CountIndex if !allowed.count => return Some(out_of_scope(reference)),
-        Subject::EachKey | Subject::EachValue if !allowed.each => return Some(out_of_scope(reference)),
-        Subject::SelfObject if !allowed.self_object => return Some(out_of_scope(reference)),
-        Subject::Path(name) if !matches!(name.as_str(), "module" | "root" | "cwd") => (
-            String::from("Invalid \"path\" attribute"),
-            format!("path has no attribute {name:?}; there are path.module, path.root and path.cwd."),
-        ),
-        Subject::Terraform(root, name) if !matches!(name.as_str(), "workspace" | "applying") => (
-            format!("Invalid \"{root}\" attribute"),
-            format!("{root} has no attribute {name:?}; there is {root}.workspace."),
-        ),
-        _ => return None,
-    };
-    Some(Diagnostic::error(summary, detail).at(reference.range.clone()))
+    match &reference.subject {
+        Subject::CountIndex if !allowed.count => Some(out_of_scope(reference)),
+        Subject::EachKey | Subject::EachValue if !allowed.each => Some(out_of_scope(reference)),
+        Subject::SelfObject if !allowed.self_object => Some(out_of_scope(reference)),
+        Subject::Path(name) if !matches!(name.as_str(), "module" | "root" | "cwd") => {
+            Some(problems::no_path_attribute(name, &reference.range))
+        }
+        Subject::Terraform(root, name) if !matches!(name.as_str(), "workspace" | "applying") => {
+            Some(problems::no_terraform_attribute(root, name, &reference.range))
+        }
+        _ => None,
+    }
 }

@@ -1,5 +1,7 @@
 //! Evaluates resource blocks and plans their instances.
 
+mod triggers;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
@@ -11,25 +13,24 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::origin::Origin;
-use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::plan_file::CheckedKind;
 use weft_graph_format::schema::{Block, Schema};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{ExprKind, Expression, Key, StepKind};
 
 use super::calls::ModuleNode;
 use super::checks::ConditionTally;
 use super::conditions::Conditions;
 use super::instances::{Expanded, Instances, assemble, expand};
+use super::problems::resources as problems;
 use super::provider_blocks::Chosen;
 use super::provider_values::provider_problem;
 use super::scope::{ReadyScope, RepetitionData, is_out_of_scope};
-use crate::config::{Repetition, ResourceBlock, did_you_mean, references_of};
+use crate::config::{Repetition, ResourceBlock, references_of};
 use crate::decode::decode;
-use crate::glue::{BlockRules, DesiredInstance, ExpansionKind, Failed, Managed, Trigger};
-use crate::reference::Subject;
+use crate::glue::{BlockRules, DesiredInstance, ExpansionKind, Failed, Managed};
+use crate::reference::{Reference, Subject};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 
@@ -170,20 +171,8 @@ impl ModuleNode {
         match types.get(&block.resource.type_name) {
             Some(found) => Ok(found.clone()),
             None => {
-                let what = match block.resource.mode {
-                    ResourceMode::Managed => "resource type",
-                    ResourceMode::Data => "data source",
-                    ResourceMode::Ephemeral => "ephemeral resource",
-                };
-                let name = block.resource.type_name.as_str();
-                let hint = did_you_mean(name, types.keys().map(|n| n.as_str()));
-                self.fail(
-                    Diagnostic::error(
-                        format!("Invalid {what}"),
-                        format!("The provider {} has no {what} {name:?}.{hint}", source.for_display()),
-                    )
-                    .at(block.range.clone()),
-                )
+                let known = types.keys().map(|n| n.as_str());
+                self.fail(problems::unknown_type(&source, &block.resource, known, block.range.clone()))
             }
         }
     }
@@ -416,7 +405,7 @@ impl ModuleNode {
             {
                 Err(Failed)
             }
-            Some(circle) => self.fail(refers_to_itself(block, &circle.range)),
+            Some(circle) => self.fail(problems::refers_to_itself(&block.resource, &circle.range)),
             None => expand(self, &block.repetition).await,
         }
     }
@@ -428,118 +417,29 @@ impl ModuleNode {
         repeated: &RepetitionData,
     ) -> Result<ReadyScope, Failed> {
         let own = Subject::Resource(block.resource.clone());
-        let Some(circle) = block.references.iter().find(|r| r.subject == own) else {
-            return self.scope(&block.references, repeated).await;
-        };
-        if !self.evaluation.is_validation() {
-            return self.fail(refers_to_itself(block, &circle.range));
+        match block.references.iter().find(|r| r.subject == own) {
+            Some(circle) if !self.evaluation.is_validation() => {
+                self.fail(problems::refers_to_itself(&block.resource, &circle.range))
+            }
+            _ => self.scope_in_block(block, &block.references, repeated).await,
         }
-        let others: Vec<_> = block.references.iter().filter(|r| r.subject != own).cloned().collect();
+    }
+
+    /// The values of references in a block. The object of the block has no value yet: waiting for it would not end.
+    pub(super) async fn scope_in_block(
+        self: &Arc<Self>,
+        block: &ResourceBlock,
+        references: &[Reference],
+        repeated: &RepetitionData,
+    ) -> Result<ReadyScope, Failed> {
+        let own = Subject::Resource(block.resource.clone());
+        if references.iter().all(|reference| reference.subject != own) {
+            return self.scope(references, repeated).await;
+        }
+        let others: Vec<_> = references.iter().filter(|r| r.subject != own).cloned().collect();
         let mut scope = self.scope(&others, repeated).await?;
         scope.insert(own, Value::unknown(Type::Dynamic));
         Ok(scope)
-    }
-
-    /// The targets of `replace_triggered_by` for this instance.
-    async fn triggers(
-        self: &Arc<Self>,
-        block: &ResourceBlock,
-        repeated: &RepetitionData,
-    ) -> Result<Vec<Trigger>, Failed> {
-        let mut found = Vec::new();
-        for expression in &block.lifecycle.replace_triggered_by {
-            match self.trigger(expression, repeated).await? {
-                // A block cannot trigger its own replacement.
-                Some(trigger) if trigger.resource.resource == block.resource => {}
-                Some(trigger) => {
-                    // The target must be planned first.
-                    self.resource(&trigger.resource.resource).await?;
-                    found.push(trigger);
-                }
-                // Undeclared names are reported when references are checked.
-                None if self.evaluation.is_validation() => {}
-                None => {
-                    return self.fail(
-                        Diagnostic::error(
-                            "Invalid replace_triggered_by expression",
-                            "Only references to managed resources of this module, their instances and attributes can \
-                             trigger a replacement.",
-                        )
-                        .at(expression.range()),
-                    );
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    async fn trigger(
-        self: &Arc<Self>,
-        expression: &Expression,
-        repeated: &RepetitionData,
-    ) -> Result<Option<Trigger>, Failed> {
-        // `a.b[each.key].c` is attribute access on an index on a traversal.
-        let mut tail = Vec::new();
-        let mut computed_key = None;
-        let mut here = expression.clone();
-        let traversal = loop {
-            if let Some(traversal) = here.as_traversal() {
-                break traversal;
-            }
-            let next = match here.kind() {
-                ExprKind::RelativeTraversal { source, steps } => {
-                    tail.splice(0..0, steps.iter().cloned());
-                    here.child(*source)
-                }
-                ExprKind::Index { collection, key, .. } => {
-                    computed_key = Some(here.child(*key));
-                    here.child(*collection)
-                }
-                _ => return Ok(None),
-            };
-            here = next;
-        };
-        let Ok(reference) = crate::reference::resolve(&expression.tree, &traversal) else { return Ok(None) };
-        let Subject::Resource(resource) = &reference.subject else { return Ok(None) };
-        if !self.config.resources.contains_key(resource) {
-            return Ok(None);
-        }
-        let mut rest: Vec<_> = traversal.steps[reference.steps..].to_vec();
-        let key = match computed_key {
-            Some(expression) => {
-                let value = self.evaluate(&expression, repeated).await?;
-                let number = value.as_number().and_then(|n| n.to_u64()).and_then(InstanceKey::counted);
-                match (value.as_str(), number) {
-                    (Some(text), _) => Some(InstanceKey::String(SmolStr::new(text))),
-                    (None, Some(number)) => Some(number),
-                    (None, None) => return Ok(None),
-                }
-            }
-            None => match rest.first().map(|s| s.kind.clone()) {
-                Some(StepKind::Index(Key::String(text))) => {
-                    rest.remove(0);
-                    Some(InstanceKey::String(text))
-                }
-                Some(StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits)) => {
-                    rest.remove(0);
-                    InstanceKey::written(digits.as_str())
-                }
-                _ => None,
-            },
-        };
-        rest.extend(tail);
-        let path = Path(
-            rest.iter()
-                .map(|step| match &step.kind {
-                    StepKind::Attribute(name) => ValueStep::Attribute(name.clone()),
-                    StepKind::Index(Key::String(text)) => ValueStep::Key(text.clone()),
-                    StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
-                        ValueStep::Index(digits.parse().unwrap_or(u64::MAX))
-                    }
-                })
-                .collect(),
-        );
-        Ok(Some(Trigger { resource: self.absolute(resource), key, path }))
     }
 }
 
@@ -571,23 +471,5 @@ fn ephemeral_problems(config: &Value, schema: &Schema, block: &ResourceBlock, ad
     let stored = marks.iter().filter(|(path, marks)| {
         marks.is_ephemeral() && !attribute_at(&schema.block, path).is_some_and(|attribute| attribute.write_only)
     });
-    stored
-        .map(|(path, _)| {
-            Diagnostic::error(
-                "Ephemeral value used in non-ephemeral context",
-                format!(
-                    "What {path} is set to is ephemeral, and {path} would be stored. Ephemeral values can only go to \
-                     write-only attributes, to ephemeral resources, providers and provisioners."
-                ),
-            )
-            .about(address)
-            .at(block.body.locate(path))
-        })
-        .collect()
-}
-
-/// The error for a block that needs its own value.
-fn refers_to_itself(block: &ResourceBlock, at: &SourceRange) -> Diagnostic {
-    let detail = format!("The configuration of {} cannot refer to itself.", block.resource);
-    Diagnostic::error("Self-referential block", detail).at(at.clone())
+    stored.map(|(path, _)| problems::ephemeral_stored(path, address, block.body.locate(path))).collect()
 }

@@ -5,13 +5,13 @@
 use smol_str::SmolStr;
 use weft_expressions::access;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::nearest::did_you_mean;
 use weft_graph_format::path::ValueStep;
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 use weft_syntax::Role;
 
+use super::problems::references as problems;
 use crate::config::BodySource;
 
 /// A step with its range.
@@ -23,12 +23,10 @@ pub(crate) fn wrong_step(schema: &Block, steps: &[Placed]) -> Option<Diagnostic>
     let name = match step {
         ValueStep::Attribute(name) => name,
         ValueStep::Key(key) if weft_syntax::is_identifier(key) => {
-            let detail = format!("An object has attributes, not elements. Did you mean .{key}?");
-            return Some(Diagnostic::error("Invalid index operation", detail).at(at.clone()));
+            return Some(problems::index_into_object(Some(key), at));
         }
         ValueStep::Key(_) | ValueStep::Index(_) => {
-            let detail = "An object has attributes, not elements: a dot and a name follow.";
-            return Some(Diagnostic::error("Invalid index operation", detail).at(at.clone()));
+            return Some(problems::index_into_object(None, at));
         }
     };
     if let Some(attribute) = schema.attributes.get(name) {
@@ -43,11 +41,7 @@ pub(crate) fn wrong_step(schema: &Block, steps: &[Placed]) -> Option<Diagnostic>
 /// The error for a missing attribute.
 pub(crate) fn missing_attribute(schema: &Block, name: &str) -> Diagnostic {
     let names = schema.attributes.keys().chain(schema.blocks.keys()).map(|n| n.as_str());
-    let hint = did_you_mean(name, names);
-    Diagnostic::error(
-        "Unsupported attribute",
-        format!("This object has no argument, nested block or exported attribute named {name:?}.{hint}"),
-    )
+    problems::missing_attribute(name, names)
 }
 
 fn wrong_in_block(name: &str, nested: &NestedBlock, steps: &[Placed]) -> Option<Diagnostic> {
@@ -55,18 +49,9 @@ fn wrong_in_block(name: &str, nested: &NestedBlock, steps: &[Placed]) -> Option<
     match nested.nesting {
         Nesting::Single | Nesting::Group => wrong_step(&nested.block, steps),
         Nesting::Map => wrong_step(&nested.block, rest),
-        Nesting::Set => {
-            let detail = format!(
-                "Blocks of type {name:?} are a set, whose elements have no keys. Choose among them by a for expression \
-                 with an if."
-            );
-            Some(Diagnostic::error("Cannot index a set value", detail).at(at.clone()))
-        }
+        Nesting::Set => Some(problems::index_into_set(name, at)),
         Nesting::List => match step {
-            ValueStep::Attribute(_) => {
-                let detail = format!("Blocks of type {name:?} are a list: name one by its number, as .{name}[0].");
-                Some(Diagnostic::error("Invalid operation", detail).at(at.clone()))
-            }
+            ValueStep::Attribute(_) => Some(problems::attribute_of_list(name, at)),
             ValueStep::Key(_) | ValueStep::Index(_) => wrong_step(&nested.block, rest),
         },
     }

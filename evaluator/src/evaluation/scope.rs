@@ -24,6 +24,7 @@ use super::Evaluation;
 use super::calls::ModuleNode;
 use super::instances::Instances;
 use crate::config::references_of;
+use crate::evaluation::problems::blocks as problems;
 use crate::glue::Failed;
 use crate::reference::{Reference, Subject, resolve};
 
@@ -201,30 +202,15 @@ pub(super) fn is_out_of_scope(problem: &Diagnostic) -> bool {
 
 /// The error for a name that has no value at its location.
 pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
-    let (summary, detail) = match &reference.subject {
-        Subject::CountIndex => (
-            "Reference to \"count\" in non-counted context",
-            "count.index has a value only inside resource, data and module blocks that set count.",
-        ),
-        Subject::EachValue => (
-            "each.value cannot be used in this context",
-            "each.value has a value only inside blocks that set for_each.",
-        ),
-        Subject::EachKey => (
-            "Reference to \"each\" in context without for_each",
-            "each.key and each.value have values only inside blocks that set for_each.",
-        ),
-        Subject::SelfObject => (
-            "Invalid \"self\" reference",
-            "self has a value only in provisioner, connection and postcondition blocks of a resource.",
-        ),
-        Subject::Terraform(..) => (
-            "Reference not supported yet",
-            "This name is part of the language, but this version of Weft has no value for it yet.",
-        ),
-        _ => ("Reference to undeclared object", "What is named here has no value in this place."),
+    let at = reference.range.clone();
+    let problem = match &reference.subject {
+        Subject::CountIndex => problems::count_out_of_scope(at),
+        Subject::EachValue => problems::each_value_out_of_scope(at),
+        Subject::EachKey => problems::each_key_out_of_scope(at),
+        Subject::SelfObject => problems::self_out_of_scope(at),
+        Subject::Terraform(..) => problems::unsupported_name(at),
+        _ => problems::undeclared_object(at),
     };
-    let problem = Diagnostic::error(summary, detail).at(reference.range.clone());
     match &reference.subject {
         Subject::CountIndex | Subject::EachValue | Subject::EachKey | Subject::SelfObject => problem.code(OUT_OF_SCOPE),
         _ => problem,

@@ -11,6 +11,7 @@ use weft_graph_format::value::Value;
 use weft_syntax::{ExprKind, Expression};
 
 use super::calls::ModuleNode;
+use super::problems::values as problems;
 use super::scope::RepetitionData;
 use crate::Environment;
 use crate::config::{CompiledModule, Sources, references_of};
@@ -96,8 +97,7 @@ impl Session {
             return Err(problems);
         }
         let Ok(scope) = self.root.scope(&references, &RepetitionData::default()).await else {
-            let missing = "Something that this expression names could not be evaluated: see the problems above.";
-            return Err(vec![Diagnostic::error("No value", missing).at(inner.range())]);
+            return Err(vec![problems::expression_without_value(inner.range())]);
         };
         let (value, found) = weft_expressions::evaluate::evaluate(inner, &scope);
         problems.extend(found);
@@ -148,18 +148,13 @@ fn misplaced_calls(expression: &Expression) -> Vec<Diagnostic> {
         if let ExprKind::Call(call) = &node.kind {
             let at = expression.tree.range(call.name_span);
             if is(&call.name, TYPE) {
-                let (summary, detail) = match call.arguments.len() {
-                    0 => ("Not enough function arguments", "type(...) takes one argument: what has the type."),
-                    1 => (
-                        "Invalid use of type function",
-                        "type(...) gives no value, so nothing can be made from its result: ask for it alone.",
-                    ),
-                    _ => ("Too many function arguments", "type(...) takes one argument: what has the type."),
-                };
-                found.push(Diagnostic::error(summary, detail).at(at));
+                found.push(match call.arguments.len() {
+                    0 => problems::no_type_argument(at),
+                    1 => problems::type_in_expression(at),
+                    _ => problems::type_arguments(at),
+                });
             } else if is(&call.name, PLAN_TIME) {
-                let detail = "There is no function plantimestamp here: no plan is made whose time it could tell.";
-                found.push(Diagnostic::error("Call to unknown function", detail).at(at));
+                found.push(problems::no_plan_time(at));
             }
         }
         node.kind.for_each_child(|child| pending.push(child));

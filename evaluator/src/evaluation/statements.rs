@@ -7,6 +7,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 use super::provisioners;
 use crate::config::CompiledModule;
+use crate::evaluation::problems::blocks as problems;
 use crate::glue::{Failed, Glue, Purpose};
 
 /// Reports warnings and errors about statements. Returns `Failed` if an error prevents evaluation.
@@ -27,21 +28,13 @@ fn still_there(modules: &[Arc<CompiledModule>]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for block in modules.iter().flat_map(|module| &module.statements.removed) {
         let declared = modules.iter().find(|module| module.path == block.module);
-        let problem = match (&block.resource, declared) {
+        match (&block.resource, declared) {
             (Some(resource), Some(module)) if module.resources.contains_key(resource) => {
-                ("Removed resource block still exists", "resource", "its block")
+                found.push(problems::resource_still_declared(block));
             }
-            (None, Some(_)) => ("Removed module block still exists", "module", "the call"),
-            _ => continue,
-        };
-        let (summary, what, whose) = problem;
-        found.push(
-            Diagnostic::error(
-                summary,
-                format!("This says that the {what} {} is removed, but {whose} is still there.", block.address()),
-            )
-            .at(block.range.clone()),
-        );
+            (None, Some(_)) => found.push(problems::module_still_called(block)),
+            _ => {}
+        }
     }
     found
 }
@@ -51,14 +44,5 @@ fn unsupported(module: &CompiledModule) -> Vec<Diagnostic> {
     let own = module.resources.values().flat_map(|block| &block.provisioners);
     let removed = module.statements.removed.iter().flat_map(|block| &block.provisioners);
     let others = own.chain(removed).filter(|inner| inner.kind != provisioners::LOCAL_EXEC);
-    others
-        .map(|inner| {
-            Diagnostic::error(
-                "Block not supported yet",
-                "Blocks of type \"provisioner (other than local-exec)\" are part of the language, but this version of Weft \
-                 cannot carry them out yet.",
-            )
-            .at(inner.range.clone())
-        })
-        .collect()
+    others.map(problems::unsupported_provisioner).collect()
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
-use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
 
-use super::{Name, place, shown};
+use super::problems::{self, Named};
+use super::{Name, shown};
 use crate::config::{CompiledModule, ModuleCall, PassedProvider, ProviderBlock};
 
 /// Reports the problems of the passed configurations.
@@ -41,13 +41,7 @@ fn entries(call: &ModuleCall) -> Result<BTreeMap<Name, &PassedProvider>, Vec<Dia
         let name = (one.child_name.clone(), one.child_alias.clone());
         match passed.get(&name) {
             Some(first) => {
-                let detail = format!(
-                    "A provider configuration was passed to {} at {}:{} already.",
-                    shown(&name),
-                    first.child_range.file,
-                    first.child_range.start.line
-                );
-                duplicates.push(Diagnostic::error("Duplicate provider address", detail).at(one.child_range.clone()));
+                duplicates.push(problems::passed_twice(&shown(&name), &first.child_range, &one.child_range));
             }
             None => drop(passed.insert(name, one)),
         }
@@ -71,14 +65,7 @@ impl Handover<'_> {
         let configured = self.child.providers.iter().filter(|(_, block)| block.is_configured());
         configured.filter_map(|(name, block)| {
             let one = self.passed.get(name)?;
-            let detail = format!(
-                "{} configures {} itself (at {}:{}), so its caller cannot pass another configuration for it.",
-                self.child.path,
-                shown(name),
-                block.range.file,
-                block.range.start.line
-            );
-            Some(Diagnostic::error("Cannot override provider configuration", detail).at(one.child_range.clone()))
+            Some(problems::cannot_override(&self.child.path, &shown(name), block, &one.child_range))
         })
     }
 
@@ -90,13 +77,8 @@ impl Handover<'_> {
             !configured && !self.passed.contains_key(*name) && self.call.keyed_providers.is_empty()
         };
         self.aliases.iter().filter(is_missing).map(|name| {
-            let detail = format!(
-                "The module needs a configuration of provider {} under the name {:?}: add an entry for it to the \
-                 \"providers\" argument of this call.",
-                self.child.provider_source(&name.0).for_display(),
-                shown(name)
-            );
-            Diagnostic::error("Missing required provider configuration", detail).at(self.call.range.clone())
+            let source = self.child.provider_source(&name.0);
+            problems::required_not_passed(&source, &shown(name), &self.call.range)
         })
     }
 
@@ -108,19 +90,8 @@ impl Handover<'_> {
         if declared {
             return None;
         }
-        let summary = "Reference to undefined provider";
-        let detail = format!(
-            "{} declares no provider with the local name {:?}. Add it to required_providers there.",
-            self.child.path,
-            shown(name)
-        );
-        // The name of a default provider needs no declaration.
         let source = self.child.provider_source(&name.0);
-        let problem = match source == ProviderSource::default_for(&source.type_name) {
-            true => Diagnostic::warning(summary, detail),
-            false => Diagnostic::error(summary, detail),
-        };
-        Some(problem.at(one.child_range.clone()))
+        Some(problems::undeclared_in_child(&self.child.path, &source, &shown(name), &one.child_range))
     }
 
     /// Reports an entry with different providers on its two sides.
@@ -137,16 +108,9 @@ impl Handover<'_> {
         if ours == theirs || both_declare {
             return None;
         }
-        let detail = format!(
-            "{:?} in {} is provider {}, but {:?} in {} is {}.",
-            one.parent.local_name.as_str(),
-            place(self.module),
-            ours.for_display(),
-            name.0.as_str(),
-            self.child.path,
-            theirs.for_display()
-        );
-        Some(Diagnostic::error("Provider type mismatch", detail).at(one.parent.range.clone()))
+        let ours = Named { name: &one.parent.local_name, module: &self.module.path, source: ours };
+        let theirs = Named { name: &name.0, module: &self.child.path, source: theirs };
+        Some(problems::mismatch(&ours, &theirs, &one.parent.range))
     }
 }
 
@@ -159,12 +123,5 @@ fn redundant_blocks(child: &CompiledModule) -> impl Iterator<Item = Diagnostic> 
             *last = block;
         }
     }
-    empty.into_values().map(|block| {
-        Diagnostic::warning(
-            "Redundant empty provider block",
-            "A module says which providers it needs in required_providers, with configuration_aliases for further \
-             configurations. Its empty blocks of this provider say nothing more and can be taken out.",
-        )
-        .at(block.range.clone())
-    })
+    empty.into_values().map(|block| problems::redundant_block(&block.range))
 }

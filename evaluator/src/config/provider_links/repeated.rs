@@ -6,6 +6,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{ExprKind, Expression};
 
+use super::problems::{self, User};
 use crate::config::{CompiledModule, ProviderBlock, ProviderReference, Repetition};
 
 /// Whether an element of a set is a string, or may become one.
@@ -15,29 +16,28 @@ fn may_be_key(item: &Value) -> bool {
 
 /// The problem of a value for the `for_each` of a provider.
 pub(crate) fn unsuitable(value: &Value) -> Option<String> {
-    const WANTED: &str = "The for_each of a provider needs a map, or a set of strings";
     let (marks, kind) = value.open();
     if marks.is_sensitive() {
-        return Some(String::from("A sensitive value cannot be used for for_each: keys are part of addresses."));
+        return Some(problems::sensitive_keys());
     }
     if marks.is_ephemeral() {
-        return Some(String::from("An ephemeral value cannot be used for for_each: keys are stored."));
+        return Some(problems::ephemeral_keys());
     }
     match kind {
-        Kind::Null(_) => Some(format!("{WANTED}; this is null.")),
+        Kind::Null(_) => Some(problems::null_keys()),
         Kind::Map(_) | Kind::Object(_) => None,
         Kind::Set(set) if set.items().is_empty() => None,
         // Unknown elements may become keys.
         Kind::Set(set) => match set.items().iter().all(may_be_key) {
             true => None,
-            false => Some(format!("{WANTED}; this is a set with elements of another kind.")),
+            false => Some(problems::keys_of_other_kind()),
         },
         Kind::Unknown(unknown) => match &unknown.ty {
             Type::Dynamic | Type::Map(_) | Type::Object(_) => None,
             Type::Set(element) if matches!(**element, Type::String | Type::Dynamic) => None,
-            other => Some(format!("{WANTED}, not {}.", other.friendly_name())),
+            other => Some(problems::keys_of_other_type(&other.friendly_name())),
         },
-        _ => Some(format!("{WANTED}, not {}.", value.ty().friendly_name())),
+        _ => Some(problems::keys_of_other_type(&value.ty().friendly_name())),
     }
 }
 
@@ -65,30 +65,20 @@ fn warn_of_same_as(
     let is_meant = |reference: &ProviderReference| {
         reference.local_name == block.local_name && reference.alias == block.alias && reference.key.is_some()
     };
-    let mut warn = |own: &Repetition, summary: &str, what: &str| {
+    let mut warn = |own: &Repetition, user: User| {
         let Repetition::ForEach(own) = own else { return };
         if compact(own).is_some_and(|own| own == text) {
-            diagnostics.push(
-                Diagnostic::warning(
-                    summary,
-                    format!(
-                        "This {what} and its provider configuration use the same for_each expression. When a key is \
-                         taken out of it, nobody is left to destroy what was made with it: the provider's keys have to \
-                         outlive those of the {what}."
-                    ),
-                )
-                .at(own.range()),
-            );
+            diagnostics.push(problems::same_for_each(user, own.range()));
         }
     };
     for resource in module.resources.values().filter(|block| block.resource.mode == ResourceMode::Managed) {
         if resource.provider.as_ref().is_some_and(is_meant) {
-            warn(&resource.repetition, "Provider configuration for_each matches resource", "resource");
+            warn(&resource.repetition, User::Resource);
         }
     }
     for call in module.calls.values() {
         if call.providers.iter().any(|passed| is_meant(&passed.parent)) {
-            warn(&call.repetition, "Provider configuration for_each matches module", "module");
+            warn(&call.repetition, User::Call);
         }
     }
 }

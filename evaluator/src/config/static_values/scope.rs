@@ -11,7 +11,7 @@ use weft_graph_format::formula::Parameter;
 use weft_graph_format::value::Value;
 use weft_syntax::{Traversal, Tree};
 
-use super::StaticValues;
+use super::{StaticValues, problems};
 use crate::reference::{Subject, resolve};
 
 /// The named values of one expression.
@@ -25,10 +25,7 @@ impl Scope for StaticScope<'_> {
         let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
         match self.values.get(&reference.subject) {
             Some(value) => Ok(ResolvedReference { value: value.clone(), consumed: reference.steps }),
-            None => Err(vec![
-                Diagnostic::error("Dynamic value in static context", "This has no value before planning.")
-                    .at(reference.range),
-            ]),
+            None => Err(vec![problems::early(reference.range)]),
         }
     }
 
@@ -44,10 +41,7 @@ impl Scope for StaticScope<'_> {
     }
 
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(Diagnostic::error(
-            "Provider function in static context",
-            format!("{name} belongs to a provider, which nobody can ask before planning."),
-        ))
+        Err(problems::early_provider_function(name))
     }
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {

@@ -1,0 +1,145 @@
+//! Diagnostics of static values. `user` names the argument or value that needs a static value.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+
+use super::{Needing, Variable};
+
+const DYNAMIC: &str = "Dynamic value in static context";
+const PROVIDER_FUNCTION: &str = "Provider function in static context";
+
+fn too_early(user: &str, what: &str) -> String {
+    format!("{user} must be known before planning, so it cannot use {what}.")
+}
+
+/// A value that depends on itself.
+pub(super) fn circular(what: &str, at: SourceRange) -> Diagnostic {
+    let detail = format!("The value of {what} depends on itself. Remove one of the references in this circle.");
+    Diagnostic::error("Circular reference", detail).at(at)
+}
+
+/// A value depends on one that could not be evaluated.
+pub(super) fn not_computed(needing: &Needing, what: &str) -> Diagnostic {
+    let detail = format!("{} depends on {what}, which is not available before planning.", needing.text);
+    Diagnostic::error("Unable to compute static value", detail).at(needing.range.clone())
+}
+
+/// A null for a variable that is not nullable.
+pub(super) fn null_variable(variable: &Variable) -> Diagnostic {
+    let detail = format!(
+        "The value given for var.{} is null, but the variable has nullable = false. Give it another value.",
+        variable.name
+    );
+    Diagnostic::error("Required variable not set", detail).at(variable.range.clone())
+}
+
+/// A value that does not fit the type of a variable, for the reason `why`.
+pub(super) fn unsuitable_variable(variable: &Variable, why: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid value for input variable",
+        format!("The value is not suitable for var.{}: {why}.", variable.name),
+    )
+}
+
+/// A call without an argument that is needed before planning.
+pub(super) fn argument_not_given(name: &str, at: SourceRange) -> Diagnostic {
+    let detail = format!("The argument {name:?} is needed before planning, but this call does not have it.");
+    Diagnostic::error("Missing required variable in module call", detail).at(at)
+}
+
+/// A variable of the root module without a value that is needed before planning.
+pub(super) fn variable_not_given(variable: &Variable) -> Diagnostic {
+    Diagnostic::error(
+        format!("Failed to request input from user for variable var.{}", variable.name),
+        format!(
+            "The variable {:?} has no value and no default, but is needed before planning. Set it with -var, -var-file \
+             or TF_VAR_{}.",
+            variable.name.as_str(),
+            variable.name
+        ),
+    )
+    .at(variable.range.clone())
+}
+
+/// An attribute that `path` does not have.
+pub(super) fn no_path_attribute(name: &str, at: SourceRange) -> Diagnostic {
+    let detail = format!("There is no path.{name}. Use path.cwd, path.module or path.root.");
+    Diagnostic::error("Invalid \"path\" attribute", detail).at(at)
+}
+
+/// `terraform.applying` in a static value.
+pub(super) fn applying(root: &str, at: SourceRange) -> Diagnostic {
+    let detail = format!("{root}.applying is known during plan and apply only, but this value is needed before.");
+    Diagnostic::error("Invalid attribute in static context", detail).at(at)
+}
+
+/// An attribute that `terraform` does not have.
+pub(super) fn no_terraform_attribute(root: &str, name: &str, at: SourceRange) -> Diagnostic {
+    let detail = format!("There is no {root}.{name}. Use {root}.workspace.");
+    Diagnostic::error("Invalid \"terraform\" attribute", detail).at(at)
+}
+
+/// A module output in a static value.
+pub(super) fn module_output(user: &str, call: &str, at: SourceRange) -> Diagnostic {
+    let detail = too_early(user, &format!("module.{call}"));
+    Diagnostic::error("Module output not supported in static context", detail).at(at)
+}
+
+/// A function of a provider in a static value.
+pub(super) fn provider_function(user: &str, provider: &str, at: SourceRange) -> Diagnostic {
+    let detail = too_early(user, &format!("functions of the provider {provider}"));
+    Diagnostic::error(PROVIDER_FUNCTION, detail).at(at)
+}
+
+/// The same, where the user is not known.
+pub(super) fn early_provider_function(name: &str) -> Diagnostic {
+    let detail = format!("{name} is a function of a provider, and providers cannot be called before planning.");
+    Diagnostic::error(PROVIDER_FUNCTION, detail)
+}
+
+/// Another name without a value before planning in a static value.
+pub(super) fn dynamic(user: &str, what: &str, at: SourceRange) -> Diagnostic {
+    Diagnostic::error(DYNAMIC, too_early(user, what)).at(at)
+}
+
+/// The same, where the user is not known.
+pub(super) fn early(at: SourceRange) -> Diagnostic {
+    Diagnostic::error(DYNAMIC, "This has no value before planning, but is needed then.").at(at)
+}
+
+/// A local value that is not declared.
+pub(super) fn undefined_local(what: &str, at: SourceRange) -> Diagnostic {
+    Diagnostic::error("Undefined local", format!("{what} is not declared. Add it to a locals block.")).at(at)
+}
+
+/// A variable that is not declared.
+pub(super) fn undefined_variable(what: &str, at: SourceRange) -> Diagnostic {
+    Diagnostic::error("Undefined variable", format!("{what} is not declared. Add a variable block for it.")).at(at)
+}
+
+/// A variable with `const = false` in a static value.
+pub(super) fn not_constant(user: &str, what: &str, at: SourceRange) -> Diagnostic {
+    let detail = format!(
+        "{user} must be known before planning, so it cannot use {what}, which is declared with const = false. Remove \
+         const = false to use it."
+    );
+    Diagnostic::error("Unable to use variable in static context", detail).at(at)
+}
+
+/// A sensitive value for an argument that is shown.
+pub(super) fn sensitive_text(what: &str, at: &SourceRange) -> Diagnostic {
+    let detail = format!("{what} is shown and stored, so it cannot be sensitive.");
+    Diagnostic::error("Sensitive value not allowed", detail).at(at.clone())
+}
+
+/// An ephemeral value for an argument that is stored.
+pub(super) fn ephemeral_text(what: &str, at: &SourceRange) -> Diagnostic {
+    let detail = format!("{what} is stored, so it cannot be ephemeral.");
+    Diagnostic::error("Ephemeral value not allowed", detail).at(at.clone())
+}
+
+/// A value that is not a string.
+pub(super) fn no_text(what: &str, at: &SourceRange) -> Diagnostic {
+    let detail = format!("{what} must be a string that is known before planning.");
+    Diagnostic::error("Unsuitable value type", detail).at(at.clone())
+}

@@ -1,0 +1,75 @@
+//! Diagnostics of conditions and their error messages.
+
+use weft_graph_format::diagnostic::{Diagnostic, OPEN_ASSERTION};
+use weft_graph_format::source::SourceRange;
+
+const INVALID_CONDITION: &str = "Invalid condition result";
+const INVALID_MESSAGE: &str = "Invalid error message";
+const INVALID_RUN: &str = "Invalid condition run";
+const NULL_CONDITION: &str = "The condition is null; it must be true or false.";
+
+fn unsuitable(why: &str) -> String {
+    format!("The condition is unsuitable: {why}.")
+}
+
+/// A null condition.
+pub(in crate::evaluation) fn null_condition(at: SourceRange) -> Diagnostic {
+    Diagnostic::error(INVALID_CONDITION, NULL_CONDITION).at(at)
+}
+
+/// A condition that is not a truth value, for the reason `why`.
+pub(in crate::evaluation) fn unsuitable_condition(why: &str, at: SourceRange) -> Diagnostic {
+    Diagnostic::error(INVALID_CONDITION, unsuitable(why)).at(at)
+}
+
+/// An error message that is not a string, for the reason `why`.
+pub(in crate::evaluation) fn unsuitable_message(why: &str, at: SourceRange) -> Diagnostic {
+    Diagnostic::error(INVALID_MESSAGE, format!("The error message is unsuitable: {why}.")).at(at)
+}
+
+/// A null error message.
+pub(in crate::evaluation) fn null_message(at: SourceRange) -> Diagnostic {
+    Diagnostic::error(INVALID_MESSAGE, "The error message is null, but must be a string.").at(at)
+}
+
+/// A sensitive error message.
+pub(in crate::evaluation) fn sensitive_message(at: SourceRange) -> Diagnostic {
+    let detail = "The error message contains sensitive values, so it is not shown. Remove them, or use \
+                  nonsensitive(...) if they can be shown.";
+    Diagnostic::error("Error message refers to sensitive values", detail).at(at)
+}
+
+/// An ephemeral error message.
+pub(in crate::evaluation) fn ephemeral_message(at: SourceRange) -> Diagnostic {
+    let detail = "The error message contains ephemeral values, so it is not shown. Remove them, or use \
+                  ephemeralasnull(...).";
+    Diagnostic::error("Error message refers to ephemeral values", detail).at(at)
+}
+
+/// A condition of a `check` block that is not known before apply.
+pub(in crate::evaluation) fn open_assertion(at: SourceRange) -> Diagnostic {
+    let detail = "The condition depends on values that are known only after apply. It is checked during apply.";
+    Diagnostic::warning("Check block assertion known after apply", detail).code(OPEN_ASSERTION).at(at)
+}
+
+/// A failed condition of a test. `message` is its error message.
+pub(in crate::evaluation) fn test_failed(message: &str, at: SourceRange) -> Diagnostic {
+    Diagnostic::error("Test assertion failed", message).at(at)
+}
+
+/// A null condition of a test.
+pub(in crate::evaluation) fn null_test_condition(at: SourceRange) -> Diagnostic {
+    Diagnostic::error(INVALID_RUN, NULL_CONDITION).at(at)
+}
+
+/// A condition of a test that is not a truth value, for the reason `why`.
+pub(in crate::evaluation) fn unsuitable_test_condition(why: &str, at: SourceRange) -> Diagnostic {
+    Diagnostic::error(INVALID_RUN, unsuitable(why)).at(at)
+}
+
+/// An unknown condition of a test.
+pub(in crate::evaluation) fn unknown_test_condition(at: SourceRange) -> Diagnostic {
+    let detail = "The condition depends on values that are known only after apply. Assert them in a run that applies, \
+                  or set them with a mock or an override.";
+    Diagnostic::error("Unknown condition run", detail).at(at)
+}
