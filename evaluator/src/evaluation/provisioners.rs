@@ -133,8 +133,11 @@ impl ModuleNode {
         let own = Subject::Resource(block.resource.clone());
         for provisioner in block.provisioners.iter().filter(|provisioner| !provisioner.on_destroy) {
             if let Some(circle) = provisioner.references.iter().find(|reference| reference.subject == own) {
-                return self
-                    .fail(super::problems::resources::provisioner_refers_to_itself(&block.resource, &circle.range));
+                if self.evaluation.is_validation() {
+                    continue;
+                }
+                let problem = super::problems::resources::provisioner_refers_to_itself(&block.resource, &circle.range);
+                return self.fail(problem);
             }
             let scope = self.scope(&provisioner.references, repeated).await?;
             found.extend(made_ready(provisioner, &scope));

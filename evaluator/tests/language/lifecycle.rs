@@ -282,3 +282,20 @@ async fn provisioners_run_for_created_instances() {
     "#]]
     .assert_eq(&script.planned().await);
 }
+
+/// OpenTofu accepts these when it validates and plans, and fails with a cycle when it applies.
+#[tokio::test(flavor = "multi_thread")]
+async fn provisioners_cannot_name_their_own_resource() {
+    let script = Script::of(
+        r#"
+            resource "test_thing" "a" {
+              provisioner "local-exec" { command = test_thing.a.name }
+            }
+        "#,
+    );
+    expect![[r#""#]].assert_eq(&script.problems().await);
+    expect![[r#"
+        error main.tf:3 Self-referential block
+    "#]]
+    .assert_eq(&script.planned().await);
+}

@@ -153,7 +153,7 @@ async fn keys_from_values_that_are_known_at_plan() {
     assert_eq!(found.len(), 2);
     for unknown in ["{ (terraform_data.from.id) = 1 }", "toset([terraform_data.from.id])"] {
         let found = errors(&text(unknown)).await;
-        assert!(found.len() == 1 && found[0].contains("depends on terraform_data.from.id,"), "{found:?}");
+        assert!(found.len() == 1 && found[0].contains("depend on terraform_data.from.id,"), "{found:?}");
         assert!(found[0].starts_with("15 Invalid for_each argument"), "{found:?}");
     }
 }
