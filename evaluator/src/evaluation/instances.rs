@@ -63,13 +63,7 @@ pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Express
             if names.is_empty() {
                 return node.fail(found);
             }
-            let detail = format!(
-                "Which instances of this provider there are depends on {}, known only after apply: nothing can be \
-                 planned through them. Use keys that are known and put the rest into the values of a map, or apply \
-                 what decides first (option -target).",
-                names
-            );
-            return node.fail(problems::provider_for_each(detail, expression.range()));
+            return node.fail(problems::unknown_provider_keys(&names, expression.range()));
         }
     };
     let instances = elements.into_iter().map(|(key, element)| {

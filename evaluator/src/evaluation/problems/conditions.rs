@@ -6,7 +6,7 @@ use weft_graph_format::source::SourceRange;
 const INVALID_CONDITION: &str = "Invalid condition result";
 const INVALID_MESSAGE: &str = "Invalid error message";
 const INVALID_RUN: &str = "Invalid condition run";
-const NULL_CONDITION: &str = "The condition is null, but must be true or false.";
+const NULL_CONDITION: &str = "The condition is null; it must be true or false.";
 
 fn unsuitable(why: &str) -> String {
     format!("The condition is unsuitable: {why}.")

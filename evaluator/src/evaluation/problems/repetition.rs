@@ -102,6 +102,15 @@ pub(in crate::evaluation) fn no_for_each(ty: &str, at: SourceRange) -> Diagnosti
     invalid_for_each(detail, at)
 }
 
+/// A `for_each` of a provider with unknown keys. `names` are the unknown values.
+pub(in crate::evaluation) fn unknown_provider_keys(names: &str, at: SourceRange) -> Diagnostic {
+    let detail = format!(
+        "The keys of this provider's for_each depend on {names}, known only after apply, but the plan needs them. Use a \
+         map with known keys, and put the unknown values into it; or apply these values first, with -target."
+    );
+    invalid_for_each(detail, at)
+}
+
 /// A `for_each` of a provider that is unsuitable, for the reason `why`.
 pub(in crate::evaluation) fn provider_for_each(why: String, at: SourceRange) -> Diagnostic {
     invalid_for_each(why, at)
