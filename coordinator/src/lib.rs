@@ -29,6 +29,7 @@ pub mod transport;
 mod lease;
 mod packages;
 mod patience;
+mod problems;
 mod table;
 
 #[cfg(feature = "simulation")]

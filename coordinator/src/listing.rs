@@ -5,6 +5,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{Doubt, FailureKind, OpCounts, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunView};
 
 use crate::outline::Outline;
+use crate::problems;
 use crate::process::worker_name;
 
 /// The number of operations by status. The sum is the number of all operations.
@@ -76,15 +77,7 @@ pub(crate) fn rfc3339(unix_ms: u64) -> String {
 /// Warnings about creates that a resumed run does not try again, since an earlier attempt left an object.
 pub fn kept_objects(details: &RunDetails) -> Vec<Diagnostic> {
     let kept = details.operations.iter().filter(|operation| operation.object_kept);
-    kept.map(|operation| {
-        let address = operation.address.as_str();
-        let detail = format!(
-            "An earlier attempt of this run to create {address} returned an object together with an error. The object is \
-             in the state, tainted, and is not made a second time. Make a new plan: it replaces the object."
-        );
-        Diagnostic::error("Object of a failed create", detail).about(address)
-    })
-    .collect()
+    kept.map(|operation| problems::object_kept(&operation.address)).collect()
 }
 
 /// An operation of a run.

@@ -9,6 +9,7 @@ use weft_graph_format::plan_file::{PlanFile, PlanFileError, PlanReader};
 use weft_state::Digest;
 
 use crate::outline::{Outline, OutlineShard, ShardKey, outline};
+use crate::problems;
 
 /// A plan, as a coordinator carries it out.
 #[derive(Clone, Debug)]
@@ -64,7 +65,7 @@ impl RunPlan {
         let wanted = plan.manifest.ephemeral_variables.keys().map(ToString::to_string).collect();
         let encoded = plan.take_packages().map(|package| package.encode().map(Arc::from));
         let fragments: Result<Vec<Arc<[u8]>>, _> = encoded.collect();
-        let unwritable = |error| vec![Diagnostic::error("Plan cannot be carried out", format!("{error}."))];
+        let unwritable = |error| vec![problems::plan_not_encoded(error)];
         Ok(RunPlan { outline, fragments: fragments.map_err(unwritable)?, digest, inputs: BTreeMap::new(), wanted })
     }
 
@@ -138,7 +139,7 @@ impl ReadPlan for PlanFiles {
 /// # Errors
 /// The problems of the plan file.
 pub fn read_plan(bytes: &[u8]) -> Result<PlanFile, Vec<Diagnostic>> {
-    let refused = |error: PlanFileError| vec![Diagnostic::error("Plan file refused", format!("{error}."))];
+    let refused = |error: PlanFileError| vec![problems::plan_refused(error)];
     PlanReader::from_bytes(bytes).and_then(|reader| reader.whole()).map_err(refused)
 }
 
@@ -150,11 +151,7 @@ pub fn refuse_errored(plan: &PlanFile) -> Result<(), Diagnostic> {
     if !plan.manifest.errored {
         return Ok(());
     }
-    Err(Diagnostic::error(
-        "Cannot apply incomplete plan",
-        "Planning failed, so this plan is incomplete and cannot be applied. Fix the errors that planning reported, and \
-         make a new plan.",
-    ))
+    Err(problems::incomplete_plan())
 }
 
 #[cfg(test)]

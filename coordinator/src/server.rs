@@ -19,6 +19,7 @@ use crate::event::{Cancel, Decision, FinishReason};
 use crate::hub::Link;
 use crate::listing::{Counts, RunDetails, RunListing};
 use crate::plan::PlacementRule;
+use crate::problems;
 use crate::service::{Resumption, Service, Submission};
 use crate::term::{RunError, other_state};
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES, KEEP_ALIVE, KEEP_ALIVE_WAIT};
@@ -293,10 +294,7 @@ fn event(event: proto::run_event::Event) -> proto::RunEvent {
 }
 
 fn run_end(outcome: RunOutcome, listing: Option<&RunListing>) -> proto::RunEnd {
-    let diagnostics = outcome.store_error.map(|error| {
-        let words = weft_graph_format::diagnostic::Diagnostic::error("The store failed the run", error.to_string());
-        encode_diagnostics(&[words]).0
-    });
+    let diagnostics = outcome.store_error.map(|error| encode_diagnostics(&[problems::store_failed(error)]).0);
     proto::RunEnd {
         summary: listing
             .map(|listing| proto::RunSummary { counts: Some(counts(&outcome.counts.into())), ..summary(listing) }),

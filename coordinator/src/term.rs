@@ -14,6 +14,7 @@ use weft_state::{
 use crate::core::Beginning;
 use crate::lease::{Look, Looks};
 use crate::outline::{Outline, OutlineError};
+pub use crate::problems::other_state;
 use crate::timing::LEASE_TTL;
 
 /// How often a held lease is checked while waiting for it to stop moving. Checking more often than the holder renews it
@@ -82,25 +83,10 @@ pub enum RunError {
     Ambiguous(String),
     /// Something that must be encrypted would be stored unencrypted.
     #[error(
-        "the configuration asks for encryption, and the coordinator would keep what it applies to open, in {0}. Start the \
-         coordinator with the same settings in its environment (TF_ENCRYPTION), or carry the run out without it"
+        "the configuration requires encryption, but the coordinator would store its data unencrypted in {0}. Start the \
+         coordinator with the same settings in its environment (TF_ENCRYPTION), or apply without a coordinator"
     )]
     NotSealed(String),
-}
-
-/// Reports that a plan does not belong to the state that it is applied to.
-pub fn other_state(why: Unrelated) -> Diagnostic {
-    match why {
-        Unrelated::OtherState => Diagnostic::error(
-            "Saved plan does not match the given state",
-            "The plan was made over a state of another lineage than the one that is here, so it says nothing about what \
-             this state holds. Nothing was done. Apply it where it was made, or make a plan here.",
-        ),
-        Unrelated::NoLongerNew => Diagnostic::error(
-            "Saved plan is stale",
-            "The plan was made when there was no state yet, and there is one now. Nothing was done. Make the plan again.",
-        ),
-    }
 }
 
 fn claims_refused(stale: &[Stale], held: &[HeldSubject], doubts: &[Doubt]) -> String {

@@ -21,7 +21,7 @@ use weft_graph_format::plan_file::PlanFile;
 use weft_sealing::TargetName;
 use weft_state::{OpStatus, RunStatus};
 
-use super::here::{stray, unfinished};
+use super::problems::{stray, unfinished, worker_needed_here};
 use super::progress::{Foreknown, Progress, REMIND};
 use super::{ApplyOutcome, Work, client_problem};
 use crate::command::Invocation;
@@ -91,12 +91,7 @@ pub async fn resume(
     let plan = read_plan(&bytes)?;
     view.know_snippets(&plan.sources);
     if detach && needs_home(&plan) {
-        return Err(vec![Diagnostic::error(
-            "Run needs a worker here",
-            "Some operations of this run need a worker where the user is, so it cannot continue in the background: \
-            leave \
-             -detach out.",
-        )]);
+        return Err(vec![worker_needed_here()]);
     }
     let inputs = super::inputs(&plan.manifest, arguments)?;
     let how = Resumption { inputs, parallelism, ..Resumption::default() };

@@ -19,6 +19,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, StoreError};
 
 use super::elsewhere::counts;
+use super::problems::{stray, unfinished};
 use super::progress::{Foreknown, Progress, REMIND};
 use super::{ApplyOutcome, Work, run_problem};
 use crate::context::{Context, holder, unix_ms};
@@ -253,30 +254,6 @@ fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> Ap
     // Other problems are errors of the command too.
     let code = if code == 0 && progress.aside_errors() > 0 { 1 } else { code };
     ApplyOutcome { run, code, stopped, counts: *progress.counts() }
-}
-
-/// Warns that an attempt that was given up has made an object after all.
-pub fn stray(address: &str, run: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Object of a superseded attempt",
-        format!(
-            "An attempt that had been given up made an object at {address} after all. Run {run} has a record of it. \
-            Compare it with the one in the state, and remove one of them."
-        ),
-    )
-    .about(address)
-}
-
-/// Lists the operations that are not finished.
-pub fn unfinished(run: &str, why: &str, addresses: &[String]) -> Diagnostic {
-    /// The number of listed names. More would hide the advice.
-    const LISTED: usize = 20;
-    let mut list: String = addresses.iter().take(LISTED).map(|address| format!("\n  - {address}")).collect();
-    if addresses.len() > LISTED {
-        list.push_str(&format!("\n  and {} more", addresses.len() - LISTED));
-    }
-    let left = if list.is_empty() { String::new() } else { format!(" Not finished:{list}\n") };
-    Diagnostic::error("Run not finished", format!("{why}{left}\nTo continue: weft runs resume {run}"))
 }
 
 fn reason(reason: FinishReason) -> &'static str {

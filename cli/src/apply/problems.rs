@@ -101,3 +101,36 @@ pub fn stale_plan(instances: &[String]) -> Diagnostic {
         ),
     )
 }
+
+/// A run that cannot continue in the background.
+pub(super) fn worker_needed_here() -> Diagnostic {
+    Diagnostic::error(
+        "Run needs a worker here",
+        "Some operations of this run need a worker on this machine, so it cannot continue in the background. Remove \
+         -detach.",
+    )
+}
+
+/// An object that a superseded attempt has created.
+pub(super) fn stray(address: &str, run: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Object of a superseded attempt",
+        format!(
+            "A superseded attempt has created an object at {address}. Run {run} has a record of it. Compare it with the \
+             object in the state, and remove one of them."
+        ),
+    )
+    .about(address)
+}
+
+/// The operations that are not finished, and why.
+pub(super) fn unfinished(run: &str, why: &str, addresses: &[String]) -> Diagnostic {
+    /// The maximum number of listed names. More would hide the advice.
+    const LISTED: usize = 20;
+    let mut list: String = addresses.iter().take(LISTED).map(|address| format!("\n  - {address}")).collect();
+    if addresses.len() > LISTED {
+        list.push_str(&format!("\n  and {} more", addresses.len() - LISTED));
+    }
+    let left = if list.is_empty() { String::new() } else { format!(" Not finished:{list}\n") };
+    Diagnostic::error("Run not finished", format!("{why}{left}\nTo continue: weft runs resume {run}"))
+}

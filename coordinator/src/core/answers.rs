@@ -1,10 +1,10 @@
 //! Answers of the store, and what follows from them.
 
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{Attempt, OpStatus, Opaque, StoreAnswer};
 
 use super::{Coordinator, Doubt, Leased, Position, State, WorkerIndex};
 use crate::event::FinishReason;
+use crate::problems::refusal;
 use crate::progress::ProgressKind;
 use crate::result::JournalledResult;
 use crate::status::{Happening, Status};
@@ -259,44 +259,5 @@ impl Coordinator {
     fn ready_or_skip(&mut self, position: Position) {
         self.unready(position);
         self.skip(position, position);
-    }
-}
-
-/// The diagnostic for a refusal.
-fn refusal(answer: &StoreAnswer) -> Diagnostic {
-    match answer {
-        StoreAnswer::Stale(stale) => {
-            let names: Vec<String> = stale.iter().map(|stale| stale.subject.to_string()).collect();
-            let detail = format!("Changed in state since the plan was made: {}. Make a new plan.", names.join(", "));
-            Diagnostic::error("The plan is stale", detail)
-        }
-        StoreAnswer::NotClaimed(subjects) => {
-            let names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
-            let detail = format!(
-                "The run would write {}, which its plan does not say that it changes. This is a bug in Weft.",
-                names.join(", ")
-            );
-            Diagnostic::error("Write without a claim", detail)
-        }
-        StoreAnswer::Doubtful(doubt) => {
-            let detail = format!(
-                "Nobody knows whether the {} of {} in run {} took effect: {}. Say what happened with `weft runs \
-                 resolve {} '{}'` and one of -adopt ID, -absent, -retry, -forget.",
-                doubt.action, doubt.key, doubt.run, doubt.reason, doubt.run, doubt.key.address
-            );
-            Diagnostic::error("The object is in doubt", detail)
-        }
-        StoreAnswer::Illegal { status, attempt, worker } => {
-            let detail = format!(
-                "The store has the operation as {} (attempt {}, worker {worker}), which is not what this coordinator \
-                 knows. Go on with `weft runs resume`.",
-                status.word(),
-                attempt.0
-            );
-            Diagnostic::error("The store and the coordinator disagree", detail)
-        }
-        StoreAnswer::Ok { .. } | StoreAnswer::Fenced(_) => {
-            Diagnostic::error("The store refused", "Another coordinator holds the run.")
-        }
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use weft_graph_format::address::DeposedKey;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_mutants::mutant;
 use weft_state::{
     Attempt, CommitRecord, Digest, DoubtKey, Failure, FailureKind, Intent, OpIndex, Opaque, StoreStep, Stray, WorkerId,
@@ -13,6 +12,7 @@ use weft_state::{
 use super::answers::{CommittedResult, StepInStore};
 use super::{Coordinator, Doubt, Intended, Leased, Position, ShardIndex, State, WorkerIndex};
 use crate::outline::{OperationKind, OutlineOperation};
+use crate::problems;
 use crate::progress::ProgressKind;
 use crate::result::JournalledResult;
 use crate::status::Status;
@@ -137,7 +137,7 @@ impl Coordinator {
             }
             // Nothing was changed, since there was no intent: Weft failed.
             TaskResult::InDoubt { reason, diagnostics, .. } => {
-                let words = Diagnostic::error("The provider did not answer", reason);
+                let words = problems::no_answer(reason);
                 let words = if diagnostics.0.is_empty() { encode_diagnostics(&[words]) } else { diagnostics };
                 self.take_failed(position, TaskWrites::default(), words, FailureKind::Error, false);
             }
@@ -175,8 +175,8 @@ impl Coordinator {
             }
             Err(error) if intended => self.doubt(position, format!("the result cannot be recorded: {error}")),
             Err(error) => {
-                let words = Diagnostic::error("The result cannot be recorded", error.to_string());
-                let words = encode_diagnostics(&[words.about(self.operation(position).address.clone())]);
+                let words = problems::result_not_recorded(&self.operation(position).address, error);
+                let words = encode_diagnostics(&[words]);
                 self.take_failed(position, TaskWrites::default(), words, FailureKind::Error, false);
             }
         }

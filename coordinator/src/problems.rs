@@ -1,0 +1,104 @@
+//! Diagnostics of runs.
+
+use std::fmt::Display;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::{StoreAnswer, Unrelated};
+
+/// A part of the plan that cannot be encoded for a worker.
+pub(crate) fn plan_not_encoded(error: impl Display) -> Diagnostic {
+    Diagnostic::error("Plan cannot be carried out", format!("{error}."))
+}
+
+/// A plan file that cannot be read.
+pub(crate) fn plan_refused(error: impl Display) -> Diagnostic {
+    Diagnostic::error("Plan file refused", format!("{error}."))
+}
+
+/// A plan whose planning failed.
+pub(crate) fn incomplete_plan() -> Diagnostic {
+    Diagnostic::error(
+        "Cannot apply incomplete plan",
+        "Planning failed, so this plan is incomplete and cannot be applied. Fix the errors that planning reported, and \
+         make a new plan.",
+    )
+}
+
+/// A plan that does not belong to the state that it is applied to.
+pub fn other_state(why: Unrelated) -> Diagnostic {
+    match why {
+        Unrelated::OtherState => Diagnostic::error(
+            "Saved plan does not match the given state",
+            "The plan was made from a state with another lineage than the current one, so it says nothing about the \
+             objects in this state. Nothing was changed. Apply the plan to its own state, or make a new plan here.",
+        ),
+        Unrelated::NoLongerNew => Diagnostic::error(
+            "Saved plan is stale",
+            "The plan was made when there was no state, but now there is one. Nothing was changed. Make a new plan.",
+        ),
+    }
+}
+
+/// A create that a resumed run does not repeat, because an earlier attempt left an object.
+pub(crate) fn object_kept(address: &str) -> Diagnostic {
+    let detail = format!(
+        "An earlier attempt of this run to create {address} returned an object together with an error. The state has \
+         the object, tainted, and the run does not create a second one. Make a new plan: it replaces the object."
+    );
+    Diagnostic::error("Object of a failed create", detail).about(address)
+}
+
+/// An error of the store that ended a run.
+pub(crate) fn store_failed(error: impl Display) -> Diagnostic {
+    Diagnostic::error("The store failed the run", error.to_string())
+}
+
+/// An operation that a worker gave up before it called the provider.
+pub(crate) fn no_answer(reason: String) -> Diagnostic {
+    Diagnostic::error("The provider did not answer", reason)
+}
+
+/// A result that cannot be recorded.
+pub(crate) fn result_not_recorded(address: &str, error: impl Display) -> Diagnostic {
+    Diagnostic::error("The result cannot be recorded", error.to_string()).about(address)
+}
+
+/// A step that the store refused.
+pub(crate) fn refusal(answer: &StoreAnswer) -> Diagnostic {
+    match answer {
+        StoreAnswer::Stale(stale) => {
+            let names: Vec<String> = stale.iter().map(|stale| stale.subject.to_string()).collect();
+            let detail =
+                format!("Changed in the state since the plan was made: {}. Make a new plan.", names.join(", "));
+            Diagnostic::error("The plan is stale", detail)
+        }
+        StoreAnswer::NotClaimed(subjects) => {
+            let names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
+            let detail = format!(
+                "The run would write {}, which its plan does not change. This is a bug in Weft.",
+                names.join(", ")
+            );
+            Diagnostic::error("Write without a claim", detail)
+        }
+        StoreAnswer::Doubtful(doubt) => {
+            let detail = format!(
+                "It is unknown whether the {} of {} in run {} took effect: {}. Resolve the doubt with `weft runs \
+                 resolve {} '{}'` and one of -adopt ID, -absent, -retry, -forget.",
+                doubt.action, doubt.key, doubt.run, doubt.reason, doubt.run, doubt.key.address
+            );
+            Diagnostic::error("The object is in doubt", detail)
+        }
+        StoreAnswer::Illegal { status, attempt, worker } => {
+            let detail = format!(
+                "The store records the operation as {} (attempt {}, worker {worker}), which this coordinator did not \
+                 expect. Continue with `weft runs resume`.",
+                status.word(),
+                attempt.0
+            );
+            Diagnostic::error("The store and the coordinator disagree", detail)
+        }
+        StoreAnswer::Ok { .. } | StoreAnswer::Fenced(_) => {
+            Diagnostic::error("The store refused", "Another coordinator has taken over the run.")
+        }
+    }
+}
