@@ -94,7 +94,7 @@ fn a_plan_is_applied_elsewhere_without_the_configuration() {
     // The same plan again is stale: it was made when there was no state.
     let stale = weft(there.path(), &["apply", "p"]);
     expect(&stale, 1);
-    assert!(err(&stale).contains("Saved plan is stale") && err(&stale).contains("no state yet"));
+    assert!(err(&stale).contains("Saved plan is stale") && err(&stale).contains("there was no state"));
 
     // Back where the configuration is: nothing is left to do.
     std::fs::copy(there.path().join("terraform.tfstate"), here.path().join("terraform.tfstate")).unwrap();

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_graph_format::address::{InstanceKey, ProviderConfig, ProviderInstance, ProviderParts};
+use weft_graph_format::address::{InstanceKey, ProviderConfig, ProviderInstance, ProviderParts, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
@@ -21,7 +21,7 @@ use super::instances::{expand, expand_provider};
 use super::problems::providers as problems;
 use super::provider_values::provider_problem;
 use super::scope::RepetitionData;
-use crate::config::{PassedProvider, ProviderBlock, ProviderKey, ProviderReference, Repetition};
+use crate::config::{CompiledModule, PassedProvider, ProviderBlock, ProviderKey, ProviderReference, Repetition};
 use crate::decode::{decode, decode_empty};
 use crate::glue::Failed;
 
@@ -226,15 +226,7 @@ impl ModuleNode {
                 }
                 // The default configuration of the same provider is inherited.
                 None if alias.is_none() => {
-                    let above = &caller.parent.config;
-                    let required =
-                        above.settings.required_providers.iter().find(|(_, required)| required.source == source);
-                    let parent_name = match required {
-                        Some((name, _)) => name.clone(),
-                        None if above.provider_source(&local_name) == source => local_name,
-                        // The caller's name may belong to another provider. The address is unique.
-                        None => source.to_string().into(),
-                    };
+                    let parent_name = inherited_name(&caller.parent.config, local_name, &source);
                     caller.parent.find_provider(&parent_name, None, &at).await
                 }
                 None => node.fail(problems::missing_configuration(&local_name, alias.as_deref(), &at)),
@@ -340,5 +332,16 @@ impl FoundProvider {
         let (module, source, alias) = &self.named;
         let config = ProviderConfig { module: module.config(), source: source.clone(), alias: alias.clone() };
         problems::absent_instance(user, key, &config, self.blocks.instances.keys(), at)
+    }
+}
+
+/// The caller's local name of a provider whose default configuration a module inherits.
+fn inherited_name(above: &CompiledModule, local_name: SmolStr, source: &ProviderSource) -> SmolStr {
+    let required = above.settings.required_providers.iter().find(|(_, required)| required.source == *source);
+    match required {
+        Some((name, _)) => name.clone(),
+        None if above.provider_source(&local_name) == *source => local_name,
+        // The caller's name may belong to another provider. The address is unique.
+        None => source.to_string().into(),
     }
 }
