@@ -168,7 +168,7 @@ impl Watch {
                     stopped: end.stopped,
                     diagnostics: decode_diagnostics(&Opaque(end.diagnostics)),
                 }),
-                // Of a later version.
+                // An event of a later version.
                 None => continue,
             }));
         }

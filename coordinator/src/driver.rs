@@ -331,7 +331,7 @@ impl Driver {
                     if progress.what == ProgressKind::Stray {
                         self.strays.push(progress.address.clone());
                     }
-                    // Without watchers nobody receives it.
+                    // Without watchers, the send fails, which is fine.
                     let _ = self.watchers.send(Notice::Progress(progress));
                 }
                 Command::Finish(finish) => self.finish = Some(finish),

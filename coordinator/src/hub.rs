@@ -291,7 +291,7 @@ impl Hub {
     }
 
     /// Registers a run, which then learns of every connected worker. A worker that holds tasks of the run, or reported
-    /// about it while nobody listened, is disconnected so that it greets again and nothing is missed.
+    /// about it before it was registered, is disconnected so that it greets again and nothing is missed.
     pub(crate) async fn listen_for(&self, run: &RunId, sender: EventSender) -> Listening {
         let events = {
             let mut state = self.state.lock();

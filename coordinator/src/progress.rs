@@ -21,7 +21,7 @@ pub struct Progress {
     pub provider_instance: String,
     /// Which attempt.
     pub attempt: u32,
-    /// Who carries it out; empty when nobody does.
+    /// The worker that executes it; empty without one.
     pub worker: WorkerId,
     /// Milliseconds since it was handed to a worker.
     pub elapsed_ms: u64,
@@ -55,7 +55,7 @@ pub enum ProgressKind {
     },
     /// Nobody knows; evidence is sought.
     Settling {
-        /// Why nobody knows.
+        /// Why the outcome is unknown.
         reason: String,
     },
     /// Nobody knows, and no evidence was found.

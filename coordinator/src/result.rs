@@ -29,7 +29,7 @@ struct Stored {
 const VERSION: u8 = 1;
 
 impl JournalledResult {
-    /// The bytes for the journal; none for a result that nobody reads.
+    /// The bytes for the journal; empty for a result without readers.
     pub(crate) fn encode(&self) -> Opaque {
         if self.local.is_empty() && self.exports.is_empty() {
             return Opaque::default();

@@ -68,7 +68,7 @@ pub(crate) fn no_provider_here() -> Diagnostic {
     Diagnostic::error("Unavailable provider function", "No provider can be called here.")
 }
 
-/// The plan needs the value of an ephemeral variable, and nobody gave it again.
+/// The plan needs the value of an ephemeral variable, which must be given again.
 pub(crate) fn missing_input(name: &str) -> Diagnostic {
     let detail = format!("The plan does not contain the value of var.{name}. Set it again, for example with -var.");
     Diagnostic::error("No value for required variable", detail)

@@ -10,7 +10,7 @@ fuzz_target!(|source: &str| {
     let text: String = tree.tokens().iter().map(|token| tree.text(token.span)).collect();
     assert_eq!(text, source);
     if let Ok(once) = weft_syntax::format("x", Arc::from(source)) {
-        // Of interpolations around interpolations a level is taken away each time.
+        // Each time removes one level of nested interpolations.
         let twice = weft_syntax::format("x", Arc::from(once.as_str())).expect("what is formatted is sound");
         assert!(once == twice || twice.len() < once.len());
     }

@@ -406,7 +406,7 @@ fn an_ephemeral_object_is_opened_in_each_shard_that_reads_it() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\nin\n{text}");
     }
-    // What nobody reads is nowhere, and neither is a shard for the provider of what is opened elsewhere.
+    // An object without readers is in no shard. A provider whose objects are opened elsewhere has no shard.
     assert!(!text.contains("unread") && !text.contains("@provider[\"weft.test/sim/cloud\"].by_region[\"far\"]"));
 }
 

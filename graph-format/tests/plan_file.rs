@@ -447,7 +447,7 @@ fn an_unsound_graph_is_refused_with_its_flaws() {
     assert!(error.to_string().contains("outline of operation"), "{error}");
 }
 
-/// Set `WEFT_UPDATE_GOLDEN=1` to write the file anew; only while no plan of this format has left the house.
+/// Set `WEFT_UPDATE_GOLDEN=1` to rewrite the file, as long as no plan of this format was released.
 #[test]
 fn the_first_plan_ever_written_can_be_read() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plan-v2.weft");

@@ -46,7 +46,7 @@ fn attribute(name: &str) -> Path {
 #[test]
 fn unknown_elements_of_a_set_may_be_equal_or_not() {
     let set = Value::set(Type::String, vec![unknown(1), Value::string("a"), unknown(1), Value::string("a")]);
-    // Known equal ones are one; of unknown ones nobody can tell, so all stay.
+    // Equal known values become one. Unknown values may differ, so all stay.
     assert_eq!(set.as_items().map(<[Value]>::len), Some(3));
     assert!(!set.is_wholly_known() && set.is_known());
     let FormulaOp::Set(element, parts) = set.to_formula().op().clone() else { panic!("a set") };
@@ -295,7 +295,7 @@ fn values_know_what_they_stand_for() {
 
 #[test]
 fn the_deepest_values_need_little_stack() {
-    /// Of the 2 MiB that the smallest stack of a thread has, so that callers have the other half.
+    /// Half of the 2 MiB of the smallest stack of a thread. The other half is for callers.
     const STACK_BYTES: usize = 1 << 20;
     let work = || {
         let wrappers: [fn(Value) -> Value; 4] = [

@@ -111,7 +111,7 @@ fn operands_are_of_their_kind_and_object() {
         }
     });
     assert!(matches!(flaws[0], Flaw::WrongKind { .. }), "{flaws:?}");
-    // Of another instance.
+    // The operation of another instance.
     let flaws = found(|g| {
         if let Operation::Apply { address: own, .. } = &mut row(g, EU, is_apply).operation {
             *own = address("cloud_network.other");

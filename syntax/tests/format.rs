@@ -77,7 +77,7 @@ fn a_second_time_changes_nothing() {
         let source = case["source"].as_str().unwrap_or_default();
         let Ok(once) = format("x", Arc::from(source)) else { continue };
         assert!(parse_file("x", Arc::from(once.as_str())).1.is_empty(), "{source:.200}");
-        // Of interpolations within one another a run unwraps the outermost.
+        // A run unwraps the outermost of nested interpolations.
         if source.starts_with("a = \"${\"${") {
             continue;
         }

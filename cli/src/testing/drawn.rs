@@ -123,7 +123,7 @@ impl Drawing {
     pub fn below(&mut self, end: u32) -> u32 {
         const LARGEST: u32 = i32::MAX as u32;
         let end = end.clamp(1, LARGEST);
-        // Of 31 bits. Numbers that would bias the result are drawn again.
+        // A number of 31 bits. Numbers that would bias the result are drawn again.
         let most = LARGEST - (LARGEST % end + 1) % end;
         loop {
             let drawn = u32::try_from(self.next() >> 32 & u64::from(LARGEST)).unwrap_or_default();

@@ -202,7 +202,7 @@ async fn values_inputs_and_state_alone() {
     assert_eq!(run.output("token"), r#""t!""#);
     let (_, problems) = run.failed(run.operation("output.secret"));
     assert_eq!(problems[0].summary, "Ephemeral value not allowed");
-    // An ephemeral value is made where it is read: nobody is told of it.
+    // An ephemeral value is created where it is read, and never reported.
     assert!(run.plan.graph.outline.iter().all(|row| row.address != "local.secret"));
     let hidden = run.done(run.operation("terraform_data.hidden"));
     assert!(hidden.exports.iter().all(|bytes| !bytes.windows(6).any(|w| w == b"hidden")));

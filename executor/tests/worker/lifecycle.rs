@@ -1,4 +1,4 @@
-//! Connections that break, runs that are stopped, tasks that nobody wants.
+//! Broken connections, stopped runs, superseded tasks.
 
 use std::time::Duration;
 

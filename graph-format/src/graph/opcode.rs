@@ -144,9 +144,9 @@ pub enum CheckKind {
     Precondition,
     /// After the action.
     Postcondition,
-    /// Of a root variable.
+    /// A condition of a root variable.
     Validation,
-    /// Of a check block: a warning if it is false.
+    /// An assertion of a check block: a warning if it is false.
     Assertion,
 }
 

@@ -59,7 +59,7 @@ pub fn plugin_path(mirror: &Path) -> PathBuf {
 }
 
 /// Puts a built plugin into a mirror, in place of one that is there, and gives its path. The change is one rename:
-/// whoever runs the old one goes on with it, and nobody sees half a file.
+/// processes that run the old program keep it, and no process sees half a file.
 pub fn install(plugin: &Path, mirror: &Path, placement: Placement) -> Result<PathBuf, PackageError> {
     let plugin = fs::canonicalize(plugin).map_err(|_| PackageError::NotBuilt(plugin.to_owned()))?;
     let target = plugin_path(mirror);

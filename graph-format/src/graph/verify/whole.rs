@@ -231,7 +231,7 @@ struct Needs<'g> {
     rows: &'g Rows<'g>,
     /// For each fragment and formula row that is used more than once: the results read below it.
     shared: Vec<Vec<Option<Box<[OperationId]>>>>,
-    /// Of untracked operations, which may run inside several others.
+    /// The untracked operations, which may run inside several others.
     known: FxHashMap<OperationId, Own>,
     /// Steps left; 0 when a hostile graph has used them up.
     work: u64,

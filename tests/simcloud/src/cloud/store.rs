@@ -120,7 +120,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            // A panic there has been reported by the thread itself; there is nobody left to tell.
+            // The thread has reported its panic itself.
             let _ = thread.join();
         }
     }

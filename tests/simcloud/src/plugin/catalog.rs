@@ -7,7 +7,7 @@ use super::value::Type;
 pub enum Mode {
     /// The configuration, always.
     Required,
-    /// The configuration, or nobody.
+    /// The configuration, optionally.
     Optional,
     /// The cloud.
     Computed,

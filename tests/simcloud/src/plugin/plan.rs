@@ -15,7 +15,7 @@ pub struct Outlook {
     pub region: Option<String>,
     /// Plan client tokens, or leave them to the apply?
     pub plan_tokens: bool,
-    /// A token that nobody has used.
+    /// An unused token.
     pub fresh_token: String,
 }
 

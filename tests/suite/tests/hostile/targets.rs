@@ -104,7 +104,7 @@ pub fn native(random: &mut Random) {
         Err(problems) => assert!(has_errors(&problems)),
         Ok(once) => {
             let twice = weft_syntax::format("x", Arc::from(once.as_str())).expect("what is formatted is sound");
-            // Of interpolations around interpolations a level is taken away each time, as by `terraform fmt`.
+            // Each time removes one level of nested interpolations, like `terraform fmt`.
             assert!(once == twice || twice.len() < once.len(), "formatted again: {once:?} {twice:?}");
             let (_, problems) = parse_file("x", Arc::from(once.as_str()));
             assert!(!has_errors(&problems) || has_errors(&found), "formatting breaks it: {problems:?}");
