@@ -33,6 +33,7 @@ pub mod provider;
 mod recent;
 pub mod record;
 pub mod redis;
+pub mod remote;
 pub mod result;
 pub mod run;
 pub mod snapshot;

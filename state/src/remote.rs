@@ -1,0 +1,231 @@
+//! The interface to a state backend: a state document somewhere else, its lock, and small objects beside it.
+//!
+//! A backend does what OpenTofu's backend of that type does with the document and the lock, so that both tools can use
+//! one state in turns. The objects are Weft's own: they hold the journals of runs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::run::Holder;
+use crate::tfstate::WRITER_VERSION;
+
+/// Why a backend did not do what it was asked to do. Whether a write took effect is unknown unless the text says so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BackendError {
+    /// The service does not answer, even after retries.
+    #[error("{place}: {doing} failed, the service does not answer: {error}")]
+    Unreachable {
+        /// Bucket and key, host, or the like; never a secret.
+        place: String,
+        /// The request in words, such as "reading the state".
+        doing: &'static str,
+        /// What went wrong.
+        error: String,
+    },
+    /// The service refused the request. `error` is its message; `advice` is the way out, as a sentence.
+    #[error("{place}: {doing} failed: {error}. {advice}")]
+    Refused {
+        /// Bucket and key, host, or the like; never a secret.
+        place: String,
+        /// The request in words.
+        doing: &'static str,
+        /// The message of the service, with its code.
+        error: String,
+        /// The way out, as a sentence. May be empty.
+        advice: String,
+    },
+    /// There are no credentials.
+    #[error("{place}: no valid credentials were found: {error}")]
+    Credentials {
+        /// Bucket and key, host, or the like.
+        place: String,
+        /// What was tried.
+        error: String,
+    },
+    /// The answer has a form that the backend does not know, or does not fit its checksum.
+    #[error("{place}: {doing} failed, the answer is damaged: {error}")]
+    Damaged {
+        /// Bucket and key, host, or the like.
+        place: String,
+        /// The request in words.
+        doing: &'static str,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// The backend has one state only.
+    #[error("workspaces not supported")]
+    NoWorkspaces,
+    /// The backend has no workspace `default`.
+    #[error("default workspace not supported")]
+    NoDefault,
+    /// The default workspace cannot be deleted. The text is the backend's own.
+    #[error("{0}")]
+    DefaultStays(&'static str),
+}
+
+/// The identity of one version of an object, as the service names it: an ETag, a generation, a digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version(pub String);
+
+/// An object as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its content.
+    pub content: Bytes,
+    /// Its version.
+    pub version: Version,
+}
+
+/// What must hold for a write to take effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// The object is absent.
+    Absent,
+    /// The object has this version.
+    Version(Version),
+}
+
+/// The answer to a conditional write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// The object has the new content, and this version.
+    Done(Version),
+    /// The object is not as expected. Nothing was written.
+    Conflict,
+}
+
+/// The information about a lock, in OpenTofu's form and order.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct LockInfo {
+    /// The identity of the lock, random.
+    #[serde(rename = "ID")]
+    pub id: String,
+    /// The operation, such as `OperationTypeApply`.
+    pub operation: String,
+    /// Free text.
+    pub info: String,
+    /// `user@host`.
+    pub who: String,
+    /// The version of OpenTofu that the holder stands for.
+    pub version: String,
+    /// When the lock was taken, RFC 3339 with nanoseconds.
+    pub created: String,
+    /// What is locked.
+    pub path: String,
+}
+
+impl LockInfo {
+    /// The information about a new lock of this process, with a random id. `path` is filled by the backend.
+    pub fn new(operation: &str, holder: &Holder) -> LockInfo {
+        LockInfo {
+            id: uuid::Uuid::new_v4().to_string(),
+            operation: operation.to_owned(),
+            info: format!("process {}", holder.process),
+            who: format!("{}@{}", holder.user, holder.machine),
+            version: WRITER_VERSION.to_owned(),
+            created: format!("{:.9}", jiff::Timestamp::now()),
+            path: String::new(),
+        }
+    }
+
+    /// The JSON that OpenTofu stores.
+    pub fn to_json(&self) -> Vec<u8> {
+        // Strings only: this cannot fail.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+/// The answer to a request for a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LockAnswer {
+    /// The lock is held. The information is that under which it can be released.
+    Locked(LockInfo),
+    /// Another holder has the lock. The information is as complete as the backend knows it: without an `id`, waiting is
+    /// useless.
+    Held {
+        /// The holder.
+        holder: LockInfo,
+        /// The message of the backend for people, in one line.
+        message: String,
+    },
+}
+
+/// A backend with its settings: the states of all workspaces.
+#[async_trait]
+pub trait Backend: Send + Sync + fmt::Debug {
+    /// All workspaces, `default` first if the backend has it, the others sorted.
+    ///
+    /// # Errors
+    /// [`BackendError::NoWorkspaces`] if the backend has only one state.
+    async fn workspaces(&self) -> Result<Vec<String>, BackendError>;
+
+    /// Deletes the state of a workspace.
+    ///
+    /// # Errors
+    /// [`BackendError::DefaultStays`], [`BackendError::NoWorkspaces`], and those of the service.
+    async fn delete_workspace(&self, workspace: &str) -> Result<(), BackendError>;
+
+    /// The state of a workspace. Does not ask the service.
+    ///
+    /// # Errors
+    /// [`BackendError::NoWorkspaces`], [`BackendError::NoDefault`].
+    fn state(&self, workspace: &str) -> Result<Arc<dyn RemoteState>, BackendError>;
+}
+
+/// The state of one workspace in a backend.
+#[async_trait]
+pub trait RemoteState: Send + Sync + fmt::Debug {
+    /// The place for people, without secrets: `s3://bucket/key`.
+    fn place(&self) -> String;
+
+    /// The document, or `None` if there is none or it is empty.
+    async fn read(&self) -> Result<Option<Object>, BackendError>;
+
+    /// Writes the document if it is as expected. A backend without conditions compares before it writes. `lock` is the
+    /// id of the lock held, which some services want to see.
+    async fn write(&self, content: Bytes, expected: &Expected, lock: Option<&str>) -> Result<Written, BackendError>;
+
+    /// Takes the lock.
+    async fn lock(&self, info: &LockInfo) -> Result<LockAnswer, BackendError>;
+
+    /// Takes the lock from a holder that is known to be dead, if that holder still has it.
+    async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError>;
+
+    /// Releases the lock with this id, whoever took it.
+    ///
+    /// # Errors
+    /// Another lock is there, or none.
+    async fn unlock(&self, id: &str) -> Result<(), BackendError>;
+
+    /// Whether the backend has locks with these settings.
+    fn locks(&self) -> bool;
+
+    /// The objects beside the document, or `None` if the service cannot create an object only if it is absent.
+    fn objects(&self) -> Option<Arc<dyn Objects>>;
+}
+
+/// Small objects beside a state document. Names are relative, in the form `part/part`, of ASCII letters, digits, `-`,
+/// `_` and `.`.
+#[async_trait]
+pub trait Objects: Send + Sync + fmt::Debug {
+    /// An object, or `None` if there is none.
+    async fn read(&self, name: &str) -> Result<Option<Object>, BackendError>;
+
+    /// Creates an object if there is none. A request that is repeated because its answer was lost finds its own object
+    /// and reports success.
+    async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError>;
+
+    /// Writes an object, whether there is one or not.
+    async fn put(&self, name: &str, content: Bytes) -> Result<Version, BackendError>;
+
+    /// The names of all objects that begin with this prefix, sorted.
+    async fn list(&self, prefix: &str) -> Result<Vec<String>, BackendError>;
+
+    /// Removes these objects. Those that are absent are no error.
+    async fn remove(&self, names: &[String]) -> Result<(), BackendError>;
+}
