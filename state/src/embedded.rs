@@ -9,10 +9,13 @@
 //! - An edit outside of any run has no journal. A file beside the state file holds its content until it is written.
 //! - One process holds the lock of the file. Within that process, one run at a time holds a lease.
 
+mod files;
 mod folder;
 mod journal;
 mod live;
+mod local;
 mod lock;
+mod medium;
 mod pending;
 mod problems;
 mod recovery;
@@ -42,10 +45,13 @@ use crate::step::{
 };
 use crate::store::{RunStore, StoreError};
 use crate::tfstate::{WRITER_VERSION, as_version_4};
+use files::read_file;
 use folder::RunFolders;
 use journal::Chain;
 use live::Live;
-use lock::{StateHandle, digit_of};
+use local::LocalMedium;
+use lock::digit_of;
+use medium::Medium;
 use recovery::Loaded;
 use sealed::Seals;
 use terms::Core;
@@ -118,18 +124,21 @@ impl EmbeddedOptions {
         self.state_out.as_deref().unwrap_or(&self.state)
     }
 
-    /// Locks the state file, and finds the folders of its runs.
-    fn lock(&self) -> Result<(StateHandle, RunFolders), StoreError> {
-        let written = self.written();
-        let handle = StateHandle::lock(written, self.lock_timeout, &self.operation, &self.holder, self.network)?;
-        let canonical = lock::canonical(written)?;
-        Ok((handle, self.folders(&canonical)))
+    fn mode(&self) -> Mode {
+        let source = self.state_out.as_ref().map(|_| self.state.clone());
+        Mode { backup: self.backup.clone(), sealing: Arc::clone(&self.sealing), source }
     }
+}
 
-    fn folders(&self, canonical: &Path) -> RunFolders {
-        let beside = self.written().with_file_name(".weft");
-        RunFolders::new(self.weft.as_deref().unwrap_or(&beside), canonical, Seals::new(Arc::clone(&self.sealing)))
-    }
+/// How a store behaves, whatever its medium.
+#[derive(Clone, Debug)]
+struct Mode {
+    /// The backup of the previous state.
+    backup: Backup,
+    /// The seal of states, journals and plans.
+    sealing: Arc<Sealing>,
+    /// The file that an empty state begins from (`-state` with `-state-out`).
+    source: Option<PathBuf>,
 }
 
 /// The state file with its runs.
@@ -151,15 +160,23 @@ impl EmbeddedStore {
     /// Another process has the lock. The state is unreadable, damaged, or not the one that a journal began from.
     /// [`StoreError::Io`].
     pub fn open(options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
-        let (handle, folders) = options.lock()?;
+        let medium = LocalMedium::new(options.clone(), true)?;
+        let name = medium.name();
+        EmbeddedStore::open_on(Arc::new(medium), name, options.mode())
+    }
+
+    /// As [`EmbeddedStore::open`], over any medium. `name` is that of the state in the headers of its runs.
+    fn open_on(medium: Arc<dyn Medium>, name: String, mode: Mode) -> Result<EmbeddedStore, StoreError> {
+        let handle = medium.lock()?;
+        let folders = RunFolders::new(medium.files(), name, Seals::new(Arc::clone(&mode.sealing)));
         let incarnation = Incarnation(random_u128()?);
-        let content = current_form(pending::settle(&handle, handle.read()?)?, handle.path())?;
+        let content = current_form(handle.settle()?, handle.path())?;
         let mut loaded = recovery::load(&folders, &content, handle.path(), incarnation)?;
         let unsaved = (!content.is_empty()).then(|| content.clone());
         let mut seed = None;
-        if let Some(source) = options.state_out.as_ref().map(|_| &options.state).filter(|_| content.is_empty()) {
+        if let Some(source) = mode.source.as_ref().filter(|_| content.is_empty()) {
             // The output file is still empty, so the state comes from the file of `-state`.
-            let text = read_source(source)?;
+            let text = read_file(source)?;
             if let Some(text) = text.filter(|text| !text.is_empty()) {
                 let opened = folders.seals.parse(&text, source)?;
                 seed = Some(if opened.outdated { folders.seals.state(&opened.file, source)? } else { text });
@@ -187,7 +204,7 @@ impl EmbeddedStore {
         if live.ledger.lineage.is_empty() {
             live.ledger.lineage = uuid::Uuid::new_v4().to_string();
         }
-        let core = Core { options, folders, incarnation, live: None };
+        let core = Core { medium, mode, folders, incarnation, live: None };
         core.recover(&mut live, unfolded, &left_behind)?;
         Ok(EmbeddedStore { core: Arc::new(Core { live: Some(Mutex::new(live)), ..core }) })
     }
@@ -198,10 +215,16 @@ impl EmbeddedStore {
     /// # Errors
     /// The folder of the state file does not exist.
     pub fn open_read_only(options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
-        let canonical = lock::canonical(options.written())?;
-        let folders = options.folders(&canonical);
+        let medium = LocalMedium::new(options.clone(), false)?;
+        let name = medium.name();
+        EmbeddedStore::read_on(Arc::new(medium), name, options.mode())
+    }
+
+    /// As [`EmbeddedStore::open_read_only`], over any medium.
+    fn read_on(medium: Arc<dyn Medium>, name: String, mode: Mode) -> Result<EmbeddedStore, StoreError> {
+        let folders = RunFolders::new(medium.files(), name, Seals::new(Arc::clone(&mode.sealing)));
         let incarnation = Incarnation(random_u128()?);
-        Ok(EmbeddedStore { core: Arc::new(Core { options, folders, incarnation, live: None }) })
+        Ok(EmbeddedStore { core: Arc::new(Core { medium, mode, folders, incarnation, live: None }) })
     }
 
     /// Sets a run aside that cannot be recovered, because its journal is damaged or the state file is not the one that
@@ -213,7 +236,10 @@ impl EmbeddedStore {
     /// # Errors
     /// Another process has the lock; [`StoreError::NoRun`]; [`StoreError::Io`].
     pub fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
-        terms::set_aside(options, run)
+        let medium = LocalMedium::new(options.clone(), true)?;
+        let seals = Seals::new(Arc::clone(&options.sealing));
+        let folders = RunFolders::new(medium.files(), medium.name(), seals);
+        terms::set_aside(&medium, &folders, run)
     }
 
     /// Runs work that may block on a thread for it.
@@ -241,27 +267,18 @@ fn random_u128() -> Result<u128, StoreError> {
     Ok(u128::from_le_bytes(bytes))
 }
 
-/// The content of a file, or `None` if it does not exist.
-fn read_source(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
-    match std::fs::read(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(problems::reading(path)(error)),
-    }
-}
-
 #[async_trait]
 impl RunStore for EmbeddedStore {
     fn place(&self) -> String {
-        self.core.options.written().display().to_string()
+        self.core.medium.path().display().to_string()
     }
 
     fn is_sealed(&self) -> bool {
-        self.core.options.sealing.seals(&TargetName::State)
+        self.core.mode.sealing.seals(&TargetName::State)
     }
 
     fn seals_plans(&self) -> bool {
-        self.is_sealed() || self.core.options.sealing.seals(&TargetName::Plan)
+        self.is_sealed() || self.core.mode.sealing.seals(&TargetName::Plan)
     }
 
     async fn reseal(&self) -> Result<(), StoreError> {
@@ -291,8 +308,7 @@ impl RunStore for EmbeddedStore {
                 }
                 None => {
                     let (loaded, _) = core.look()?;
-                    let path = core.options.written();
-                    let content = read_source(path)?.unwrap_or_default();
+                    let (content, _) = core.medium.peek()?;
                     let unfolded = loaded.ledger.content_digest() != loaded.folded_content
                         || loaded.unfolded.as_ref().is_some_and(|found| found.image.is_some());
                     (content, unfolded, loaded.ledger.to_file())
@@ -309,8 +325,8 @@ impl RunStore for EmbeddedStore {
             if file.is_empty() && file.serial == 0 {
                 return Ok(None);
             }
-            let content = current_form(content, core.options.written())?;
-            core.folders.seals.plain(&content, core.options.written()).map(Some)
+            let content = current_form(content, core.medium.path())?;
+            core.folders.seals.plain(&content, core.medium.path()).map(Some)
         })
         .await
     }

@@ -229,3 +229,24 @@ pub trait Objects: Send + Sync + fmt::Debug {
     /// Removes these objects. Those that are absent are no error.
     async fn remove(&self, names: &[String]) -> Result<(), BackendError>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lock_information_has_the_form_of_opentofu() {
+        let holder = Holder { machine: "host".to_owned(), process: 7, user: "ann".to_owned() };
+        let info = LockInfo { path: "key".to_owned(), ..LockInfo::new("OperationTypePlan", &holder) };
+        let time = &info.created;
+        assert_eq!(time.len(), "2025-12-31T00:00:00.000000000Z".len(), "{time}");
+        assert_eq!((&time[10..11], &time[19..20], &time[29..]), ("T", ".", "Z"), "{time}");
+        let text = String::from_utf8(info.to_json()).unwrap();
+        let want = format!(
+            r#"{{"ID":"{}","Operation":"OperationTypePlan","Info":"process 7","Who":"ann@host","Version":"{WRITER_VERSION}","Created":"{time}","Path":"key"}}"#,
+            info.id
+        );
+        assert_eq!(text, want);
+        assert_eq!(serde_json::from_str::<LockInfo>(&text).unwrap(), info);
+    }
+}

@@ -1,12 +1,13 @@
-//! The files of runs: `.weft/runs/RUN/{header, plan, journal.EPOCH, summary}`.
+//! The runs of one state, as their files describe them: `RUN/{header, plan, journal.EPOCH, summary}`.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use weft_sealing::is_sealed_record;
 
-use super::lock::write_private;
+use super::medium::RunFiles;
 use super::problems;
 use super::sealed::Seals;
 use crate::record::Opaque;
@@ -16,19 +17,16 @@ use crate::store::StoreError;
 /// The number of finished runs that are retained for `weft runs show`. Older ones are removed when a run ends.
 pub(super) const KEPT_RUNS: usize = 20;
 
-/// The mode of the folder of runs: only its owner has access.
-const PRIVATE_FOLDER: u32 = 0o700;
-
-/// The version of the layout of a run's folder.
+/// The version of the layout of a run's files.
 const FOLDER_FORMAT: u32 = 1;
 
-/// The header of a run's folder, which never changes.
+/// The header of a run, which never changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct HeaderFile {
     format: u32,
     /// The run's id.
     pub(super) run: String,
-    /// The path of the state file, relative to the folder that holds `.weft` if it is below that folder.
+    /// The state: a path relative to the folder that holds `.weft` if it is below that folder, or a place in a backend.
     pub(super) state: String,
     /// Digest of the plan file in hex.
     pub(super) plan: String,
@@ -47,27 +45,28 @@ pub(super) struct SummaryFile {
     pub(super) counts: OpCounts,
     /// The last epoch.
     pub(super) epoch: u64,
-    /// The digest of the state file at the end of the run, in hex.
+    /// The digest of the state document at the end of the run, in hex.
     pub(super) state: String,
     /// Whether the user abandoned the run.
     #[serde(default)]
     pub(super) abandoned: bool,
 }
 
-/// The folder of all runs of one state file.
+/// The folders of all runs of one state.
 #[derive(Clone, Debug)]
 pub(super) struct RunFolders {
-    runs: PathBuf,
+    /// The files.
+    pub(super) files: Arc<dyn RunFiles>,
     state: String,
     /// The seal of the files of the runs.
     pub(super) seals: Seals,
 }
 
-/// A run as its folder describes it.
+/// A run as its files describe it.
 #[derive(Clone, Debug)]
 pub(super) struct RunFolder {
-    /// Its folder.
-    pub(super) path: PathBuf,
+    /// Its files.
+    pub(super) files: Arc<dyn RunFiles>,
     /// Its id.
     pub(super) id: RunId,
     /// The header.
@@ -81,35 +80,24 @@ pub(super) struct RunFolder {
 }
 
 impl RunFolders {
-    /// The runs of the state file `canonical` in the folder `weft`.
-    pub(super) fn new(weft: &Path, canonical: &Path, seals: Seals) -> RunFolders {
-        let home =
-            std::fs::canonicalize(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")));
-        let relative = home.ok().and_then(|home| canonical.strip_prefix(home).ok().map(Path::to_owned));
-        let state = relative.as_deref().unwrap_or(canonical).to_string_lossy().into_owned();
-        RunFolders { runs: weft.join("runs"), state, seals }
+    /// The runs of the state with this name in their headers.
+    pub(super) fn new(files: Arc<dyn RunFiles>, state: String, seals: Seals) -> RunFolders {
+        RunFolders { files, state, seals }
     }
 
-    /// The folder of one run.
-    pub(super) fn folder(&self, run: &RunId) -> PathBuf {
-        self.runs.join(run.as_str())
-    }
-
-    /// All runs of this state file, oldest first. Skips folders without a header, which a crash during their creation
-    /// leaves.
+    /// All runs of this state, oldest first. Skips runs without a header, which a crash during their creation leaves.
     pub(super) fn list(&self) -> Result<Vec<RunFolder>, StoreError> {
-        let entries = match std::fs::read_dir(&self.runs) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(problems::reading(&self.runs)(error)),
-        };
+        let all: BTreeSet<String> = self.files.list()?.into_iter().collect();
+        let ids: Vec<RunId> = all.iter().filter_map(|name| RunId::parse(name.strip_suffix("/header")?)).collect();
+        let with_summary = ids.iter().map(|id| summary_name(id)).filter(|name| all.contains(name));
+        let wanted: Vec<String> = ids.iter().map(header_name).chain(with_summary).collect();
+        let contents = self.files.read(&wanted)?;
+        let contents: BTreeMap<String, Vec<u8>> =
+            wanted.into_iter().zip(contents).filter_map(|(name, content)| Some((name, content?))).collect();
         let mut found = Vec::new();
-        for entry in entries {
-            let path = entry.map_err(problems::reading(&self.runs))?.path();
-            let Some(id) = path.file_name().and_then(|name| RunId::parse(&name.to_string_lossy())) else { continue };
-            if let Some(folder) = self.read(&path, id)? {
-                found.push(folder);
-            }
+        for id in ids {
+            let Some(header) = contents.get(&header_name(&id)) else { continue };
+            found.extend(self.read(id.clone(), header, contents.get(&summary_name(&id)))?);
         }
         found.sort_by(|left, right| {
             (left.header.started_unix_ms, &left.id).cmp(&(right.header.started_unix_ms, &right.id))
@@ -117,38 +105,28 @@ impl RunFolders {
         Ok(found)
     }
 
-    fn read(&self, path: &Path, id: RunId) -> Result<Option<RunFolder>, StoreError> {
-        let place = path.join("header");
-        let text = match std::fs::read(&place) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(problems::reading(&place)(error)),
-        };
-        let header: Option<HeaderFile> = serde_json::from_slice(&text).ok();
-        let parsed = header.and_then(|header| Digest::parse(&header.plan).map(|plan| (header, plan)));
+    fn read(&self, id: RunId, header: &[u8], summary: Option<&Vec<u8>>) -> Result<Option<RunFolder>, StoreError> {
+        let parsed: Option<HeaderFile> = serde_json::from_slice(header).ok();
+        let parsed = parsed.and_then(|header| Digest::parse(&header.plan).map(|plan| (header, plan)));
         let Some((header, plan)) = parsed.filter(|(header, _)| header.format == FOLDER_FORMAT) else {
-            return Err(problems::not_a_header(&place));
+            return Err(problems::not_a_header(&self.files.path(&header_name(&id))));
         };
         if header.state != self.state {
             return Ok(None);
         }
-        let summary = std::fs::read(path.join("summary")).ok();
-        let summary: Option<SummaryFile> = summary.and_then(|text| serde_json::from_slice(&text).ok());
+        let summary: Option<SummaryFile> = summary.and_then(|text| serde_json::from_slice(text).ok());
         let summary = summary.and_then(|summary| {
             let status = RunStatus::parse(&summary.status).filter(|status| status.is_final())?;
             Some((status, summary))
         });
-        let seals = self.seals.clone();
-        Ok(Some(RunFolder { path: path.to_owned(), id, header, plan, summary, seals }))
+        let (files, seals) = (Arc::clone(&self.files), self.seals.clone());
+        Ok(Some(RunFolder { files, id, header, plan, summary, seals }))
     }
 
-    /// Creates the folder of a new run durably. The header is written last and makes the folder valid.
+    /// Writes the files of a new run durably. The header is written last and makes the run valid.
     pub(super) fn create(&self, run: &NewRun) -> Result<(), StoreError> {
-        let path = self.folder(&run.id);
-        std::fs::create_dir_all(&path).map_err(problems::creating(&path))?;
-        self.keep_private()?;
-        let plan = path.join("plan");
-        write_private(&plan, &self.seals.plan(&run.id, &run.plan, &plan)?)?;
+        let plan = plan_name(&run.id);
+        self.files.write(&plan, &self.seals.plan(&run.id, &run.plan, &self.files.path(&plan))?)?;
         let header = HeaderFile {
             format: FOLDER_FORMAT,
             run: run.id.to_string(),
@@ -157,30 +135,14 @@ impl RunFolders {
             operations: run.operations,
             started_unix_ms: run.started_unix_ms,
         };
-        replace(&path, "header", &header)?;
-        sync_folder(&self.runs)
-    }
-
-    /// Hides the folder from other users and from version control, because plans and journals may hold secrets.
-    fn keep_private(&self) -> Result<(), StoreError> {
-        use std::os::unix::fs::PermissionsExt as _;
-        // If the folder belongs to another user, the files in it are private all the same.
-        let _ = std::fs::set_permissions(&self.runs, std::fs::Permissions::from_mode(PRIVATE_FOLDER));
-        let ignored = self.runs.with_file_name(".gitignore");
-        if ignored.exists() {
-            return Ok(());
-        }
-        std::fs::write(&ignored, "*\n").map_err(problems::writing(&ignored))?;
-        // The folders themselves may be new. Their contents are durable only when their names are.
-        let weft = self.runs.parent().unwrap_or(Path::new("."));
-        sync_folder(weft)?;
-        sync_folder(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+        self.files.write(&header_name(&run.id), &json(&header))
     }
 
     /// The plan file of a run.
     pub(super) fn plan(&self, run: &RunId, digest: Digest) -> Result<Opaque, StoreError> {
-        let path = self.folder(run).join("plan");
-        let plan = std::fs::read(&path).map_err(problems::reading(&path))?;
+        let name = plan_name(run);
+        let path = self.files.path(&name);
+        let plan = self.files.read(&[name])?.pop().flatten().ok_or_else(|| problems::missing(&path))?;
         let plan = self.seals.open_plan(run, &plan, &path)?;
         if Digest::of(&plan) == digest {
             return Ok(Opaque(plan));
@@ -188,40 +150,36 @@ impl RunFolders {
         Err(problems::other_plan(&path))
     }
 
-    /// Moves a run's folder out of the folder of runs.
-    pub(super) fn set_aside(&self, run: &RunId) -> Result<PathBuf, StoreError> {
-        let target = self.runs.with_file_name("set-aside");
-        std::fs::create_dir_all(&target).map_err(problems::creating(&target))?;
-        let target = target.join(run.as_str());
-        std::fs::rename(self.folder(run), &target).map_err(problems::moving(run, &target))?;
-        sync_folder(&self.runs)?;
-        sync_folder(&self.runs.with_file_name("set-aside"))?;
-        Ok(target)
+    /// Writes the state that a run leaves, as a file beside its journal. Returns its path.
+    pub(super) fn keep_state(&self, run: &RunId, content: &[u8]) -> Result<PathBuf, StoreError> {
+        let name = format!("{run}/state");
+        self.files.write(&name, content)?;
+        Ok(self.files.path(&name))
     }
 
-    /// Removes a run that has done nothing. The header goes first, because a folder without a header is ignored.
-    pub(super) fn remove(&self, run: &RunId) -> Result<(), StoreError> {
-        let path = self.folder(run);
-        let remove = || {
-            std::fs::remove_file(path.join("header"))?;
-            std::fs::remove_dir_all(&path)
-        };
-        remove().map_err(problems::removing(&path))?;
-        sync_folder(&self.runs)
+    /// Writes the summary of a finished run.
+    pub(super) fn write_summary(&self, run: &RunId, summary: &SummaryFile) -> Result<(), StoreError> {
+        self.files.write(&summary_name(run), &json(summary))
+    }
+
+    /// Removes the summary before the run continues.
+    pub(super) fn remove_summary(&self, run: &RunId) -> Result<(), StoreError> {
+        self.files.remove(&[summary_name(run)])
     }
 
     /// Removes unencrypted plans and journals of finished runs after the state moved to encryption. Headers and
     /// summaries stay.
     pub(super) fn drop_open(&self) -> Result<(), StoreError> {
-        for run in self.list()?.into_iter().filter(|run| run.summary.is_some()) {
-            let plan = run.path.join("plan");
-            if !std::fs::read(&plan).is_ok_and(|bytes| !is_sealed_record(&bytes)) {
+        for run in self.finished()? {
+            let plan = plan_name(&run.id);
+            let content = self.files.read(std::slice::from_ref(&plan))?.pop().flatten();
+            if content.is_none_or(|bytes| is_sealed_record(&bytes)) {
                 continue;
             }
-            let journals = epochs(&run.path)?.into_iter().map(|epoch| run.journal(epoch));
-            for path in journals.chain([plan]) {
-                std::fs::remove_file(&path).map_err(problems::removing(&path))?;
+            for epoch in self.files.epochs(&run.id)? {
+                self.files.remove_journal(&run.id, epoch)?;
             }
+            self.files.remove(&[plan])?;
         }
         Ok(())
     }
@@ -231,75 +189,45 @@ impl RunFolders {
     pub(super) fn prune(&self) -> Result<Vec<RunId>, StoreError> {
         let finished = self.finished()?;
         let surplus = finished.len().saturating_sub(KEPT_RUNS);
-        Ok(removed(finished.into_iter().take(surplus)))
+        Ok(self.removed(finished.into_iter().take(surplus)))
     }
 
     /// Removes finished runs that began before this moment.
     pub(super) fn prune_before(&self, unix_ms: u64) -> Result<Vec<RunId>, StoreError> {
-        Ok(removed(self.finished()?.into_iter().filter(|run| run.header.started_unix_ms < unix_ms)))
+        Ok(self.removed(self.finished()?.into_iter().filter(|run| run.header.started_unix_ms < unix_ms)))
     }
 
     /// The finished runs, oldest first.
     fn finished(&self) -> Result<Vec<RunFolder>, StoreError> {
         Ok(self.list()?.into_iter().filter(|run| run.summary.is_some()).collect())
     }
-}
 
-/// Removes the folders of these runs and returns the runs that are gone.
-fn removed(runs: impl Iterator<Item = RunFolder>) -> Vec<RunId> {
-    runs.filter(|run| std::fs::remove_dir_all(&run.path).is_ok()).map(|run| run.id).collect()
+    /// Removes these runs and returns those that are gone.
+    fn removed(&self, runs: impl Iterator<Item = RunFolder>) -> Vec<RunId> {
+        runs.filter(|run| self.files.remove_run(&run.id).is_ok()).map(|run| run.id).collect()
+    }
 }
 
 impl RunFolder {
-    /// The path of an epoch's journal.
+    /// The path of an epoch's journal, for messages.
     pub(super) fn journal(&self, epoch: u64) -> PathBuf {
-        journal_path(&self.path, epoch)
+        self.files.path(&format!("{}/journal.{epoch}", self.id))
     }
 }
 
-/// The path of an epoch's journal in a run's folder.
-pub(super) fn journal_path(folder: &Path, epoch: u64) -> PathBuf {
-    folder.join(format!("journal.{epoch}"))
+fn header_name(run: &RunId) -> String {
+    format!("{run}/header")
 }
 
-/// The epochs with a journal in a run's folder, in ascending order.
-pub(super) fn epochs(folder: &Path) -> Result<Vec<u64>, StoreError> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(problems::reading(folder))? {
-        let name = entry.map_err(problems::reading(folder))?.file_name();
-        found.extend(name.to_string_lossy().strip_prefix("journal.").and_then(|text| text.parse::<u64>().ok()));
-    }
-    found.sort_unstable();
-    Ok(found)
+fn summary_name(run: &RunId) -> String {
+    format!("{run}/summary")
 }
 
-/// Writes the summary of a finished run.
-pub(super) fn write_summary(folder: &Path, summary: &SummaryFile) -> Result<(), StoreError> {
-    replace(folder, "summary", summary)
+fn plan_name(run: &RunId) -> String {
+    format!("{run}/plan")
 }
 
-/// Removes the summary before the run continues.
-pub(super) fn remove_summary(folder: &Path) -> Result<(), StoreError> {
-    let path = folder.join("summary");
-    match std::fs::remove_file(&path) {
-        Ok(()) => sync_folder(folder),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(problems::removing(&path)(error)),
-    }
-}
-
-/// Makes the names in a folder durable.
-pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    let sync = || File::open(folder)?.sync_all();
-    sync().map_err(problems::writing(folder))
-}
-
-/// Replaces a small JSON file as a whole, durably.
-fn replace(folder: &Path, name: &str, content: &impl Serialize) -> Result<(), StoreError> {
-    let text = serde_json::to_vec(content).unwrap_or_default();
-    let fresh = folder.join(format!("{name}.new"));
-    write_private(&fresh, &text)?;
-    let path = folder.join(name);
-    std::fs::rename(&fresh, &path).map_err(problems::writing(&path))?;
-    sync_folder(folder)
+fn json(content: &impl Serialize) -> Vec<u8> {
+    // Strings and numbers only: this cannot fail.
+    serde_json::to_vec(content).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The journal file of one term: frames of lines. Each frame is one durable group.
+//! The journal of one term: frames of lines. Each frame is one durable group.
 //!
 //! ```text
 //! frame:  "WFJ1" | length of lines u32 | number of first line u64 | crc32 of these 16 bytes | lines
@@ -9,15 +9,12 @@
 //! acknowledged, from a frame that the key does not open.
 //!
 //! All numbers are little-endian. The chain runs through all terms of a run. A group is written by one append and
-//! acknowledged after one fsync, so a crash can leave at most one bad frame, the last one.
+//! acknowledged after it is durable, so a crash can leave at most one bad frame, the last one.
 
-use std::fs::File;
-use std::io;
 use std::path::Path;
 
 use weft_sealing::{OpenError, SealError};
 
-use super::lock::read_all;
 use super::problems;
 use super::sealed::JournalSeal;
 use crate::content::bytes_of;
@@ -111,32 +108,33 @@ pub(super) struct JournalContents {
     pub(super) chain: Chain,
 }
 
-/// Reads a journal. `start` is the chain before it.
+/// Reads a journal with this content. `start` is the chain before it, and `path` names it in messages.
 ///
 /// A bad frame at the end is dropped, because it was never acknowledged. A bad frame before a valid one is damage.
 ///
 /// # Errors
-/// [`StoreError::Damaged`], [`StoreError::Io`], [`StoreError::Unopened`].
-pub(super) fn read(path: &Path, start: Chain, seal: &JournalSeal) -> Result<JournalContents, StoreError> {
-    let file = File::open(path).map_err(problems::reading(path))?;
-    let content = read_all(&file).map_err(problems::reading(path))?;
-    parse(&content, start, seal).map_err(|bad| match bad {
+/// [`StoreError::Damaged`], [`StoreError::Unopened`].
+pub(super) fn read(
+    content: &[u8],
+    path: &Path,
+    start: Chain,
+    seal: &JournalSeal,
+) -> Result<JournalContents, StoreError> {
+    parse(content, start, seal).map_err(|bad| match bad {
         Bad::Damaged(offset, what) => problems::damaged_journal(path, offset, what),
         Bad::Unopened(error) => problems::unopened(path, error),
     })
 }
 
 /// The lines before the first damage, whatever comes after it.
-pub(super) fn read_sound(path: &Path, start: Chain, seal: &JournalSeal) -> Result<JournalContents, StoreError> {
-    let file = File::open(path).map_err(problems::reading(path))?;
-    let content = read_all(&file).map_err(problems::reading(path))?;
-    let upto = match parse(&content, start, seal) {
-        Ok(found) => return Ok(found),
+pub(super) fn read_sound(content: &[u8], start: Chain, seal: &JournalSeal) -> JournalContents {
+    let upto = match parse(content, start, seal) {
+        Ok(found) => return found,
         Err(Bad::Damaged(offset, _)) => content.get(..offset).unwrap_or_default(),
         // Without the key, no line can be read.
         Err(Bad::Unopened(_)) => &[],
     };
-    Ok(parse(upto, start, seal).unwrap_or(JournalContents { events: Vec::new(), length: 0, chain: start }))
+    parse(upto, start, seal).unwrap_or(JournalContents { events: Vec::new(), length: 0, chain: start })
 }
 
 /// Why a journal cannot be read.
@@ -251,21 +249,6 @@ fn is_mark(bytes: &[u8]) -> bool {
 fn has_later_frame(bytes: &[u8], lines: u64) -> bool {
     let marks = bytes.windows(MARK.len()).enumerate().filter(|(_, window)| is_mark(window));
     marks.filter_map(|(offset, _)| read_head(&bytes[offset..])).any(|(_, first)| first > lines)
-}
-
-/// Appends a frame durably. If that fails, the file is truncated durably to `offset`, so that no partial frame remains.
-///
-/// # Errors
-/// The first error. The caller must not append to this journal again.
-pub(super) fn append(file: &File, offset: u64, frame: &[u8]) -> io::Result<()> {
-    use std::os::unix::fs::FileExt as _;
-    if let Err(error) = file.write_all_at(frame, offset) {
-        file.set_len(offset)?;
-        file.sync_all()?;
-        return Err(error);
-    }
-    // After a failed fsync, the contents of the pages are unknown, so even a truncation could not be relied on.
-    file.sync_data()
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::current_form;
-use super::lock::{StateHandle, digit_of};
+use super::lock::digit_of;
+use super::medium::Document;
 use super::recovery::{self, LastTerm};
 use super::sealed::Seals;
 use super::writer::{Durable, Writer};
@@ -35,7 +36,7 @@ pub(super) struct Live {
     /// The content of the file of `-state`, for the first write to the still empty file of `-state-out`.
     pub(super) seed: Option<Vec<u8>>,
     pub(super) seals: Seals,
-    pub(super) handle: StateHandle,
+    pub(super) handle: Box<dyn Document>,
 }
 
 /// The running term.

@@ -12,12 +12,13 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
-use serde::{Deserialize, Serialize};
 
-use super::problems;
-use crate::run::Holder;
+use super::medium::Document;
+use super::{Backup, pending, problems};
+use crate::remote::LockInfo;
+use crate::run::{Holder, RunId};
 use crate::store::StoreError;
-use crate::tfstate::{FormatDigit, WRITER_VERSION, find_format_digit};
+use crate::tfstate::{FormatDigit, find_format_digit};
 
 /// The state files that this process has locked. It must not even open a second descriptor, because closing it would
 /// release the lock of the first.
@@ -37,26 +38,6 @@ pub(super) struct StateHandle {
     canonical: PathBuf,
     lock_info: PathBuf,
     created: bool,
-}
-
-/// The lock file that OpenTofu writes beside a locked state file. The keys are OpenTofu's.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct LockInfo {
-    #[serde(rename = "ID")]
-    id: String,
-    #[serde(default)]
-    operation: String,
-    #[serde(default)]
-    info: String,
-    #[serde(default)]
-    who: String,
-    #[serde(default)]
-    version: String,
-    #[serde(default)]
-    created: String,
-    #[serde(default)]
-    path: String,
 }
 
 impl StateHandle {
@@ -98,39 +79,30 @@ impl StateHandle {
     }
 
     fn write_lock_info(&self, operation: &str, holder: &Holder) -> Result<(), StoreError> {
-        let info = LockInfo {
-            id: uuid::Uuid::new_v4().to_string(),
-            operation: operation.to_owned(),
-            info: format!("process {}", holder.process),
-            who: format!("{}@{}", holder.user, holder.machine),
-            version: WRITER_VERSION.to_owned(),
-            created: now_rfc3339(),
-            path: self.path.display().to_string(),
-        };
-        let text = serde_json::to_vec(&info).unwrap_or_default();
-        write_private(&self.lock_info, &text)
+        let mut info = LockInfo::new(operation, holder);
+        info.path = self.path.display().to_string();
+        write_private(&self.lock_info, &info.to_json())
     }
+}
 
-    /// The path as given.
-    pub(super) fn path(&self) -> &Path {
+impl Document for StateHandle {
+    fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the path still names the locked file. If another program replaced the file (a version control checkout,
-    /// an editor), the new file is not locked, and writes to the locked one would be lost.
-    pub(super) fn is_in_place(&self) -> bool {
+    /// If another program replaced the file (a version control checkout, an editor), the new file is not locked, and
+    /// writes to the locked one would be lost.
+    fn is_in_place(&self) -> bool {
         let place = |file: std::fs::Metadata| (file.dev(), file.ino());
         let held = self.file.metadata().map(place).ok();
         held.is_some() && held == std::fs::metadata(&self.path).map(place).ok()
     }
 
-    /// The whole content.
-    pub(super) fn read(&self) -> Result<Vec<u8>, StoreError> {
+    fn read(&self) -> Result<Vec<u8>, StoreError> {
         read_all(&self.file).map_err(problems::reading(&self.path))
     }
 
-    /// Overwrites the format digit, durably.
-    pub(super) fn set_digit(&self, found: FormatDigit, digit: u8) -> Result<(), StoreError> {
+    fn set_digit(&self, found: FormatDigit, digit: u8) -> Result<(), StoreError> {
         let write = || {
             self.file.write_all_at(&[digit], found.offset as u64)?;
             self.file.sync_data()
@@ -138,8 +110,8 @@ impl StateHandle {
         write().map_err(problems::writing(&self.path))
     }
 
-    /// Replaces the whole content in place, durably.
-    pub(super) fn write(&self, content: &[u8]) -> Result<(), StoreError> {
+    /// Writes in place: a new file would not have the lock.
+    fn write(&self, content: &[u8]) -> Result<(), StoreError> {
         let write = || {
             self.file.write_all_at(content, 0)?;
             self.file.set_len(content.len() as u64)?;
@@ -151,6 +123,37 @@ impl StateHandle {
             }
         };
         write().map_err(problems::writing(&self.path))
+    }
+
+    fn replace(&self, content: &[u8]) -> Result<(), StoreError> {
+        pending::write(self, content)
+    }
+
+    fn settle(&self) -> Result<Vec<u8>, StoreError> {
+        pending::settle(self, self.read()?)
+    }
+
+    fn back_up(&self, content: &[u8], at: &Backup) -> Result<(), StoreError> {
+        let beside = |ending: &str| {
+            let mut name = self.path.as_os_str().to_owned();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let path = match at {
+            Backup::Never => return Ok(()),
+            Backup::At(path) => path.clone(),
+            Backup::Beside => beside(".backup"),
+            Backup::Dated => {
+                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+                beside(&format!(".{}.backup", now.as_secs()))
+            }
+        };
+        write_private(&path, content)
+    }
+
+    /// The lock file names the process already.
+    fn announce(&self, _run: Option<&RunId>) -> Result<(), StoreError> {
+        Ok(())
     }
 }
 
@@ -296,11 +299,6 @@ fn on_network(_: &File) -> bool {
     false
 }
 
-/// The time in OpenTofu's format for the lock file.
-fn now_rfc3339() -> String {
-    format!("{:.9}", jiff::Timestamp::now())
-}
-
 /// The format digit of the content, if it is a state.
 pub(super) fn digit_of(content: &[u8], path: &Path) -> Result<FormatDigit, StoreError> {
     Ok(find_format_digit(content, &path.display().to_string())?)
@@ -309,13 +307,6 @@ pub(super) fn digit_of(content: &[u8], path: &Path) -> Result<FormatDigit, Store
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_nine_decimals() {
-        let time = now_rfc3339();
-        assert_eq!(time.len(), "2025-12-31T00:00:00.000000000Z".len(), "{time}");
-        assert_eq!((&time[10..11], &time[19..20], &time[29..]), ("T", ".", "Z"), "{time}");
-    }
 
     #[test]
     fn lock_file_names() {

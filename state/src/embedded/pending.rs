@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde::de::IgnoredAny;
 
 use super::lock::{StateHandle, write_private};
+use super::medium::Document as _;
 use super::problems;
 use crate::run::Digest;
 use crate::store::StoreError;

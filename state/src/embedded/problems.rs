@@ -19,6 +19,11 @@ pub(super) fn reading(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     failed(format!("reading {}", path.display()))
 }
 
+/// A file that must be there is missing.
+pub(super) fn missing(path: &Path) -> StoreError {
+    reading(path)(io::ErrorKind::NotFound.into())
+}
+
 /// A file or folder cannot be written.
 pub(super) fn writing(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     failed(format!("writing {}", path.display()))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::folder::{RunFolder, RunFolders, epochs};
+use super::folder::{RunFolder, RunFolders};
 use super::journal::{Chain, JournalContents, read, read_sound};
 use super::problems;
 use super::sealed::Seals;
@@ -82,10 +82,11 @@ struct Journals {
 fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
     let mut journals = Journals { terms: Vec::new(), last: None };
     let mut chain = Chain::default();
-    let all = epochs(&folder.path)?;
+    let all = folder.files.epochs(&folder.id)?;
     for (position, epoch) in all.iter().enumerate() {
         let path = folder.journal(*epoch);
-        let found = read(&path, chain, &folder.seals.journal(&folder.id, *epoch))?;
+        let content = folder.files.read_journal(&folder.id, *epoch)?;
+        let found = read(&content, &path, chain, &folder.seals.journal(&folder.id, *epoch))?;
         let Some((Event::Began(began), _)) = found.events.first() else {
             if position + 1 == all.len() && found.events.is_empty() {
                 break;
@@ -154,7 +155,7 @@ pub(super) fn load(
         if let Some(found) = journals.terms.last().and_then(|term| unfolded(folder, term))
             && let Some((other, _)) = to_fold.replace((found, position))
         {
-            return Err(problems::two_unfolded_journals(&folder.path, &other.run));
+            return Err(problems::two_unfolded_journals(&folder.files.path(folder.id.as_str()), &other.run));
         }
         read_runs.push(Some(journals));
     }
@@ -363,8 +364,9 @@ pub(super) fn guards(ledger: &Ledger) -> bool {
 pub(super) fn written(folder: &RunFolder) -> Result<StateFile, StoreError> {
     let mut file = StateFile::create();
     let mut chain = Chain::default();
-    for epoch in epochs(&folder.path)? {
-        let found = read_sound(&folder.journal(epoch), chain, &folder.seals.journal(&folder.id, epoch))?;
+    for epoch in folder.files.epochs(&folder.id)? {
+        let content = folder.files.read_journal(&folder.id, epoch)?;
+        let found = read_sound(&content, chain, &folder.seals.journal(&folder.id, epoch));
         chain = found.chain;
         if let Some(base) = base(&found) {
             file.lineage.clone_from(&base.lineage);
@@ -386,8 +388,9 @@ pub(super) fn written(folder: &RunFolder) -> Result<StateFile, StoreError> {
 pub(super) fn touched(folder: &RunFolder) -> Result<Vec<String>, StoreError> {
     let mut names = BTreeSet::new();
     let mut chain = Chain::default();
-    for epoch in epochs(&folder.path)? {
-        let found = read_sound(&folder.journal(epoch), chain, &folder.seals.journal(&folder.id, epoch))?;
+    for epoch in folder.files.epochs(&folder.id)? {
+        let content = folder.files.read_journal(&folder.id, epoch)?;
+        let found = read_sound(&content, chain, &folder.seals.journal(&folder.id, epoch));
         chain = found.chain;
         for (event, _) in &found.events {
             let Event::Step(step) = event else { continue };

@@ -1,20 +1,19 @@
 //! Whole runs over the files: recovery, the begin and end of a term, folding, and reading without the lock.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::current_form;
-use super::folder::{self, RunFolders, SummaryFile};
-use super::journal::{self, Group};
+use super::folder::{RunFolders, SummaryFile};
+use super::journal::Group;
 use super::live::{Live, Term};
-use super::lock::{self, digit_of};
-use super::pending;
+use super::lock::digit_of;
+use super::medium::Medium;
 use super::problems;
 use super::recovery::{self, Loaded};
 use super::writer::Writer;
-use super::{Backup, EmbeddedOptions, LOOK_PAUSE, LOOKS, random_u128};
+use super::{Backup, LOOK_PAUSE, LOOKS, Mode, random_u128};
 use crate::edit::{Edit, EditAnswer};
 use crate::event::{Base, Began, Event, Sealed};
 use crate::ledger::Ledger;
@@ -26,7 +25,8 @@ use crate::tfstate::GUARDED_FORMAT;
 
 /// The store behind its handle.
 pub(super) struct Core {
-    pub(super) options: EmbeddedOptions,
+    pub(super) medium: Arc<dyn Medium>,
+    pub(super) mode: Mode,
     pub(super) folders: RunFolders,
     pub(super) incarnation: Incarnation,
     /// `None` if the store was opened for reading.
@@ -112,16 +112,16 @@ impl Core {
         token: Token,
         also: Option<Event>,
     ) -> Result<(), StoreError> {
-        let folder = self.folders.folder(run);
+        let files = &self.folders.files;
         let known = live.ends.get(run).copied();
         // A journal without a valid frame never began, and is removed.
-        for epoch in folder::epochs(&folder)? {
+        for epoch in files.epochs(run)? {
             if known.is_none_or(|last| epoch > last.epoch) {
-                let path = folder::journal_path(&folder, epoch);
-                std::fs::remove_file(&path).map_err(problems::removing(&path))?;
+                files.remove_journal(run, epoch)?;
             }
         }
-        folder::remove_summary(&folder)?;
+        self.folders.remove_summary(run)?;
+        live.handle.announce(Some(run))?;
         if let Some(seed) = live.seed.take() {
             let mut guarded = seed;
             let found = digit_of(&guarded, live.handle.path())?;
@@ -149,19 +149,10 @@ impl Core {
         if let Some(event) = also {
             group.push(&mut chain, &event);
         }
-        let path = folder::journal_path(&folder, token.epoch);
         let seal = live.seals.journal(run, token.epoch);
-        let frame = group.frame(&seal).map_err(|error| problems::unsealed(&path, error))?;
-        let create = || {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-            journal::append(&file, 0, &frame)?;
-            file.sync_all()?;
-            Ok(file)
-        };
-        let file = create().map_err(problems::writing(&path))?;
-        folder::sync_folder(&folder)?;
-        let writer = Writer::start(file, &path, token.epoch, seal, frame.len() as u64, chain)?;
+        let frame = group.frame(&seal).map_err(|error| problems::unsealed(live.handle.path(), error))?;
+        let sink = files.start_journal(run, token.epoch, &frame)?;
+        let writer = Writer::start(sink, seal, frame.len() as u64, chain)?;
         live.term = Some(Term { run: run.clone(), epoch: token.epoch, writer });
         Ok(())
     }
@@ -182,9 +173,8 @@ impl Core {
     fn replaced(&self, live: &Live, image: &[u8]) -> StoreError {
         let path = live.handle.path().display().to_string();
         let Some(run) = live.term.as_ref().map(|term| term.run.clone()) else { return StoreError::NotThere(path) };
-        let kept = self.folders.folder(&run).join("state");
-        match lock::write_private(&kept, image) {
-            Ok(()) => StoreError::Replaced { path, run, kept: kept.display().to_string() },
+        match self.folders.keep_state(&run, image) {
+            Ok(kept) => StoreError::Replaced { path, run, kept: kept.display().to_string() },
             Err(error) => error,
         }
     }
@@ -218,29 +208,18 @@ impl Core {
     /// Backs up the old content once, as the options require.
     fn back_up(&self, live: &mut Live) -> Result<(), StoreError> {
         let Some(old) = live.unsaved.take() else { return Ok(()) };
-        let beside = |ending: &str| {
-            let mut name = live.handle.path().as_os_str().to_owned();
-            name.push(ending);
-            PathBuf::from(name)
-        };
-        let path = match &self.options.backup {
-            Backup::Never => return Ok(()),
-            Backup::At(path) => path.clone(),
-            Backup::Beside => beside(".backup"),
-            Backup::Dated => {
-                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-                beside(&format!(".{}.backup", now.as_secs()))
-            }
-        };
+        if self.mode.backup == Backup::Never {
+            return Ok(());
+        }
         let mut copy = old;
         if live.outdated {
             // A state that moves to encryption must not leave an unencrypted backup.
-            copy = live.seals.state(&live.seals.parse(&copy, &path)?.file, &path)?;
+            copy = live.seals.state(&live.seals.parse(&copy, live.handle.path())?.file, live.handle.path())?;
         }
-        if let Ok(found) = digit_of(&copy, &path) {
+        if let Ok(found) = digit_of(&copy, live.handle.path()) {
             copy[found.offset] = found.unguarded();
         }
-        lock::write_private(&path, &copy)
+        live.handle.back_up(&copy, &self.mode.backup)
     }
 
     /// EDIT: backs up the old content, then writes the new content to the file.
@@ -281,7 +260,7 @@ impl Core {
             let found = digit_of(&bytes, live.handle.path())?;
             bytes[found.offset] = GUARDED_FORMAT;
         }
-        pending::write(&live.handle, &bytes)?;
+        live.handle.replace(&bytes)?;
         live.folded_content = live.ledger.content_digest();
         self.settled(live)?;
         live.file_digest = recovery::state_digest(&bytes);
@@ -299,7 +278,8 @@ impl Core {
             state: live.file_digest.hex(),
             abandoned: header.abandoned,
         };
-        folder::write_summary(&self.folders.folder(run), &summary)
+        self.folders.write_summary(run, &summary)?;
+        self.folders.files.pack(run)
     }
 
     /// Finishes RELEASE or ABANDON after the step in memory: journal, fold, summary and digit, in this order.
@@ -307,6 +287,7 @@ impl Core {
         self.fold(live)?;
         live.append_now(&[Event::Ended { status: header.status, abandoned }])?;
         live.end_term();
+        live.handle.announce(None)?;
         if header.status.is_final() {
             self.summarise(live, &header.id)?;
         }
@@ -332,7 +313,8 @@ impl Core {
         }
         live.end_term();
         live.forget(&lease.run);
-        self.folders.remove(&lease.run)?;
+        live.handle.announce(None)?;
+        self.folders.files.remove_run(&lease.run)?;
         if live.guarded && !recovery::guards(&live.ledger) {
             live.unguard()?;
         }
@@ -404,22 +386,10 @@ impl Core {
     }
 
     pub(super) fn look_once(&self) -> Result<(Loaded, bool), StoreError> {
-        let path = self.options.written();
-        let canonical = lock::canonical(path)?;
-        if lock::is_locked_here(&canonical) {
-            return Err(problems::open_here(path));
-        }
-        let source = if self.options.state_out.is_some() && !path.exists() { &self.options.state } else { path };
-        let (content, held) = match std::fs::File::open(source) {
-            Ok(file) => {
-                let content = lock::read_all(&file).map_err(problems::reading(source))?;
-                (content, lock::holding_process(&file).is_some())
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Vec::new(), false),
-            Err(error) => return Err(problems::reading(source)(error)),
-        };
-        let content = current_form(content, source)?;
-        let mut loaded = recovery::load(&self.folders, &content, source, self.incarnation)?;
+        let path = self.medium.path();
+        let (content, held) = self.medium.peek()?;
+        let content = current_form(content, path)?;
+        let mut loaded = recovery::load(&self.folders, &content, path, self.incarnation)?;
         for run in loaded.ledger.runs.values_mut() {
             if run.status == RunStatus::Running {
                 match held {
@@ -452,16 +422,19 @@ impl Core {
 }
 
 /// See [`super::EmbeddedStore::set_aside`].
-pub(super) fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
-    let (handle, folders) = options.lock()?;
+pub(super) fn set_aside(
+    medium: &dyn Medium,
+    folders: &RunFolders,
+    run: &RunId,
+) -> Result<(Vec<String>, PathBuf), StoreError> {
+    let handle = medium.lock()?;
     let all = folders.list()?;
     let folder = all.iter().find(|folder| folder.id == *run).ok_or_else(|| StoreError::NoRun(run.clone()))?;
     let touched = recovery::touched(folder)?;
     // The results of the run for the user, because journals are not human-readable.
     let written = recovery::written(folder)?;
-    let kept = folder.path.join("state");
-    lock::write_private(&kept, &folders.seals.state(&written, &kept)?)?;
-    let folder = folders.set_aside(run)?;
+    folders.keep_state(run, &folders.seals.state(&written, handle.path())?)?;
+    let folder = folders.files.set_aside(run)?;
     let content = handle.read()?;
     if let Ok(found) = digit_of(&content, handle.path())
         && found.is_guarded()

@@ -1,16 +1,13 @@
 //! The thread that writes a term's journal. All lines that gather while the last group is being written become one
 //! group with one fsync.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use rustix::fs::{FallocateFlags, fallocate};
 use tokio::sync::oneshot;
 
-use super::folder::epochs;
-use super::journal::{Chain, Group, MAX_GROUP, append};
+use super::journal::{Chain, Group, MAX_GROUP};
+use super::medium::JournalSink;
 use super::problems;
 use super::sealed::JournalSeal;
 use crate::event::Event;
@@ -40,9 +37,7 @@ struct Queue {
 struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
-    file: File,
-    path: PathBuf,
-    epoch: u64,
+    sink: Box<dyn JournalSink>,
     seal: JournalSeal,
 }
 
@@ -76,18 +71,16 @@ impl Durable {
 }
 
 impl Writer {
-    /// Takes over a journal file with `written` valid bytes up to `chain`.
+    /// Takes over a journal with `written` valid bytes up to `chain`.
     pub(super) fn start(
-        file: File,
-        path: &Path,
-        epoch: u64,
+        sink: Box<dyn JournalSink>,
         seal: JournalSeal,
         written: u64,
         chain: Chain,
     ) -> Result<Writer, StoreError> {
         let queue = Queue { chain, written, ..Queue::default() };
-        let (queue, changed, path) = (Mutex::new(queue), Condvar::new(), path.to_owned());
-        let shared = Arc::new(Shared { queue, changed, file, path, epoch, seal });
+        let (queue, changed) = (Mutex::new(queue), Condvar::new());
+        let shared = Arc::new(Shared { queue, changed, sink, seal });
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("weft-journal".to_owned()).spawn(move || run(&of_thread));
         let thread = thread.map_err(problems::starting_journal)?;
@@ -117,13 +110,9 @@ impl Writer {
             return Ok(());
         }
         let upto = needed.next_multiple_of(ROOM_STEP);
-        match fallocate(&self.shared.file, FallocateFlags::KEEP_SIZE, queue.written, upto - queue.written) {
-            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
-                queue.reserved = upto;
-                Ok(())
-            }
-            Err(error) => Err(problems::reserving_room(&self.shared.path)(error.into())),
-        }
+        self.shared.sink.reserve(queue.written, upto)?;
+        queue.reserved = upto;
+        Ok(())
     }
 
     /// Adds lines to the next group. Their order is the order of the calls. Without lines, waits for the pending
@@ -168,7 +157,7 @@ impl Drop for Writer {
         let queue = self.queue();
         if queue.closed.is_none() && queue.reserved > queue.written {
             // Frees the reserved room after the end.
-            let _ = self.shared.file.set_len(queue.written);
+            self.shared.sink.close(queue.written);
         }
     }
 }
@@ -213,9 +202,9 @@ fn refuse_rest(shared: &Shared, error: &str) {
     }
 }
 
-/// Appends bytes, waits for fsync, and checks for a successor.
+/// Appends the frame of a group. Returns its length.
 fn write_group(shared: &Shared, group: &Group, offset: u64) -> Result<u64, String> {
-    let path = &shared.path;
+    let path = shared.sink.path();
     if group.len() > MAX_GROUP {
         return Err(problems::group_too_large(path, group.len()));
     }
@@ -223,11 +212,6 @@ fn write_group(shared: &Shared, group: &Group, offset: u64) -> Result<u64, Strin
         return Ok(0);
     }
     let frame = group.frame(&shared.seal).map_err(|error| problems::write_failed(path, &error))?;
-    append(&shared.file, offset, &frame).map_err(|error| problems::write_failed(path, &error))?;
-    let folder = shared.path.parent().unwrap_or(Path::new("."));
-    match epochs(folder) {
-        Ok(found) if found.last().is_some_and(|last| *last > shared.epoch) => Err(problems::superseded(path)),
-        Ok(_) => Ok(frame.len() as u64),
-        Err(error) => Err(error.to_string()),
-    }
+    shared.sink.append(offset, &frame)?;
+    Ok(frame.len() as u64)
 }

@@ -1,0 +1,249 @@
+//! The files of runs in a folder: `.weft/runs/RUN/{header, plan, journal.EPOCH, summary}`.
+
+use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use rustix::fs::{FallocateFlags, fallocate};
+
+use super::lock::{PRIVATE, write_private};
+use super::medium::{JournalSink, RunFiles};
+use super::problems;
+use crate::run::RunId;
+use crate::store::StoreError;
+
+/// The mode of the folder of runs: only its owner has access.
+const PRIVATE_FOLDER: u32 = 0o700;
+/// The folder of the runs that were set aside, beside that of the others.
+const SET_ASIDE: &str = "set-aside";
+/// The start of a journal's name. The epoch follows.
+const JOURNAL: &str = "journal.";
+
+/// The folder of all runs.
+#[derive(Clone, Debug)]
+pub(super) struct LocalFiles {
+    runs: PathBuf,
+}
+
+impl LocalFiles {
+    /// The files of the runs in `weft`.
+    pub(super) fn new(weft: &Path) -> LocalFiles {
+        LocalFiles { runs: weft.join("runs") }
+    }
+
+    fn folder(&self, run: &RunId) -> PathBuf {
+        self.runs.join(run.as_str())
+    }
+
+    /// Creates the folder of a run.
+    fn create(&self, folder: &Path) -> Result<(), StoreError> {
+        fs::create_dir_all(folder).map_err(problems::creating(folder))?;
+        self.keep_private()?;
+        sync_folder(&self.runs)
+    }
+
+    /// Hides the folder from other users and from version control, because plans and journals may hold secrets.
+    fn keep_private(&self) -> Result<(), StoreError> {
+        // If the folder belongs to another user, the files in it are private all the same.
+        let _ = fs::set_permissions(&self.runs, fs::Permissions::from_mode(PRIVATE_FOLDER));
+        let ignored = self.runs.with_file_name(".gitignore");
+        if ignored.exists() {
+            return Ok(());
+        }
+        fs::write(&ignored, "*\n").map_err(problems::writing(&ignored))?;
+        // The folders themselves may be new. Their contents are durable only when their names are.
+        let weft = self.runs.parent().unwrap_or(Path::new("."));
+        sync_folder(weft)?;
+        sync_folder(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+    }
+
+    fn journal(&self, run: &RunId, epoch: u64) -> PathBuf {
+        self.folder(run).join(format!("{JOURNAL}{epoch}"))
+    }
+}
+
+impl RunFiles for LocalFiles {
+    fn path(&self, name: &str) -> PathBuf {
+        self.runs.join(name)
+    }
+
+    fn list(&self) -> Result<Vec<String>, StoreError> {
+        let mut found = Vec::new();
+        for run in names(&self.runs)? {
+            let folder = self.runs.join(&run);
+            if folder.is_dir() {
+                found.extend(names(&folder)?.into_iter().map(|name| format!("{run}/{name}")));
+            }
+        }
+        Ok(found)
+    }
+
+    fn read(&self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        names.iter().map(|name| read_file(&self.runs.join(name))).collect()
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
+        let path = self.runs.join(name);
+        let folder = path.parent().unwrap_or(&self.runs);
+        if !folder.exists() {
+            self.create(folder)?;
+        }
+        let mut fresh = path.as_os_str().to_owned();
+        fresh.push(".new");
+        write_private(Path::new(&fresh), content)?;
+        fs::rename(&fresh, &path).map_err(problems::writing(&path))?;
+        sync_folder(folder)
+    }
+
+    fn remove(&self, names: &[String]) -> Result<(), StoreError> {
+        for name in names {
+            let path = self.runs.join(name);
+            match fs::remove_file(&path) {
+                Ok(()) => sync_folder(path.parent().unwrap_or(&self.runs))?,
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(problems::removing(&path)(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_run(&self, run: &RunId) -> Result<(), StoreError> {
+        let folder = self.folder(run);
+        let remove = || {
+            fs::remove_file(folder.join("header"))?;
+            fs::remove_dir_all(&folder)
+        };
+        remove().map_err(problems::removing(&folder))?;
+        sync_folder(&self.runs)
+    }
+
+    fn set_aside(&self, run: &RunId) -> Result<PathBuf, StoreError> {
+        let target = self.runs.with_file_name(SET_ASIDE);
+        fs::create_dir_all(&target).map_err(problems::creating(&target))?;
+        let target = target.join(run.as_str());
+        fs::rename(self.folder(run), &target).map_err(problems::moving(run, &target))?;
+        sync_folder(&self.runs)?;
+        sync_folder(&self.runs.with_file_name(SET_ASIDE))?;
+        Ok(target)
+    }
+
+    fn epochs(&self, run: &RunId) -> Result<Vec<u64>, StoreError> {
+        epochs(&self.folder(run))
+    }
+
+    fn read_journal(&self, run: &RunId, epoch: u64) -> Result<Vec<u8>, StoreError> {
+        let path = self.journal(run, epoch);
+        fs::read(&path).map_err(problems::reading(&path))
+    }
+
+    fn remove_journal(&self, run: &RunId, epoch: u64) -> Result<(), StoreError> {
+        let path = self.journal(run, epoch);
+        fs::remove_file(&path).map_err(problems::removing(&path))
+    }
+
+    fn start_journal(&self, run: &RunId, epoch: u64, frame: &[u8]) -> Result<Box<dyn JournalSink>, StoreError> {
+        let path = self.journal(run, epoch);
+        let create = || {
+            let file = OpenOptions::new().read(true).write(true).create_new(true).mode(PRIVATE).open(&path)?;
+            append(&file, 0, frame)?;
+            file.sync_all()?;
+            Ok(file)
+        };
+        let file = create().map_err(problems::writing(&path))?;
+        sync_folder(&self.folder(run))?;
+        Ok(Box::new(LocalJournal { file, path, epoch }))
+    }
+
+    fn pack(&self, _run: &RunId) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// The journal of one term.
+struct LocalJournal {
+    file: File,
+    path: PathBuf,
+    epoch: u64,
+}
+
+impl JournalSink for LocalJournal {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends, waits for fsync, and checks for a successor.
+    fn append(&self, offset: u64, frame: &[u8]) -> Result<(), String> {
+        append(&self.file, offset, frame).map_err(|error| problems::write_failed(&self.path, &error))?;
+        match epochs(self.path.parent().unwrap_or(Path::new("."))) {
+            Ok(found) if found.last().is_some_and(|last| *last > self.epoch) => Err(problems::superseded(&self.path)),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn reserve(&self, from: u64, upto: u64) -> Result<(), StoreError> {
+        match fallocate(&self.file, FallocateFlags::KEEP_SIZE, from, upto - from) {
+            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
+            Err(error) => Err(problems::reserving_room(&self.path)(error.into())),
+        }
+    }
+
+    fn close(&self, end: u64) {
+        // The room that is not freed now is freed with the file.
+        let _ = self.file.set_len(end);
+    }
+}
+
+/// Appends a frame durably. If that fails, the file is truncated durably to `offset`, so that no partial frame remains.
+///
+/// # Errors
+/// The first error. The caller must not append to this journal again.
+fn append(file: &File, offset: u64, frame: &[u8]) -> io::Result<()> {
+    if let Err(error) = file.write_all_at(frame, offset) {
+        file.set_len(offset)?;
+        file.sync_all()?;
+        return Err(error);
+    }
+    // After a failed fsync, the contents of the pages are unknown, so even a truncation could not be relied on.
+    file.sync_data()
+}
+
+/// The epochs with a journal in a run's folder, in ascending order.
+fn epochs(folder: &Path) -> Result<Vec<u64>, StoreError> {
+    let mut found: Vec<u64> =
+        names(folder)?.iter().filter_map(|name| name.strip_prefix(JOURNAL)?.parse().ok()).collect();
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// The names in a folder, sorted; none if there is no folder.
+fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(problems::reading(folder)(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        found.push(entry.map_err(problems::reading(folder))?.file_name().to_string_lossy().into_owned());
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The content of a file, or `None` if it does not exist.
+pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    match fs::read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(problems::reading(path)(error)),
+    }
+}
+
+/// Makes the names in a folder durable.
+fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    let sync = || File::open(folder)?.sync_all();
+    sync().map_err(problems::writing(folder))
+}

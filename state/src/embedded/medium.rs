@@ -1,0 +1,118 @@
+//! Where the store keeps its data: a state document under a lock, and the files of its runs.
+//!
+//! There are two of each. A document is a file or an object of a backend. The files of runs are in a folder, or they are
+//! objects beside the document. The rest of the store does not know which.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::run::RunId;
+use crate::store::StoreError;
+use crate::tfstate::FormatDigit;
+
+/// A place for one state and its runs.
+pub(super) trait Medium: fmt::Debug + Send + Sync {
+    /// The document, for messages.
+    fn path(&self) -> &Path;
+
+    /// Locks the document. No process that held the lock before can add to a journal afterwards.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] with its holder, and everything that can go wrong with files and services.
+    fn lock(&self) -> Result<Box<dyn Document>, StoreError>;
+
+    /// The content of the document, read without the lock, and whether another process holds the lock. Empty content
+    /// means that there is no document.
+    fn peek(&self) -> Result<(Vec<u8>, bool), StoreError>;
+
+    /// The files of its runs.
+    fn files(&self) -> Arc<dyn RunFiles>;
+}
+
+/// The state document, locked until it is dropped.
+pub(super) trait Document: fmt::Debug + Send {
+    /// The name of the document, for messages.
+    fn path(&self) -> &Path;
+
+    /// Whether the locked document is still the one that readers find.
+    fn is_in_place(&self) -> bool;
+
+    /// The whole content; empty if there is none.
+    fn read(&self) -> Result<Vec<u8>, StoreError>;
+
+    /// Overwrites the format digit, durably.
+    fn set_digit(&self, found: FormatDigit, digit: u8) -> Result<(), StoreError>;
+
+    /// Replaces the whole content, durably. A crash may leave a torn document where writing is not atomic.
+    fn write(&self, content: &[u8]) -> Result<(), StoreError>;
+
+    /// Replaces the whole content, durably. A crash leaves the old content or the new one.
+    fn replace(&self, content: &[u8]) -> Result<(), StoreError>;
+
+    /// Finishes a replacement that a crash interrupted. Returns the content of the document.
+    fn settle(&self) -> Result<Vec<u8>, StoreError>;
+
+    /// Stores a copy of an earlier content, if the medium has copies.
+    fn back_up(&self, content: &[u8], at: &super::Backup) -> Result<(), StoreError>;
+
+    /// Tells others which run the holder of the lock carries out, or that it carries out none.
+    fn announce(&self, run: Option<&RunId>) -> Result<(), StoreError>;
+}
+
+/// The files of runs. Names have the form `RUN/NAME`.
+pub(super) trait RunFiles: fmt::Debug + Send + Sync {
+    /// The path of a file, for messages.
+    fn path(&self, name: &str) -> PathBuf;
+
+    /// The names of all files, sorted.
+    fn list(&self) -> Result<Vec<String>, StoreError>;
+
+    /// The contents of these files, `None` for those that are absent.
+    fn read(&self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>, StoreError>;
+
+    /// Writes a file as a whole, durably.
+    fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError>;
+
+    /// Removes these files, in this order. Those that are absent are no error.
+    fn remove(&self, names: &[String]) -> Result<(), StoreError>;
+
+    /// Removes every file of a run, the header first: without it, the rest is ignored.
+    fn remove_run(&self, run: &RunId) -> Result<(), StoreError>;
+
+    /// Moves every file of a run out of the way. Returns where they are now.
+    fn set_aside(&self, run: &RunId) -> Result<PathBuf, StoreError>;
+
+    /// The epochs of the journals of a run, in ascending order.
+    fn epochs(&self, run: &RunId) -> Result<Vec<u64>, StoreError>;
+
+    /// The frames of a journal, in order.
+    fn read_journal(&self, run: &RunId, epoch: u64) -> Result<Vec<u8>, StoreError>;
+
+    /// Removes a journal.
+    fn remove_journal(&self, run: &RunId, epoch: u64) -> Result<(), StoreError>;
+
+    /// Creates a journal with its first frame, durably.
+    fn start_journal(&self, run: &RunId, epoch: u64, frame: &[u8]) -> Result<Box<dyn JournalSink>, StoreError>;
+
+    /// Makes the journals of a finished run cheaper to read. The content stays the same.
+    fn pack(&self, run: &RunId) -> Result<(), StoreError>;
+}
+
+/// The end of a journal, for its one writer.
+pub(super) trait JournalSink: Send + Sync {
+    /// The path of the journal, for messages.
+    fn path(&self) -> &Path;
+
+    /// Appends a frame at this offset, durably. After an error the journal must not be used again.
+    ///
+    /// # Errors
+    /// The reason for people. A later term has begun, or the medium failed.
+    fn append(&self, offset: u64, frame: &[u8]) -> Result<(), String>;
+
+    /// Reserves room from one offset to another, if the medium has a limit.
+    fn reserve(&self, from: u64, upto: u64) -> Result<(), StoreError>;
+
+    /// Frees the room after the end.
+    fn close(&self, end: u64);
+}
