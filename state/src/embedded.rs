@@ -19,6 +19,7 @@ mod medium;
 mod pending;
 mod problems;
 mod recovery;
+mod remote;
 mod sealed;
 mod terms;
 mod writer;
@@ -53,6 +54,8 @@ use local::LocalMedium;
 use lock::digit_of;
 use medium::Medium;
 use recovery::Loaded;
+use remote::RemoteMedium;
+pub use remote::RemoteOptions;
 use sealed::Seals;
 use terms::Core;
 
@@ -220,6 +223,28 @@ impl EmbeddedStore {
         EmbeddedStore::read_on(Arc::new(medium), name, options.mode())
     }
 
+    /// As [`EmbeddedStore::open`], for a state in a backend. A lock that a dead run of this state holds is taken over.
+    ///
+    /// # Errors
+    /// See [`EmbeddedStore::open`], and those of the backend.
+    pub fn open_remote(options: RemoteOptions) -> Result<EmbeddedStore, StoreError> {
+        let mode = Mode { backup: Backup::Never, sealing: Arc::clone(&options.sealing), source: None };
+        let medium = RemoteMedium::new(options)?;
+        let name = medium.name();
+        EmbeddedStore::open_on(Arc::new(medium), name, mode)
+    }
+
+    /// As [`EmbeddedStore::open_read_only`], for a state in a backend.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    pub fn read_remote(options: RemoteOptions) -> Result<EmbeddedStore, StoreError> {
+        let mode = Mode { backup: Backup::Never, sealing: Arc::clone(&options.sealing), source: None };
+        let medium = RemoteMedium::new(options)?;
+        let name = medium.name();
+        EmbeddedStore::read_on(Arc::new(medium), name, mode)
+    }
+
     /// As [`EmbeddedStore::open_read_only`], over any medium.
     fn read_on(medium: Arc<dyn Medium>, name: String, mode: Mode) -> Result<EmbeddedStore, StoreError> {
         let folders = RunFolders::new(medium.files(), name, Seals::new(Arc::clone(&mode.sealing)));
@@ -238,6 +263,17 @@ impl EmbeddedStore {
     pub fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
         let medium = LocalMedium::new(options.clone(), true)?;
         let seals = Seals::new(Arc::clone(&options.sealing));
+        let folders = RunFolders::new(medium.files(), medium.name(), seals);
+        terms::set_aside(&medium, &folders, run)
+    }
+
+    /// As [`EmbeddedStore::set_aside`], for a state in a backend.
+    ///
+    /// # Errors
+    /// See [`EmbeddedStore::set_aside`], and those of the backend.
+    pub fn set_aside_remote(options: RemoteOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
+        let seals = Seals::new(Arc::clone(&options.sealing));
+        let medium = RemoteMedium::new(options)?;
         let folders = RunFolders::new(medium.files(), medium.name(), seals);
         terms::set_aside(&medium, &folders, run)
     }

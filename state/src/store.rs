@@ -130,6 +130,15 @@ pub enum StoreError {
         "the state file {0} was replaced or removed by another program while it was locked. Nothing was written. Try again"
     )]
     NotThere(String),
+    /// The document in a backend is not the one that was read under the lock.
+    #[error(
+        "the state at {0} was changed by another program while this process had it locked. Nothing was written there. \
+         Find out which program that was. If a run was going on, its journal has every result: look at `weft runs list`"
+    )]
+    Overtaken(String),
+    /// A request to a backend failed.
+    #[error(transparent)]
+    Backend(#[from] crate::remote::BackendError),
     /// The store has never held a state under this name.
     #[error("{0} holds no state yet")]
     NoState(String),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use weft_sealing::{OpenError, SealError};
 
+use crate::remote::LockInfo;
 use crate::run::RunId;
 use crate::store::StoreError;
 
@@ -163,6 +164,16 @@ pub(super) fn known_holder(who: &str, operation: &str, process: Option<u32>, sin
 /// The holder of a lock without a lock file.
 pub(super) fn unknown_holder(process: Option<u32>) -> String {
     process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"))
+}
+
+/// Another holder has the lock of a backend. `message` is that of the backend.
+pub(super) fn held(path: &Path, holder: &LockInfo, message: &str) -> StoreError {
+    let LockInfo { id, operation, who, created, .. } = holder;
+    let holder = match id.is_empty() {
+        true => message.to_owned(),
+        false => format!("{who} ({operation}, lock {id}, since {created})"),
+    };
+    StoreError::Locked { path: path.display().to_string(), holder }
 }
 
 /// The state file is on a network file system.

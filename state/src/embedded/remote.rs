@@ -1,0 +1,311 @@
+//! The medium of a state in a backend: the document and its lock as OpenTofu has them, and the files of runs as objects
+//! beside the document.
+//!
+//! What keeps two writers apart:
+//! - The lock of the backend, as long as everybody respects it.
+//! - Each frame of a journal is an object of its own, which is created only if it is absent. Whoever takes the lock
+//!   first occupies the next number of every open journal ([`objects::ObjectFiles::fence`]). A writer that was only
+//!   slow then fails at its next frame, before it acknowledges anything.
+//! - The document is only written if it has the version that this process has read.
+
+mod bridge;
+mod holder;
+mod objects;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+
+use super::lock::digit_of;
+use super::medium::{Document, Medium, RunFiles};
+use super::{Backup, problems};
+use crate::remote::{Expected, LockAnswer, LockInfo, RemoteState, Version, Written};
+use crate::run::{Holder, RunId};
+use crate::store::StoreError;
+use crate::tfstate::FormatDigit;
+use bridge::Bridge;
+use holder::{Beats, HolderRecord};
+use objects::ObjectFiles;
+
+/// The first pause between two attempts to lock, as in OpenTofu. It is doubled up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause between two attempts to lock.
+const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+
+/// The options for opening the state of a backend.
+#[derive(Clone, Debug)]
+pub struct RemoteOptions {
+    /// The state of a workspace.
+    pub state: Arc<dyn RemoteState>,
+    /// Whether to take the lock (`-lock`).
+    pub locks: bool,
+    /// How long to wait for the lock (`-lock-timeout`).
+    pub lock_timeout: Duration,
+    /// The operation as the lock names it, such as `OperationTypeApply`.
+    pub operation: String,
+    /// The identity of this process.
+    pub holder: Holder,
+    /// The seal of states, journals and plans.
+    pub sealing: Arc<weft_sealing::Sealing>,
+    /// The folder of journals, for a backend that cannot hold them.
+    pub folder: PathBuf,
+}
+
+/// A state in a backend.
+pub(super) struct RemoteMedium {
+    options: RemoteOptions,
+    bridge: Arc<Bridge>,
+    path: PathBuf,
+    files: Files,
+}
+
+/// Where the files of runs are.
+enum Files {
+    /// Beside the document.
+    Objects(Arc<ObjectFiles>),
+    /// On this machine.
+    Local(Arc<super::files::LocalFiles>),
+}
+
+impl fmt::Debug for RemoteMedium {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "RemoteMedium({})", self.path.display())
+    }
+}
+
+impl RemoteMedium {
+    /// The medium for these options.
+    ///
+    /// # Errors
+    /// The threads for requests cannot be started.
+    pub(super) fn new(options: RemoteOptions) -> Result<RemoteMedium, StoreError> {
+        let bridge = Bridge::start()?;
+        let place = options.state.place();
+        let path = PathBuf::from(&place);
+        let files = match options.state.objects() {
+            Some(objects) => Files::Objects(Arc::new(ObjectFiles::new(objects, Arc::clone(&bridge), place))),
+            None => Files::Local(Arc::new(super::files::LocalFiles::new(&options.folder))),
+        };
+        Ok(RemoteMedium { options, bridge, path, files })
+    }
+
+    /// The name of the state in the headers of its runs.
+    pub(super) fn name(&self) -> String {
+        self.options.state.place()
+    }
+
+    /// Takes the lock, waiting as long as the options allow. Takes it over from a run whose process is dead.
+    fn take_lock(&self) -> Result<Option<LockInfo>, StoreError> {
+        let RemoteOptions { state, locks, lock_timeout, operation, holder, .. } = &self.options;
+        if !locks || !state.locks() {
+            return Ok(None);
+        }
+        let wanted = LockInfo::new(operation, holder);
+        let start = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let (remote, info) = (Arc::clone(state), wanted.clone());
+            let held = match self.bridge.wait(async move { remote.lock(&info).await })?? {
+                LockAnswer::Locked(info) => return Ok(Some(info)),
+                LockAnswer::Held { holder, message } => (holder, message),
+            };
+            if let Some(info) = self.take_over(&held.0, &wanted)? {
+                return Ok(Some(info));
+            }
+            if held.0.id.is_empty() || start.elapsed() + pause > *lock_timeout {
+                return Err(problems::held(&self.path, &held.0, &held.1));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Takes the lock from a dead run of this state.
+    fn take_over(&self, held: &LockInfo, wanted: &LockInfo) -> Result<Option<LockInfo>, StoreError> {
+        let Files::Objects(files) = &self.files else { return Ok(None) };
+        if held.id.is_empty() || !holder::is_dead(files, &self.bridge, &held.id)? {
+            return Ok(None);
+        }
+        let (remote, dead, info) = (Arc::clone(&self.options.state), held.clone(), wanted.clone());
+        match self.bridge.wait(async move { remote.take_over(&dead, &info).await })?? {
+            LockAnswer::Locked(info) => {
+                holder::forget(files, &self.bridge, &held.id)?;
+                Ok(Some(info))
+            }
+            LockAnswer::Held { .. } => Ok(None),
+        }
+    }
+}
+
+impl Medium for RemoteMedium {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn lock(&self) -> Result<Box<dyn Document>, StoreError> {
+        let lock = self.take_lock()?;
+        let document = RemoteDocument {
+            state: Arc::clone(&self.options.state),
+            bridge: Arc::clone(&self.bridge),
+            path: self.path.clone(),
+            lock,
+            files: match &self.files {
+                Files::Objects(files) => Some(Arc::clone(files)),
+                Files::Local(_) => None,
+            },
+            holder: self.options.holder.clone(),
+            known: Mutex::default(),
+            beats: Mutex::default(),
+        };
+        if let Files::Objects(files) = &self.files {
+            files.fence()?;
+        }
+        Ok(Box::new(document))
+    }
+
+    fn peek(&self) -> Result<(Vec<u8>, bool), StoreError> {
+        let state = Arc::clone(&self.options.state);
+        let found = self.bridge.wait(async move { state.read().await })??;
+        let content = found.map(|found| found.content.to_vec()).unwrap_or_default();
+        let guarded = digit_of(&content, &self.path).is_ok_and(FormatDigit::is_guarded);
+        let held = match &self.files {
+            Files::Objects(files) if guarded => holder::any_alive(files, &self.bridge)?,
+            _ => false,
+        };
+        Ok((content, held))
+    }
+
+    fn files(&self) -> Arc<dyn RunFiles> {
+        match &self.files {
+            Files::Objects(files) => Arc::clone(files) as Arc<dyn RunFiles>,
+            Files::Local(files) => Arc::clone(files) as Arc<dyn RunFiles>,
+        }
+    }
+}
+
+/// The document of a backend, locked.
+struct RemoteDocument {
+    state: Arc<dyn RemoteState>,
+    bridge: Arc<Bridge>,
+    path: PathBuf,
+    lock: Option<LockInfo>,
+    files: Option<Arc<ObjectFiles>>,
+    holder: Holder,
+    /// The content and version that this process has read or written last; `None` if there is no document.
+    known: Mutex<Option<(Bytes, Version)>>,
+    beats: Mutex<Option<Beats>>,
+}
+
+impl fmt::Debug for RemoteDocument {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "RemoteDocument({})", self.path.display())
+    }
+}
+
+impl RemoteDocument {
+    fn known(&self) -> MutexGuard<'_, Option<(Bytes, Version)>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, content: Bytes) -> Result<(), StoreError> {
+        let mut known = self.known();
+        let expected = known.as_ref().map_or(Expected::Absent, |(_, version)| Expected::Version(version.clone()));
+        let (state, written) = (Arc::clone(&self.state), content.clone());
+        let lock = self.lock.as_ref().map(|lock| lock.id.clone());
+        let answer = self.bridge.wait(async move { state.write(written, &expected, lock.as_deref()).await })??;
+        match answer {
+            Written::Done(version) => {
+                *known = Some((content, version));
+                Ok(())
+            }
+            Written::Conflict => Err(StoreError::Overtaken(self.path.display().to_string())),
+        }
+    }
+}
+
+impl Document for RemoteDocument {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A write finds out.
+    fn is_in_place(&self) -> bool {
+        true
+    }
+
+    fn read(&self) -> Result<Vec<u8>, StoreError> {
+        let state = Arc::clone(&self.state);
+        let found = self.bridge.wait(async move { state.read().await })??;
+        let mut known = self.known();
+        *known = found.map(|found| (found.content, found.version));
+        Ok(known.as_ref().map(|(content, _)| content.to_vec()).unwrap_or_default())
+    }
+
+    fn set_digit(&self, found: FormatDigit, digit: u8) -> Result<(), StoreError> {
+        let content = self.known().as_ref().map(|(content, _)| content.to_vec());
+        let Some(mut content) = content else { return Ok(()) };
+        if let Some(at) = content.get_mut(found.offset) {
+            *at = digit;
+        }
+        self.put(content.into())
+    }
+
+    /// A document that had no content becomes an empty state, because other tools take an empty object for damage.
+    fn write(&self, content: &[u8]) -> Result<(), StoreError> {
+        if !content.is_empty() {
+            return self.put(Bytes::copy_from_slice(content));
+        }
+        let known = self.known().as_ref().map(|(content, _)| content.clone());
+        match known.map(|content| digit_of(&content, &self.path)) {
+            Some(found) => {
+                let found = found?;
+                self.set_digit(found, found.unguarded())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn replace(&self, content: &[u8]) -> Result<(), StoreError> {
+        self.write(content)
+    }
+
+    fn settle(&self) -> Result<Vec<u8>, StoreError> {
+        self.read()
+    }
+
+    /// Backends have versions of their own.
+    fn back_up(&self, _content: &[u8], _at: &Backup) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn announce(&self, run: Option<&RunId>) -> Result<(), StoreError> {
+        let mut beats = self.beats.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(beats) = beats.take() {
+            beats.end();
+        }
+        let (Some(files), Some(lock)) = (&self.files, &self.lock) else { return Ok(()) };
+        match run {
+            Some(run) => {
+                let record = HolderRecord::new(&lock.id, run, &self.holder);
+                *beats = Some(Beats::start(files, &self.bridge, record)?);
+                Ok(())
+            }
+            None => holder::forget(files, &self.bridge, &lock.id),
+        }
+    }
+}
+
+impl Drop for RemoteDocument {
+    fn drop(&mut self) {
+        // Whatever cannot be removed now is found by the next process: the record of a holder that is dead by then, and
+        // its lock.
+        let _ = self.announce(None);
+        if let Some(lock) = self.lock.take() {
+            let state = Arc::clone(&self.state);
+            let _ = self.bridge.wait(async move { state.unlock(&lock.id).await });
+        }
+    }
+}

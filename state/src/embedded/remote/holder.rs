@@ -1,0 +1,203 @@
+//! Who carries out a run: a small object beside the state, named after the lock, rewritten while the process lives.
+//!
+//! The record tells a dead holder from a slow one. It decides only whether a lock may be taken over. That a slow holder
+//! does no harm afterwards is the work of the journal.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinHandle;
+
+use super::bridge::Bridge;
+use super::objects::ObjectFiles;
+use crate::remote::Version;
+use crate::run::{Holder, RunId};
+use crate::store::StoreError;
+
+/// The start of a record's name. The id of the lock follows.
+const PREFIX: &str = "holder/";
+/// How often a record is rewritten.
+const BEAT: Duration = Duration::from_secs(10);
+/// A record that did not change for so long belongs to a dead process.
+const DEAD_AFTER: Duration = Duration::from_secs(35);
+/// A record with an older time is watched for [`DEAD_AFTER`]. A younger one belongs to a process that is alive.
+const STALE_AFTER: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
+/// How often a record is read while it is watched.
+const WATCH_PAUSE: Duration = Duration::from_secs(3);
+
+/// The holder of a lock that carries out a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct HolderRecord {
+    /// The id of the lock.
+    lock: String,
+    /// The run.
+    run: String,
+    /// The host name.
+    machine: String,
+    /// The process id.
+    process: u32,
+    /// The user.
+    user: String,
+    /// The boot and the process namespace in which the process id means something, and the start time of the process.
+    scope: Option<Scope>,
+    /// When the record was written, RFC 3339. Clocks of two machines may differ, so this is never proof.
+    at: String,
+}
+
+/// What makes a process id unique.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Scope {
+    boot: String,
+    namespace: String,
+    started: u64,
+}
+
+impl Scope {
+    /// The scope of a process that this process can see.
+    fn of(process: u32) -> Option<Scope> {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned();
+        let namespace = fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned();
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok();
+        // The name of the program is in parentheses and may hold anything. The start time is the 20th field after it.
+        let started = stat.and_then(|stat| stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok());
+        Some(Scope { boot, namespace, started: started.unwrap_or_default() })
+    }
+}
+
+impl HolderRecord {
+    /// The record of this process.
+    pub(super) fn new(lock: &str, run: &RunId, holder: &Holder) -> HolderRecord {
+        HolderRecord {
+            lock: lock.to_owned(),
+            run: run.to_string(),
+            machine: holder.machine.clone(),
+            process: holder.process,
+            user: holder.user.clone(),
+            scope: Scope::of(holder.process),
+            at: String::new(),
+        }
+    }
+
+    fn bytes(&self) -> Bytes {
+        let now = HolderRecord { at: jiff::Timestamp::now().to_string(), ..self.clone() };
+        // Strings and numbers only: this cannot fail.
+        serde_json::to_vec(&now).unwrap_or_default().into()
+    }
+
+    /// Whether the process is known to be dead: it was on this machine, and is not there any more.
+    fn is_gone(&self) -> bool {
+        let (Some(then), Some(now)) = (&self.scope, Scope::of(self.process)) else { return false };
+        (&then.boot, &then.namespace) == (&now.boot, &now.namespace) && then.started != now.started
+    }
+
+    /// Whether the record was written long ago, as far as the clocks agree.
+    fn is_stale(&self) -> bool {
+        let Ok(at) = self.at.parse::<jiff::Timestamp>() else { return true };
+        jiff::Timestamp::now().duration_since(at) > STALE_AFTER
+    }
+}
+
+/// The task that rewrites the record.
+pub(super) struct Beats(JoinHandle<()>);
+
+impl Beats {
+    /// Writes the record, and rewrites it until the end.
+    pub(super) fn start(files: &Arc<ObjectFiles>, bridge: &Bridge, record: HolderRecord) -> Result<Beats, StoreError> {
+        let objects = Arc::clone(files.objects());
+        let name = format!("{PREFIX}{}", record.lock);
+        let (first, at) = (Arc::clone(&objects), name.clone());
+        let content = record.bytes();
+        bridge.wait(async move { first.put(&at, content).await })??;
+        Ok(Beats(bridge.handle().spawn(async move {
+            loop {
+                tokio::time::sleep(BEAT).await;
+                // A beat that fails is made up for by the next one. Without any, another process may take over.
+                let _ = objects.put(&name, record.bytes()).await;
+            }
+        })))
+    }
+
+    /// Stops rewriting.
+    pub(super) fn end(self) {
+        self.0.abort();
+    }
+}
+
+/// Removes the record of a lock.
+pub(super) fn forget(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result<(), StoreError> {
+    let (objects, name) = (Arc::clone(files.objects()), format!("{PREFIX}{lock}"));
+    Ok(bridge.wait(async move { objects.remove(&[name]).await })??)
+}
+
+/// Whether this lock belongs to a run of this state whose process is dead. Watches a stale record of another machine
+/// until it has not changed for [`DEAD_AFTER`].
+pub(super) fn is_dead(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result<bool, StoreError> {
+    let start = Instant::now();
+    let mut first: Option<Version> = None;
+    loop {
+        let (objects, name) = (Arc::clone(files.objects()), format!("{PREFIX}{lock}"));
+        let Some(found) = bridge.wait(async move { objects.read(&name).await })?? else { return Ok(false) };
+        let Ok(record) = serde_json::from_slice::<HolderRecord>(&found.content) else { return Ok(false) };
+        if record.lock != lock {
+            return Ok(false);
+        }
+        if record.is_gone() {
+            return Ok(true);
+        }
+        if !record.is_stale() || first.as_ref().is_some_and(|first| *first != found.version) {
+            return Ok(false);
+        }
+        if start.elapsed() >= DEAD_AFTER {
+            return Ok(true);
+        }
+        first.get_or_insert(found.version);
+        std::thread::sleep(WATCH_PAUSE);
+    }
+}
+
+/// Whether any record belongs to a process that seems to be alive. For people only.
+pub(super) fn any_alive(files: &ObjectFiles, bridge: &Bridge) -> Result<bool, StoreError> {
+    let objects = Arc::clone(files.objects());
+    let found = bridge.wait(async move {
+        let mut found = Vec::new();
+        for name in objects.list(PREFIX).await? {
+            found.extend(objects.read(&name).await?);
+        }
+        Ok::<_, crate::remote::BackendError>(found)
+    })??;
+    let records = found.iter().filter_map(|found| serde_json::from_slice::<HolderRecord>(&found.content).ok());
+    Ok(records.into_iter().any(|record| !record.is_gone() && !record.is_stale()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(process: u32) -> HolderRecord {
+        let holder = Holder { machine: "host".to_owned(), process, user: "ann".to_owned() };
+        HolderRecord::new("lock", &RunId::parse("run-a").unwrap(), &holder)
+    }
+
+    #[test]
+    fn a_process_is_gone_only_where_its_number_means_something() {
+        let alive = record(std::process::id());
+        assert!(!alive.is_gone());
+        let mut other = alive.clone();
+        other.scope.as_mut().unwrap().started += 1;
+        assert!(other.is_gone(), "the number belongs to a later process");
+        other.scope.as_mut().unwrap().boot = "another machine".to_owned();
+        assert!(!other.is_gone());
+        other.scope = None;
+        assert!(!other.is_gone());
+    }
+
+    #[test]
+    fn records_become_stale() {
+        let fresh: HolderRecord = serde_json::from_slice(&record(1).bytes()).unwrap();
+        assert!(!fresh.is_stale());
+        assert!(HolderRecord { at: "2020-01-01T00:00:00Z".to_owned(), ..fresh }.is_stale());
+    }
+}

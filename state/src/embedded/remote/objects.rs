@@ -1,0 +1,303 @@
+//! The files of runs as objects: `runs/RUN/{header, plan, summary}`, and a journal as a numbered sequence of segments,
+//! `runs/RUN/journal.EPOCH.NUMBER`, one for each frame.
+//!
+//! A segment is created only if it is absent. An empty segment ends a journal: whoever wrote it has the lock now. The
+//! journals of a finished run become one object each, `journal.EPOCH`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+
+use super::super::medium::{JournalSink, RunFiles};
+use super::super::problems;
+use super::bridge::Bridge;
+use crate::remote::{Objects, Written};
+use crate::run::RunId;
+use crate::store::StoreError;
+
+/// The start of the names of all files of runs.
+const RUNS: &str = "runs/";
+/// The start of the names of the files of runs that were set aside.
+const SET_ASIDE: &str = "set-aside/";
+/// The maximum number of concurrent requests for reading.
+const READS: usize = 32;
+
+/// The objects of the runs of one state.
+pub(super) struct ObjectFiles {
+    objects: Arc<dyn Objects>,
+    bridge: Arc<Bridge>,
+    place: String,
+}
+
+impl fmt::Debug for ObjectFiles {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ObjectFiles({})", self.place)
+    }
+}
+
+/// A part of a journal by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// The whole journal of an epoch.
+    Whole(u64),
+    /// A segment: epoch and number, from 1.
+    Segment(u64, u64),
+}
+
+impl Part {
+    fn epoch(self) -> u64 {
+        match self {
+            Part::Whole(epoch) | Part::Segment(epoch, _) => epoch,
+        }
+    }
+
+    fn parse(name: &str) -> Option<Part> {
+        let rest = name.strip_prefix("journal.")?;
+        match rest.split_once('.') {
+            None => Some(Part::Whole(rest.parse().ok()?)),
+            Some((epoch, number)) => Some(Part::Segment(epoch.parse().ok()?, number.parse().ok()?)),
+        }
+    }
+
+    /// The name of the object. Numbers have a fixed width so that names sort like numbers.
+    fn name(self, run: &str) -> String {
+        match self {
+            Part::Whole(epoch) => format!("{RUNS}{run}/journal.{epoch}"),
+            Part::Segment(epoch, number) => format!("{RUNS}{run}/journal.{epoch}.{number:08}"),
+        }
+    }
+}
+
+impl ObjectFiles {
+    /// The files of the state at `place`.
+    pub(super) fn new(objects: Arc<dyn Objects>, bridge: Arc<Bridge>, place: String) -> ObjectFiles {
+        ObjectFiles { objects, bridge, place }
+    }
+
+    /// The objects themselves.
+    pub(super) fn objects(&self) -> &Arc<dyn Objects> {
+        &self.objects
+    }
+
+    fn names(&self, prefix: String) -> Result<Vec<String>, StoreError> {
+        let objects = Arc::clone(&self.objects);
+        Ok(self.bridge.wait(async move { objects.list(&prefix).await })??)
+    }
+
+    fn contents(&self, names: Vec<String>) -> Result<Vec<Option<Bytes>>, StoreError> {
+        let objects = Arc::clone(&self.objects);
+        let read = self.bridge.wait(async move {
+            let reads = names.into_iter().map(|name| {
+                let objects = Arc::clone(&objects);
+                async move { objects.read(&name).await.map(|object| object.map(|object| object.content)) }
+            });
+            stream::iter(reads).buffered(READS).try_collect::<Vec<Option<Bytes>>>().await
+        })?;
+        Ok(read?)
+    }
+
+    fn create(&self, name: String, content: Bytes) -> Result<Written, StoreError> {
+        let objects = Arc::clone(&self.objects);
+        Ok(self.bridge.wait(async move { objects.create(&name, content).await })??)
+    }
+
+    fn put(&self, name: String, content: Bytes) -> Result<(), StoreError> {
+        let objects = Arc::clone(&self.objects);
+        self.bridge.wait(async move { objects.put(&name, content).await })??;
+        Ok(())
+    }
+
+    fn delete(&self, names: Vec<String>) -> Result<(), StoreError> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let objects = Arc::clone(&self.objects);
+        Ok(self.bridge.wait(async move { objects.remove(&names).await })??)
+    }
+
+    /// The parts of the journals of a run, in order.
+    fn parts(&self, run: &str) -> Result<BTreeSet<Part>, StoreError> {
+        let prefix = format!("{RUNS}{run}/");
+        let names = self.names(format!("{prefix}journal."))?;
+        Ok(names.iter().filter_map(|name| Part::parse(name.strip_prefix(&prefix)?)).collect())
+    }
+
+    /// Ends the last journal of each unfinished run, so that its writer can add nothing any more.
+    pub(super) fn fence(&self) -> Result<(), StoreError> {
+        let mut last: BTreeMap<String, Part> = BTreeMap::new();
+        let mut finished = BTreeSet::new();
+        for name in self.names(RUNS.to_owned())? {
+            let Some((run, file)) = name.strip_prefix(RUNS).and_then(|name| name.split_once('/')) else { continue };
+            if file == "summary" {
+                finished.insert(run.to_owned());
+            }
+            if let Some(part @ Part::Segment(..)) = Part::parse(file) {
+                let before = last.entry(run.to_owned()).or_insert(part);
+                *before = (*before).max(part);
+            }
+        }
+        for (run, part) in last.into_iter().filter(|(run, _)| !finished.contains(run)) {
+            self.end(&run, part)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a journal whose last known segment is this one.
+    fn end(&self, run: &str, last: Part) -> Result<(), StoreError> {
+        let Part::Segment(epoch, mut number) = last else { return Ok(()) };
+        let content = self.contents(vec![last.name(run)])?.pop().flatten();
+        if content.is_some_and(|content| content.is_empty()) {
+            return Ok(());
+        }
+        loop {
+            number += 1;
+            // A conflict is a segment that its writer has added meanwhile.
+            if let Written::Done(_) = self.create(Part::Segment(epoch, number).name(run), Bytes::new())? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl RunFiles for ObjectFiles {
+    fn path(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("{}.weft/{RUNS}{name}", self.place))
+    }
+
+    fn list(&self) -> Result<Vec<String>, StoreError> {
+        let names = self.names(RUNS.to_owned())?;
+        Ok(names.iter().filter_map(|name| name.strip_prefix(RUNS).map(str::to_owned)).collect())
+    }
+
+    fn read(&self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let names = names.iter().map(|name| format!("{RUNS}{name}")).collect();
+        Ok(self.contents(names)?.into_iter().map(|content| content.map(|content| content.to_vec())).collect())
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
+        self.put(format!("{RUNS}{name}"), Bytes::copy_from_slice(content))
+    }
+
+    fn remove(&self, names: &[String]) -> Result<(), StoreError> {
+        self.delete(names.iter().map(|name| format!("{RUNS}{name}")).collect())
+    }
+
+    fn remove_run(&self, run: &RunId) -> Result<(), StoreError> {
+        let header = format!("{RUNS}{run}/header");
+        self.delete(vec![header.clone()])?;
+        let rest = self.names(format!("{RUNS}{run}/"))?;
+        self.delete(rest.into_iter().filter(|name| *name != header).collect())
+    }
+
+    fn set_aside(&self, run: &RunId) -> Result<PathBuf, StoreError> {
+        let names = self.names(format!("{RUNS}{run}/"))?;
+        let contents = self.contents(names.clone())?;
+        for (name, content) in names.iter().zip(contents) {
+            let target = name.replacen(RUNS, SET_ASIDE, 1);
+            self.put(target, content.unwrap_or_default())?;
+        }
+        self.remove_run(run)?;
+        Ok(PathBuf::from(format!("{}.weft/{SET_ASIDE}{run}", self.place)))
+    }
+
+    fn epochs(&self, run: &RunId) -> Result<Vec<u64>, StoreError> {
+        let epochs: BTreeSet<u64> = self.parts(run.as_str())?.into_iter().map(Part::epoch).collect();
+        Ok(epochs.into_iter().collect())
+    }
+
+    fn read_journal(&self, run: &RunId, epoch: u64) -> Result<Vec<u8>, StoreError> {
+        let parts: BTreeSet<Part> =
+            self.parts(run.as_str())?.into_iter().filter(|part| part.epoch() == epoch).collect();
+        let whole = Part::Whole(epoch);
+        // Segments beside the whole journal are left from a crash while they were packed.
+        let parts: Vec<Part> = if parts.contains(&whole) { vec![whole] } else { parts.into_iter().collect() };
+        let contents = self.contents(parts.into_iter().map(|part| part.name(run.as_str())).collect())?;
+        Ok(contents.into_iter().flatten().collect::<Vec<Bytes>>().concat())
+    }
+
+    fn remove_journal(&self, run: &RunId, epoch: u64) -> Result<(), StoreError> {
+        let parts = self.parts(run.as_str())?.into_iter().filter(|part| part.epoch() == epoch);
+        self.delete(parts.map(|part| part.name(run.as_str())).collect())
+    }
+
+    fn start_journal(&self, run: &RunId, epoch: u64, frame: &[u8]) -> Result<Box<dyn JournalSink>, StoreError> {
+        let path = self.path(&format!("{run}/journal.{epoch}"));
+        let first = Part::Segment(epoch, 1).name(run.as_str());
+        if self.create(first, Bytes::copy_from_slice(frame))? == Written::Conflict {
+            return Err(StoreError::Closed(problems::superseded(&path)));
+        }
+        let (objects, bridge) = (Arc::clone(&self.objects), Arc::clone(&self.bridge));
+        let run = run.to_string();
+        Ok(Box::new(SegmentSink { objects, bridge, path, run, epoch, next: AtomicU64::new(2) }))
+    }
+
+    fn pack(&self, run: &RunId) -> Result<(), StoreError> {
+        let parts = self.parts(run.as_str())?;
+        for epoch in parts.iter().map(|part| part.epoch()).collect::<BTreeSet<u64>>() {
+            let segments: Vec<Part> =
+                parts.iter().copied().filter(|part| matches!(part, Part::Segment(at, _) if *at == epoch)).collect();
+            if segments.is_empty() {
+                continue;
+            }
+            let content = self.read_journal(run, epoch)?;
+            self.put(Part::Whole(epoch).name(run.as_str()), content.into())?;
+            self.delete(segments.into_iter().map(|part| part.name(run.as_str())).collect())?;
+        }
+        Ok(())
+    }
+}
+
+/// The end of a journal of segments.
+struct SegmentSink {
+    objects: Arc<dyn Objects>,
+    bridge: Arc<Bridge>,
+    path: PathBuf,
+    run: String,
+    epoch: u64,
+    next: AtomicU64,
+}
+
+impl JournalSink for SegmentSink {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn append(&self, _offset: u64, frame: &[u8]) -> Result<(), String> {
+        let name = Part::Segment(self.epoch, self.next.fetch_add(1, Ordering::Relaxed)).name(&self.run);
+        let (objects, content) = (Arc::clone(&self.objects), Bytes::copy_from_slice(frame));
+        let answer = self.bridge.wait(async move { objects.create(&name, content).await });
+        match answer.map_err(|error| error.to_string())? {
+            Ok(Written::Done(_)) => Ok(()),
+            Ok(Written::Conflict) => Err(problems::superseded(&self.path)),
+            Err(error) => Err(problems::write_failed(&self.path, &error)),
+        }
+    }
+
+    fn reserve(&self, _from: u64, _upto: u64) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn close(&self, _end: u64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_parts_are_read_back() {
+        for part in [Part::Whole(3), Part::Segment(3, 1), Part::Segment(12, 12_345_678)] {
+            let name = part.name("run-a");
+            assert_eq!(Part::parse(name.strip_prefix("runs/run-a/").unwrap()), Some(part), "{name}");
+        }
+        for other in ["header", "journal.", "journal.x", "journal.1.x", "journal.1.2.3"] {
+            assert_eq!(Part::parse(other), None, "{other}");
+        }
+        assert!(Part::Whole(9) < Part::Segment(1, 1), "all segments come after whole journals");
+    }
+}
