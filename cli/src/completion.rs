@@ -66,7 +66,10 @@ fn of_command(command: &Command, behind: usize, last: &str) -> Vec<String> {
 
 fn workspaces() -> Vec<String> {
     let context = Context::new(std::env::current_dir().unwrap_or_default(), false);
-    StoreLocation::workspaces(&context, &Arguments::default()).map(|backend| backend.workspaces()).unwrap_or_default()
+    StoreLocation::workspaces(&context, &Arguments::default())
+        .ok()
+        .and_then(|backend| backend.workspaces().ok())
+        .unwrap_or_default()
 }
 
 /// A shell's file, and the lines that belong in it.

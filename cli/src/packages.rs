@@ -20,6 +20,7 @@ use weft_providers::{Plugin, PoolOptions, SchemaCache, mirror};
 use weft_registry::cli_config::MethodKind;
 use weft_registry::settle;
 
+use crate::backend::AllBackends;
 use crate::context::{Context, environment};
 
 /// Where packed packages of mirrors are unpacked for plans, inside the data directory.
@@ -160,6 +161,7 @@ pub fn pool_options(context: &Context) -> PoolOptions {
         schema_cache: Arc::new(SchemaCache::on_disk(&context.data_directory)),
         // A command that reads data has resolved it by now.
         sealing: context.sealed_by.get().cloned().unwrap_or_default(),
+        states: Some(Arc::new(AllBackends)),
         ..usual
     }
 }

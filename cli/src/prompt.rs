@@ -24,6 +24,12 @@ impl Prompt {
         Prompt { turn: Mutex::new(()) }
     }
 
+    /// The answer to a question about a setting of the backend; `None` without an answer.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        let what = format!("error asking for {name}: interrupted");
+        self.ask(&format!("{name}\n\n  Enter a value: "), false, &what)
+    }
+
     /// The answer to a question about a variable; `None` without an answer.
     pub fn variable(&self, name: &str, description: Option<&str>, secret: bool) -> Option<String> {
         let mut question = format!("var.{name}\n");

@@ -1,4 +1,4 @@
-//! Where state and runs are: beside the configuration, or in Redis.
+//! Where state and runs are: beside the configuration, in a backend, or in Redis.
 
 mod problems;
 
@@ -10,9 +10,11 @@ use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Sealing;
-use weft_state::{Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RunHeader, RunStore, Snapshot, StoreError};
+use weft_state::{
+    Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RemoteOptions, RunHeader, RunStore, Snapshot, StoreError,
+};
 
-use crate::backend::LocalBackend;
+use crate::backend::{RemoteBackend, StateBackend, of_backend};
 use crate::command::Invocation;
 use crate::context::{Context, environment, holder};
 use crate::exit::Exit;
@@ -21,14 +23,20 @@ pub use problems::of_store as problem;
 
 /// The folder of runs.
 const RUNS_FOLDER: &str = ".weft";
+/// The folder of the journals of runs whose state is in a backend that cannot hold them, in the data directory.
+const REMOTE_RUNS: &str = "weft";
 /// The prefix of a state file's path in a plan.
 const LOCAL: &str = "local:";
+/// The prefix of the settings of a backend in a plan.
+const BACKEND: &str = "backend:";
 
 /// Where state and runs are.
 #[derive(Clone, Debug)]
 pub enum StoreLocation {
     /// A state file, and a folder beside it.
     Embedded(Box<EmbeddedOptions>),
+    /// A backend.
+    Remote(Box<RemoteState>),
     /// A Redis server.
     Redis {
         /// `redis://HOST/DB?state=NAME`, secrets included.
@@ -38,6 +46,15 @@ pub enum StoreLocation {
         /// The sealing of its records.
         sealing: Arc<Sealing>,
     },
+}
+
+/// The state of a workspace in a backend.
+#[derive(Clone, Debug)]
+pub struct RemoteState {
+    /// The backend.
+    pub backend: RemoteBackend,
+    /// The options for opening the state.
+    pub options: RemoteOptions,
 }
 
 /// The purpose of opening the store.
@@ -68,10 +85,10 @@ impl StoreLocation {
         }
         let backend = match (file, root) {
             (Some(path), _) => return Ok(embedded(PathBuf::from(path), arguments, sealing)),
-            (None, Some(root)) => LocalBackend::in_force(root, &context.data_directory)?,
-            (None, None) => LocalBackend::configured(context, arguments)?,
+            (None, Some(root)) => StateBackend::in_force(root, &context.data_directory)?,
+            (None, None) => StateBackend::configured(context, arguments)?,
         };
-        Ok(StoreLocation::local(&backend, &workspace, arguments, sealing))
+        StoreLocation::of_backend(&backend, &workspace, context, arguments, sealing)
     }
 
     /// The place of a workspace, whichever is selected.
@@ -88,28 +105,47 @@ impl StoreLocation {
         if let Some(place) = named(arguments, &workspace, &sealing) {
             return Ok(place);
         }
-        Ok(StoreLocation::local(&LocalBackend::configured(context, arguments)?, &workspace, arguments, sealing))
+        let backend = StateBackend::configured(context, arguments)?;
+        StoreLocation::of_backend(&backend, &workspace, context, arguments, sealing)
     }
 
-    /// Where a local backend stores the state of a workspace.
-    pub fn local(
-        backend: &LocalBackend,
+    /// Where a backend stores the state of a workspace.
+    ///
+    /// # Errors
+    /// The backend has no such workspace.
+    pub fn of_backend(
+        backend: &StateBackend,
         workspace: &SmolStr,
+        context: &Context,
         arguments: &Arguments,
         sealing: Arc<Sealing>,
-    ) -> StoreLocation {
-        embedded(backend.state_file(workspace), arguments, sealing)
+    ) -> Result<StoreLocation, Vec<Diagnostic>> {
+        let remote = match backend {
+            StateBackend::Local(local) => return Ok(embedded(local.state_file(workspace), arguments, sealing)),
+            StateBackend::Remote(remote) => remote,
+        };
+        let state = remote.service.state(workspace).map_err(|error| vec![of_backend(&error)])?;
+        let options = RemoteOptions {
+            state,
+            locks: arguments.switch("lock", true),
+            lock_timeout: arguments.time("lock-timeout").unwrap_or(Duration::ZERO),
+            operation: EmbeddedOptions::new("", holder()).operation,
+            holder: holder(),
+            sealing,
+            folder: context.data_directory.join(REMOTE_RUNS),
+        };
+        Ok(StoreLocation::Remote(Box::new(RemoteState { backend: remote.clone(), options })))
     }
 
     /// The settings that determine where the states of all workspaces are.
     ///
     /// # Errors
-    /// Problems of the configuration, or a store that does not use files.
-    pub fn workspaces(context: &Context, arguments: &Arguments) -> Result<LocalBackend, Vec<Diagnostic>> {
+    /// Problems of the configuration, or a store that has no list of workspaces.
+    pub fn workspaces(context: &Context, arguments: &Arguments) -> Result<StateBackend, Vec<Diagnostic>> {
         if store_url(arguments).is_some() {
             return Err(vec![problems::workspaces_of_store()]);
         }
-        LocalBackend::configured(context, arguments)
+        StateBackend::configured(context, arguments)
     }
 
     /// The place that options and environment determine, otherwise the one that the plan was made from.
@@ -128,6 +164,10 @@ impl StoreLocation {
         }
         if let Some(path) = arguments.text("state") {
             return Ok(embedded(PathBuf::from(path), arguments, sealing));
+        }
+        if let Some(record) = backend.strip_prefix(BACKEND) {
+            let backend = RemoteBackend::of_record(record, &context.data_directory)?;
+            return StoreLocation::of_backend(&backend, workspace, context, arguments, sealing);
         }
         let chosen = context.chosen_workspace().map_err(|problem| vec![problem])?;
         match backend.strip_prefix(LOCAL) {
@@ -149,6 +189,9 @@ impl StoreLocation {
     pub fn for_edit(invocation: &Invocation<'_>, operation: &str, dated: bool) -> Result<StoreLocation, Exit> {
         let Invocation { context, arguments, .. } = invocation;
         let mut place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
+        if let StoreLocation::Remote(remote) = &mut place {
+            operation.clone_into(&mut remote.options.operation);
+        }
         if let StoreLocation::Embedded(options) = &mut place {
             operation.clone_into(&mut options.operation);
             if dated && options.backup == Backup::Beside {
@@ -183,12 +226,22 @@ impl StoreLocation {
     pub fn words(&self) -> String {
         match self {
             StoreLocation::Embedded(options) => format!("{LOCAL}{}", options.state.display()),
+            StoreLocation::Remote(remote) => format!("{BACKEND}{}", remote.backend.record()),
             StoreLocation::Redis { url, .. } => {
                 match url.split_once("://").map(|(scheme, rest)| (scheme, rest.rsplit_once('@'))) {
                     Some((scheme, Some((_, rest)))) => format!("{scheme}://{rest}"),
                     _ => url.clone(),
                 }
             }
+        }
+    }
+
+    /// The place for people, without secrets.
+    pub fn shown(&self) -> String {
+        match self {
+            StoreLocation::Embedded(options) => options.state.display().to_string(),
+            StoreLocation::Remote(remote) => remote.options.state.place(),
+            StoreLocation::Redis { .. } => self.words(),
         }
     }
 
@@ -220,15 +273,19 @@ impl StoreLocation {
         match self {
             StoreLocation::Embedded(options) => {
                 let options = (**options).clone();
-                let opened = tokio::task::spawn_blocking(move || match access {
+                opened(move || match access {
                     Access::Read => EmbeddedStore::open_read_only(options),
                     Access::Change => EmbeddedStore::open(options),
-                });
-                match opened.await {
-                    Ok(Ok(store)) => Ok(Arc::new(store)),
-                    Ok(Err(error)) => Err(error),
-                    Err(_) => Err(StoreError::Closed("the process is ending".to_owned())),
-                }
+                })
+                .await
+            }
+            StoreLocation::Remote(remote) => {
+                let options = remote.options.clone();
+                opened(move || match access {
+                    Access::Read => EmbeddedStore::read_remote(options),
+                    Access::Change => EmbeddedStore::open_remote(options),
+                })
+                .await
             }
             StoreLocation::Redis { url, workspace, sealing } => {
                 let store = RedisStore::connect(url, workspace, access == Access::Change, sealing.clone()).await;
@@ -258,7 +315,7 @@ impl StoreLocation {
             return Ok(Default::default());
         }
         let store = match self {
-            StoreLocation::Embedded(_) => self.open(Access::Read).await?,
+            StoreLocation::Embedded(_) | StoreLocation::Remote(_) => self.open(Access::Read).await?,
             StoreLocation::Redis { url, workspace, sealing } => {
                 match RedisStore::connect(url, workspace, false, sealing.clone()).await {
                     Ok(store) => Arc::new(store) as Arc<dyn RunStore>,
@@ -272,6 +329,25 @@ impl StoreLocation {
             answer => answer.map_err(|error| problem(&error)),
         }
     }
+}
+
+/// Opens a store on a thread that may block.
+async fn opened(
+    open: impl FnOnce() -> Result<EmbeddedStore, StoreError> + Send + 'static,
+) -> Result<Arc<dyn RunStore>, StoreError> {
+    match tokio::task::spawn_blocking(open).await {
+        Ok(Ok(store)) => Ok(Arc::new(store)),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(StoreError::Closed("the process is ending".to_owned())),
+    }
+}
+
+/// The place of a plan's state for people.
+pub fn place_words(recorded: &str) -> String {
+    let Some(record) = recorded.strip_prefix(BACKEND) else { return recorded.to_owned() };
+    let parsed: Option<serde_json::Value> = serde_json::from_str(record).ok();
+    let kind = parsed.as_ref().and_then(|parsed| parsed.get("type")?.as_str());
+    format!("the backend {:?}", kind.unwrap_or_default())
 }
 
 /// Whether options or environment name a store. Then no backend block matters.

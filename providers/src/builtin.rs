@@ -21,6 +21,7 @@ use crate::call::{
     PlannedChange, RawState, ReadRequest, Reply,
 };
 use crate::diagnostic::ProviderDiagnostic;
+use crate::states::StateBackends;
 
 /// The only managed type.
 const DATA: &str = "terraform_data";
@@ -29,6 +30,7 @@ const DATA: &str = "terraform_data";
 #[derive(Clone, Debug, Default)]
 pub struct Builtin {
     sealing: Arc<Sealing>,
+    states: Option<Arc<dyn StateBackends>>,
 }
 
 static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
@@ -82,9 +84,9 @@ fn known_data(type_name: &str) -> Result<(), CallError> {
 }
 
 impl Builtin {
-    /// A provider that opens states by these settings.
-    pub fn new(sealing: Arc<Sealing>) -> Builtin {
-        Builtin { sealing }
+    /// A provider that opens states by these settings, and reads those in these backends.
+    pub fn new(sealing: Arc<Sealing>, states: Option<Arc<dyn StateBackends>>) -> Builtin {
+        Builtin { sealing, states }
     }
 
     /// Its schema.
@@ -109,7 +111,7 @@ impl Builtin {
     /// Whether the configuration of a data source is valid, as far as it is known.
     pub fn validate_data_config(&self, type_name: &str, config: &Value) -> Result<Vec<ProviderDiagnostic>, CallError> {
         known_data(type_name)?;
-        Ok(remote_state::validate(config))
+        Ok(remote_state::validate(config, self.states.as_deref()))
     }
 
     /// Reads the data source of this address. Paths are relative to the current directory of this process.
@@ -119,8 +121,10 @@ impl Builtin {
         config: &Value,
     ) -> Result<Reply<Value>, CallError> {
         known_data(&address.resource.type_name)?;
-        let (address, config, sealing) = (address.to_string(), config.clone(), self.sealing.clone());
-        let reading = tokio::task::spawn_blocking(move || remote_state::read(&address, &config, &sealing));
+        let (address, config) = (address.to_string(), config.clone());
+        let (sealing, states) = (self.sealing.clone(), self.states.clone());
+        let reading =
+            tokio::task::spawn_blocking(move || remote_state::read(&address, &config, &sealing, states.as_deref()));
         // It ends early only with the process.
         reading.await.map_err(|_| CallError::Closed)
     }

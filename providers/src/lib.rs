@@ -40,6 +40,7 @@ pub mod session;
 pub mod settings;
 pub mod source;
 pub mod stand_in;
+pub mod states;
 pub mod tls;
 
 pub use builtin::Builtin;
@@ -55,3 +56,4 @@ pub use provider::Provider;
 pub use schema_cache::SchemaCache;
 pub use session::{ProviderSession, SessionOptions};
 pub use stand_in::{StandInExtent, StandIns};
+pub use states::StateBackends;

@@ -25,6 +25,7 @@ use crate::launch::{LaunchError, LaunchSpec};
 use crate::schema_cache::SchemaCache;
 use crate::session::{ProviderSession, SessionOptions};
 use crate::stand_in::{StandInExtent, StandIns};
+use crate::states::StateBackends;
 
 /// The default number of open instances. A large provider takes 100 MB and more.
 pub const DEFAULT_MAX_OPEN: usize = 32;
@@ -77,6 +78,8 @@ pub struct PoolOptions {
     pub schema_cache: Arc<SchemaCache>,
     /// The settings that open the states that the built-in provider reads.
     pub sealing: Arc<Sealing>,
+    /// The backends whose states the built-in provider can read, `local` apart.
+    pub states: Option<Arc<dyn StateBackends>>,
     /// The stand-ins for providers, if a configuration is tested.
     pub stand_ins: Option<Arc<dyn StandIns>>,
 }
@@ -88,6 +91,7 @@ impl Default for PoolOptions {
             deadlines: Deadlines::default(),
             schema_cache: Arc::new(SchemaCache::in_memory()),
             sealing: Arc::default(),
+            states: None,
             stand_ins: None,
         }
     }
@@ -177,7 +181,8 @@ impl ProviderPool {
 
     /// The provider that needs no process.
     pub fn builtin(&self) -> Builtin {
-        Builtin::new(self.shared.options.sealing.clone())
+        let options = &self.shared.options;
+        Builtin::new(options.sealing.clone(), options.states.clone())
     }
 
     /// The stand-ins.

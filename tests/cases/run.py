@@ -23,6 +23,8 @@ A case begins with `#` lines that describe it. The other lines are:
     > cloud [JSON]               starts the simulated cloud with this configuration, and the mirror of its plugin
     > plugins                    adds the mirror with the providers of the conformance cases
     > redis [SETTING=VALUE ...]  starts Redis; {redis} is its address as a store
+    > states                     starts a server for the backend `http`; {states} is its address
+    > s3                         starts moto with the bucket `states`; {s3} is its address
     > coordinator                starts a coordinator with it; {coordinator} is its address
     > worker                     starts a worker
 
@@ -38,13 +40,14 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
-from stage import ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Redis, Stage, wait_until  # noqa: E402
+from stage import ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Redis, Stage, answers, free_port, wait_until  # noqa: E402
 
 # The maximum time of a command, in seconds. The machine may be busy.
 COMMAND_SECONDS = 60
@@ -288,6 +291,22 @@ class Case:
             raise Skipped("redis-server is not installed")
         self.redis = Redis(self.stage, dict(word.split("=", 1) for word in rest.split()))
         self.names["redis"] = self.redis.url("case")
+
+    def do_states(self, _rest, _):
+        port = self.stage.path / "states.port"
+        self.stage.start("states", sys.executable, HERE / "state_server.py", "--port-file", port)
+        wait_until("the start of the server for states", port.exists)
+        self.names["states"] = f"http://127.0.0.1:{port.read_text()}"
+
+    def do_s3(self, _rest, _):
+        server = os.environ.get("WEFT_MOTO_SERVER") or shutil.which("moto_server")
+        if server is None:
+            raise Skipped("moto_server is not installed")
+        port = free_port()
+        self.stage.start("moto", server, "-H", "127.0.0.1", "-p", str(port))
+        wait_until("the start of moto", lambda: answers(port))
+        address = self.names["s3"] = f"http://127.0.0.1:{port}"
+        urllib.request.urlopen(urllib.request.Request(f"{address}/states", method="PUT")).close()
 
     def do_coordinator(self, _rest, _):
         if self.cluster is None:

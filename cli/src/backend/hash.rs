@@ -1,38 +1,131 @@
 //! The number by which `init` recognizes a backend block. It is OpenTofu's, so that both tools work in one directory in
 //! turns.
 
+use serde_json::Value as Json;
+use weft_backends::catalog::Settings;
 use weft_graph_format::quoting::write_quoted;
+use weft_graph_format::schema::Block;
+use weft_graph_format::types::Type;
+
+/// The number of significant digits of a number, as Go's `%.10g` has them.
+const DIGITS: i32 = 10;
 
 /// CRC-32 (IEEE) of a text of the backend's type and its arguments, in the order of their names. Arguments that are not
-/// written are `None`. Those of `-backend-config` do not count.
-pub fn block_hash(kind: &str, arguments: &[Option<&str>]) -> u32 {
+/// written are null. Those of `-backend-config` do not count.
+pub fn block_hash(kind: &str, schema: &Block, settings: &Settings) -> u32 {
     let mut text = String::from("<");
     write_quoted(kind, &mut text);
     text.push_str(";<");
-    for argument in arguments {
-        match argument {
-            Some(value) => write_quoted(value, &mut text),
-            None => text.push('~'),
-        }
+    for (name, attribute) in &schema.attributes {
+        write(settings.get(name.as_str()).unwrap_or(&Json::Null), &attribute.ty, &mut text);
         text.push(';');
     }
     text.push_str(">;>");
     crc32fast::hash(text.as_bytes())
 }
 
+fn write(value: &Json, ty: &Type, text: &mut String) {
+    match (value, ty) {
+        (Json::Null, _) => text.push('~'),
+        (Json::Bool(flag), _) => text.push(if *flag { 'T' } else { 'F' }),
+        (Json::String(part), _) => write_quoted(part, text),
+        (Json::Number(number), _) => text.push_str(&number_words(number.as_f64().unwrap_or_default())),
+        (Json::Array(parts), Type::List(element) | Type::Set(element)) => {
+            text.push('[');
+            for part in parts {
+                write(part, element, text);
+                text.push(';');
+            }
+            text.push(']');
+        }
+        (Json::Object(entries), Type::Object(object)) => {
+            text.push('<');
+            for (name, ty) in &object.attributes {
+                write(entries.get(name.as_str()).unwrap_or(&Json::Null), ty, text);
+                text.push(';');
+            }
+            text.push('>');
+        }
+        (Json::Object(entries), ty) => {
+            let element = if let Type::Map(element) = ty { element } else { ty };
+            let mut keys: Vec<&String> = entries.keys().collect();
+            keys.sort();
+            text.push('{');
+            for key in keys {
+                write_quoted(key, text);
+                text.push(':');
+                write(&entries[key], element, text);
+                text.push(';');
+            }
+            text.push('}');
+        }
+        // No argument has another type.
+        (Json::Array(_), _) => text.push('?'),
+    }
+}
+
+/// A number as Go's `%.10g` prints it.
+fn number_words(number: f64) -> String {
+    let scientific = format!("{number:.*e}", DIGITS as usize - 1);
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if !(-4..DIGITS).contains(&exponent) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", trimmed(mantissa), exponent.abs());
+    }
+    let decimals = usize::try_from(DIGITS - 1 - exponent).unwrap_or_default();
+    trimmed(&format!("{number:.decimals$}")).to_owned()
+}
+
+fn trimmed(text: &str) -> &str {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
+    use super::super::local::schema as local;
     use super::*;
 
     /// As recorded from OpenTofu 1.12.6.
     #[test]
     fn numbers_are_those_of_opentofu() {
-        for (arguments, want) in [
-            ([None, None], 666_019_178),
-            ([Some("local-state.tfstate"), None], 4_282_859_327),
-            ([Some("local-state-2.tfstate"), None], 3_699_966_848),
+        let http = weft_backends::catalog::schema("http").unwrap();
+        for (kind, schema, settings, want) in [
+            ("local", local(), json!({}), 666_019_178),
+            ("local", local(), json!({"path": "local-state.tfstate"}), 4_282_859_327),
+            ("local", local(), json!({"path": "local-state-2.tfstate"}), 3_699_966_848),
+            ("http", http.clone(), json!({}), 2_984_870_146),
+            (
+                "http",
+                http,
+                json!({
+                    "address": "http://127.0.0.1:9/x",
+                    "retry_max": 12,
+                    "retry_wait_min": 1_234_567.5,
+                    "skip_cert_verification": true,
+                    "headers": {"b": "x\"y", "a": "z"},
+                }),
+                0xefe9_4f1c,
+            ),
         ] {
-            assert_eq!(block_hash("local", &arguments), want, "{arguments:?}");
+            assert_eq!(block_hash(kind, &schema, settings.as_object().unwrap()), want, "{settings}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_printed_as_in_go() {
+        for (number, want) in [
+            (0.0, "0"),
+            (12.0, "12"),
+            (1_234_567.5, "1234567.5"),
+            (0.000_123_4, "0.0001234"),
+            (0.000_012_34, "1.234e-05"),
+            (12_345_678_901.0, "1.23456789e+10"),
+            (1_234_567_890.0, "1234567890"),
+        ] {
+            assert_eq!(number_words(number), want);
         }
     }
 }

@@ -3,7 +3,12 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::types::Type;
+use weft_state::remote::BackendError;
+
+use super::written::type_words;
 
 /// The configuration has a `cloud` block.
 pub fn cloud_unsupported() -> Diagnostic {
@@ -15,14 +20,66 @@ pub fn cloud_unsupported() -> Diagnostic {
     )
 }
 
-/// The backend is not `local`.
+/// OpenTofu has this type of backend, and Weft does not.
 pub fn backend_unsupported(kind: &str) -> Diagnostic {
     Diagnostic::error(
         "Backend not supported yet",
         format!(
-            "The backend {kind:?} is not one that this version of Weft can use. Use \"local\", or keep state in Redis \
-             with -store=redis://HOST/DB?state=NAME."
+            "The backend {kind:?} is not one that this version of Weft can use. Use \"local\" or {known}, or keep state \
+             in Redis with -store=redis://HOST/DB?state=NAME.",
+            known = weft_backends::catalog::KINDS.iter().map(|kind| format!("{kind:?}")).collect::<Vec<_>>().join(", ")
         ),
+    )
+}
+
+/// OpenTofu had this type of backend once.
+pub fn backend_removed(kind: &str, instead: Option<&str>, init: bool) -> Diagnostic {
+    let detail = match instead {
+        Some(instead) => format!("The {kind:?} backend name has been removed, please use {instead:?}."),
+        None => format!("The {kind:?} backend is not supported in OpenTofu v1.3 or later."),
+    };
+    Diagnostic::error(unknown_summary(init), detail)
+}
+
+/// There is no such type of backend.
+pub fn backend_unknown(kind: &str, init: bool) -> Diagnostic {
+    Diagnostic::error(unknown_summary(init), format!("There is no backend type named {kind:?}."))
+}
+
+fn unknown_summary(init: bool) -> &'static str {
+    const AT_INIT: &str = "Unsupported backend type";
+    const LATER: &str = "Invalid backend type";
+    if init { AT_INIT } else { LATER }
+}
+
+/// A request to a backend failed.
+pub fn of_backend(error: &BackendError) -> Diagnostic {
+    const PLAIN: [&str; 2] = ["workspaces not supported", "default workspace not supported"];
+    match error {
+        BackendError::NoWorkspaces => Diagnostic::error(PLAIN[0], "This backend has one state only."),
+        BackendError::NoDefault => {
+            Diagnostic::error(PLAIN[1], "Create a workspace with \"weft workspace new\", and select it.")
+        }
+        BackendError::Credentials { .. } => Diagnostic::error("No valid credential sources found", sentence(error)),
+        error => Diagnostic::error("Error accessing the state in its backend", sentence(error)),
+    }
+}
+
+fn sentence(error: &BackendError) -> String {
+    let text = error.to_string().trim_end().to_owned();
+    if text.ends_with('.') { text } else { text + "." }
+}
+
+/// The folder of a workspace cannot be removed.
+pub fn workspace_not_deleted(path: &Path, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Cannot delete the workspace", format!("{}: {error}.", path.display()))
+}
+
+/// A plan names its backend in a form that cannot be read.
+pub fn plan_without_backend() -> Diagnostic {
+    Diagnostic::error(
+        "Backend of the plan not readable",
+        "The plan names the backend of its state in a form that this version of Weft does not know. Make a new plan.",
     )
 }
 
@@ -37,30 +94,36 @@ pub fn unexpected_argument(name: &str) -> Diagnostic {
     )
 }
 
-/// An argument in a file of settings is not a string.
-pub fn argument_not_a_string(name: &str, path: &str) -> Diagnostic {
-    Diagnostic::error("Invalid backend configuration", format!("The argument {name:?} in {path} must be a string."))
+/// A `-backend-config` option has a value of another type than the argument.
+pub fn invalid_argument(name: &str, ty: &Type) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid backend configuration argument",
+        format!("The backend configuration argument {name:?} must be of the type {}.", type_words(ty)),
+    )
 }
 
 /// How the backend settings differ from those that `init` has saved.
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug)]
 pub enum Change {
-    /// The block is new.
-    Added,
-    /// The block was removed.
-    Removed,
+    /// The block is new. Holds its type.
+    Added(SmolStr),
+    /// The block was removed. Holds the type of the saved settings.
+    Removed(SmolStr),
+    /// The block has another type. Holds the type before and the one now.
+    Kind(SmolStr, SmolStr),
     /// The block has other settings.
-    Changed,
+    Settings,
 }
 
 /// The backend settings have changed since the last `init`.
-pub fn initialization_required(change: Change) -> Diagnostic {
+pub fn initialization_required(change: &Change) -> Diagnostic {
     const MISSING: &str = "Backend initialization required, please run \"tofu init\"";
     const CHANGED: &str = "Backend initialization required: please run \"tofu init\"";
     let (summary, reason) = match change {
-        Change::Added => (MISSING, "Initial configuration of the requested backend \"local\""),
-        Change::Removed => (MISSING, "Unsetting the previously set backend \"local\""),
-        Change::Changed => (CHANGED, "Backend configuration block has changed"),
+        Change::Added(kind) => (MISSING, format!("Initial configuration of the requested backend \"{kind}\"")),
+        Change::Removed(kind) => (MISSING, format!("Unsetting the previously set backend \"{kind}\"")),
+        Change::Kind(before, now) => (CHANGED, format!("Backend type changed from \"{before}\" to \"{now}\"")),
+        Change::Settings => (CHANGED, "Backend configuration block has changed".to_owned()),
     };
     Diagnostic::error(
         summary,

@@ -9,6 +9,7 @@ use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::sealing::{PlanUnread, plan_reader};
+use crate::store::place_words;
 use weft_coordinator::outline::outline;
 
 /// The command.
@@ -60,7 +61,7 @@ fn inspect(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
             manifest.created,
             manifest.ui_mode.word(),
             manifest.workspace,
-            if manifest.backend.is_empty() { "-" } else { &manifest.backend },
+            if manifest.backend.is_empty() { "-".to_owned() } else { place_words(&manifest.backend) },
             if manifest.errored { ", errored" } else { "" },
         ));
         for package in &manifest.providers {

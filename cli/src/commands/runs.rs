@@ -396,11 +396,15 @@ fn set_aside(invocation: &Invocation<'_>, place: &StoreLocation, run: &RunId, er
         StoreError::Damaged { place, .. } => place.contains(run.as_str()),
         _ => false,
     };
-    let StoreLocation::Embedded(options) = place else { return Err(vec![store::problem(error)]) };
     if !foreign {
         return Err(vec![store::problem(error)]);
     }
-    let (objects, folder) = EmbeddedStore::set_aside(options, run).map_err(said)?;
+    let (objects, folder) = match place {
+        StoreLocation::Embedded(options) => EmbeddedStore::set_aside(options, run),
+        StoreLocation::Remote(remote) => EmbeddedStore::set_aside_remote(remote.options.clone(), run),
+        StoreLocation::Redis { .. } => return Err(vec![store::problem(error)]),
+    }
+    .map_err(said)?;
     invocation.view.line(&format!("Run {run} is set aside: its files are in {}.", folder.display()));
     if objects.is_empty() {
         return Ok(Exit::DONE);

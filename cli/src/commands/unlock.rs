@@ -2,6 +2,8 @@
 
 mod problems;
 
+use std::sync::Arc;
+
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -9,7 +11,7 @@ use crate::exit::Exit;
 use crate::options::switch;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
-use crate::store::{Access, StoreLocation};
+use crate::store::{Access, RemoteState, StoreLocation};
 
 /// The command.
 pub const FORCE_UNLOCK: Command = Command {
@@ -42,6 +44,9 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     let failed = |problem: Diagnostic| invocation.fail(&[problem]);
     let place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    if let StoreLocation::Remote(remote) = &place {
+        return unlock_remote(invocation, remote, id);
+    }
     let StoreLocation::Embedded(options) = &place else {
         return Err(failed(problems::no_locks()));
     };
@@ -55,20 +60,44 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if known != id {
         return Err(failed(problems::other_lock(id, known)));
     }
-    if !arguments.switch("force", false) {
-        if !invocation.asks() {
-            return Err(failed(problems::unlock_not_approved()));
-        }
-        let detail = "Weft will remove the lock on the state. This lets others change the state while the holder may \
-        still be running.\nOnly 'yes' will be accepted to confirm.";
-        if !Prompt::new().confirm("Do you really want to force-unlock?", detail) {
-            view.line("force-unlock cancelled.");
-            return Ok(Exit::FAILED);
-        }
+    if !approved(invocation)? {
+        view.line("force-unlock cancelled.");
+        return Ok(Exit::FAILED);
     }
     // Taking the lock shows that no process holds it, and giving it back removes the file.
     let taken = block_on(place.open(Access::Change)).and_then(|opened| opened);
     drop(taken.map_err(|problem| invocation.fail(&[problem]))?);
-    view.line("The state has been successfully unlocked, and Weft commands should now be able to obtain a new lock.");
+    tell_unlocked(invocation);
     Ok(Exit::DONE)
+}
+
+/// Removes the lock of a backend, whoever holds it.
+fn unlock_remote(invocation: &Invocation<'_>, remote: &RemoteState, id: &str) -> Result<Exit, Exit> {
+    if !approved(invocation)? {
+        invocation.view.line("force-unlock cancelled.");
+        return Ok(Exit::FAILED);
+    }
+    let state = Arc::clone(&remote.options.state);
+    let unlocked = block_on(async move { state.unlock(id).await }).map_err(|problem| invocation.fail(&[problem]))?;
+    unlocked.map_err(|error| invocation.fail(&[problems::not_unlocked(&error)]))?;
+    tell_unlocked(invocation);
+    Ok(Exit::DONE)
+}
+
+/// Asks whether to remove the lock.
+fn approved(invocation: &Invocation<'_>) -> Result<bool, Exit> {
+    if invocation.arguments.switch("force", false) {
+        return Ok(true);
+    }
+    if !invocation.asks() {
+        return Err(invocation.fail(&[problems::unlock_not_approved()]));
+    }
+    let detail = "Weft will remove the lock on the state. This lets others change the state while the holder may still \
+    be running.\nOnly 'yes' will be accepted to confirm.";
+    Ok(Prompt::new().confirm("Do you really want to force-unlock?", detail))
+}
+
+fn tell_unlocked(invocation: &Invocation<'_>) {
+    let text = "The state has been successfully unlocked, and Weft commands should now be able to obtain a new lock.";
+    invocation.view.line(text);
 }

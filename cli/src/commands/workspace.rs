@@ -6,7 +6,7 @@ use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::StateFile;
 
-use crate::backend::LocalBackend;
+use crate::backend::StateBackend;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::{DEFAULT_WORKSPACE, environment, is_workspace_name};
 use crate::edits::{Change, change};
@@ -103,8 +103,13 @@ pub const DELETE: Command = Command {
 };
 
 /// The settings that determine where the states of all workspaces are.
-fn backend(invocation: &Invocation<'_>) -> Result<LocalBackend, Exit> {
+fn backend(invocation: &Invocation<'_>) -> Result<StateBackend, Exit> {
     StoreLocation::workspaces(&invocation.context, &invocation.arguments).map_err(|problems| invocation.fail(&problems))
+}
+
+/// The names of all workspaces, the default one first.
+fn all(invocation: &Invocation<'_>) -> Result<Vec<String>, Exit> {
+    backend(invocation)?.workspaces().map_err(|problem| invocation.fail(&[problem]))
 }
 
 fn selected(invocation: &Invocation<'_>) -> Result<String, Exit> {
@@ -120,7 +125,7 @@ fn no_operands(invocation: &Invocation<'_>) -> Result<(), Exit> {
 fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     no_operands(invocation)?;
     let selected = selected(invocation)?;
-    let mut names = backend(invocation)?.workspaces();
+    let mut names = all(invocation)?;
     if !names.contains(&selected) {
         names.push(selected.clone());
         names[1..].sort();
@@ -164,7 +169,7 @@ fn not_overridden(invocation: &Invocation<'_>, let_pass: Option<&str>, what: &st
 }
 
 fn exists(invocation: &Invocation<'_>, name: &str) -> Result<bool, Exit> {
-    Ok(backend(invocation)?.workspaces().iter().any(|known| known == name))
+    Ok(all(invocation)?.iter().any(|known| known == name))
 }
 
 fn missing(invocation: &Invocation<'_>, name: &str) -> Exit {
@@ -178,8 +183,18 @@ fn remember(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
 }
 
 fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
-    let path = backend(invocation)?.folder().join(name);
-    std::fs::create_dir_all(&path).map_err(|error| invocation.fail(&[problems::workspace_not_created(&path, &error)]))
+    let Invocation { context, arguments, .. } = invocation;
+    if let StateBackend::Local(local) = backend(invocation)? {
+        let path = local.folder().join(name);
+        let made = std::fs::create_dir_all(&path);
+        return made.map_err(|error| invocation.fail(&[problems::workspace_not_created(&path, &error)]));
+    }
+    // A workspace of a service exists as soon as it has a state.
+    let place = StoreLocation::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
+    change(invocation, &place, |known| {
+        let change = if known.serial > 0 { Change::Nothing } else { Change::Whole(Box::new(StateFile::create())) };
+        Ok((change, ()))
+    })
 }
 
 fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
@@ -267,8 +282,7 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         }
         Ok((Change::Nothing, !tracked.is_empty()))
     })?;
-    let path = backend(invocation)?.folder().join(name);
-    std::fs::remove_dir_all(&path).map_err(|error| fail(problems::workspace_not_deleted(&path, &error)))?;
+    backend(invocation)?.delete(name).map_err(fail)?;
     let (reset, green) = (view.escape("0"), view.escape("32"));
     view.line(&format!("{reset}{green}Deleted workspace \"{name}\"!{reset}"));
     if tracked {

@@ -69,6 +69,12 @@ pub(super) fn state_unreadable(file: &std::path::Path, what: &str) -> ProviderDi
         .at(attribute("backend"))
 }
 
+/// A state in a service cannot be read.
+pub(super) fn state_not_read(what: &str) -> ProviderDiagnostic {
+    let stop = if what.ends_with('.') { "" } else { "." };
+    ProviderDiagnostic::error("Error loading state error", format!("{what}{stop}")).at(attribute("backend"))
+}
+
 /// There is no such backend.
 pub(super) fn unknown_backend(backend: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error("Invalid backend configuration", format!("The backend type {backend:?} does not exist."))

@@ -1,7 +1,7 @@
 //! `data.terraform_remote_state`: the outputs of another configuration's root module, from the backend of its state.
 //!
-//! Only the backend `local` can be read. Settings of the others are accepted, and reading them is an error. Sensitive
-//! outputs are returned without a mark, as by OpenTofu: the configuration marks them where it uses them.
+//! States of the backend `local` are read here, those of the others through [`StateBackends`]. Settings of backends that
+//! Weft does not have are accepted, and reading them is an error. Sensitive outputs are returned without a mark, as by OpenTofu: the configuration marks them where it uses them.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -20,13 +20,14 @@ use super::part;
 use super::problems;
 use crate::call::Reply;
 use crate::diagnostic::{ProviderDiagnostic, has_errors};
+use crate::states::StateBackends;
 
 /// The type's name.
 pub(super) const TYPE: &str = "terraform_remote_state";
 
-/// The only backend that can be read.
+/// The backend whose states are files.
 const LOCAL: &str = "local";
-/// Other backends that OpenTofu has.
+/// The other backends that OpenTofu has.
 const KNOWN_BACKENDS: [&str; 12] =
     ["azurerm", "cloud", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "oss", "pg", "remote", "s3"];
 /// Arguments of the local backend.
@@ -92,12 +93,12 @@ pub(super) fn schema() -> Schema {
 }
 
 /// Problems of a configuration, as far as it is known.
-pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
+pub(super) fn validate(config: &Value, states: Option<&dyn StateBackends>) -> Vec<ProviderDiagnostic> {
     let (backend, settings) = (part(config, "backend"), part(config, "config"));
     let mut found = Vec::new();
     match backend.as_str() {
         Some(backend) if settings.is_wholly_known() => {
-            if let Err(problem) = Source::of(backend, &settings) {
+            if let Err(problem) = Source::of(backend, &settings, states) {
                 found.push(problem);
             }
         }
@@ -111,10 +112,15 @@ pub(super) fn validate(config: &Value) -> Vec<ProviderDiagnostic> {
 }
 
 /// Reads the outputs. `address` is the data source.
-pub(super) fn read(address: &str, config: &Value, sealing: &Sealing) -> Reply<Value> {
-    let mut diagnostics = validate(config);
+pub(super) fn read(
+    address: &str,
+    config: &Value,
+    sealing: &Sealing,
+    states: Option<&dyn StateBackends>,
+) -> Reply<Value> {
+    let mut diagnostics = validate(config, states);
     let open = |text: &[u8]| open(address, text, sealing);
-    let outputs = if has_errors(&diagnostics) { None } else { outputs(config, &open, &mut diagnostics) };
+    let outputs = if has_errors(&diagnostics) { None } else { outputs(config, &open, states, &mut diagnostics) };
     let Some(outputs) = outputs else {
         diagnostics.push(ProviderDiagnostic::bare(format!("{address}: Unable to read remote state"), ""));
         return Reply { value: Value::null(Type::Dynamic), diagnostics };
@@ -125,9 +131,14 @@ pub(super) fn read(address: &str, config: &Value, sealing: &Sealing) -> Reply<Va
 }
 
 /// The outputs, with defaults for missing ones; `None` if there is a problem.
-fn outputs(config: &Value, open: &dyn Fn(&[u8]) -> Plain, problems: &mut Vec<ProviderDiagnostic>) -> Option<Value> {
+fn outputs(
+    config: &Value,
+    open: &dyn Fn(&[u8]) -> Plain,
+    states: Option<&dyn StateBackends>,
+    problems: &mut Vec<ProviderDiagnostic>,
+) -> Option<Value> {
     let workspace = part(config, "workspace");
-    let source = Source::of(part(config, "backend").as_str().unwrap_or_default(), &part(config, "config"));
+    let source = Source::of(part(config, "backend").as_str().unwrap_or_default(), &part(config, "config"), states);
     let found = source.and_then(|source| source.text(workspace.as_str().unwrap_or(DEFAULT_WORKSPACE)));
     let text = match found {
         Ok(Some(text)) => text,
@@ -194,17 +205,31 @@ fn stored_outputs(text: &[u8]) -> Result<BTreeMap<SmolStr, Value>, String> {
 }
 
 /// The place of a state.
-enum Source {
+enum Source<'a> {
     /// A backend that cannot be read.
     Unsupported(SmolStr),
+    /// A service, with its settings.
+    Service(&'a dyn StateBackends, SmolStr, Value),
     /// Files.
     Local { path: Option<SmolStr>, workspace_dir: Option<SmolStr> },
 }
 
-impl Source {
+impl<'a> Source<'a> {
     /// The backend of this name with its settings, which are known or null.
-    fn of(backend: &str, settings: &Value) -> Result<Source, ProviderDiagnostic> {
+    fn of(
+        backend: &str,
+        settings: &Value,
+        states: Option<&'a dyn StateBackends>,
+    ) -> Result<Source<'a>, ProviderDiagnostic> {
         if backend != LOCAL {
+            if let Some(states) = states.filter(|states| states.has(backend)) {
+                let checked = states.check(backend, settings);
+                checked.map_err(|what| {
+                    let what = what.trim_end_matches('.');
+                    problems::invalid_settings(&format!("The settings do not fit the backend {backend:?}: {what}."))
+                })?;
+                return Ok(Source::Service(states, backend.into(), settings.clone()));
+            }
             if KNOWN_BACKENDS.contains(&backend) {
                 return Ok(Source::Unsupported(backend.into()));
             }
@@ -243,6 +268,13 @@ impl Source {
     fn text(&self, workspace: &str) -> Result<Option<Vec<u8>>, ProviderDiagnostic> {
         let file = match self {
             Source::Unsupported(backend) => return Err(problems::backend_unsupported(backend.as_str())),
+            Source::Service(states, backend, settings) => {
+                let workspace = if workspace.is_empty() { DEFAULT_WORKSPACE } else { workspace };
+                let reading = states.read(backend, settings, workspace);
+                // This thread may block.
+                let found = tokio::runtime::Handle::current().block_on(reading);
+                return found.map_err(|what| problems::state_not_read(&what));
+            }
             Source::Local { path, .. } if workspace.is_empty() || workspace == DEFAULT_WORKSPACE => {
                 PathBuf::from(path.as_deref().unwrap_or(STATE_FILE))
             }
@@ -308,7 +340,7 @@ mod tests {
             (LOCAL, of("path", Value::string("")), null(), Some(("Invalid local state file path", "path"))),
             (LOCAL, null(), Value::string("x"), Some(("Invalid default values", "defaults"))),
         ] {
-            let found = validate(&config(backend, settings.clone(), defaults));
+            let found = validate(&config(backend, settings.clone(), defaults), None);
             let found: Vec<_> = found.iter().map(|d| (d.summary.as_str(), d.path.clone())).collect();
             let expected: Vec<_> =
                 expected.map(|(summary, at)| (summary, Path::ROOT.attribute(at))).into_iter().collect();
@@ -326,7 +358,7 @@ mod tests {
         let summaries = |reply: &Reply<Value>| -> Vec<String> {
             reply.diagnostics.iter().map(|problem| problem.summary.clone()).collect()
         };
-        let missing = read("data.x.y", &asked, &Sealing::default());
+        let missing = read("data.x.y", &asked, &Sealing::default(), None);
         assert_eq!(summaries(&missing), ["Unable to find remote state", "data.x.y: Unable to read remote state"]);
         for (text, expected) in [
             ("nonsense", false),
@@ -337,7 +369,7 @@ mod tests {
             (r#"{"version": 4, "outputs": {"a": {"value": 1, "type": "number", "sensitive": true}}}"#, true),
         ] {
             std::fs::write(&file, text).unwrap();
-            let reply = read("data.x.y", &asked, &Sealing::default());
+            let reply = read("data.x.y", &asked, &Sealing::default(), None);
             assert_eq!(reply.diagnostics.is_empty(), expected, "{text}");
             let outputs = Value::object([("a", Value::int(1)), ("z", Value::bool(true))]);
             assert!(!expected || part(&reply.value, "outputs").same_content(&outputs), "{text}");

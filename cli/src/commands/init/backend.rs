@@ -1,22 +1,25 @@
-//! `init` and the backend: saves its settings, and moves the state when they change.
+//! `init` and the backend: saves its settings, and moves the states when they change.
 
 use std::sync::Arc;
 
 use smol_str::SmolStr;
+use weft_backends::catalog;
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::Snapshot;
 use weft_state::tfstate::StateFile;
+use weft_state::{RunStore, Snapshot};
 
 use super::problems;
 use super::tell;
-use crate::backend::LocalBackend;
+use crate::backend::{SavedBackend, StateBackend, WrittenBackend};
 use crate::command::Invocation;
+use crate::context::DEFAULT_WORKSPACE;
+use crate::context::environment;
 use crate::edits::{Change, change, file_of};
 use crate::exit::Exit;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
-use crate::store::{self, StoreLocation};
+use crate::store::{self, Access, StoreLocation};
 
 /// Saves the backend's settings, and determines where the state of this workspace is. Reports problems.
 pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<StoreLocation, Exit> {
@@ -25,7 +28,7 @@ pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result
     if let Settled::Left = settings(invocation, root)? {
         // The next command asks for an init that copies the state, as in OpenTofu.
         let workspace = context.workspace().map_err(|problem| fail(vec![problem]))?;
-        return local(invocation, &LocalBackend::default(), &workspace);
+        return place(invocation, &StateBackend::default(), &workspace);
     }
     StoreLocation::find(context, arguments, Some(root)).map_err(fail)
 }
@@ -41,6 +44,7 @@ enum Settled {
 fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<Settled, Exit> {
     let Invocation { arguments, context, .. } = invocation;
     let one = |problem: Diagnostic| invocation.fail(&[problem]);
+    let all = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     if let Some(block) =
         root.settings.backend.as_ref().filter(|block| block.kind != "local" && store::is_named(arguments))
     {
@@ -48,56 +52,100 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
         tell(invocation, &format!("\nState is in the store of -store. The backend \"{kind}\" is not used."));
         return Ok(Settled::UpToDate);
     }
-    let written = LocalBackend::of(root).map_err(|problems| invocation.fail(&problems))?;
-    if arguments.has("backend-config") && !written.configured {
-        invocation.view.diagnostics(&[problems::backend_options_unused()]);
-    }
-    let now = match written.configured {
-        true => written.clone().with(arguments.values("backend-config")),
-        false => Ok(written.clone()),
-    };
-    let now = now.map_err(|problems| invocation.fail(&problems))?;
-    let known = LocalBackend::remembered(&context.data_directory).map_err(one)?;
-    // Only saved settings are left behind: state that was stored without any is never lost.
-    if arguments.switch("reconfigure", false) && known.settings.configured {
-        if !written.configured {
+    let block = WrittenBackend::read(root, true).map_err(all)?;
+    let saved = SavedBackend::read(&context.data_directory).map_err(one)?;
+    let reconfigure = arguments.switch("reconfigure", false);
+    let migrate = arguments.switch("migrate-state", false) || arguments.switch("force-copy", false);
+    let Some(block) = block else {
+        if arguments.has("backend-config") {
+            invocation.view.diagnostics(&[problems::backend_options_unused()]);
+        }
+        let Some(saved) = saved else { return Ok(Settled::UpToDate) };
+        if reconfigure {
             return Ok(Settled::Left);
         }
-        now.remember(&written, &context.data_directory).map_err(one)?;
+        if !migrate {
+            return Err(one(problems::backend_changed()));
+        }
+        let before = StateBackend::saved(Some(&saved)).map_err(all)?;
+        move_states(invocation, &before, &StateBackend::default(), false)?;
+        SavedBackend::remove(&context.data_directory).map_err(one)?;
+        let kind = &saved.kind;
+        tell(invocation, &format!("\nSuccessfully unset the backend \"{kind}\". Weft now stores state locally."));
         return Ok(Settled::UpToDate);
-    }
+    };
     // Earlier -backend-config options hold until the block changes or others are given.
-    let as_before = !arguments.has("backend-config") && written.configured && known.settings.configured;
-    if as_before && written.is_part_of(&known) {
+    let as_before = !arguments.has("backend-config") && !reconfigure;
+    if as_before && saved.as_ref().is_some_and(|saved| saved.is_from(&block)) {
+        StateBackend::saved(saved.as_ref()).map_err(all)?;
         return Ok(Settled::UpToDate);
     }
-    if known.settings == now {
-        // The same settings from another block, or from none: only its number is saved.
-        now.remember(&written, &context.data_directory).map_err(one)?;
-        return Ok(Settled::UpToDate);
+    let mut written = block.with(arguments.values("backend-config")).map_err(all)?;
+    ask_for_missing(invocation, &mut written);
+    let (now, warnings) = StateBackend::connect(&written.kind, &written.settings).map_err(all)?;
+    invocation.view.diagnostics(&warnings);
+    let unchanged = saved.as_ref().is_some_and(|saved| saved.equals(&written));
+    if !unchanged {
+        // Only saved settings are left behind: state that was stored without any is never lost.
+        let leave = reconfigure && saved.is_some();
+        if saved.is_some() && !migrate && !leave {
+            return Err(one(problems::backend_changed()));
+        }
+        if !leave {
+            let before = StateBackend::saved(saved.as_ref()).map_err(all)?;
+            move_states(invocation, &before, &now, saved.is_none())?;
+        }
     }
-    let before = known.settings;
-    let migrate = arguments.switch("migrate-state", false) || arguments.switch("force-copy", false);
-    if before.configured && !migrate {
-        return Err(one(problems::backend_changed()));
+    SavedBackend::new(&written).write(&context.data_directory).map_err(one)?;
+    if !unchanged {
+        let kind = now.kind();
+        let text = format!("\nSuccessfully configured the backend \"{kind}\"! Weft will use it from now on.");
+        tell(invocation, &text);
     }
-    move_states(invocation, &before, &now)?;
-    now.remember(&written, &context.data_directory).map_err(one)?;
-    tell(invocation, "\nSuccessfully configured the backend \"local\"! Weft will use it from now on.");
     Ok(Settled::UpToDate)
 }
 
-/// Copies the states of all workspaces to the place of the new settings.
-fn move_states(invocation: &Invocation<'_>, before: &LocalBackend, now: &LocalBackend) -> Result<(), Exit> {
+/// Asks for required settings that are set nowhere, if there is somebody to ask.
+fn ask_for_missing(invocation: &Invocation<'_>, written: &mut WrittenBackend) {
+    if !invocation.asks() {
+        return;
+    }
+    for name in catalog::missing(&written.kind, &written.settings, &environment) {
+        if let Some(answer) = Prompt::new().setting(&name).filter(|answer| !answer.is_empty()) {
+            written.settings.insert(name, answer.into());
+        }
+    }
+}
+
+/// A state to be copied.
+struct Found {
+    from: SmolStr,
+    to: SmolStr,
+    file: StateFile,
+    /// Holds the lock of the source.
+    source: Arc<dyn RunStore>,
+}
+
+/// Copies the states of all workspaces to the new backend. `empties` removes them from the old one.
+fn move_states(
+    invocation: &Invocation<'_>,
+    before: &StateBackend,
+    now: &StateBackend,
+    empties: bool,
+) -> Result<(), Exit> {
+    let one = |problem: Diagnostic| invocation.fail(&[problem]);
     let mut found = Vec::new();
-    for workspace in before.workspaces().into_iter().map(SmolStr::from) {
-        if before.state_file(&workspace) == now.state_file(&workspace) {
+    for (from, to) in pairs(invocation, before, now)? {
+        if same_file(before, now, &from, &to) {
             continue;
         }
-        let state = read(invocation, before, &workspace)?;
-        if !state.is_empty() || state.serial > 0 {
-            found.push((workspace, file_of(&state)));
+        let here = place(invocation, before, &from)?;
+        let known = block_on(here.snapshot()).and_then(|read| read).map_err(one)?;
+        if known.is_empty() && known.serial == 0 {
+            continue;
         }
+        let (source, snapshot) = locked(&here).map_err(one)?;
+        found.push(Found { from, to, file: file_of(&snapshot), source });
     }
     if found.is_empty() {
         return Ok(());
@@ -105,21 +153,60 @@ fn move_states(invocation: &Invocation<'_>, before: &LocalBackend, now: &LocalBa
     if !invocation.arguments.switch("force-copy", false) && !agreed(invocation, found.len())? {
         return Ok(());
     }
-    for (workspace, file) in found {
-        copy(invocation, before, now, &workspace, file)?;
+    for Found { from, to, file, source } in found {
+        copy(invocation, now, &to, file)?;
+        // The lock is released before the state of the source is emptied.
+        drop(source);
+        if empties {
+            // Without a reference the file would be mistaken for the state. Its backup stays.
+            let here = place(invocation, before, &from)?;
+            change(invocation, &here, |_| Ok((Change::Content(Box::default()), ())))?;
+        }
     }
     Ok(())
 }
 
-fn read(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &SmolStr) -> Result<Snapshot, Exit> {
-    let place = local(invocation, backend, workspace)?;
-    block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))
+/// The workspaces whose states move, each with its name in the new backend.
+fn pairs(
+    invocation: &Invocation<'_>,
+    before: &StateBackend,
+    now: &StateBackend,
+) -> Result<Vec<(SmolStr, SmolStr)>, Exit> {
+    let one = |problem: Diagnostic| invocation.fail(&[problem]);
+    let names = before.all_states().map_err(one)?;
+    if now.has_workspaces().map_err(one)? {
+        return Ok(names.into_iter().map(|name| (SmolStr::from(&name), SmolStr::from(&name))).collect());
+    }
+    // The new backend has one state: that of the selected workspace becomes it.
+    let selected = invocation.context.workspace().map_err(one)?;
+    Ok(vec![(selected, DEFAULT_WORKSPACE.into())])
 }
 
-fn local(invocation: &Invocation<'_>, backend: &LocalBackend, workspace: &SmolStr) -> Result<StoreLocation, Exit> {
-    let sealing = invocation.context.sealing(&invocation.arguments, None);
-    let sealing = sealing.map_err(|problems| invocation.fail(&problems))?;
-    Ok(StoreLocation::local(backend, workspace, &invocation.arguments, sealing))
+/// Whether both settings mean the same state file.
+fn same_file(before: &StateBackend, now: &StateBackend, from: &str, to: &str) -> bool {
+    match (before, now) {
+        (StateBackend::Local(before), StateBackend::Local(now)) => before.state_file(from) == now.state_file(to),
+        _ => false,
+    }
+}
+
+/// Locks a state and reads it. A run that is not finished must end first: it would be left behind.
+fn locked(place: &StoreLocation) -> Result<(Arc<dyn RunStore>, Snapshot), Diagnostic> {
+    block_on(async {
+        let store = place.open(Access::Change).await?;
+        let (snapshot, runs) = store.overview().await.map_err(|error| store::problem(&error))?;
+        match runs.iter().find(|run| !run.status.is_final() && run.claimed) {
+            Some(run) => Err(problems::unfinished_run(&run.id)),
+            None => Ok((store, snapshot)),
+        }
+    })?
+}
+
+fn place(invocation: &Invocation<'_>, backend: &StateBackend, workspace: &SmolStr) -> Result<StoreLocation, Exit> {
+    let Invocation { arguments, context, .. } = invocation;
+    let sealing = context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    StoreLocation::of_backend(backend, workspace, context, arguments, sealing)
+        .map_err(|problems| invocation.fail(&problems))
 }
 
 fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {
@@ -136,23 +223,16 @@ fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {
     Ok(Prompt::new().confirm(&question, detail))
 }
 
-fn copy(
-    invocation: &Invocation<'_>,
-    before: &LocalBackend,
-    now: &LocalBackend,
-    workspace: &SmolStr,
-    file: StateFile,
-) -> Result<(), Exit> {
+fn copy(invocation: &Invocation<'_>, now: &StateBackend, workspace: &SmolStr, file: StateFile) -> Result<(), Exit> {
     let forced = invocation.arguments.switch("force-copy", false);
-    change(invocation, &local(invocation, now, workspace)?, |there| {
+    let target = place(invocation, now, workspace)?;
+    change(invocation, &target, |there| {
+        if there.lineage == file.lineage && there.serial == file.serial {
+            return Ok((Change::Nothing, ()));
+        }
         if !there.is_empty() && there.lineage != file.lineage && !forced {
-            return Err(vec![problems::both_have_state(workspace, &now.state_file(workspace))]);
+            return Err(vec![problems::both_have_state(workspace, &target.shown())]);
         }
         Ok((Change::Whole(Box::new(file)), ()))
-    })?;
-    if before.configured {
-        return Ok(());
-    }
-    // Without a reference the file would be mistaken for the state. Its backup stays.
-    change(invocation, &local(invocation, before, workspace)?, |_| Ok((Change::Content(Box::default()), ())))
+    })
 }

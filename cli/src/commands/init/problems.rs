@@ -1,9 +1,9 @@
 //! The diagnostics of `init`, as constructors.
 
 use std::fmt::Display;
-use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::RunId;
 
 /// `-backend-config` was given without a backend block.
 pub fn backend_options_unused() -> Diagnostic {
@@ -84,14 +84,25 @@ pub fn parent_not_copied(module: &str, source: &str, whole: &str) -> Diagnostic 
     )
 }
 
+/// A run of the state to be moved is not finished.
+pub fn unfinished_run(run: &RunId) -> Diagnostic {
+    Diagnostic::error(
+        "Unfinished run",
+        format!(
+            "The run {run} of this state is not finished, and would be left behind. Finish it with \"weft runs resume \
+             {run}\", or give it up with \"weft runs abandon {run}\". Then move the state."
+        ),
+    )
+}
+
 /// The new backend has another state.
-pub fn both_have_state(workspace: &str, target: &Path) -> Diagnostic {
+pub fn both_have_state(workspace: &str, target: &str) -> Diagnostic {
     Diagnostic::error(
         "Both the existing state and the new one have content",
         format!(
             "The state of workspace {workspace} cannot be copied to {}: it already has another state. Compare both, then \
              use -force-copy to overwrite the new one, or -reconfigure to use it as it is.",
-            target.display()
+            target
         ),
     )
 }

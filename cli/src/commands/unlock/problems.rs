@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::remote::BackendError;
 
 /// The store has leases in place of locks.
 pub fn no_locks() -> Diagnostic {
@@ -37,4 +38,9 @@ pub fn unlock_not_approved() -> Diagnostic {
 /// `force-unlock` takes the id of a lock.
 pub fn lock_id_expected() -> Diagnostic {
     Diagnostic::error("Wrong number of arguments", "Expected a single argument: LOCK_ID")
+}
+
+/// The backend did not release the lock.
+pub fn not_unlocked(error: &BackendError) -> Diagnostic {
+    Diagnostic::error(format!("Failed to unlock state: {error}"), "")
 }

@@ -79,11 +79,6 @@ pub fn workspace_not_empty(name: &str, tracked: &[String]) -> Diagnostic {
     )
 }
 
-/// The folder of a workspace cannot be removed.
-pub fn workspace_not_deleted(path: &Path, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Cannot delete workspace", format!("{}: {error}.", path.display()))
-}
-
 /// A deleted workspace had objects. The text is OpenTofu's, because scripts look for it.
 pub fn workspace_was_not_empty(name: &str) -> Diagnostic {
     Diagnostic::warning(

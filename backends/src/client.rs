@@ -1,0 +1,175 @@
+//! HTTP clients for backends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::redirect::Policy;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+/// How long to wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a server may be silent.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The maximum number of redirects, as in Go.
+const REDIRECTS: usize = 10;
+/// The name that the backends give to servers.
+const USER_AGENT: &str = concat!("Weft/", env!("CARGO_PKG_VERSION"));
+
+/// The settings of a client.
+#[derive(Clone, Default)]
+pub struct ClientSettings {
+    /// Certificates in PEM that replace the system's roots.
+    pub roots: Option<String>,
+    /// The certificates and the key of the client, in PEM.
+    pub identity: Option<(String, String)>,
+    /// What is checked of the certificate of the server.
+    pub check: Check,
+    /// Whether redirects are followed.
+    pub redirects: bool,
+}
+
+/// What is checked of the certificate of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// Its chain and its name.
+    #[default]
+    Whole,
+    /// Its chain.
+    Chain,
+    /// Nothing.
+    Nothing,
+}
+
+/// A client with these settings. It uses the proxies of the environment.
+///
+/// # Errors
+/// What is wrong with a certificate or key, in words.
+pub fn client(settings: &ClientSettings) -> Result<reqwest::Client, String> {
+    let builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls_config(settings)?)
+        .user_agent(USER_AGENT)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(SILENCE_TIMEOUT)
+        .redirect(if settings.redirects { Policy::limited(REDIRECTS) } else { Policy::none() });
+    builder.build().map_err(|error| reason(&error))
+}
+
+/// The settings of encrypted connections.
+///
+/// # Errors
+/// What is wrong with a certificate or key, in words.
+pub fn tls_config(settings: &ClientSettings) -> Result<ClientConfig, String> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let builder = match settings.check {
+        Check::Whole => builder.with_root_certificates(roots(settings.roots.as_deref())?),
+        Check::Chain => {
+            let roots = Arc::new(roots(settings.roots.as_deref())?);
+            let inner = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
+            let inner = Some(inner.map_err(|error| error.to_string())?);
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(Lenient { inner, provider }))
+        }
+        Check::Nothing => {
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(Lenient { inner: None, provider }))
+        }
+    };
+    let Some((certificates, key)) = &settings.identity else { return Ok(builder.with_no_client_auth()) };
+    let certificates = pem_certificates(certificates, "the certificate of the client")?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
+        .map_err(|error| format!("the private key of the client cannot be read: {error}"))?;
+    builder.with_client_auth_cert(certificates, key).map_err(|error| format!("the key of the client: {error}"))
+}
+
+fn roots(own: Option<&str>) -> Result<RootCertStore, String> {
+    let certificates = match own {
+        Some(text) => pem_certificates(text, "the certificate of the authority")?,
+        None => rustls_native_certs::load_native_certs().certs,
+    };
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(certificates);
+    Ok(roots)
+}
+
+fn pem_certificates(text: &str, what: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    let certificates = certificates.map_err(|error| format!("{what} cannot be read: {error}"))?;
+    if certificates.is_empty() {
+        return Err(format!("{what} is not in PEM form"));
+    }
+    Ok(certificates)
+}
+
+/// Does not check names, and chains only with an inner verifier, because the user asked for it. The signatures of the
+/// handshake are checked all the same.
+#[derive(Debug)]
+struct Lenient {
+    inner: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Lenient {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        use rustls::CertificateError::{NotValidForName, NotValidForNameContext};
+        let Some(inner) = &self.inner else { return Ok(ServerCertVerified::assertion()) };
+        match inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+            // The name is checked last.
+            Err(rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
+                Ok(ServerCertVerified::assertion())
+            }
+            answer => answer,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// The causes of a failed request, without its address, which may have secrets.
+pub fn reason(error: &reqwest::Error) -> String {
+    let mut texts = Vec::new();
+    let mut next = std::error::Error::source(error);
+    while let Some(cause) = next {
+        texts.push(cause.to_string());
+        next = cause.source();
+    }
+    // An error often repeats its cause.
+    texts.dedup_by(|later, earlier| earlier.contains(later.as_str()));
+    match (texts.is_empty(), error.is_timeout()) {
+        (true, true) => "the time is up".to_owned(),
+        (true, false) => "the connection failed".to_owned(),
+        (false, _) => texts.join(": "),
+    }
+}

@@ -1,0 +1,263 @@
+//! The backend `http`: a document behind an address, with an optional lock protocol. It has one state.
+
+mod settings;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use md5::{Digest as _, Md5};
+use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use reqwest::{Method, Response, StatusCode};
+use url::Url;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::remote::{
+    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
+};
+
+use crate::catalog::{Connected, Environment, Settings};
+use crate::client::{client, reason};
+use crate::problems;
+use crate::retry::Attempt;
+pub use settings::schema;
+use settings::{Action, HttpSettings};
+
+/// The workspace of a backend that has only one.
+const DEFAULT: &str = "default";
+/// The header with the digest of a body.
+const CONTENT_MD5: &str = "Content-MD5";
+
+/// Makes the backend from its settings.
+///
+/// # Errors
+/// Invalid settings.
+pub fn connect(settings: &Settings, environment: Environment<'_>) -> Result<Connected, Vec<Diagnostic>> {
+    let (settings, warnings) = HttpSettings::read(settings, environment)?;
+    let client = client(&settings.client).map_err(|error| vec![problems::no_client(&error)])?;
+    Ok(Connected { backend: Arc::new(Http { state: Arc::new(HttpState { settings, client }) }), warnings })
+}
+
+/// The backend.
+#[derive(Debug)]
+struct Http {
+    state: Arc<HttpState>,
+}
+
+#[async_trait]
+impl Backend for Http {
+    async fn workspaces(&self) -> Result<Vec<String>, BackendError> {
+        Err(BackendError::NoWorkspaces)
+    }
+
+    async fn delete_workspace(&self, _workspace: &str) -> Result<(), BackendError> {
+        Err(BackendError::NoWorkspaces)
+    }
+
+    fn state(&self, workspace: &str) -> Result<Arc<dyn RemoteState>, BackendError> {
+        match workspace == DEFAULT {
+            true => Ok(Arc::clone(&self.state) as Arc<dyn RemoteState>),
+            false => Err(BackendError::NoWorkspaces),
+        }
+    }
+}
+
+/// The state.
+#[derive(Debug)]
+struct HttpState {
+    settings: HttpSettings,
+    client: reqwest::Client,
+}
+
+/// The answer of the server.
+struct Answer {
+    status: StatusCode,
+    body: Bytes,
+}
+
+impl HttpState {
+    /// Sends a request, again if it fails for a reason that may pass.
+    async fn send(
+        &self,
+        doing: &'static str,
+        method: &Method,
+        url: &Url,
+        body: Option<Bytes>,
+    ) -> Result<Answer, BackendError> {
+        let rule = self.settings.retry;
+        rule.run(|attempt| {
+            let body = body.clone();
+            async move {
+                match self.request(method, url, body).send().await {
+                    Ok(response) => self.answer(doing, response, attempt).await,
+                    Err(error) => self.failed(doing, &error),
+                }
+            }
+        })
+        .await
+    }
+
+    fn request(&self, method: &Method, url: &Url, body: Option<Bytes>) -> reqwest::RequestBuilder {
+        let mut request = self.client.request(method.clone(), url.clone());
+        for (name, value) in &self.settings.headers {
+            request = request.header(name, value);
+        }
+        if let Some((user, password)) = &self.settings.user {
+            request = request.basic_auth(user, Some(password));
+        }
+        let Some(body) = body else { return request };
+        let digest = STANDARD.encode(Md5::digest(&body));
+        request.header(CONTENT_TYPE, "application/json").header(CONTENT_MD5, digest).body(body)
+    }
+
+    async fn answer(&self, doing: &'static str, response: Response, attempt: u32) -> Attempt<Answer, BackendError> {
+        let status = response.status();
+        let passing = status == StatusCode::TOO_MANY_REQUESTS
+            || status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
+        if passing {
+            let wanted = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+            let error = format!("the server answered {status}, giving up after {attempt} attempt(s)");
+            return Attempt::Again(self.unreachable(doing, error), wanted.map(Duration::from_secs));
+        }
+        Attempt::Final(match response.bytes().await {
+            Ok(body) => Ok(Answer { status, body }),
+            Err(error) => return Attempt::Again(self.unreachable(doing, reason(&error)), None),
+        })
+    }
+
+    /// Whether an error may pass: certificates and addresses stay as they are.
+    fn failed(&self, doing: &'static str, error: &reqwest::Error) -> Attempt<Answer, BackendError> {
+        let words = reason(error);
+        let stays = error.is_builder() || error.is_redirect() || words.contains("certificate");
+        let failed = self.unreachable(doing, words);
+        if stays { Attempt::Final(Err(failed)) } else { Attempt::Again(failed, None) }
+    }
+
+    fn unreachable(&self, doing: &'static str, error: String) -> BackendError {
+        BackendError::Unreachable { place: self.place(), doing, error }
+    }
+
+    fn refused(&self, doing: &'static str, error: String, advice: &str) -> BackendError {
+        BackendError::Refused { place: self.place(), doing, error, advice: advice.to_owned() }
+    }
+
+    /// The error for a status that has no meaning of its own for a request.
+    fn unexpected(&self, doing: &'static str, status: StatusCode) -> BackendError {
+        match status {
+            StatusCode::UNAUTHORIZED => self.refused(
+                doing,
+                "HTTP remote state endpoint requires auth".to_owned(),
+                "Set username and password, or TF_HTTP_USERNAME and TF_HTTP_PASSWORD",
+            ),
+            StatusCode::FORBIDDEN => self.refused(
+                doing,
+                "HTTP remote state endpoint invalid auth".to_owned(),
+                "Check the user name, its password and what it may do",
+            ),
+            status => self.refused(doing, format!("Unexpected HTTP response code {}", status.as_u16()), ""),
+        }
+    }
+
+    async fn lock_request(
+        &self,
+        doing: &'static str,
+        action: &Action,
+        info: &LockInfo,
+    ) -> Result<Answer, BackendError> {
+        self.send(doing, &action.method, &action.url, Some(info.to_json().into())).await
+    }
+}
+
+fn version_of(content: &[u8]) -> Version {
+    Version(blake3::hash(content).to_hex().to_string())
+}
+
+#[async_trait]
+impl RemoteState for HttpState {
+    fn place(&self) -> String {
+        self.settings.place()
+    }
+
+    async fn read(&self) -> Result<Option<Object>, BackendError> {
+        const DOING: &str = "reading the state";
+        let answer = self.send(DOING, &Method::GET, &self.settings.address, None).await?;
+        match answer.status {
+            StatusCode::NO_CONTENT | StatusCode::NOT_FOUND => Ok(None),
+            StatusCode::OK if answer.body.is_empty() => Ok(None),
+            StatusCode::OK => Ok(Some(Object { version: version_of(&answer.body), content: answer.body })),
+            status => Err(self.unexpected(DOING, status)),
+        }
+    }
+
+    async fn write(&self, content: Bytes, expected: &Expected, lock: Option<&str>) -> Result<Written, BackendError> {
+        const DOING: &str = "writing the state";
+        let now = self.read().await?.map(|object| object.version);
+        let version = version_of(&content);
+        // A write that is repeated because its answer was lost finds its own content.
+        if now.as_ref() == Some(&version) {
+            return Ok(Written::Done(version));
+        }
+        let fits = match expected {
+            Expected::Absent => now.is_none(),
+            Expected::Version(version) => now.as_ref() == Some(version),
+        };
+        if !fits {
+            return Ok(Written::Conflict);
+        }
+        let mut url = self.settings.address.clone();
+        if let Some(lock) = lock {
+            url.query_pairs_mut().append_pair("ID", lock);
+        }
+        let answer = self.send(DOING, &self.settings.update_method, &url, Some(content)).await?;
+        match answer.status {
+            StatusCode::OK | StatusCode::CREATED | StatusCode::NO_CONTENT => Ok(Written::Done(version)),
+            status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => Err(self.unexpected(DOING, status)),
+            status => Err(self.refused(DOING, format!("HTTP error: {}", status.as_u16()), "")),
+        }
+    }
+
+    async fn lock(&self, info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        const DOING: &str = "taking the lock";
+        let Some(action) = &self.settings.lock else { return Ok(LockAnswer::Locked(info.clone())) };
+        let answer = self.lock_request(DOING, action, info).await?;
+        match answer.status {
+            StatusCode::OK => Ok(LockAnswer::Locked(info.clone())),
+            StatusCode::CONFLICT | StatusCode::LOCKED => {
+                let (holder, more) = match serde_json::from_slice::<LockInfo>(&answer.body) {
+                    Ok(holder) => (holder, ""),
+                    Err(_) => (info.clone(), ", failed to unmarshal body"),
+                };
+                let message = format!("HTTP remote state already locked: ID={}{more}", holder.id);
+                Ok(LockAnswer::Held { holder, message })
+            }
+            status => Err(self.unexpected(DOING, status)),
+        }
+    }
+
+    /// The server cannot tell whether the lock is still that of the dead holder, so it is never taken over.
+    async fn take_over(&self, dead: &LockInfo, _info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        let message = format!("HTTP remote state already locked: ID={}", dead.id);
+        Ok(LockAnswer::Held { holder: dead.clone(), message })
+    }
+
+    async fn unlock(&self, id: &str) -> Result<(), BackendError> {
+        const DOING: &str = "releasing the lock";
+        let Some(action) = &self.settings.unlock else { return Ok(()) };
+        let info = LockInfo { id: id.to_owned(), ..LockInfo::default() };
+        let answer = self.lock_request(DOING, action, &info).await?;
+        match answer.status {
+            StatusCode::OK => Ok(()),
+            status => Err(self.unexpected(DOING, status)),
+        }
+    }
+
+    fn locks(&self) -> bool {
+        self.settings.unlock.is_some()
+    }
+
+    fn objects(&self) -> Option<Arc<dyn Objects>> {
+        None
+    }
+}

@@ -1,0 +1,299 @@
+//! The backend `pg`: states as rows of a PostgreSQL table, locks as advisory locks of a session.
+//!
+//! A lock lives as long as its session, so that of a dead process disappears. The journals of runs are rows of a table
+//! beside that of the states.
+
+mod connection;
+mod names;
+mod settings;
+mod string;
+mod tls;
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use md5::{Digest as _, Md5};
+use tokio::sync::{Mutex, MutexGuard};
+use tokio_postgres::Client;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::remote::{
+    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
+};
+
+use crate::catalog::{Connected, Environment, Settings};
+use settings::PgSettings;
+pub use settings::schema;
+
+/// The workspace that always exists.
+const DEFAULT: &str = "default";
+
+/// Makes the backend from its settings.
+///
+/// # Errors
+/// Invalid settings.
+pub fn connect(settings: &Settings, environment: Environment<'_>) -> Result<Connected, Vec<Diagnostic>> {
+    let (settings, warnings) = PgSettings::read(settings, environment)?;
+    Ok(Connected { backend: Arc::new(Pg { session: Session::new(Arc::new(settings)) }), warnings })
+}
+
+/// A connection that is opened at the first request.
+struct Session {
+    settings: Arc<PgSettings>,
+    client: Mutex<Option<Client>>,
+    /// The lock that the session holds, and its number.
+    lock: Mutex<Option<(String, i64)>>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Session({})", self.settings.place())
+    }
+}
+
+impl Session {
+    fn new(settings: Arc<PgSettings>) -> Session {
+        Session { settings, client: Mutex::default(), lock: Mutex::default() }
+    }
+
+    /// The connection. Opens another one if it has ended, but not while it must hold a lock.
+    async fn client(&self) -> Result<MutexGuard<'_, Option<Client>>, BackendError> {
+        let mut client = self.client.lock().await;
+        if client.as_ref().is_none_or(Client::is_closed) {
+            if client.is_some() && self.lock.lock().await.is_some() {
+                return Err(self.settings.lost_lock());
+            }
+            *client = Some(connection::open(&self.settings).await?);
+        }
+        Ok(client)
+    }
+}
+
+/// The backend.
+#[derive(Debug)]
+struct Pg {
+    session: Session,
+}
+
+/// Runs one statement. `$client` is the guard of a connection that was opened.
+macro_rules! ask {
+    ($session:expr, $doing:expr, $method:ident, $statement:expr, $parameters:expr) => {{
+        let guard = $session.client().await?;
+        match guard.as_ref() {
+            Some(client) => {
+                client.$method($statement, $parameters).await.map_err(|error| $session.settings.failed($doing, &error))
+            }
+            None => Err($session.settings.lost_lock()),
+        }
+    }};
+}
+
+#[async_trait]
+impl Backend for Pg {
+    async fn workspaces(&self) -> Result<Vec<String>, BackendError> {
+        let table = self.session.settings.names.table();
+        let statement = format!("SELECT name FROM {table} WHERE name <> 'default' ORDER BY name");
+        let rows = ask!(self.session, "listing the workspaces", query, &statement, &[])?;
+        let others = rows.iter().filter_map(|row| row.try_get::<_, String>(0).ok());
+        Ok([DEFAULT.to_owned()].into_iter().chain(others).collect())
+    }
+
+    async fn delete_workspace(&self, workspace: &str) -> Result<(), BackendError> {
+        if workspace == DEFAULT || workspace.is_empty() {
+            return Err(BackendError::DefaultStays("can't delete default state"));
+        }
+        let (table, objects) = (self.session.settings.names.table(), self.session.settings.names.objects());
+        let statement = format!("DELETE FROM {table} WHERE name = $1");
+        ask!(self.session, "deleting the workspace", execute, &statement, &[&workspace])?;
+        let statement = format!("DELETE FROM {objects} WHERE state = $1");
+        ask!(self.session, "deleting the workspace", execute, &statement, &[&workspace])?;
+        Ok(())
+    }
+
+    fn state(&self, workspace: &str) -> Result<Arc<dyn RemoteState>, BackendError> {
+        let session = Session::new(Arc::clone(&self.session.settings));
+        Ok(Arc::new(PgState(Arc::new(PgRow { session, workspace: workspace.to_owned() }))))
+    }
+}
+
+/// The state of a workspace, and its objects.
+#[derive(Clone, Debug)]
+struct PgState(Arc<PgRow>);
+
+#[derive(Debug)]
+struct PgRow {
+    session: Session,
+    workspace: String,
+}
+
+fn version_of(content: &[u8]) -> Version {
+    Version(Md5::digest(content).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+impl PgState {
+    fn held(&self, info: &LockInfo, message: &str) -> LockAnswer {
+        LockAnswer::Held { holder: info.clone(), message: format!("{message}: {}", self.0.workspace) }
+    }
+
+    async fn release(&self, number: i64) -> Result<(), BackendError> {
+        ask!(self.0.session, "releasing the lock", execute, "SELECT pg_advisory_unlock($1)", &[&number])?;
+        Ok(())
+    }
+
+    async fn locked(&self, info: &LockInfo, number: i64) -> LockAnswer {
+        *self.0.session.lock.lock().await = Some((info.id.clone(), number));
+        LockAnswer::Locked(LockInfo { path: number.to_string(), ..info.clone() })
+    }
+}
+
+#[async_trait]
+impl RemoteState for PgState {
+    fn place(&self) -> String {
+        let PgRow { session, workspace } = &*self.0;
+        format!("{} {workspace}", session.settings.place())
+    }
+
+    async fn read(&self) -> Result<Option<Object>, BackendError> {
+        let PgRow { session, workspace } = &*self.0;
+        let statement = format!("SELECT data FROM {} WHERE name = $1", session.settings.names.table());
+        let row = ask!(session, "reading the state", query_opt, &statement, &[workspace])?;
+        let data = row.and_then(|row| row.try_get::<_, Option<String>>(0).ok().flatten());
+        Ok(data.map(|data| Object { version: version_of(data.as_bytes()), content: data.into_bytes().into() }))
+    }
+
+    async fn write(&self, content: Bytes, expected: &Expected, _lock: Option<&str>) -> Result<Written, BackendError> {
+        const DOING: &str = "writing the state";
+        let PgRow { session, workspace } = &*self.0;
+        let table = session.settings.names.table();
+        let version = version_of(&content);
+        let Ok(text) = std::str::from_utf8(&content) else { return Err(session.settings.not_text(DOING)) };
+        let rows = match expected {
+            Expected::Absent => {
+                let statement =
+                    format!("INSERT INTO {table} (name, data) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
+                ask!(session, DOING, execute, &statement, &[workspace, &text])?
+            }
+            Expected::Version(before) => {
+                let statement = format!("UPDATE {table} SET data = $2 WHERE name = $1 AND md5(data) = $3");
+                ask!(session, DOING, execute, &statement, &[workspace, &text, &before.0])?
+            }
+        };
+        if rows > 0 {
+            return Ok(Written::Done(version));
+        }
+        // A request that is repeated because its answer was lost finds its own content.
+        let now = RemoteState::read(self).await?.map(|object| object.version);
+        Ok(if now.as_ref() == Some(&version) { Written::Done(version) } else { Written::Conflict })
+    }
+
+    async fn lock(&self, info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        const DOING: &str = "taking the lock";
+        let PgRow { session, workspace } = &*self.0;
+        let creation = session.settings.names.creation_lock();
+        let statement = format!(
+            "SELECT id, pg_try_advisory_lock(id), pg_try_advisory_lock($2) FROM {} WHERE name = $1",
+            session.settings.names.table()
+        );
+        let Some(row) = ask!(session, DOING, query_opt, &statement, &[workspace, &creation])? else {
+            let statement = "SELECT pg_try_advisory_lock($1)";
+            let taken = ask!(session, DOING, query_one, statement, &[&creation])?.try_get(0).unwrap_or(false);
+            return Ok(match taken {
+                true => self.locked(info, creation).await,
+                false => self.held(info, "Already locked for workspace creation"),
+            });
+        };
+        let number: i64 = row.try_get(0).unwrap_or_default();
+        let (own, both): (bool, bool) = (row.try_get(1).unwrap_or(false), row.try_get(2).unwrap_or(false));
+        if both {
+            self.release(creation).await?;
+        }
+        match (own, both) {
+            (true, true) => Ok(self.locked(info, number).await),
+            (true, false) => {
+                self.release(number).await?;
+                Ok(self.held(info, "Cannot lock workspace; already locked for workspace creation"))
+            }
+            (false, _) => Ok(self.held(info, "Workspace is already locked")),
+        }
+    }
+
+    /// The lock of a dead process is gone with its session.
+    async fn take_over(&self, dead: &LockInfo, _info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        Ok(self.held(dead, "Workspace is already locked"))
+    }
+
+    /// Releases the lock of this session. Another process cannot release it: its session must end.
+    async fn unlock(&self, id: &str) -> Result<(), BackendError> {
+        let mut lock = self.0.session.lock.lock().await;
+        let Some((_, number)) = lock.take_if(|(held, _)| held == id) else { return Ok(()) };
+        drop(lock);
+        self.release(number).await
+    }
+
+    fn locks(&self) -> bool {
+        true
+    }
+
+    fn objects(&self) -> Option<Arc<dyn Objects>> {
+        Some(Arc::new(self.clone()))
+    }
+}
+
+#[async_trait]
+impl Objects for PgState {
+    async fn read(&self, name: &str) -> Result<Option<Object>, BackendError> {
+        let PgRow { session, workspace } = &*self.0;
+        let statement =
+            format!("SELECT data, version FROM {} WHERE state = $1 AND name = $2", session.settings.names.objects());
+        let row = ask!(session, "reading a journal", query_opt, &statement, &[workspace, &name])?;
+        Ok(row.and_then(|row| {
+            let version: i64 = row.try_get(1).ok()?;
+            Some(Object { content: row.try_get::<_, Vec<u8>>(0).ok()?.into(), version: Version(version.to_string()) })
+        }))
+    }
+
+    async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError> {
+        let PgRow { session, workspace } = &*self.0;
+        let statement = format!(
+            "INSERT INTO {} (state, name, data) VALUES ($1, $2, $3) ON CONFLICT (state, name) DO NOTHING",
+            session.settings.names.objects()
+        );
+        let rows = ask!(session, "writing a journal", execute, &statement, &[workspace, &name, &content.as_ref()])?;
+        if rows > 0 {
+            return Ok(Written::Done(Version(1.to_string())));
+        }
+        match Objects::read(self, name).await? {
+            Some(found) if found.content == content && !content.is_empty() => Ok(Written::Done(found.version)),
+            _ => Ok(Written::Conflict),
+        }
+    }
+
+    async fn put(&self, name: &str, content: Bytes) -> Result<Version, BackendError> {
+        let PgRow { session, workspace } = &*self.0;
+        let objects = session.settings.names.objects();
+        let statement = format!(
+            "INSERT INTO {objects} AS o (state, name, data) VALUES ($1, $2, $3) ON CONFLICT (state, name) DO UPDATE \
+             SET data = $3, version = o.version + 1 RETURNING version"
+        );
+        let row = ask!(session, "writing a journal", query_one, &statement, &[workspace, &name, &content.as_ref()])?;
+        Ok(Version(row.try_get::<_, i64>(0).unwrap_or_default().to_string()))
+    }
+
+    async fn list(&self, prefix: &str) -> Result<Vec<String>, BackendError> {
+        let PgRow { session, workspace } = &*self.0;
+        let statement = format!(
+            "SELECT name FROM {} WHERE state = $1 AND starts_with(name, $2) ORDER BY name COLLATE \"C\"",
+            session.settings.names.objects()
+        );
+        let rows = ask!(session, "listing the journals", query, &statement, &[workspace, &prefix])?;
+        Ok(rows.iter().filter_map(|row| row.try_get(0).ok()).collect())
+    }
+
+    async fn remove(&self, names: &[String]) -> Result<(), BackendError> {
+        let PgRow { session, workspace } = &*self.0;
+        let statement = format!("DELETE FROM {} WHERE state = $1 AND name = ANY($2)", session.settings.names.objects());
+        ask!(session, "removing a journal", execute, &statement, &[workspace, &names])?;
+        Ok(())
+    }
+}

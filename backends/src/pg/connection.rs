@@ -1,0 +1,178 @@
+//! Connections, and the tables that the backend needs.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_postgres::{Client, Config};
+use weft_state::remote::BackendError;
+
+use super::names::quoted;
+use super::settings::PgSettings;
+use super::tls;
+
+/// How long to wait for a connection unless the settings say it.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// The keys of a connection string that are not sent to the server as parameters.
+const OWN_KEYS: [&str; 14] = [
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "passfile",
+    "options",
+    "application_name",
+    "sslmode",
+    "sslcert",
+    "sslkey",
+    "sslrootcert",
+    "connect_timeout",
+];
+
+/// Opens a connection, and creates what is missing.
+pub(super) async fn open(settings: &PgSettings) -> Result<Client, BackendError> {
+    const DOING: &str = "connecting";
+    let config = config(settings);
+    let tls = tls::connector(settings).map_err(|error| settings.setup(DOING, error))?;
+    let client = match tls {
+        Some(tls) => {
+            let (client, connection) = config.connect(tls).await.map_err(|error| settings.failed(DOING, &error))?;
+            tokio::spawn(connection);
+            client
+        }
+        None => {
+            let connected = config.connect(tokio_postgres::NoTls).await;
+            let (client, connection) = connected.map_err(|error| settings.failed(DOING, &error))?;
+            tokio::spawn(connection);
+            client
+        }
+    };
+    prepare(settings, &client).await?;
+    Ok(client)
+}
+
+fn config(settings: &PgSettings) -> Config {
+    let mut config = Config::new();
+    config.host(settings.key("host").unwrap_or("localhost"));
+    if let Some(address) = settings.key("hostaddr").and_then(|text| text.parse().ok()) {
+        config.hostaddr(address);
+    }
+    config.port(settings.key("port").and_then(|text| text.parse().ok()).unwrap_or(5432));
+    let user = settings.key("user").map(str::to_owned).or_else(|| std::env::var("USER").ok()).unwrap_or_default();
+    config.user(&user);
+    config.dbname(settings.key("dbname").unwrap_or(&user));
+    if let Some(password) = settings.key("password").map(str::to_owned).or_else(|| from_file(settings, &user)) {
+        config.password(password);
+    }
+    let seconds = settings.key("connect_timeout").and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
+    config.connect_timeout(seconds.map_or(CONNECT_TIMEOUT, Duration::from_secs));
+    config.application_name(settings.key("application_name").unwrap_or("weft"));
+    let others = settings.keys.iter().filter(|(key, _)| !OWN_KEYS.contains(&key.as_str()));
+    let others = others.map(|(key, value)| format!("-c {key}={}", value.replace('\\', "\\\\").replace(' ', "\\ ")));
+    let options: Vec<String> = settings.key("options").map(str::to_owned).into_iter().chain(others).collect();
+    if !options.is_empty() {
+        config.options(options.join(" "));
+    }
+    config.ssl_mode(match settings.key("sslmode") {
+        Some("disable") => tokio_postgres::config::SslMode::Disable,
+        _ => tokio_postgres::config::SslMode::Require,
+    });
+    config
+}
+
+/// The password in `~/.pgpass`, or in the file that the settings name: lines `host:port:database:user:password`.
+fn from_file(settings: &PgSettings, user: &str) -> Option<String> {
+    let path = settings.key("passfile").map(PathBuf::from).or_else(|| Some(settings.home.as_ref()?.join(".pgpass")))?;
+    password_in(
+        &path,
+        [
+            settings.key("host").unwrap_or("localhost"),
+            settings.key("port").unwrap_or("5432"),
+            settings.key("dbname").unwrap_or(user),
+            user,
+        ],
+    )
+}
+
+fn password_in(path: &Path, wanted: [&str; 4]) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let mut fields = fields(line).into_iter();
+        let fits = wanted.iter().all(|want| fields.next().is_some_and(|field| field == "*" || field == *want));
+        if fits { fields.next() } else { None }
+    })
+}
+
+/// The fields of a line, divided by colons. A backslash takes the next character as it is.
+fn fields(line: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            ':' => found.push(String::new()),
+            other => {
+                let literal = if other == '\\' { characters.next() } else { Some(other) };
+                if let Some(last) = found.last_mut() {
+                    last.extend(literal);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Creates sequence, schema, tables and index unless they are there or the settings forbid it.
+async fn prepare(settings: &PgSettings, client: &Client) -> Result<(), BackendError> {
+    const DOING: &str = "creating the tables";
+    let failed = |error| settings.failed(DOING, &error);
+    let (names, skips) = (&settings.names, settings.skips);
+    let (table, objects) = (names.table(), names.objects());
+    let query = "SELECT to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL";
+    let found = client.query_one(query, &[&table, &objects]).await.map_err(failed)?;
+    let (has_table, has_objects): (bool, bool) =
+        (found.try_get(0).unwrap_or_default(), found.try_get(1).unwrap_or_default());
+    let run = async |statement: &str| client.batch_execute(statement).await.map_err(failed);
+    if !has_table && !skips.schema {
+        let query = "SELECT count(*) FROM information_schema.schemata WHERE schema_name = $1";
+        let row = client.query_one(query, &[&names.schema]).await.map_err(failed)?;
+        if row.try_get::<_, i64>(0).unwrap_or_default() == 0 {
+            run(&format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(&names.schema))).await?;
+        }
+    }
+    if !has_table && !skips.table {
+        run("CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint").await?;
+        run(&format!(
+            "CREATE TABLE IF NOT EXISTS {table} (\
+             id bigint NOT NULL DEFAULT nextval('public.global_states_id_seq') PRIMARY KEY, \
+             name text UNIQUE, data text)"
+        ))
+        .await?;
+    }
+    if !has_table && !skips.index {
+        run(&format!("CREATE UNIQUE INDEX IF NOT EXISTS {} ON {table} (name)", quoted(&names.index))).await?;
+    }
+    if !has_objects {
+        run(&format!(
+            "CREATE TABLE IF NOT EXISTS {objects} (state text NOT NULL, name text NOT NULL, data bytea NOT NULL, \
+             version bigint NOT NULL DEFAULT 1, PRIMARY KEY (state, name))"
+        ))
+        .await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_found_in_files() {
+        let file = std::env::temp_dir().join(format!("weft-pgpass-{}", std::process::id()));
+        std::fs::write(&file, "# a comment\nh:*:db:ann:one\\:two\n*:*:*:*:three\n").unwrap();
+        assert_eq!(password_in(&file, ["h", "5432", "db", "ann"]).as_deref(), Some("one:two"));
+        assert_eq!(password_in(&file, ["h", "5432", "db", "bob"]).as_deref(), Some("three"));
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(password_in(&file, ["h", "5432", "db", "ann"]), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! Encrypted connections to PostgreSQL: `require` checks no certificate unless a root is given, `verify-ca` checks its
+//! chain, and `verify-full` its name, too.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::Socket;
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::settings::PgSettings;
+use crate::client::{Check, ClientSettings, tls_config};
+
+/// Makes encrypted connections.
+#[derive(Clone)]
+pub(super) struct Connector(TlsConnector);
+
+/// The connector that the settings choose, or `None` without encryption.
+///
+/// # Errors
+/// A certificate or key cannot be read.
+pub(super) fn connector(settings: &PgSettings) -> Result<Option<Connector>, String> {
+    let file = |name: &str| match settings.key(name) {
+        Some(path) => std::fs::read_to_string(path).map(Some).map_err(|error| format!("{name} {path}: {error}")),
+        None => Ok(None),
+    };
+    let roots = file("sslrootcert")?;
+    let check = match settings.key("sslmode") {
+        Some("disable") => return Ok(None),
+        Some("verify-full") => Check::Whole,
+        Some("verify-ca") => Check::Chain,
+        _ if roots.is_some() => Check::Chain,
+        _ => Check::Nothing,
+    };
+    let identity = match (file("sslcert")?, file("sslkey")?) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        _ => None,
+    };
+    let config = tls_config(&ClientSettings { roots, identity, check, redirects: false })?;
+    Ok(Some(Connector(TlsConnector::from(Arc::new(config)))))
+}
+
+/// A connection to one host.
+pub(super) struct ToHost {
+    connector: TlsConnector,
+    host: String,
+}
+
+impl MakeTlsConnect<Socket> for Connector {
+    type Stream = Stream;
+    type TlsConnect = ToHost;
+    type Error = io::Error;
+
+    fn make_tls_connect(&mut self, host: &str) -> io::Result<ToHost> {
+        Ok(ToHost { connector: self.0.clone(), host: host.to_owned() })
+    }
+}
+
+impl TlsConnect<Socket> for ToHost {
+    type Stream = Stream;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
+
+    fn connect(self, stream: Socket) -> Self::Future {
+        Box::pin(async move {
+            let name = ServerName::try_from(self.host).map_err(|error| io::Error::other(error.to_string()))?;
+            Ok(Stream(self.connector.connect(name, stream).await?))
+        })
+    }
+}
+
+/// An encrypted stream.
+pub(super) struct Stream(TlsStream<Socket>);
+
+impl tokio_postgres::tls::TlsStream for Stream {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, into)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, from)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,117 @@
+//! The settings of a backend that `init` has saved.
+//!
+//! They are in `terraform.tfstate` in the data directory, in OpenTofu's form.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+use smol_str::SmolStr;
+use weft_backends::catalog::Settings;
+use weft_graph_format::diagnostic::Diagnostic;
+
+use super::problems;
+use super::written::WrittenBackend;
+
+/// Where the settings are saved, inside the data directory.
+const FILE: &str = "terraform.tfstate";
+/// The version of the form of that file.
+const VERSION: u64 = 3;
+/// The indentation of that file.
+const INDENT: &[u8] = b"    ";
+
+/// The settings that `init` has saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedBackend {
+    /// The type of the backend.
+    pub kind: SmolStr,
+    /// Its settings, with those of `-backend-config`.
+    pub settings: Settings,
+    /// The number of the block that they came from.
+    pub hash: Option<u64>,
+}
+
+impl SavedBackend {
+    /// The saved settings, or `None` if there are none.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read(data_directory: &Path) -> Result<Option<SavedBackend>, Diagnostic> {
+        let path = place(data_directory);
+        let failed = |why: String| problems::settings_unreadable(&path, &why);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error.to_string())),
+        };
+        let document: Json = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+        let Some(backend) = document.get("backend").filter(|backend| !backend.is_null()) else { return Ok(None) };
+        Ok(Some(SavedBackend {
+            kind: backend.get("type").and_then(Json::as_str).unwrap_or_default().into(),
+            settings: backend.get("config").and_then(Json::as_object).cloned().unwrap_or_default(),
+            hash: backend.get("hash").and_then(Json::as_u64),
+        }))
+    }
+
+    /// The settings of a block, to be saved.
+    pub fn new(written: &WrittenBackend) -> SavedBackend {
+        SavedBackend {
+            kind: written.kind.clone(),
+            settings: written.settings.clone(),
+            hash: Some(u64::from(written.hash)),
+        }
+    }
+
+    /// Saves the settings for the other commands.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, data_directory: &Path) -> Result<(), Diagnostic> {
+        let path = place(data_directory);
+        let failed = |error: &dyn std::fmt::Display| problems::settings_not_saved(&path, error);
+        let backend = json!({ "type": self.kind, "config": self.settings, "hash": self.hash });
+        let document = json!({ "version": VERSION, "backend": backend });
+        let text = in_order(&document).map_err(|error| failed(&error))?;
+        std::fs::create_dir_all(data_directory).map_err(|error| failed(&error))?;
+        std::fs::write(&path, text).map_err(|error| failed(&error))
+    }
+
+    /// Removes the saved settings.
+    ///
+    /// # Errors
+    /// When the file cannot be removed.
+    pub fn remove(data_directory: &Path) -> Result<(), Diagnostic> {
+        let path = place(data_directory);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(problems::settings_not_saved(&path, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether these settings came from this block.
+    pub fn is_from(&self, written: &WrittenBackend) -> bool {
+        self.kind == written.kind && self.hash == Some(u64::from(written.hash))
+    }
+
+    /// Whether these are the settings of this block, with those of `-backend-config`. Attributes that one of both does
+    /// not have are null.
+    pub fn equals(&self, written: &WrittenBackend) -> bool {
+        let known = |settings: &Settings| -> Settings {
+            let set = settings.iter().filter(|(_, value)| !value.is_null());
+            set.map(|(name, value)| (name.clone(), value.clone())).collect()
+        };
+        self.kind == written.kind && known(&self.settings) == known(&written.settings)
+    }
+}
+
+fn place(data_directory: &Path) -> PathBuf {
+    data_directory.join(FILE)
+}
+
+fn in_order(document: &Json) -> serde_json::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(INDENT);
+    serde::Serialize::serialize(document, &mut serde_json::Serializer::with_formatter(&mut text, formatter))?;
+    text.push(b'\n');
+    Ok(text)
+}

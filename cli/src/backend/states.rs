@@ -1,0 +1,60 @@
+//! The states of other configurations in backends, for `terraform_remote_state`.
+
+use async_trait::async_trait;
+use weft_backends::catalog::{self, Settings};
+use weft_expressions::convert::convert;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::value::Value;
+use weft_providers::StateBackends;
+
+use super::written::json_of;
+use crate::context::environment;
+
+/// All backends that Weft has.
+#[derive(Debug)]
+pub struct AllBackends;
+
+/// The settings of a backend in an object or null.
+fn settings_of(backend: &str, settings: &Value) -> Result<Settings, String> {
+    let schema = catalog::schema(backend).unwrap_or_default();
+    let mut found = Settings::new();
+    if settings.is_null() {
+        return Ok(found);
+    }
+    let fields = settings.as_fields().ok_or("an object is needed")?;
+    for (name, value) in fields.iter() {
+        let Some(attribute) = schema.attributes.get(name) else {
+            return Err(format!("it has no argument {:?}", name.as_str()));
+        };
+        let value = convert(value, &attribute.ty).map_err(|problem| format!("{name}: {}", problem.with_path()))?;
+        found.insert(name.to_string(), json_of(&value));
+    }
+    Ok(found)
+}
+
+fn in_words(problems: &[Diagnostic]) -> String {
+    let words = problems.iter().map(|problem| match problem.detail.is_empty() {
+        true => problem.summary.clone(),
+        false => problem.detail.clone(),
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+#[async_trait]
+impl StateBackends for AllBackends {
+    fn has(&self, backend: &str) -> bool {
+        catalog::schema(backend).is_some()
+    }
+
+    fn check(&self, backend: &str, settings: &Value) -> Result<(), String> {
+        settings_of(backend, settings).map(|_| ())
+    }
+
+    async fn read(&self, backend: &str, settings: &Value, workspace: &str) -> Result<Option<Vec<u8>>, String> {
+        let settings = settings_of(backend, settings)?;
+        let connected = catalog::connect(backend, &settings, &environment).map_err(|problems| in_words(&problems))?;
+        let state = connected.backend.state(workspace).map_err(|error| error.to_string())?;
+        let found = state.read().await.map_err(|error| error.to_string())?;
+        Ok(found.map(|found| found.content.to_vec()).filter(|content| !content.is_empty()))
+    }
+}

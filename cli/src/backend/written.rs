@@ -1,0 +1,112 @@
+//! The settings of a backend as the configuration has them, with those of `-backend-config`.
+
+use serde_json::Value as Json;
+use smol_str::SmolStr;
+use weft_backends::catalog::{self, Kind, Settings};
+use weft_evaluator::config::CompiledModule;
+use weft_expressions::convert::convert;
+use weft_graph_format::codec::json::encode_plain;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::schema::Block;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::hash::block_hash;
+use super::{local, problems};
+use crate::variables;
+
+/// A `backend` block.
+#[derive(Clone, Debug)]
+pub struct WrittenBackend {
+    /// The type of the backend.
+    pub kind: SmolStr,
+    /// Its settings: every attribute, null where nothing is written.
+    pub settings: Settings,
+    /// The number by which `init` recognizes the block. The settings of `-backend-config` do not change it.
+    pub hash: u32,
+}
+
+/// The schema of a type of backend.
+pub fn schema(kind: &str) -> Option<Block> {
+    if kind == "local" { Some(local::schema()) } else { catalog::schema(kind) }
+}
+
+impl WrittenBackend {
+    /// The block of a root module, or `None` if it has none. `init` names an unknown type in its own words.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the block. Missing arguments are not: `-backend-config` may have them.
+    pub fn read(root: &CompiledModule, init: bool) -> Result<Option<WrittenBackend>, Vec<Diagnostic>> {
+        if let Some(cloud) = &root.settings.cloud {
+            return Err(vec![problems::cloud_unsupported().at(cloud.clone())]);
+        }
+        let Some(block) = &root.settings.backend else { return Ok(None) };
+        let kind = block.kind.as_str();
+        let Some(mut schema) = schema(kind) else {
+            let problem = match catalog::kind(kind) {
+                Kind::Removed(instead) => problems::backend_removed(kind, instead, init),
+                Kind::Unknown => problems::backend_unknown(kind, init),
+                Kind::Known | Kind::Missing => problems::backend_unsupported(kind),
+            };
+            return Err(vec![problem.at(block.range.clone())]);
+        };
+        for attribute in schema.attributes.values_mut() {
+            attribute.required = false;
+        }
+        let settings = as_settings(&block.settings(&schema)?);
+        let hash = block_hash(kind, &schema, &settings);
+        Ok(Some(WrittenBackend { kind: block.kind.clone(), settings, hash }))
+    }
+
+    /// Adds the `-backend-config` options: `NAME=VALUE`, or files of such arguments. Later ones win.
+    ///
+    /// # Errors
+    /// Arguments that are not valid.
+    pub fn with<'a>(mut self, given: impl Iterator<Item = &'a str>) -> Result<WrittenBackend, Vec<Diagnostic>> {
+        let schema = schema(&self.kind).unwrap_or_default();
+        for text in given {
+            let pairs = match text.split_once('=') {
+                Some((name, value)) => vec![(name.to_owned(), Value::string(value))],
+                None => settings_of(text)?,
+            };
+            for (name, value) in pairs {
+                let Some(attribute) = schema.attributes.get(name.as_str()) else {
+                    return Err(vec![problems::unexpected_argument(&name)]);
+                };
+                let Ok(value) = convert(&value, &attribute.ty) else {
+                    return Err(vec![problems::invalid_argument(&name, &attribute.ty)]);
+                };
+                self.settings.insert(name, json_of(&value));
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// An object as settings. Values that are not known do not occur: static values are.
+fn as_settings(value: &Value) -> Settings {
+    match json_of(value) {
+        Json::Object(settings) => settings,
+        _ => Settings::new(),
+    }
+}
+
+/// A value as JSON.
+pub fn json_of(value: &Value) -> Json {
+    let text = encode_plain(&value.unmark_deep().0);
+    text.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+/// The arguments in a file of settings.
+fn settings_of(path: &str) -> Result<Vec<(String, Value)>, Vec<Diagnostic>> {
+    let read = variables::read_file(path);
+    if has_errors(&read.diagnostics) {
+        return Err(read.diagnostics);
+    }
+    read.entries.into_iter().map(|entry| Ok((entry.name.to_string(), entry.value?))).collect()
+}
+
+/// The words for a type in messages.
+pub fn type_words(ty: &Type) -> String {
+    ty.to_string()
+}

@@ -1,0 +1,160 @@
+//! A backend in memory, with faults.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use weft_state::remote::*;
+
+/// One state with its objects. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    held: Mutex<Held>,
+    requests: AtomicU64,
+}
+
+/// What the backend holds. The state is the object with the empty name.
+#[derive(Debug, Default)]
+pub struct Held {
+    pub objects: BTreeMap<String, (Bytes, u64)>,
+    pub lock: Option<LockInfo>,
+    /// Whether the next creations are done, but their answers are lost.
+    pub failing: bool,
+    versions: u64,
+}
+
+impl Memory {
+    pub fn held(&self) -> MutexGuard<'_, Held> {
+        self.0.held.lock().unwrap()
+    }
+
+    pub fn text(&self) -> String {
+        let held = self.held();
+        held.objects.get("").map(|(content, _)| String::from_utf8(content.to_vec()).unwrap()).unwrap_or_default()
+    }
+
+    pub fn requests(&self) -> u64 {
+        self.0.requests.load(Ordering::Relaxed)
+    }
+
+    pub fn names(&self, part: &str) -> Vec<String> {
+        self.held().objects.keys().filter(|name| name.contains(part)).cloned().collect()
+    }
+
+    fn get(&self, name: &str) -> Option<Object> {
+        self.0.requests.fetch_add(1, Ordering::Relaxed);
+        let held = self.held();
+        let (content, version) = held.objects.get(name)?;
+        Some(Object { content: content.clone(), version: Version(version.to_string()) })
+    }
+
+    fn set(&self, name: &str, content: Bytes, fits: impl FnOnce(Option<u64>) -> bool) -> Result<Written, BackendError> {
+        self.0.requests.fetch_add(1, Ordering::Relaxed);
+        let mut held = self.held();
+        if !fits(held.objects.get(name).map(|(_, version)| *version)) {
+            return Ok(Written::Conflict);
+        }
+        held.versions += 1;
+        let version = held.versions;
+        held.objects.insert(name.to_owned(), (content, version));
+        if held.failing {
+            return Err(BackendError::Unreachable {
+                place: "memory".to_owned(),
+                doing: "writing",
+                error: "the answer was lost".to_owned(),
+            });
+        }
+        Ok(Written::Done(Version(version.to_string())))
+    }
+}
+
+#[async_trait]
+impl RemoteState for Memory {
+    fn place(&self) -> String {
+        "memory://state".to_owned()
+    }
+
+    async fn read(&self) -> Result<Option<Object>, BackendError> {
+        Ok(self.get(""))
+    }
+
+    async fn write(&self, content: Bytes, expected: &Expected, _lock: Option<&str>) -> Result<Written, BackendError> {
+        self.set("", content, |now| match expected {
+            Expected::Absent => now.is_none(),
+            Expected::Version(version) => now.is_some_and(|now| now.to_string() == version.0),
+        })
+    }
+
+    async fn lock(&self, info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        let mut held = self.held();
+        if let Some(holder) = &held.lock {
+            return Ok(LockAnswer::Held { holder: holder.clone(), message: "locked".to_owned() });
+        }
+        held.lock = Some(info.clone());
+        Ok(LockAnswer::Locked(info.clone()))
+    }
+
+    async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        let mut held = self.held();
+        match &held.lock {
+            Some(holder) if holder.id != dead.id => {
+                Ok(LockAnswer::Held { holder: holder.clone(), message: "locked".to_owned() })
+            }
+            _ => {
+                held.lock = Some(info.clone());
+                Ok(LockAnswer::Locked(info.clone()))
+            }
+        }
+    }
+
+    async fn unlock(&self, id: &str) -> Result<(), BackendError> {
+        let mut held = self.held();
+        if held.lock.as_ref().is_some_and(|holder| holder.id == id) {
+            held.lock = None;
+        }
+        Ok(())
+    }
+
+    fn locks(&self) -> bool {
+        true
+    }
+
+    fn objects(&self) -> Option<Arc<dyn Objects>> {
+        Some(Arc::new(self.clone()))
+    }
+}
+
+#[async_trait]
+impl Objects for Memory {
+    async fn read(&self, name: &str) -> Result<Option<Object>, BackendError> {
+        Ok(self.get(name))
+    }
+
+    async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError> {
+        self.set(name, content, |now| now.is_none())
+    }
+
+    async fn put(&self, name: &str, content: Bytes) -> Result<Version, BackendError> {
+        match self.set(name, content, |_| true)? {
+            Written::Done(version) => Ok(version),
+            Written::Conflict => unreachable!("any version fits"),
+        }
+    }
+
+    async fn list(&self, prefix: &str) -> Result<Vec<String>, BackendError> {
+        self.0.requests.fetch_add(1, Ordering::Relaxed);
+        let held = self.held();
+        Ok(held.objects.keys().filter(|name| !name.is_empty() && name.starts_with(prefix)).cloned().collect())
+    }
+
+    async fn remove(&self, names: &[String]) -> Result<(), BackendError> {
+        let mut held = self.held();
+        names.iter().for_each(|name| drop(held.objects.remove(name)));
+        Ok(())
+    }
+}
