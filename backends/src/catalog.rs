@@ -7,7 +7,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
 use weft_state::remote::Backend;
 
-use crate::{http, pg};
+use crate::{http, pg, s3};
 
 /// The settings of a backend: every attribute of its schema, null where nothing is written, as in
 /// `.terraform/terraform.tfstate`.
@@ -39,9 +39,9 @@ pub enum Kind {
 }
 
 /// The types of backends that Weft has, `local` apart.
-pub const KINDS: &[&str] = &["http", "pg"];
+pub const KINDS: &[&str] = &["http", "pg", "s3"];
 /// The types that only OpenTofu has.
-const MISSING: &[&str] = &["azurerm", "consul", "cos", "gcs", "inmem", "kubernetes", "oss", "remote", "s3"];
+const MISSING: &[&str] = &["azurerm", "consul", "cos", "gcs", "inmem", "kubernetes", "oss", "remote"];
 /// The types that OpenTofu had once.
 const REMOVED: &[(&str, Option<&str>)] = &[
     ("artifactory", None),
@@ -68,6 +68,7 @@ pub fn schema(kind: &str) -> Option<Block> {
     match kind {
         "http" => Some(http::schema()),
         "pg" => Some(pg::schema()),
+        "s3" => Some(s3::schema()),
         _ => None,
     }
 }
@@ -96,6 +97,7 @@ pub fn connect(kind: &str, settings: &Settings, environment: Environment<'_>) ->
     match kind {
         "http" => http::connect(settings, environment),
         "pg" => pg::connect(settings, environment),
+        "s3" => s3::connect(settings, environment),
         _ => Err(vec![crate::problems::not_here(kind)]),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::redirect::Policy;
+use reqwest::{NoProxy, Proxy};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
@@ -31,6 +32,19 @@ pub struct ClientSettings {
     pub check: Check,
     /// Whether redirects are followed.
     pub redirects: bool,
+    /// Proxies in place of those of the environment.
+    pub proxies: Proxies,
+}
+
+/// The addresses of proxies.
+#[derive(Clone, Default)]
+pub struct Proxies {
+    /// For addresses with `http`.
+    pub http: Option<String>,
+    /// For addresses with `https`.
+    pub https: Option<String>,
+    /// The hosts without a proxy, divided by commas.
+    pub except: Option<String>,
 }
 
 /// What is checked of the certificate of a server.
@@ -45,7 +59,7 @@ pub enum Check {
     Nothing,
 }
 
-/// A client with these settings. It uses the proxies of the environment.
+/// A client with these settings. Without proxies of its own, it uses those of the environment.
 ///
 /// # Errors
 /// What is wrong with a certificate or key, in words.
@@ -56,6 +70,13 @@ pub fn client(settings: &ClientSettings) -> Result<reqwest::Client, String> {
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(SILENCE_TIMEOUT)
         .redirect(if settings.redirects { Policy::limited(REDIRECTS) } else { Policy::none() });
+    let mut builder = builder;
+    let Proxies { http, https, except } = &settings.proxies;
+    let none = except.as_deref().and_then(NoProxy::from_string);
+    let made = [http.as_deref().map(Proxy::http), https.as_deref().map(Proxy::https)];
+    for proxy in made.into_iter().flatten() {
+        builder = builder.proxy(proxy.map_err(|error| reason(&error))?.no_proxy(none.clone()));
+    }
     builder.build().map_err(|error| reason(&error))
 }
 

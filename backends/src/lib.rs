@@ -5,7 +5,7 @@
 //!   settings. What a backend does is the trait [`weft_state::remote::Backend`].
 //! - [`arguments`] reads settings: what is written, else the environment, else the default.
 //! - [`client`] makes HTTP clients, and `retry` repeats requests.
-//! - [`http`] and [`pg`] are backends.
+//! - [`http`], [`pg`] and [`s3`] are backends.
 //!
 //! Absent here: blocks of configurations, saved settings and workspaces (`cli`), and runs (`state`).
 
@@ -18,3 +18,4 @@ pub mod http;
 pub mod pg;
 mod problems;
 mod retry;
+pub mod s3;

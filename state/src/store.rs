@@ -45,11 +45,11 @@ pub enum StoreError {
         error: weft_sealing::SealError,
     },
     /// Another process has the state locked.
-    #[error("the state file {path} is locked by {holder}: wait for it to end, or stop it")]
+    #[error("the state {path} is locked by {holder}: wait for it to end, or stop it")]
     Locked {
-        /// The state file.
+        /// The state file, or the place in a backend.
         path: String,
-        /// The holder, as far as the lock file names it.
+        /// The holder, as far as the lock names it.
         holder: String,
     },
     /// The server cannot be reached, even after retries.

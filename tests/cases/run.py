@@ -25,6 +25,7 @@ A case begins with `#` lines that describe it. The other lines are:
     > redis [SETTING=VALUE ...]  starts Redis; {redis} is its address as a store
     > states                     starts a server for the backend `http`; {states} is its address
     > s3                         starts moto with the bucket `states`; {s3} is its address
+    > postgres                   starts PostgreSQL; {postgres} is its address
     > coordinator                starts a coordinator with it; {coordinator} is its address
     > worker                     starts a worker
 
@@ -47,7 +48,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
-from stage import ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Redis, Stage, answers, free_port, wait_until  # noqa: E402
+from stage import (ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Postgres, Redis, Stage,  # noqa: E402
+                   answers, free_port, wait_until)
 
 # The maximum time of a command, in seconds. The machine may be busy.
 COMMAND_SECONDS = 60
@@ -307,6 +309,11 @@ class Case:
         wait_until("the start of moto", lambda: answers(port))
         address = self.names["s3"] = f"http://127.0.0.1:{port}"
         urllib.request.urlopen(urllib.request.Request(f"{address}/states", method="PUT")).close()
+
+    def do_postgres(self, _rest, _):
+        if not Postgres.there():
+            raise Skipped("PostgreSQL is not installed")
+        self.names["postgres"] = Postgres(self.stage).url()
 
     def do_coordinator(self, _rest, _):
         if self.cluster is None:

@@ -112,6 +112,7 @@ class Stage:
         self.env = clean_environment()
         self.env["TF_IN_AUTOMATION"] = "1"
         self.processes = []
+        self.cleanups = []
         self.cli_config([])
 
     def __enter__(self):
@@ -125,6 +126,12 @@ class Stage:
     def stop(self):
         for process in reversed(self.processes):
             process.kill()
+        while self.cleanups:
+            self.cleanups.pop()()
+
+    def at_exit(self, work):
+        """Work to do once all processes have ended."""
+        self.cleanups.append(work)
 
     def cli_config(self, mirrors):
         """Writes the CLI configuration: providers come only from these filesystem mirrors."""
@@ -247,6 +254,44 @@ class Redis:
 
     def url(self, state="chaos"):
         return f"redis://127.0.0.1:{self.port}/0?state={state}"
+
+
+class Postgres:
+    """A PostgreSQL server on a stage, with the database `states` and a user without a password."""
+
+    def __init__(self, stage):
+        self.port = free_port()
+        # The server refuses to run as root, and its user cannot enter the folder of the stage.
+        self.folder = Path(tempfile.mkdtemp(prefix="weft-postgres-"))
+        stage.at_exit(lambda: shutil.rmtree(self.folder, ignore_errors=True))
+        user = []
+        if os.getuid() == 0:
+            shutil.chown(self.folder, "postgres")
+            user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]
+        data = self.folder / "data"
+        run = lambda *words: subprocess.run(  # noqa: E731
+            [*user, *words], check=True, capture_output=True, cwd=self.folder, env={"PATH": os.environ["PATH"]})
+        run(self.program("initdb"), "-D", data, "-U", "weft", "-A", "trust", "--no-sync")
+        settings = ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.folder}", "-c", "fsync=off"]
+        self.process = stage.start("postgres", *user, self.program("postgres"), "-D", data, "-p", str(self.port), *settings)
+        ready = [self.program("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        wait_until("the start of PostgreSQL", lambda: subprocess.run(ready).returncode == 0 or not self.process.alive())
+        if not self.process.alive():
+            raise Broken(f"PostgreSQL did not start:\n{self.process.tail()}")
+        run(self.program("createdb"), "-h", "127.0.0.1", "-p", str(self.port), "-U", "weft", "states")
+
+    @staticmethod
+    def program(name):
+        """The path of a program of PostgreSQL, the newest version first."""
+        found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True)
+        return str(found[0]) if found else shutil.which(name)
+
+    @staticmethod
+    def there():
+        return Postgres.program("initdb") is not None
+
+    def url(self):
+        return f"postgres://weft@127.0.0.1:{self.port}/states?sslmode=disable"
 
 
 class Cluster:

@@ -166,11 +166,12 @@ pub(super) fn unknown_holder(process: Option<u32>) -> String {
     process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"))
 }
 
-/// Another holder has the lock of a backend. `message` is that of the backend.
-pub(super) fn held(path: &Path, holder: &LockInfo, message: &str) -> StoreError {
+/// Another holder has the lock of a backend. `message` is that of the backend. `wanted` is the lock that was asked for:
+/// backends that do not know the holder return it.
+pub(super) fn held(path: &Path, holder: &LockInfo, wanted: &LockInfo, message: &str) -> StoreError {
     let LockInfo { id, operation, who, created, .. } = holder;
-    let holder = match id.is_empty() {
-        true => message.to_owned(),
+    let holder = match id.is_empty() || *id == wanted.id {
+        true => format!("another process ({message})"),
         false => format!("{who} ({operation}, lock {id}, since {created})"),
     };
     StoreError::Locked { path: path.display().to_string(), holder }

@@ -116,7 +116,7 @@ impl RemoteMedium {
                 return Ok(Some(info));
             }
             if held.0.id.is_empty() || start.elapsed() + pause > *lock_timeout {
-                return Err(problems::held(&self.path, &held.0, &held.1));
+                return Err(problems::held(&self.path, &held.0, &wanted, &held.1));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);

@@ -1,0 +1,227 @@
+//! The backend `s3`: states as objects of a bucket, locks as objects, as items of a DynamoDB table, or both.
+
+mod credentials;
+mod dynamodb;
+mod lock;
+mod problems;
+mod requests;
+mod schema;
+mod settings;
+mod signing;
+mod sts;
+mod xml;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use md5::{Digest as _, Md5};
+use tokio::time::{Instant, sleep};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::remote::{
+    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
+};
+
+use crate::catalog::{Connected, Environment, Settings};
+use requests::{Client, ObjectKind, When};
+pub use schema::schema;
+use settings::S3Settings;
+
+/// The workspace that always exists.
+const DEFAULT: &str = "default";
+/// What follows the key of a state in those of its objects.
+const OBJECTS: &str = ".weft/";
+/// What follows the key of a state in that of its lock.
+const LOCK: &str = ".tflock";
+/// How long a state is read again while its digest in DynamoDB differs, and the pause between two attempts.
+const STALE_READS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(2));
+
+/// Makes the backend from its settings.
+///
+/// # Errors
+/// Invalid settings.
+pub fn connect(settings: &Settings, environment: Environment<'_>) -> Result<Connected, Vec<Diagnostic>> {
+    let (settings, warnings) = S3Settings::read(settings, environment)?;
+    let client = Client::new(settings).map_err(|problem| vec![problem])?;
+    Ok(Connected { backend: Arc::new(S3 { client: Arc::new(client) }), warnings })
+}
+
+/// The backend.
+#[derive(Debug)]
+struct S3 {
+    client: Arc<Client>,
+}
+
+impl S3 {
+    fn key(&self, workspace: &str) -> String {
+        let settings = &self.client.settings;
+        match (workspace == DEFAULT, settings.workspace_key_prefix.is_empty()) {
+            (true, _) => settings.key.clone(),
+            (false, true) => format!("{workspace}/{}", settings.key),
+            (false, false) => format!("{}/{workspace}/{}", settings.workspace_key_prefix, settings.key),
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for S3 {
+    async fn workspaces(&self) -> Result<Vec<String>, BackendError> {
+        let settings = &self.client.settings;
+        let prefix = match settings.workspace_key_prefix.is_empty() {
+            true => String::new(),
+            false => format!("{}/", settings.workspace_key_prefix),
+        };
+        let keys = match self.client.list("listing the workspaces", &prefix).await {
+            Ok(keys) => keys,
+            // Without the right to list, only the default workspace is known.
+            Err(error) if problems::is_denied(&error) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let ending = format!("/{}", settings.key);
+        let mut names: Vec<String> = keys
+            .iter()
+            .filter_map(|key| key.strip_prefix(&prefix)?.strip_suffix(&ending))
+            .filter(|name| !name.is_empty() && !name.contains('/') && *name != DEFAULT)
+            .map(str::to_owned)
+            .collect();
+        names.sort();
+        names.insert(0, DEFAULT.to_owned());
+        Ok(names)
+    }
+
+    async fn delete_workspace(&self, workspace: &str) -> Result<(), BackendError> {
+        const DOING: &str = "deleting the workspace";
+        if workspace == DEFAULT || workspace.is_empty() {
+            return Err(BackendError::DefaultStays("can't delete default state"));
+        }
+        let key = self.key(workspace);
+        for name in self.client.list(DOING, &format!("{key}{OBJECTS}")).await? {
+            self.client.delete(DOING, &name).await?;
+        }
+        self.client.delete(DOING, &key).await?;
+        self.client.remove_digest(&key).await
+    }
+
+    fn state(&self, workspace: &str) -> Result<Arc<dyn RemoteState>, BackendError> {
+        Ok(Arc::new(S3State(Arc::new(StateKey { client: Arc::clone(&self.client), key: self.key(workspace) }))))
+    }
+}
+
+/// The state of a workspace, and its objects.
+#[derive(Clone, Debug)]
+struct S3State(Arc<StateKey>);
+
+#[derive(Debug)]
+struct StateKey {
+    client: Arc<Client>,
+    key: String,
+}
+
+/// The hex MD5 of a state, as the digest in DynamoDB has it.
+fn digest(content: &[u8]) -> String {
+    Md5::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[async_trait]
+impl RemoteState for S3State {
+    fn place(&self) -> String {
+        self.0.client.place(&self.0.key)
+    }
+
+    async fn read(&self) -> Result<Option<Object>, BackendError> {
+        const DOING: &str = "reading the state";
+        let StateKey { client, key } = &*self.0;
+        let start = Instant::now();
+        loop {
+            let found = client.get(DOING, key).await?;
+            let Some(want) = client.stored_digest(key).await? else { return Ok(found) };
+            let have = found.as_ref().map(|object| digest(&object.content)).unwrap_or_default();
+            if want == have {
+                return Ok(found);
+            }
+            if start.elapsed() >= STALE_READS.0 {
+                return Err(problems::other_digest(client.place(key), &have));
+            }
+            sleep(STALE_READS.1).await;
+        }
+    }
+
+    async fn write(&self, content: Bytes, expected: &Expected, _lock: Option<&str>) -> Result<Written, BackendError> {
+        const DOING: &str = "writing the state";
+        let StateKey { client, key } = &*self.0;
+        let when = match expected {
+            Expected::Absent => When::Absent,
+            Expected::Version(version) => When::Is(version.clone()),
+        };
+        let digest = digest(&content);
+        let written = client.put(DOING, key, content, ObjectKind::State, &when).await?;
+        if let Written::Done(_) = &written {
+            client.store_digest(key, &digest).await?;
+        }
+        Ok(written)
+    }
+
+    async fn lock(&self, info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        lock::take(&self.0.client, &self.0.key, info).await
+    }
+
+    async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        lock::take_over(&self.0.client, &self.0.key, dead, info).await
+    }
+
+    async fn unlock(&self, id: &str) -> Result<(), BackendError> {
+        lock::release(&self.0.client, &self.0.key, id).await
+    }
+
+    fn locks(&self) -> bool {
+        let settings = &self.0.client.settings;
+        settings.use_lockfile || settings.dynamodb_table.is_some()
+    }
+
+    fn objects(&self) -> Option<Arc<dyn Objects>> {
+        Some(Arc::new(self.clone()))
+    }
+}
+
+impl S3State {
+    fn object(&self, name: &str) -> String {
+        format!("{}{OBJECTS}{name}", self.0.key)
+    }
+}
+
+#[async_trait]
+impl Objects for S3State {
+    async fn read(&self, name: &str) -> Result<Option<Object>, BackendError> {
+        self.0.client.get("reading a journal", &self.object(name)).await
+    }
+
+    async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError> {
+        self.0.client.put("writing a journal", &self.object(name), content, ObjectKind::State, &When::Absent).await
+    }
+
+    async fn put(&self, name: &str, content: Bytes) -> Result<Version, BackendError> {
+        const DOING: &str = "writing a journal";
+        let key = self.object(name);
+        match self.0.client.put(DOING, &key, content, ObjectKind::State, &When::Always).await? {
+            Written::Done(version) => Ok(version),
+            Written::Conflict => Err(problems::unexpected_conflict(self.0.client.place(&key), DOING)),
+        }
+    }
+
+    async fn list(&self, prefix: &str) -> Result<Vec<String>, BackendError> {
+        let start = self.object("");
+        let keys = self.0.client.list("listing the journals", &self.object(prefix)).await?;
+        let mut names: Vec<String> =
+            keys.iter().filter_map(|key| key.strip_prefix(&start).map(str::to_owned)).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    async fn remove(&self, names: &[String]) -> Result<(), BackendError> {
+        for name in names {
+            self.0.client.delete("removing a journal", &self.object(name)).await?;
+        }
+        Ok(())
+    }
+}

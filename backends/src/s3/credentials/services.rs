@@ -1,0 +1,87 @@
+//! Credentials of containers, of the metadata service of an instance, and of a process.
+
+use std::time::Duration;
+
+use reqwest::RequestBuilder;
+use serde_json::Value as Json;
+use url::Url;
+
+use super::Expiring;
+use crate::client::reason;
+
+/// Where containers of ECS get their credentials.
+const CONTAINER: &str = "http://169.254.170.2";
+/// How long a service on this machine may take.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+/// How long a token of the metadata service is asked for, in seconds.
+const TOKEN_SECONDS: &str = "21600";
+/// Where the metadata service has the credentials.
+const ROLES: &str = "latest/meta-data/iam/security-credentials/";
+
+/// Keys in a document of any of these services.
+fn keys(document: &Json, token: &str) -> Result<Expiring, String> {
+    let text = |name: &str| document.get(name).and_then(Json::as_str);
+    match (text("AccessKeyId"), text("SecretAccessKey")) {
+        (Some(id), Some(secret)) => Ok(Expiring::new(id, secret, text(token), text("Expiration"))),
+        _ => Err("the answer has no keys".to_owned()),
+    }
+}
+
+async fn answer(request: RequestBuilder) -> Result<String, String> {
+    let answer = request.timeout(TIME_LIMIT).send().await.map_err(|error| reason(&error))?;
+    if !answer.status().is_success() {
+        return Err(format!("it answered {}", answer.status()));
+    }
+    answer.text().await.map_err(|error| reason(&error))
+}
+
+fn document(text: &str) -> Result<Json, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+/// The credentials of a container, or `None` outside of one.
+pub(super) async fn of_container(
+    http: &reqwest::Client,
+    variable: &(dyn Fn(&str) -> Option<String> + Sync),
+) -> Result<Option<Expiring>, String> {
+    let relative = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI").map(|path| format!("{CONTAINER}{path}"));
+    let Some(url) = relative.or_else(|| variable("AWS_CONTAINER_CREDENTIALS_FULL_URI")) else { return Ok(None) };
+    let token = match variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE") {
+        Some(path) => Some(std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?),
+        None => variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"),
+    };
+    let mut request = http.get(&url);
+    if let Some(token) = token {
+        request = request.header("authorization", token.trim());
+    }
+    keys(&document(&answer(request).await?)?, "Token").map(Some)
+}
+
+/// The credentials of the role of an instance, with a token if the service has them.
+pub(super) async fn of_instance(http: &reqwest::Client, endpoint: &Url) -> Result<Expiring, String> {
+    let url = |path: &str| format!("{}/{path}", endpoint.as_str().trim_end_matches('/'));
+    let token = http.put(url("latest/api/token")).header("x-aws-ec2-metadata-token-ttl-seconds", TOKEN_SECONDS);
+    // Version 1 of the service has no tokens.
+    let token = answer(token).await.ok();
+    let get = |path: String| {
+        let request = http.get(path);
+        match &token {
+            Some(token) => request.header("x-aws-ec2-metadata-token", token),
+            None => request,
+        }
+    };
+    let roles = answer(get(url(ROLES))).await?;
+    let role = roles.lines().next().ok_or("the instance has no role")?;
+    keys(&document(&answer(get(url(&format!("{ROLES}{role}")))).await?)?, "Token")
+}
+
+/// The credentials that a command prints.
+pub(super) async fn of_process(command: &str) -> Result<Expiring, String> {
+    let ran = tokio::process::Command::new("sh").arg("-c").arg(command).output().await;
+    let output = ran.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        // What the command printed may have secrets.
+        return Err(format!("the command ended with {}", output.status));
+    }
+    keys(&document(&String::from_utf8_lossy(&output.stdout))?, "SessionToken")
+}

@@ -1,0 +1,137 @@
+//! Locks and digests as items of a DynamoDB table. Its key is the attribute `LockID`.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value as Json, json};
+use weft_state::remote::{BackendError, LockInfo};
+
+use super::requests::{Answer, Client, Request};
+
+/// The version of the interface, before the name of an operation.
+const TARGET: &str = "DynamoDB_20120810";
+/// The media type of requests.
+const JSON: &str = "application/x-amz-json-1.0";
+/// What follows the name of a state in that of its digest.
+const DIGEST: &str = "-md5";
+/// The code of a condition that does not hold.
+const CONDITION: &str = "ConditionalCheckFailedException";
+
+impl Client {
+    async fn item_request(
+        &self,
+        doing: &'static str,
+        operation: &str,
+        body: Json,
+    ) -> Result<(Request, Answer), BackendError> {
+        let request = Request {
+            doing,
+            service: "dynamodb",
+            method: Method::POST,
+            url: self.settings.endpoint("dynamodb").clone(),
+            headers: vec![
+                ("content-type".to_owned(), JSON.to_owned()),
+                ("x-amz-target".to_owned(), format!("{TARGET}.{operation}")),
+            ],
+            body: body.to_string().into(),
+        };
+        let answer = self.send(&request).await?;
+        Ok((request, answer))
+    }
+
+    /// The name of a state in the table.
+    fn item_name(&self, key: &str) -> String {
+        format!("{}/{key}", self.settings.bucket)
+    }
+
+    async fn get_item(&self, doing: &'static str, name: &str) -> Result<Option<Json>, BackendError> {
+        let Some(table) = &self.settings.dynamodb_table else { return Ok(None) };
+        let body = json!({ "TableName": table, "Key": { "LockID": { "S": name } }, "ConsistentRead": true });
+        let (request, answer) = self.item_request(doing, "GetItem", body).await?;
+        if answer.status != StatusCode::OK {
+            return Err(self.refused(&request, answer.status, &answer.body));
+        }
+        let parsed: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
+        Ok(parsed.get("Item").cloned())
+    }
+
+    /// The holder of the lock.
+    pub(super) async fn item(&self, key: &str) -> Result<Option<LockInfo>, BackendError> {
+        let item = self.get_item("reading the lock", &self.item_name(key)).await?;
+        Ok(item.map(|item| {
+            let info = item.pointer("/Info/S").and_then(Json::as_str).unwrap_or_default();
+            serde_json::from_str(info).unwrap_or_default()
+        }))
+    }
+
+    /// Takes the lock in the table, if the settings name one. Returns the holder if there is another one.
+    pub(super) async fn take_item(&self, key: &str, info: &LockInfo) -> Result<Option<LockInfo>, BackendError> {
+        let Some(table) = &self.settings.dynamodb_table else { return Ok(None) };
+        let info_text = String::from_utf8_lossy(&info.to_json()).into_owned();
+        let body = json!({
+            "TableName": table,
+            "Item": { "LockID": { "S": self.item_name(key) }, "Info": { "S": info_text } },
+            "ConditionExpression": "attribute_not_exists(LockID)",
+        });
+        let (request, answer) = self.item_request("taking the lock", "PutItem", body).await?;
+        if answer.status == StatusCode::OK {
+            return Ok(None);
+        }
+        if !is_condition(&answer) {
+            return Err(self.refused(&request, answer.status, &answer.body));
+        }
+        // A request that is repeated because its answer was lost finds its own item.
+        Ok(Some(self.item(key).await?.unwrap_or_default()).filter(|holder| holder.id != info.id))
+    }
+
+    /// Releases the lock in the table, if this holder still has it.
+    pub(super) async fn remove_item(&self, key: &str, holder: &LockInfo) -> Result<(), BackendError> {
+        let Some(table) = &self.settings.dynamodb_table else { return Ok(()) };
+        let info = String::from_utf8_lossy(&holder.to_json()).into_owned();
+        let body = json!({
+            "TableName": table,
+            "Key": { "LockID": { "S": self.item_name(key) } },
+            "ConditionExpression": "Info = :info",
+            "ExpressionAttributeValues": { ":info": { "S": info } },
+        });
+        let (request, answer) = self.item_request("releasing the lock", "DeleteItem", body).await?;
+        match answer.status == StatusCode::OK || is_condition(&answer) {
+            true => Ok(()),
+            false => Err(self.refused(&request, answer.status, &answer.body)),
+        }
+    }
+
+    /// The digest of a state in the table, if there is one.
+    pub(super) async fn stored_digest(&self, key: &str) -> Result<Option<String>, BackendError> {
+        let item = self.get_item("reading the digest", &format!("{}{DIGEST}", self.item_name(key))).await?;
+        Ok(item.and_then(|item| item.pointer("/Digest/S").and_then(Json::as_str).map(str::to_owned)))
+    }
+
+    /// Stores the digest of a state in the table, if the settings name one.
+    pub(super) async fn store_digest(&self, key: &str, digest: &str) -> Result<(), BackendError> {
+        let Some(table) = &self.settings.dynamodb_table else { return Ok(()) };
+        let name = format!("{}{DIGEST}", self.item_name(key));
+        let body = json!({ "TableName": table, "Item": { "LockID": { "S": name }, "Digest": { "S": digest } } });
+        let (request, answer) = self.item_request("writing the digest", "PutItem", body).await?;
+        match answer.status {
+            StatusCode::OK => Ok(()),
+            status => Err(self.refused(&request, status, &answer.body)),
+        }
+    }
+
+    /// Removes the digest of a state.
+    pub(super) async fn remove_digest(&self, key: &str) -> Result<(), BackendError> {
+        let Some(table) = &self.settings.dynamodb_table else { return Ok(()) };
+        let name = format!("{}{DIGEST}", self.item_name(key));
+        let body = json!({ "TableName": table, "Key": { "LockID": { "S": name } } });
+        let (request, answer) = self.item_request("deleting the workspace", "DeleteItem", body).await?;
+        match answer.status {
+            StatusCode::OK => Ok(()),
+            status => Err(self.refused(&request, status, &answer.body)),
+        }
+    }
+}
+
+fn is_condition(answer: &Answer) -> bool {
+    let parsed: Option<Json> = serde_json::from_slice(&answer.body).ok();
+    parsed
+        .is_some_and(|parsed| parsed.get("__type").and_then(Json::as_str).is_some_and(|code| code.ends_with(CONDITION)))
+}

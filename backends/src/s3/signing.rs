@@ -1,0 +1,49 @@
+//! Signing requests with Signature Version 4.
+
+use std::time::SystemTime;
+
+use aws_credential_types::Credentials;
+use aws_sigv4::http_request::{
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
+    sign,
+};
+use aws_sigv4::sign::v4;
+use reqwest::Method;
+use url::Url;
+
+/// The headers that a request needs beside its own.
+///
+/// # Errors
+/// A header or address that cannot be signed, in words.
+pub(super) fn headers(
+    credentials: &Credentials,
+    region: &str,
+    service: &str,
+    method: &Method,
+    url: &Url,
+    own: &[(String, String)],
+    body: &[u8],
+) -> Result<Vec<(String, String)>, String> {
+    let mut settings = SigningSettings::default();
+    if service == "s3" {
+        // The paths of S3 are encoded once, and taken as they are.
+        settings.percent_encoding_mode = PercentEncodingMode::Single;
+        settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
+        settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
+    }
+    let identity = credentials.clone().into();
+    let parameters = v4::SigningParams::builder()
+        .identity(&identity)
+        .region(region)
+        .name(service)
+        .time(SystemTime::now())
+        .settings(settings)
+        .build()
+        .map_err(|error| error.to_string())?
+        .into();
+    let listed = own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let request = SignableRequest::new(method.as_str(), url.as_str(), listed, SignableBody::Bytes(body))
+        .map_err(|error| error.to_string())?;
+    let (instructions, _) = sign(request, &parameters).map_err(|error| error.to_string())?.into_parts();
+    Ok(instructions.headers().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+}

@@ -1,0 +1,180 @@
+//! Temporary credentials from STS.
+
+use aws_credential_types::Credentials;
+use reqwest::{Method, StatusCode};
+use serde_json::{Map, Value as Json};
+use url::Url;
+use weft_state::remote::BackendError;
+
+use super::credentials::Expiring;
+use super::problems::{self, About};
+use super::{signing, xml};
+use crate::client::reason;
+
+/// The version of the interface.
+const VERSION: &str = "2011-06-15";
+/// The name of a session unless the settings say it.
+const SESSION: &str = "weft";
+/// The number of attempts.
+const ATTEMPTS: u32 = 3;
+const DOING: &str = "assuming the role";
+
+/// STS in one region.
+#[derive(Clone, Debug)]
+pub(super) struct Sts {
+    pub(super) http: reqwest::Client,
+    pub(super) endpoint: Url,
+    pub(super) region: String,
+}
+
+/// The parameters of a request for a role, from its settings.
+fn parameters(action: &str, role: &Map<String, Json>, session: Option<&str>) -> Vec<(String, String)> {
+    let text = |name: &str| role.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+    let mut found = vec![("Action".to_owned(), action.to_owned()), ("Version".to_owned(), VERSION.to_owned())];
+    let mut add = |name: &str, value: &str| found.push((name.to_owned(), value.to_owned()));
+    add("RoleArn", text("role_arn").unwrap_or_default());
+    add("RoleSessionName", text("session_name").or(session).unwrap_or(SESSION));
+    for (name, parameter) in [("external_id", "ExternalId"), ("policy", "Policy")] {
+        if let Some(value) = text(name) {
+            add(parameter, value);
+        }
+    }
+    if let Some(seconds) = text("duration").and_then(seconds) {
+        add("DurationSeconds", &seconds.to_string());
+    }
+    let list = |name: &str| role.get(name).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str);
+    for (number, arn) in list("policy_arns").enumerate() {
+        add(&format!("PolicyArns.member.{}.arn", number + 1), arn);
+    }
+    for (number, (key, value)) in role.get("tags").and_then(Json::as_object).into_iter().flatten().enumerate() {
+        add(&format!("Tags.member.{}.Key", number + 1), key);
+        add(&format!("Tags.member.{}.Value", number + 1), value.as_str().unwrap_or_default());
+    }
+    for (number, key) in list("transitive_tag_keys").enumerate() {
+        add(&format!("TransitiveTagKeys.member.{}", number + 1), key);
+    }
+    found
+}
+
+/// The seconds of a duration such as `1h30m` or `900s`.
+fn seconds(text: &str) -> Option<u64> {
+    let mut total = 0u64;
+    let mut number = String::new();
+    for character in text.chars() {
+        let factor = match character {
+            'h' => 3600,
+            'm' => 60,
+            's' => 1,
+            digit => {
+                number.push(digit);
+                continue;
+            }
+        };
+        total = total.checked_add(number.parse::<u64>().ok()?.checked_mul(factor)?)?;
+        number.clear();
+    }
+    number.is_empty().then_some(total)
+}
+
+impl Sts {
+    /// Assumes a role with credentials.
+    pub(super) async fn assume(
+        &self,
+        place: &str,
+        keys: &Credentials,
+        role: &Map<String, Json>,
+    ) -> Result<Expiring, BackendError> {
+        let name = role.get("role_arn").and_then(Json::as_str).unwrap_or_default();
+        let asked = self.ask(place, Some(keys), &parameters("AssumeRole", role, None)).await;
+        asked.map_err(|error| problems::role_not_assumed(place.to_owned(), name, &error))
+    }
+
+    /// Assumes a role with a token of an identity provider.
+    pub(super) async fn assume_with_token(
+        &self,
+        place: &str,
+        role: &Map<String, Json>,
+        session: Option<&str>,
+        token: &str,
+    ) -> Result<Expiring, BackendError> {
+        let name = role.get("role_arn").and_then(Json::as_str).unwrap_or_default();
+        let mut parameters = parameters("AssumeRoleWithWebIdentity", role, session);
+        parameters.push(("WebIdentityToken".to_owned(), token.to_owned()));
+        let asked = self.ask(place, None, &parameters).await;
+        asked.map_err(|error| problems::role_not_assumed(place.to_owned(), name, &error))
+    }
+
+    async fn ask(
+        &self,
+        place: &str,
+        keys: Option<&Credentials>,
+        parameters: &[(String, String)],
+    ) -> Result<Expiring, BackendError> {
+        let failed = |error: String| problems::unreachable(place.to_owned(), DOING, error);
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+        let headers = vec![("content-type".to_owned(), "application/x-www-form-urlencoded".to_owned())];
+        let mut left = ATTEMPTS;
+        loop {
+            left -= 1;
+            let mut request = self.http.post(self.endpoint.clone()).body(body.clone());
+            let signed = match keys {
+                Some(keys) => {
+                    let Sts { endpoint, region, .. } = self;
+                    signing::headers(keys, region, "sts", &Method::POST, endpoint, &headers, body.as_bytes())
+                        .map_err(failed)?
+                }
+                None => Vec::new(),
+            };
+            for (name, value) in headers.iter().chain(&signed) {
+                request = request.header(name, value);
+            }
+            let answer = match request.send().await {
+                Ok(answer) => answer,
+                Err(_) if left > 0 => continue,
+                Err(error) => return Err(failed(reason(&error))),
+            };
+            let status = answer.status();
+            let body = answer.bytes().await.map_err(|error| failed(reason(&error)))?;
+            if status.is_server_error() && left > 0 {
+                continue;
+            }
+            if status != StatusCode::OK {
+                let about = About { name: "the role", region: &self.region, action: "sts:AssumeRole" };
+                return Err(problems::refused(place.to_owned(), DOING, status, &body, about));
+            }
+            let part = |name: &str| xml::text(&body, name).unwrap_or_default();
+            let expiration = part("Expiration");
+            let (id, secret, token) = (part("AccessKeyId"), part("SecretAccessKey"), part("SessionToken"));
+            return Ok(Expiring::new(&id, &secret, Some(&token), Some(&expiration)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn durations_of_go() {
+        for (text, want) in [("1h", Some(3600)), ("1h30m", Some(5400)), ("900s", Some(900)), ("9", None), ("x", None)] {
+            assert_eq!(seconds(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_of_a_role() {
+        let role = json!({
+            "role_arn": "arn:r", "duration": "15m", "tags": {"a": "b"}, "transitive_tag_keys": ["a"],
+            "policy_arns": ["arn:p"], "external_id": null,
+        });
+        let found = parameters("AssumeRole", role.as_object().unwrap(), None);
+        let text: Vec<String> = found.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(
+            text.join("&"),
+            "Action=AssumeRole&Version=2011-06-15&RoleArn=arn:r&RoleSessionName=weft&DurationSeconds=900&\
+             PolicyArns.member.1.arn=arn:p&Tags.member.1.Key=a&Tags.member.1.Value=b&TransitiveTagKeys.member.1=a"
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! Reading answers in XML: the texts of elements by name. The answers of S3 and STS are small and flat.
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+/// The texts of all elements with this name, in order. What is not XML has none.
+pub(super) fn texts(xml: &[u8], name: &str) -> Vec<String> {
+    let mut reader = Reader::from_reader(xml);
+    let mut found = Vec::new();
+    let mut inside: Option<String> = None;
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(start)) if start.local_name().as_ref() == name => inside = Some(String::new()),
+            Ok(Event::End(end)) if end.local_name().as_ref() == name => found.extend(inside.take()),
+            Ok(Event::Text(text)) => {
+                if let Some(inside) = &mut inside {
+                    inside.push_str(&text);
+                }
+            }
+            Ok(Event::GeneralRef(reference)) => {
+                if let (Some(inside), Some(character)) = (&mut inside, character(&reference)) {
+                    inside.push(character);
+                }
+            }
+            Ok(Event::Eof) | Err(_) => return found,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// The character of a reference such as `&amp;` or `&#10;`.
+fn character(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
+    if let Ok(Some(character)) = reference.resolve_char_ref() {
+        return Some(character);
+    }
+    match &**reference {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => None,
+    }
+}
+
+/// The text of the first element with this name.
+pub(super) fn text(xml: &[u8], name: &str) -> Option<String> {
+    texts(xml, name).into_iter().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_elements() {
+        let xml =
+            b"<?xml version=\"1.0\"?><R xmlns=\"x\"><C><Key>a&amp;b &#65;</Key></C><C><Key>c</Key></C><Empty/></R>";
+        assert_eq!(texts(xml, "Key"), ["a&b A", "c"]);
+        assert_eq!(text(xml, "Empty"), None);
+        assert_eq!(texts(b"not xml <", "Key"), Vec::<String>::new());
+    }
+}
