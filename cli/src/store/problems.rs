@@ -4,6 +4,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::StoreError;
 use weft_state::tfstate::{Problem, StateFileError};
 
+use crate::backend::of_backend;
 use crate::problems::BAD_STATE;
 
 /// An error of a store as a diagnostic.
@@ -11,7 +12,11 @@ pub fn of_store(error: &StoreError) -> Diagnostic {
     if let StoreError::StateFile(StateFileError::Invalid { problems, .. }) = error {
         return Diagnostic::error("Error acquiring the state lock", Problem::list(problems)).code(BAD_STATE);
     }
+    if let StoreError::Backend(error) = error {
+        return of_backend(error);
+    }
     let (summary, hint) = match error {
+        StoreError::Overtaken(_) => ("State changed by another program", ""),
         StoreError::Locked { .. } => ("Error acquiring the state lock", ""),
         StoreError::StateFile(_) => ("Error acquiring the state lock", " Nothing was changed."),
         StoreError::Unopened { .. } => (
