@@ -334,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lookups_are_made_from_attributes() {
+    fn lookups_are_built_from_attributes() {
         let object = Value::object([
             ("region", Value::string("eu")),
             ("n", Value::int(3)),

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_from_arguments() {
+    fn a_command_is_read_from_its_arguments() {
         let list = Value::list(Type::String, vec![Value::string("perl"), Value::string("-e")]);
         let environment = Value::map(Type::String, [("A".into(), Value::string("1"))].into());
         let found = read(&arguments(&[
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_command_says_and_how_it_ends() {
+    async fn the_output_and_exit_status_of_a_command_are_reported() {
         let (sender, mut lines) = tokio::sync::mpsc::channel(64);
         let saying = Saying::new(Some(sender), "a.b", LOCAL_EXEC);
         let command = read(&arguments(&[("command", Value::string("echo one; echo two >&2; printf end; exit 3"))]));
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_must_not_be_shown_is_not() {
+    async fn sensitive_output_is_not_shown() {
         let (sender, mut lines) = tokio::sync::mpsc::channel(64);
         let saying = Saying::new(Some(sender), "a.b", LOCAL_EXEC);
         let command = read(&arguments(&[("command", Value::string("echo secret"))])).unwrap();

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_say_whose_condition() {
+    fn a_summary_names_the_owner_of_the_condition() {
         assert_eq!(problems::condition_summary(CheckKind::Precondition, "a.b"), "Resource precondition failed");
         assert_eq!(problems::condition_summary(CheckKind::Postcondition, "a.b[0]"), "Resource postcondition failed");
         assert_eq!(

@@ -32,7 +32,7 @@ fn golden(value: Value, ty: Type, expected: &str) {
 }
 
 #[test]
-fn msgpack_of_primitives() {
+fn primitives_are_encoded_as_msgpack() {
     golden(Value::string("hello"), Type::String, "a5 68656c6c6f");
     golden(Value::string(""), Type::String, "a0");
     golden(Value::string("x".repeat(32)), Type::String, &format!("d9 20 {}", "78".repeat(32)));
@@ -69,7 +69,7 @@ fn msgpack_of_primitives() {
 }
 
 #[test]
-fn msgpack_of_containers() {
+fn containers_are_encoded_as_msgpack() {
     let list = Type::list(Type::String);
     golden(Value::list(Type::String, strings(&["b", "a"])), list.clone(), "92 a162 a161");
     golden(Value::list(Type::String, Vec::new()), list.clone(), "90");
@@ -89,7 +89,7 @@ fn msgpack_of_containers() {
 }
 
 #[test]
-fn msgpack_of_dynamic() {
+fn dynamic_values_are_encoded_as_msgpack() {
     golden(Value::string("a"), Type::Dynamic, "92 c408 22737472696e6722 a161");
     golden(Value::null(Type::Dynamic), Type::Dynamic, "c0");
     golden(Value::unknown(Type::Dynamic), Type::Dynamic, "d4 00 00");
@@ -108,7 +108,7 @@ fn msgpack_of_dynamic() {
 }
 
 #[test]
-fn msgpack_of_unknown() {
+fn unknown_values_are_encoded_as_msgpack() {
     let unknown = |ty: Type, refinement: Refinement| Value::refined(ty, refinement);
     golden(Value::unknown(Type::String), Type::String, "d4 00 00");
     golden(unknown(Type::String, Refinement::not_null()), Type::String, "c7 03 0c 81 01c2");
@@ -141,7 +141,7 @@ fn msgpack_of_unknown() {
 }
 
 #[test]
-fn long_prefixes_are_cut_where_nothing_can_combine() {
+fn long_prefixes_are_cut_at_a_safe_character() {
     for (text, kept) in [
         ("a".repeat(300), 254),
         (format!("{}/", "a".repeat(300)), 254),
@@ -160,7 +160,7 @@ fn long_prefixes_are_cut_where_nothing_can_combine() {
 }
 
 #[test]
-fn msgpack_that_is_refused() {
+fn invalid_msgpack_is_refused() {
     let object = Type::object([("a", Type::Bool)]);
     let cases: Vec<(Vec<u8>, Type, DecodeProblem)> = vec![
         (vec![], Type::Bool, DecodeProblem::Truncated),
@@ -220,7 +220,7 @@ fn nesting_is_limited() {
 }
 
 #[test]
-fn what_encoders_refuse() {
+fn encoders_refuse_marked_and_unsuitable_values() {
     let list = Type::list(Type::String);
     let marked = Value::list(Type::String, vec![Value::string("a").mark(&Marks::SENSITIVE)]);
     for error in [
@@ -249,7 +249,7 @@ fn what_encoders_refuse() {
 }
 
 #[test]
-fn json_text() {
+fn values_have_the_json_text_of_go() {
     let object = Value::object([
         ("b", Value::string("<>&\u{2028}\u{2029}\"\\/\u{8}\u{c}\n\r\t\u{0}\u{1f}\u{7f}é😀")),
         ("a", Value::null(Type::Bool)),
@@ -271,7 +271,7 @@ fn json_text() {
 }
 
 #[test]
-fn json_of_a_type() {
+fn json_is_decoded_by_its_type() {
     let read = |text: &str, ty: &Type| json::decode(text.as_bytes(), ty);
     let object = Type::object([("a", Type::Bool), ("b", Type::String)]);
     let half = Value::object([("a", Value::bool(true)), ("b", Value::null(Type::String))]);
@@ -297,7 +297,7 @@ fn json_of_a_type() {
 }
 
 #[test]
-fn json_of_no_type() {
+fn json_without_a_type_is_decoded() {
     for (text, expected) in [
         ("-1.5", "-1.5"),
         ("1E+2", "100"),
@@ -341,7 +341,7 @@ fn json_of_no_type() {
 }
 
 #[test]
-fn types_as_json() {
+fn types_are_encoded_as_json() {
     let mut optional =
         ObjectType { attributes: [("b".into(), Type::Bool), ("a".into(), Type::Dynamic)].into(), ..Default::default() };
     optional.optional.insert("b".into());
@@ -456,7 +456,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn msgpack_reads_back((ty, value) in typed(true)) {
+    fn msgpack_round_trips((ty, value) in typed(true)) {
         let bytes = msgpack::encode(&value, &ty).unwrap();
         let read = msgpack::decode(&bytes, &ty).unwrap();
         prop_assert_eq!(&read, &value);
@@ -464,7 +464,7 @@ proptest! {
     }
 
     #[test]
-    fn json_reads_back((ty, value) in typed(false)) {
+    fn json_round_trips((ty, value) in typed(false)) {
         let text = json::encode(&value, &ty).unwrap();
         prop_assert_eq!(&json::decode(text.as_bytes(), &ty).unwrap(), &value);
         // Without a type it is still JSON, and stays the same when written again.
@@ -474,7 +474,7 @@ proptest! {
     }
 
     #[test]
-    fn type_json_reads_back(ty in any_type()) {
+    fn types_round_trip_as_json(ty in any_type()) {
         prop_assert_eq!(type_json::decode(type_json::encode(&ty).as_bytes()).unwrap(), ty);
     }
 

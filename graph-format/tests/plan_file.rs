@@ -192,7 +192,7 @@ fn read_in_every_way(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_plan_round_trips() {
     let plan = sample();
     let mut bytes = Vec::new();
     let digest = write(&plan, &mut bytes).expect("bytes");
@@ -215,7 +215,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn a_worker_gets_its_fragment_and_nothing_that_it_does_not_need() {
+fn a_worker_gets_its_fragment_and_only_the_records_that_it_needs() {
     let plan = sample();
     let reader = PlanReader::from_bytes(bytes_of(&plan)).expect("a reader");
     for i in 0..3 {
@@ -244,7 +244,7 @@ fn a_worker_gets_its_fragment_and_nothing_that_it_does_not_need() {
 }
 
 #[test]
-fn every_byte_counts() {
+fn a_changed_byte_is_refused() {
     let bytes = bytes_of(&sample());
     for at in 0..bytes.len() {
         for flip in [0x01, 0x80, 0xff] {
@@ -256,7 +256,7 @@ fn every_byte_counts() {
 }
 
 #[test]
-fn every_length_but_one_is_wrong() {
+fn a_file_of_another_length_is_refused() {
     let bytes = bytes_of(&sample());
     for length in 0..bytes.len() {
         assert!(read(&bytes[..length]).is_err(), "{length} bytes");
@@ -267,7 +267,7 @@ fn every_length_but_one_is_wrong() {
 }
 
 #[test]
-fn with_checksums_made_right_a_changed_byte_is_refused_or_harmless() {
+fn a_changed_byte_with_corrected_checksums_is_refused_or_harmless() {
     let plan = sample();
     let parts = take_apart(&bytes_of(&plan));
     assert!(read(&put_together(&parts)).expect("a plan") == plan);
@@ -288,7 +288,7 @@ fn with_checksums_made_right_a_changed_byte_is_refused_or_harmless() {
 }
 
 #[test]
-fn with_checksums_made_right_a_changed_header_or_frame_is_refused_or_harmless() {
+fn a_changed_header_with_corrected_checksums_is_refused_or_harmless() {
     let plan = sample();
     let bytes = bytes_of(&plan);
     let sections = raw_parts(&bytes);
@@ -314,7 +314,7 @@ fn with_checksums_made_right_a_changed_header_or_frame_is_refused_or_harmless() 
 }
 
 #[test]
-fn another_version_is_named() {
+fn an_unsupported_version_is_named() {
     let mut bytes = bytes_of(&sample());
     bytes[8] = 3;
     let error = read(&bytes).expect_err("refused");
@@ -326,14 +326,14 @@ fn another_version_is_named() {
 }
 
 #[test]
-fn other_files_are_told_apart() {
+fn files_of_other_formats_are_recognized() {
     assert!(matches!(read(b""), Err(PlanFileError::NotAPlan)));
     assert!(matches!(read(b"{\"version\":4}"), Err(PlanFileError::NotAPlan)));
     assert!(matches!(read(b"PK\x03\x04 and so on"), Err(PlanFileError::PlanOfAnotherProgram)));
 }
 
 #[test]
-fn unknown_sections_are_skipped_if_they_may_be() {
+fn unknown_sections_are_skipped_unless_required() {
     let plan = sample();
     let mut parts = take_apart(&bytes_of(&plan));
     let unknown = |flags| Part { kind: 500, flags, index: 0, claims: None, stored: b"what is this".to_vec() };
@@ -350,7 +350,7 @@ fn unknown_sections_are_skipped_if_they_may_be() {
 }
 
 #[test]
-fn generated_blocks_travel_with_the_plan() {
+fn generated_blocks_are_stored_with_the_plan() {
     let mut plan = sample();
     plan.manifest.generated = BTreeMap::from([("lab_thing.a".into(), "resource \"lab_thing\" \"a\" {\n}".into())]);
     assert!(read(&bytes_of(&plan)).expect("a plan") == plan);
@@ -410,14 +410,14 @@ fn a_plan_of_the_first_format_is_refused_by_its_version() {
 }
 
 #[test]
-fn what_compresses_too_well_is_stored_as_it_is() {
+fn a_highly_compressible_section_is_stored_uncompressed() {
     let mut plan = sample();
     plan.manifest.configuration = Some("a".repeat(4 << 20));
     assert_eq!(read(&bytes_of(&plan)).expect("a plan"), plan);
 }
 
 #[test]
-fn no_ephemeral_value_and_nothing_too_deep_is_written() {
+fn ephemeral_and_too_deep_values_are_not_written() {
     let refused = |after: Value| {
         let mut plan = sample();
         plan.changes.resources[0].after = after;
@@ -501,7 +501,7 @@ fn values() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
-    fn any_plan_is_read_as_it_was_written(steps in steps(), before in values(), after in values()) {
+    fn any_plan_round_trips(steps in steps(), before in values(), after in values()) {
         let mut plan = sample();
         plan.graph = graph_of(&steps, &[]);
         plan.changes.resources[0].before = before;
@@ -510,7 +510,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(at in 0usize..4096, junk in proptest::collection::vec(any::<u8>(), 1..64)) {
+    fn no_bytes_cause_a_panic(at in 0usize..4096, junk in proptest::collection::vec(any::<u8>(), 1..64)) {
         let mut parts = take_apart(&bytes_of(&sample()));
         let count = parts.len();
         let part = &mut parts[at % count].stored;

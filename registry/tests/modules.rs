@@ -88,7 +88,7 @@ fn unpacked(bytes: &[u8], packing: Packing) -> (Result<(), ArchiveError>, tempfi
 }
 
 #[test]
-fn every_packing() {
+fn every_packing_is_unpacked() {
     let files = [("main.tf", MAIN), ("d/e/f", "deep"), ("d/link -> e/f", "")];
     let tar = tar(&files);
     for (bytes, packing) in [
@@ -216,7 +216,7 @@ fn repository(dir: &Path) -> (String, String) {
 }
 
 #[tokio::test]
-async fn git_repositories() {
+async fn git_repositories_are_fetched() {
     let dir = tempfile::tempdir().unwrap();
     let (address, commit) = repository(dir.path());
     let mut fetcher = fetcher(None);
@@ -247,7 +247,7 @@ async fn git_repositories() {
 }
 
 #[tokio::test]
-async fn git_is_not_misled() {
+async fn hostile_git_arguments_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (address, commit) = repository(dir.path());
     let mut fetcher = fetcher(None);
@@ -284,7 +284,7 @@ async fn git_is_not_misled() {
 }
 
 #[tokio::test]
-async fn directories_and_archives_of_this_machine() {
+async fn local_directories_and_archives_are_fetched() {
     let dir = tempfile::tempdir().unwrap();
     let package = dir.path().join("pack age");
     std::fs::create_dir_all(package.join("sub")).unwrap();
@@ -314,7 +314,7 @@ async fn directories_and_archives_of_this_machine() {
 }
 
 #[tokio::test]
-async fn archives_over_tls() {
+async fn archives_are_fetched_over_tls() {
     let host = Host::start().await;
     let dir = tempfile::tempdir().unwrap();
     let archive = zip(&[("top/main.tf", MAIN), ("top/sub/main.tf", "# sub\n")]);
@@ -390,7 +390,7 @@ fn registry_module(host: &Host, rest: &str) -> RegistryModule {
 }
 
 #[tokio::test]
-async fn registries() {
+async fn modules_of_registries_are_fetched() {
     let host = Host::start().await;
     let dir = tempfile::tempdir().unwrap();
     host.put("/.well-known/terraform.json", Reply::json(json!({"modules.v1": "/v1/modules/"})));
@@ -468,7 +468,7 @@ async fn registries() {
 }
 
 #[tokio::test]
-async fn artifacts_of_oci_registries() {
+async fn artifacts_of_oci_registries_are_fetched() {
     let host = Host::start().await;
     let dir = tempfile::tempdir().unwrap();
     let archive = zip(&[("main.tf", MAIN)]);

@@ -23,7 +23,7 @@ async fn started(store: &EmbeddedStore, id: &str, operations: u32, indexes: &[u3
 }
 
 #[tokio::test]
-async fn a_whole_run() {
+async fn a_run_is_journalled_and_written_to_the_state() {
     let place = Place::new();
     let store = place.open();
     assert_eq!(store.export().await.unwrap(), None);
@@ -230,7 +230,7 @@ async fn a_state_that_changed_under_a_journal_is_reported() {
 }
 
 #[tokio::test]
-async fn readers_see_a_live_run_without_the_lock() {
+async fn readers_see_a_running_run_without_the_lock() {
     let place = Place::with(RECORDED);
     let store = place.open();
     let lease = started(&store, "run-a", 2, &[0]).await;

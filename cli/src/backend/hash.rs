@@ -26,7 +26,7 @@ mod tests {
 
     /// As recorded from OpenTofu 1.12.6.
     #[test]
-    fn numbers_are_those_of_opentofu() {
+    fn hashes_are_those_of_opentofu() {
         for (arguments, want) in [
             ([None, None], 666_019_178),
             ([Some("local-state.tfstate"), None], 4_282_859_327),

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_is_unknown_while_a_write_is_under_way() {
+    fn a_revision_is_unknown_during_a_write() {
         let subject = Subject::Instance("a.b".to_owned());
         let mut records = Records::new(Vec::new(), BTreeMap::from([(subject.clone(), Revision(1))]));
         assert_eq!(records.revision("a.b"), Some(Revision(1)));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_report_that_differs_is_a_stray() {
+    fn a_late_report_with_another_object_is_a_stray() {
         let mut records = Records::default();
         records.write(one(put("a.b", "{\"id\":1}"))).unwrap();
         assert!(records.strays(&one(put("a.b", "{\"id\":1}"))).is_empty());
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_writes_change_nothing() {
+    fn invalid_writes_change_nothing() {
         let mut records = Records::default();
         assert!(matches!(records.write(one(put("no address", "{}"))), Err(RecordError::Address(_))));
         let missing = with("a.b", None, ObjectChange::DeposeAs(key("00000001")));

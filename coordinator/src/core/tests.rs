@@ -129,7 +129,7 @@ fn a_call_is_granted_when_its_intent_is_durable_and_acknowledged_when_its_commit
 }
 
 #[test]
-fn parallelism_bounds_what_is_under_way() {
+fn parallelism_limits_the_number_of_running_operations() {
     let needs: Vec<&[u32]> = vec![&[]; 20];
     let options = RunOptions { parallelism: Some(3), ..RunOptions::in_process() };
     let (mut core, _) = begin(outline(OperationKind::Read, &needs, 4), options, Vec::new());
@@ -145,7 +145,7 @@ fn parallelism_bounds_what_is_under_way() {
 }
 
 #[test]
-fn the_intent_of_the_next_operation_stands_behind_the_result_that_made_room() {
+fn an_intent_is_stored_after_the_result_that_made_room() {
     let options = RunOptions { parallelism: Some(1), ..RunOptions::in_process() };
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), options, Vec::new());
     let [first] = started(&core.step(0, hello("w")))[..] else { panic!("one task") };
@@ -161,7 +161,7 @@ fn the_intent_of_the_next_operation_stands_behind_the_result_that_made_room() {
 }
 
 #[test]
-fn the_longest_way_goes_first() {
+fn the_operation_with_the_longest_chain_starts_first() {
     let (mut core, _) =
         begin(outline(OperationKind::Read, &[&[], &[], &[1], &[2]], 1), RunOptions::in_process(), Vec::new());
     let tasks = started(&core.step(0, hello("w")));
@@ -169,7 +169,7 @@ fn the_longest_way_goes_first() {
 }
 
 #[test]
-fn a_drained_run_ends_when_nothing_is_under_way() {
+fn a_drained_run_ends_when_no_operation_is_running() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), RunOptions::in_process(), Vec::new());
     let tasks = started(&core.step(0, hello("w")));
     core.step(0, said("w", Report::Intent { task: tasks[0], planned: Digest::default() }));
@@ -209,7 +209,7 @@ fn the_second_signal_stops_providers_and_leaves_doubts_after_five_seconds() {
 }
 
 #[test]
-fn a_run_that_is_left_does_not_wait_for_a_store_that_is_silent() {
+fn a_run_that_is_left_does_not_wait_for_a_silent_store() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
     let tasks = started(&core.step(0, hello("w")));
     core.step(0, said("w", Report::Intent { task: tasks[0], planned: Digest::default() }));
@@ -220,7 +220,7 @@ fn a_run_that_is_left_does_not_wait_for_a_store_that_is_silent() {
 }
 
 #[test]
-fn the_word_of_a_living_worker_settles_a_doubt_of_an_earlier_term() {
+fn a_returning_worker_settles_a_doubt_of_an_earlier_term() {
     let doubt = |worker: &str| OpRecord {
         status: OpStatus::InDoubt,
         attempt: Attempt(1),
@@ -253,7 +253,7 @@ fn the_word_of_a_living_worker_settles_a_doubt_of_an_earlier_term() {
 }
 
 #[test]
-fn an_object_that_a_failed_create_left_is_not_made_again() {
+fn a_failed_create_that_left_an_object_is_not_repeated() {
     let plan = || outline(OperationKind::Create, &[&[], &[0]], 1);
     let object = weft_protocol::ObjectWrite {
         address: plan().operations[0].address.clone(),
@@ -309,7 +309,7 @@ fn no_call_is_granted_while_the_lease_is_not_renewed() {
 }
 
 #[test]
-fn a_live_result_is_computed_anew_without_a_second_commit() {
+fn a_live_result_is_computed_again_without_a_second_commit() {
     let mut plan = outline(OperationKind::Evaluate, &[&[], &[0]], 1);
     plan.operations[0].journalled = false;
     let record = OpRecord { status: OpStatus::Done, attempt: Attempt(1), ..OpRecord::default() };
@@ -322,7 +322,7 @@ fn a_live_result_is_computed_anew_without_a_second_commit() {
 }
 
 #[test]
-fn results_travel_once_to_each_shard_that_reads_them() {
+fn a_result_is_sent_once_to_each_shard_that_reads_it() {
     let mut plan = outline(OperationKind::Read, &[&[], &[0], &[0]], 2);
     plan.operations[0].exports = vec![Export { paths: Vec::new(), readers: vec![ShardIndex(1)] }];
     let (mut core, _) = begin(plan, RunOptions::in_process(), Vec::new());
@@ -337,7 +337,7 @@ fn results_travel_once_to_each_shard_that_reads_them() {
 }
 
 #[test]
-fn a_shard_that_nobody_can_open_fails_with_what_was_said() {
+fn a_shard_that_no_worker_can_open_fails_with_their_diagnostics() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[0]], 1), RunOptions::in_process(), Vec::new());
     core.step(0, hello("w"));
     let refused = Report::Refused { shard: 0, diagnostics: Opaque(vec![9]) };
@@ -350,7 +350,7 @@ fn a_shard_that_nobody_can_open_fails_with_what_was_said() {
 }
 
 #[test]
-fn a_run_without_a_fitting_worker_ends_or_waits() {
+fn a_run_without_a_suitable_worker_ends_or_waits() {
     let mut plan = outline(OperationKind::Update, &[&[]], 1);
     plan.shards[0].labels.insert("region".to_owned(), "eu".to_owned());
     let (mut core, _) = begin(plan.clone(), RunOptions::in_process(), Vec::new());
@@ -363,7 +363,7 @@ fn a_run_without_a_fitting_worker_ends_or_waits() {
 }
 
 #[test]
-fn a_create_without_look_up_waits_for_the_user_and_one_with_it_settles() {
+fn a_doubtful_create_settles_only_if_its_object_can_be_looked_up() {
     for probe in [false, true] {
         let mut plan = outline(OperationKind::Create, &[&[], &[0]], 1);
         plan.operations[0].probe_by_identity = probe;
@@ -388,7 +388,7 @@ fn a_create_without_look_up_waits_for_the_user_and_one_with_it_settles() {
 }
 
 #[test]
-fn the_whole_of_a_large_plan_takes_linear_work() {
+fn the_work_for_a_large_plan_is_linear() {
     const COUNT: usize = 100_000;
     let mut plan = outline(OperationKind::Read, &vec![&[] as &[u32]; COUNT], 4);
     plan.waiters.push(crate::outline::Waiter { needs: (0..50_000).map(Need::Operation).collect() });
@@ -415,7 +415,7 @@ fn the_whole_of_a_large_plan_takes_linear_work() {
 }
 
 #[test]
-fn many_shards_are_given_to_the_worker_with_the_least_to_do() {
+fn a_shard_goes_to_the_worker_with_the_smallest_load() {
     // A count of a worker's shards for each shard that it gets would take hours here.
     const COUNT: usize = 200_000;
     let plan = outline(OperationKind::Read, &vec![&[] as &[u32]; COUNT], COUNT as u32);
@@ -458,7 +458,7 @@ fn a_late_result_of_a_superseded_attempt_is_a_stray() {
 }
 
 #[test]
-fn a_worker_that_leaves_ends_what_it_has_begun_and_others_do_the_rest() {
+fn a_leaving_worker_finishes_its_calls_and_others_do_the_rest() {
     let options = RunOptions { gather_ms: 0, ..RunOptions::default() };
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[], &[0, 1]], 1), options, Vec::new());
     let tasks = started(&core.step(1, hello("a")));
@@ -485,7 +485,7 @@ fn a_worker_that_leaves_ends_what_it_has_begun_and_others_do_the_rest() {
 }
 
 #[test]
-fn only_what_the_user_gave_up_is_not_tried_again() {
+fn a_failed_operation_is_retried_unless_the_user_gave_it_up() {
     let failed = |kind| OpRecord {
         status: OpStatus::Failed,
         attempt: Attempt(1),
@@ -508,7 +508,7 @@ fn only_what_the_user_gave_up_is_not_tried_again() {
 }
 
 #[test]
-fn giving_up_is_recorded_as_such() {
+fn an_operation_given_up_by_the_user_is_recorded_as_given_up() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
     let task = started(&core.step(0, hello("w")))[0];
     core.step(0, said("w", Report::Intent { task, planned: Digest::default() }));
@@ -525,7 +525,7 @@ fn giving_up_is_recorded_as_such() {
 }
 
 #[test]
-fn what_was_done_without_an_intent_is_told_apart() {
+fn progress_distinguishes_results_with_and_without_an_intent() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[]], 1), RunOptions::in_process(), Vec::new());
     let tasks = started(&core.step(0, hello("w")));
     core.step(0, said("w", Report::Intent { task: tasks[0], planned: Digest::default() }));

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subjects_of_operations() {
+    fn an_operation_finds_its_checked_object() {
         use OperationKind::{Check, Create, Delete, Read};
         let operations: Vec<OutlineOperation> = [
             (Create, "module.m[\"k\"].a.b[0]"),

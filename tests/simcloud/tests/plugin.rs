@@ -312,7 +312,7 @@ fn network(cidr: &str) -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn objects_live_through_the_plugin() {
+async fn objects_are_created_updated_and_deleted_through_the_plugin() {
     let mut plugin = Plugin::ready(json!({}), &[]).await;
     let net = plugin.create("cloud_network", &network("10.0.0.0/16")).await;
     let subnet_config = [("name", text("s")), ("network_id", net["id"].clone()), ("cidr", text("10.0.1.0/24"))];
@@ -399,7 +399,7 @@ async fn a_create_is_found_by_its_token() {
 }
 
 #[tokio::test]
-async fn refused_and_lost_requests_are_repeated_where_that_is_safe() {
+async fn lost_requests_are_repeated_only_if_that_is_safe() {
     let faults = json!([
         {"type": "network", "op": "create", "nth": [1], "what": "cut", "when": "after"},
         {"type": "network", "op": "read", "nth": [1], "what": "error", "status": 503},
@@ -436,7 +436,7 @@ async fn refused_and_lost_requests_are_repeated_where_that_is_safe() {
 }
 
 #[tokio::test]
-async fn stopping_ends_what_waits() {
+async fn stopping_ends_waiting_calls() {
     let faults = json!([{"op": "read", "what": "hang"}]);
     let mut plugin = Plugin::ready(json!({"faults": faults}), &[]).await;
     let net = plugin.create("cloud_network", &network("10.0.0.0/16")).await;
@@ -508,7 +508,7 @@ async fn stored_objects_are_upgraded_and_regions_read() {
 }
 
 #[tokio::test]
-async fn offline_needs_no_cloud() {
+async fn an_offline_plugin_needs_no_cloud() {
     let mut plugin = Plugin::ready(json!({}), &[("offline", Value::Bool(true))]).await;
     let net = plugin.create("cloud_network", &network("10.0.0.0/16")).await;
     assert_eq!(plugin.read("cloud_network", &net).await.0.as_ref(), Some(&net));
@@ -520,7 +520,7 @@ async fn offline_needs_no_cloud() {
 }
 
 #[tokio::test]
-async fn strangers_are_not_let_in() {
+async fn a_client_with_another_certificate_is_refused() {
     let (pem, _, _) = host_identity();
     let (_, other, key) = host_identity();
     let (_child, parts) = launch(&pem).await;

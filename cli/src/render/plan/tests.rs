@@ -103,7 +103,7 @@ fn update(before: &[(&'static str, Value)], after: &[(&'static str, Value)]) -> 
 }
 
 #[test]
-fn created() {
+fn a_create_is_shown() {
     let after = object(&[
         ("id", unknown()),
         ("secret", text("hush")),
@@ -159,7 +159,7 @@ fn created() {
 }
 
 #[test]
-fn updated() {
+fn an_update_shows_its_differences() {
     let replica = |cpu: i64| object(&[("cpu", Value::int(cpu)), ("memory", Value::int(1))]);
     let replica_type = Type::object([("cpu", Type::Number), ("memory", Type::Number)]);
     let before = [
@@ -241,7 +241,7 @@ fn updated() {
 }
 
 #[test]
-fn replaced_because_of() {
+fn a_replacement_names_its_cause() {
     let before =
         [("id", text("i")), ("zone", text("a")), ("endpoint", object(&[("host", text("h")), ("port", Value::int(1))]))];
     let after = [("id", unknown()), ("zone", text("b")), ("endpoint", Value::unknown(Type::Dynamic))];
@@ -279,7 +279,7 @@ fn replaced_because_of() {
 }
 
 #[test]
-fn destroyed() {
+fn a_destroy_is_shown() {
     let before = object(&[
         ("id", text("i")),
         ("secret", text("hush")),
@@ -369,7 +369,7 @@ fn text_and_documents_show_their_changes() {
 }
 
 #[test]
-fn moved_and_read() {
+fn moves_and_reads_are_shown() {
     let value = object(&[("id", text("i")), ("size", Value::int(1))]);
     let moved = ResourceChange {
         previous_address: "lab_thing.old".parse().ok().map(Box::new),
@@ -407,7 +407,7 @@ fn output(action: Action, before: Value, after: Value) -> OutputChange {
 }
 
 #[test]
-fn outputs_alone() {
+fn changes_of_outputs_alone_are_shown() {
     let outputs = BTreeMap::from([
         ("a".into(), output(Action::Create, Value::null(Type::Dynamic), object(&[("n", Value::int(1))]))),
         ("bbb".into(), output(Action::Update, Value::int(1), Value::int(2))),
@@ -433,7 +433,7 @@ fn outputs_alone() {
 }
 
 #[test]
-fn nothing_to_do() {
+fn an_empty_plan_says_that_there_are_no_changes() {
     let text = human(&plan(Changes::default()), &Style::default());
     assert!(text.starts_with("\nNo changes. Your infrastructure matches the configuration.\n\n"), "{text}");
     let mut destroy = plan(Changes::default());
