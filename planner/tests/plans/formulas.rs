@@ -22,50 +22,17 @@
 //! 11. Deletes need the reverse: `rule_11_deletes_follow_stored_dependencies`, `rule_11_deletes_precede_updates_of_readers`.
 //! 12. Live values are never journalled: `rule_12_ephemeral_constants_are_not_in_the_plan`; `cli/tests/thread.rs`.
 
+mod listing;
+
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::graph::{Operation, disassemble, verify};
+use weft_graph_format::graph::{Operation, disassemble};
 use weft_planner::PlanOutcome;
 
 use crate::harness::{Case, Object, builtin};
+use listing::Listing;
 
 async fn outcome(text: &str, state: Vec<Object>) -> PlanOutcome {
     state.into_iter().fold(Case::of(text), Case::stored).plan().await
-}
-
-/// The disassembly of a plan, with one operation per line.
-struct Listing(String);
-
-impl Listing {
-    async fn of(text: &str, state: Vec<Object>) -> Listing {
-        let outcome = outcome(text, state).await;
-        assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());
-        let planned = outcome.planned.expect("a plan");
-        assert_eq!(verify(&planned.graph), Vec::new());
-        Listing(disassemble(&planned.graph))
-    }
-
-    /// The only line with these words.
-    fn line(&self, words: &str) -> &str {
-        let found: Vec<&str> = self.0.lines().filter(|line| line.contains(words)).collect();
-        assert_eq!(found.len(), 1, "{words:?} in\n{}", self.0);
-        found[0]
-    }
-
-    fn has(&self, words: &str) -> bool {
-        self.0.contains(words)
-    }
-
-    /// The number of the only operation with these words.
-    fn number(&self, words: &str) -> u32 {
-        self.line(words).split(' ').next().and_then(|number| number.parse().ok()).expect("a number")
-    }
-
-    /// The operations that the only operation with these words waits for.
-    fn waits(&self, words: &str) -> Vec<u32> {
-        let line = self.line(words);
-        let after = line.split(" after ").nth(1).unwrap_or_default();
-        after.split(' ').map_while(|word| word.parse().ok()).collect()
-    }
 }
 
 fn stored(name: &str, attributes: &str, dependencies: &[&str]) -> Object {
