@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn options_have_one_or_two_dashes() {
+    fn options_are_parsed_as_in_go() {
         let (a, e) = parse(&["-json", "--out", "p", "-var=a=1", "-var", "b=2", "--json=false", "f", "-json"], false);
         assert_eq!(e, None);
         assert!(!a.switch("json", true));

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_keeps_refusing_ends_the_term() {
+    fn refusals_are_retried_for_a_limited_time() {
         let waits = waits(&mut Patience::default(), &refused(), usize::MAX);
         let total: Duration = waits.iter().sum();
         assert!((STORE_REFUSED_MOST..STORE_REFUSED_MOST + STORE_RETRY_MOST).contains(&total), "{total:?}");

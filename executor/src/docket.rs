@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_of_a_finished_run_is_closed() {
+    fn a_shard_opened_after_the_end_of_its_run_is_ignored() {
         let (mut docket, run) = (Docket::default(), run());
         docket.ordered(&run, 1, open(), NOW);
         docket.ordered(&run, 1, Order::Leave, NOW);

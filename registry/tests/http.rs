@@ -110,7 +110,7 @@ async fn unknown_certificates_are_refused() {
 
 /// The output of `openssl req -x509`: a self-signed certificate.
 #[tokio::test]
-async fn a_single_certificate_can_be_trusted() {
+async fn a_self_signed_certificate_can_be_trusted() {
     for (names, sound) in [(&["localhost"][..], true), (&["elsewhere.test"][..], false)] {
         let host = Host::alone(names).await;
         host.put("/a", Reply::json(json!(1)));

@@ -54,7 +54,7 @@ fn plain_text_is_refused_unless_it_is_allowed() {
 }
 
 #[test]
-fn a_state_can_be_decrypted_for_good() {
+fn a_fallback_allows_the_move_away_from_encryption() {
     let sealed = simple(PASSPHRASE).sealing().seal_state(STATE).unwrap();
     let sealing = rollover(&["unencrypted.none", "aes_gcm.main"]).sealing();
     assert!(!sealing.seals(&TargetName::State));

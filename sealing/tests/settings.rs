@@ -156,7 +156,7 @@ fn cycles_are_reported_once() {
 }
 
 #[test]
-fn the_length_of_a_chain_is_limited() {
+fn chains_and_metadata_keys_have_a_maximum_length() {
     let chain = |links: usize| {
         let mut block = Block::new().words("pbkdf2.0", PASSPHRASE);
         for link in 1..links {

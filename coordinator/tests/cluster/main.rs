@@ -193,7 +193,7 @@ async fn a_cluster_applies_plans_concurrently() {
 }
 
 #[tokio::test]
-async fn labels_decide_who_gets_a_shard() {
+async fn labels_decide_which_worker_gets_a_shard() {
     let store = store();
     let cluster = cluster(&store).await;
     let label = |value: &str| BTreeMap::from([("region".to_owned(), value.to_owned())]);

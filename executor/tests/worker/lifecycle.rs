@@ -62,7 +62,7 @@ async fn results_survive_the_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_run_ends_its_tasks() {
+async fn a_stopped_run_returns_its_tasks() {
     let mut run = Coordinator::start(plan_of(creates(3).finish(), schemas()), options()).await;
     let [a, b, c] = [0, 1, 2].map(|i| run.operation(&format!("terraform_data.a[{i}]")));
     for operation in [a, b] {
@@ -88,7 +88,7 @@ async fn a_stopped_run_ends_its_tasks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_worker_finishes_its_calls() {
+async fn a_stopped_worker_waits_for_its_open_intents() {
     let mut run = Coordinator::start(plan_of(creates(2).finish(), schemas()), options()).await;
     let a = run.operation("terraform_data.a[0]");
     run.begin(a).await;

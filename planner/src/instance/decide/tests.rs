@@ -130,7 +130,7 @@ fn shown(outcome: InstancePlan) -> String {
 }
 
 #[test]
-fn each_case_is_planned_with_its_reason() {
+fn a_change_is_planned_by_the_rules_of_its_block() {
     let none = Pressure::default();
     let first = || BlockRules { create_first: true, ..rules() };
     let ignoring = |ignored| BlockRules { ignored, ..rules() };
