@@ -7,7 +7,7 @@ use super::outcome;
 use crate::harness::Object;
 
 /// The disassembly of a plan, with one operation per line.
-pub(super) struct Listing(String);
+pub(super) struct Listing(pub(super) String);
 
 impl Listing {
     pub(super) async fn of(text: &str, state: Vec<Object>) -> Listing {
