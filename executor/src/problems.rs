@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::{FunctionProvider, ResourceInstance};
 use weft_graph_format::diagnostic::{Diagnostic, UNSUITABLE_CONDITION};
 use weft_graph_format::graph::{CheckKind, OperationId};
 use weft_graph_format::path::Path;
@@ -59,7 +59,7 @@ pub(crate) fn no_packages(source: &str, version: &str) -> Diagnostic {
 }
 
 /// Functions of a provider cannot be called.
-pub(crate) fn unavailable_function(provider: &str, why: &str) -> Diagnostic {
+pub(crate) fn unavailable_function(provider: &FunctionProvider, why: &str) -> Diagnostic {
     let detail = format!("Functions of {provider} cannot be called: {why}.");
     Diagnostic::error("Unavailable provider function", detail)
 }

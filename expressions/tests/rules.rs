@@ -9,6 +9,7 @@ use weft_expressions::compile::{Fault, Program, ResultSource, run};
 use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate};
 use weft_expressions::functions::{CallContext, FunctionError, Impure};
 use weft_expressions::symbolic::replace_formulas;
+use weft_graph_format::address::FunctionProvider;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, Parameter};
 use weft_graph_format::graph::OperationId;
@@ -124,7 +125,7 @@ impl ResultSource for World {
         Scope::context(self)
     }
 
-    fn provider_function(&self, _: &str, name: &str) -> Result<ProviderFunction, Diagnostic> {
+    fn provider_function(&self, _: &FunctionProvider, name: &str) -> Result<ProviderFunction, Diagnostic> {
         Err(Diagnostic::error("No provider", name))
     }
 

@@ -190,7 +190,7 @@ async fn a_chain_of_creates_runs_over_a_plugin() {
     draft.builder.order(b.id(), read.id());
     let upper = Formula::new(
         FormulaOp::ProviderCall {
-            provider: SOURCE.into(),
+            provider: SOURCE.parse().unwrap(),
             function: "upper".into(),
             arguments: vec![result(read.id(), &["region"], Type::String).to_formula()],
             expand_final: false,
