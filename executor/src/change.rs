@@ -186,7 +186,7 @@ impl<'s> Change<'s> {
     /// A change of the object in the state.
     pub(crate) fn write(&self, change: ObjectChange) -> ObjectWrite {
         ObjectWrite {
-            address: self.text.clone(),
+            address: self.address.clone(),
             provider: self.slot.text.clone(),
             deposed: self.deposed.cloned(),
             change,

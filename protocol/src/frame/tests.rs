@@ -24,7 +24,7 @@ fn task() -> Task {
 
 fn written(change: ObjectChange, deposed: Option<&str>) -> ObjectWrite {
     let deposed = deposed.map(|key| DeposedKey::parse(key).unwrap());
-    ObjectWrite { address: "a.b[0]".into(), provider: "provider[\"h/n/t\"]".into(), deposed, change }
+    ObjectWrite { address: "a.b[0]".parse().unwrap(), provider: "provider[\"h/n/t\"]".into(), deposed, change }
 }
 
 fn whole_object() -> InstanceObject {
@@ -60,7 +60,7 @@ fn whole_result() -> TaskDone {
                 written(ObjectChange::Remove, Some("00000001")),
                 written(ObjectChange::DeposeAs(key.clone()), None),
                 written(ObjectChange::RestoreFrom(key), None),
-                written(ObjectChange::DeposedFrom("a.c".into()), None),
+                written(ObjectChange::DeposedFrom("a.c".parse().unwrap()), None),
                 written(ObjectChange::Untaint, None),
             ],
             outputs: vec![
@@ -187,6 +187,7 @@ fn invalid_frames_are_refused() {
         (of(Some(proto::worker_item::Item::Intent(intent))), FrameError::Digest(1)),
         (put("1", b"{}".to_vec()), FrameError::DeposedKey("1".into())),
         (put("", vec![0xff]), FrameError::Text("an object")),
+        (put("", b"{}".to_vec()), FrameError::Address(String::new())),
     ];
     for (frame, expected) in table {
         assert_eq!(WorkerFrame::from_wire(frame), Err(expected));

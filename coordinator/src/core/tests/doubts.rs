@@ -65,7 +65,7 @@ fn a_returning_worker_settles_a_doubt_of_an_earlier_term() {
 fn a_failed_create_that_left_an_object_is_not_repeated() {
     let plan = || outline(OperationKind::Create, &[&[], &[0]], 1);
     let object = weft_protocol::ObjectWrite {
-        address: plan().operations[0].address.clone(),
+        address: plan().operations[0].address.parse().unwrap(),
         provider: String::new(),
         deposed: None,
         change: weft_protocol::ObjectChange::Put(Box::new(weft_state::InstanceObject::new(

@@ -59,7 +59,7 @@ fn a_late_result_of_a_superseded_attempt_is_a_stray() {
     let task = Task { operation: 0, attempt: Attempt(1) };
     let object = weft_state::InstanceObject::new(0, weft_state::RawJson::new("{}"));
     let write = weft_protocol::ObjectWrite {
-        address: "a.b0".to_owned(),
+        address: "a.b0".parse().unwrap(),
         provider: String::new(),
         deposed: None,
         change: weft_protocol::ObjectChange::Put(Box::new(object)),
