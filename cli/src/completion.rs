@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_groups_and_options() {
+    fn commands_groups_and_options_are_completed() {
         assert_eq!(ways_of("weft pl"), ["plan"]);
         assert_eq!(ways_of("weft -chdir=x state l"), ["list"]);
         assert_eq!(ways_of("weft -v"), ["-version"]);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_shells_are_as_before_after_both() {
+    fn uninstalling_restores_the_files_of_the_shells() {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join(".bashrc"), "a=1").unwrap();
         std::fs::create_dir_all(home.path().join(".config/fish")).unwrap();

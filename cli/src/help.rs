@@ -71,7 +71,7 @@ mod tests {
 
     /// Every help text in one file, so that a change of an option or a description is seen as a user sees it.
     #[test]
-    fn help_texts() {
+    fn help_texts_are_as_in_the_snapshot() {
         let groups = GROUPS.iter().map(|(name, _)| (format!("weft {name}"), of_group(name)));
         let commands = commands::all().map(|command| (format!("weft {} -help", command.name()), command.help()));
         let overview = [("weft -help".to_owned(), overview())];

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_of_the_manifest() {
+    fn the_manifest_has_the_recorded_bytes() {
         let records = [
             r#"{"Key":"","Source":"","Dir":"."}"#,
             r#"{"Key":"a","Source":"git::https://h.org/r?depth=1\u0026ref=x","Dir":".terraform/modules/a"}"#,
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn manifests_of_other_tools() {
+    fn manifests_of_other_tools_are_read() {
         let old = r#"{"Modules":[{"Key":"a","Source":"n/m/s","Version":"v1","Dir":"x"}]}"#;
         let manifest = ModuleManifest::parse(old.as_bytes()).unwrap();
         assert_eq!(manifest.records["a"].source, "registry.opentofu.org/n/m/s");

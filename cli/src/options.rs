@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn dashes_and_values() {
+    fn options_are_parsed_as_in_go() {
         let (a, e) = parse(&["-json", "--out", "p", "-var=a=1", "-var", "b=2", "--json=false", "f", "-json"], false);
         assert_eq!(e, None);
         assert!(!a.switch("json", true));
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn times() {
+    fn durations_are_parsed_as_in_go() {
         assert_eq!(go_duration("1m30s"), Some(Duration::from_secs(90)));
         assert_eq!(go_duration("1.5h"), Some(Duration::from_secs(5400)));
         assert_eq!(go_duration("10ms"), Some(Duration::from_millis(10)));

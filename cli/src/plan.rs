@@ -384,12 +384,8 @@ fn add_stored(
 fn called(graph: &ExecutionGraph) -> BTreeSet<ProviderSource> {
     let rows = graph.fragments.iter().flat_map(|fragment| &fragment.formulas.rows);
     rows.filter_map(|row| match &row.op {
-        FormulaOp::ProviderCall { provider, .. } => Some(provider.as_str()),
+        FormulaOp::ProviderCall { provider, .. } => Some(provider.source().clone()),
         _ => None,
-    })
-    .filter_map(|provider| {
-        let instance = provider.parse::<ProviderInstance>().map(|instance| instance.source.clone());
-        instance.ok().or_else(|| provider.parse().ok())
     })
     .collect()
 }

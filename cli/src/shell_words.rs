@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_and_backslashes() {
+    fn quotes_and_backslashes_are_unescaped() {
         assert_eq!(split("-a  -b=\"x y\" 'c d'\\ e \"\"").unwrap(), ["-a", "-b=x y", "c d e", ""]);
         assert_eq!(split(""), Ok(vec![]));
         assert_eq!(split("'a"), Err(Unclosed));

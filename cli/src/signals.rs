@@ -211,12 +211,12 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_without_an_attention_ends_the_process() {
+    fn a_signal_without_a_listener_ends_the_process() {
         assert_eq!(nobody().signal(), SignalResponse::End);
     }
 
     #[test]
-    fn the_latest_attention_gets_its_signals_and_the_next_one_ends_the_process() {
+    fn the_latest_listener_gets_its_signals_and_the_next_one_ends_the_process() {
         let mut watch = nobody();
         let (outer, mut from_outer) = listener(1, 2);
         let (inner, mut from_inner) = listener(2, 2);

@@ -253,7 +253,7 @@ fn values(dir: &Path) -> serde_json::Value {
 }
 
 #[test]
-fn the_plan_file_computes_what_the_configuration_says() {
+fn a_plan_file_computes_the_values_of_its_configuration() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first = number("WEFT_SEED").unwrap_or(SEED);
     let count = number("WEFT_CASES").unwrap_or(CONFIGURATIONS);

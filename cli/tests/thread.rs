@@ -154,7 +154,7 @@ fn runs_are_listed_as_scripts_expect() {
 }
 
 #[test]
-fn events_are_a_line_each() {
+fn each_event_is_a_line() {
     let here = configured();
     let applied = weft(here.path(), &["apply", "-json", "-auto-approve"]);
     expect(&applied, 0);
@@ -197,7 +197,7 @@ fn mistakes_are_reported() {
 }
 
 #[test]
-fn variables_by_precedence() {
+fn variables_have_a_precedence() {
     let here = configured();
     let greeting = |arguments: &[&str], environment: &[(&str, &str)]| {
         let mut all = vec!["plan", "-out=v"];

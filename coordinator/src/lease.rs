@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_stands_still_for_a_ttl_may_be_taken() {
+    fn a_lease_without_a_heartbeat_for_a_ttl_may_be_taken() {
         let mut looks = Looks::default();
         assert_eq!(looks.look(&view(1), TTL, seconds(0)), Look::First);
         assert_eq!(looks.look(&view(1), TTL, seconds(9)), Look::Waits);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renewal_counts_from_when_it_was_sent() {
+    fn a_renewed_lease_lasts_from_the_time_of_the_request() {
         let mut fresh = Freshness::new(seconds(5), seconds(0));
         assert_eq!(fresh.turned(seconds(5)), Some(true));
         fresh.renewed(seconds(4));

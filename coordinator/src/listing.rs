@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_over_once_a_later_run_is_done() {
+    fn a_failed_run_is_resumable_until_a_later_run_succeeds() {
         use RunStatus::{Done, Failed, InDoubt, Stopped};
         let newest = |statuses: &[RunStatus]| {
             let runs = runs(statuses);

@@ -11,7 +11,8 @@ use weft_state::{CheckRecord, Claim};
 
 use crate::table::{Position, ShardIndex, TableIndex};
 
-pub use checks::{check_subjects, planned_checks};
+pub(crate) use checks::CHECK;
+pub use checks::{check_blocks, check_subjects, planned_checks};
 pub use graph::outline;
 
 /// The key of a shard.
@@ -184,6 +185,8 @@ pub struct Outline {
     pub check_needs: BTreeMap<String, Vec<String>>,
     /// The operations that results of checks depend on, by number.
     pub check_subjects: BTreeMap<u32, CheckSubject>,
+    /// The addresses of check blocks, by their address without keys and their module instance.
+    pub check_blocks: BTreeMap<(String, String), String>,
 }
 
 /// The object of an operation, as results of checks name it.

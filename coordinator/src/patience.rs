@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_refuses_is_given_up() {
+    fn refusals_are_retried_for_a_limited_time() {
         let waits = waits(&mut Patience::default(), &refused(), usize::MAX);
         let total: Duration = waits.iter().sum();
         assert!((STORE_REFUSED_MOST..STORE_REFUSED_MOST + STORE_RETRY_MOST).contains(&total), "{total:?}");
@@ -65,14 +65,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_answer_is_waited_for() {
+    fn requests_to_a_server_that_does_not_answer_are_retried() {
         let mut patience = Patience::default();
         assert_eq!(waits(&mut patience, &unreachable(), 1000).len(), 1000);
         assert!(patience.wait_after(&refused()).is_some());
     }
 
     #[test]
-    fn refusals_count_from_the_last_time_that_the_server_was_away() {
+    fn an_unreachable_server_resets_the_time_of_refusals() {
         let mut patience = Patience::default();
         waits(&mut patience, &refused(), usize::MAX);
         assert!(patience.wait_after(&unreachable()).is_some());

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_anything() {
+    fn a_star_matches_any_text() {
         let rule = |text: &str| PlacementRule { provider_instance: text.to_owned(), labels: BTreeMap::new() };
         const EU: &str = "provider[\"h/n/aws\"].by_region[\"eu-west-1\"]";
         assert!(rule("*").matches(EU));

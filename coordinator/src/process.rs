@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_dead_after_its_end_only() {
+    fn a_process_is_dead_only_after_it_has_ended() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let start = start_time(child.id()).unwrap();
         let id = worker_id("w", &format!("{}:{}:{start}", place(), child.id()));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_processes_elsewhere() {
+    fn processes_on_other_machines_are_never_taken_as_dead() {
         assert!(!is_dead(&worker_id("w", "0123:4:999999:1")));
         assert!(!is_dead(&worker_id("w", "unknown:unknown:999999:1")));
         assert!(!is_dead(&WorkerId("w".to_owned())));

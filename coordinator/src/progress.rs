@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_comes_back() {
+    fn every_kind_round_trips() {
         let shown = ShownName { attribute: "id".to_owned(), value: "i-1".to_owned() };
         let kinds = [
             ProgressKind::Started,

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_back() {
+    fn results_round_trip() {
         let result = JournalledResult { local: Arc::from([1, 2]), exports: vec![Arc::from([]), Arc::from([3])] };
         assert_eq!(JournalledResult::decode(&result.encode()), Some(result));
         assert!(JournalledResult::default().encode().0.is_empty());

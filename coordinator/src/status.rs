@@ -153,7 +153,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_whole_table() {
+    fn all_transitions_are_those_of_the_table() {
         let mut table = String::new();
         for status in STATUSES {
             for happening in HAPPENINGS {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn done_is_for_ever() {
+    fn a_finished_operation_stays_finished() {
         assert!(HAPPENINGS.iter().all(|happening| transition(Status::Done, *happening).is_err()));
     }
 }

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_twice() {
+    fn implied_edges_are_removed() {
         let mut drawing = drawn(&[("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("a", "d"), ("x", "d"), ("a", "a")]);
         drawing.add_root();
         drawing.reduce();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_stay() {
+    fn cycles_keep_all_their_edges() {
         let mut drawing = drawn(&[("a", "b"), ("b", "a"), ("c", "a"), ("c", "b")]);
         drawing.reduce();
         assert_eq!(edges(&drawing).len(), 4);

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses() {
+    fn a_selected_address_covers_its_instances() {
         let covers =
             |selected: &str, address: &str| SelectedAddress::parse(selected).unwrap().covers(&address.parse().unwrap());
         assert!(covers("a.b", "a.b[0]") && covers("a.b[0]", "a.b[0]") && !covers("a.b[0]", "a.b[1]"));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn instances_that_are_left_out() {
+    fn an_exclusion_leaves_instances_out() {
         let only = Selection::Only(vec![SelectedAddress::parse("a.b[0]").unwrap()]);
         let leaves = |address: &str| only.leaves_out(&address.parse().unwrap());
         assert!(leaves("a.b[1]") && !leaves("a.b[0]") && !leaves("c.d"));

@@ -51,7 +51,7 @@ fn blocks_are_elements_of_the_attribute() {
 }
 
 #[test]
-fn dynamic_blocks_are_too() {
+fn dynamic_blocks_are_elements_of_the_attribute() {
     same(
         "r {\n name = \"n\"\n dynamic \"rules\" {\n for_each = [1, 2]\n content {\n port = rules.value\n }\n }\n \
          rules {\n port = 3\n }\n}",
@@ -60,7 +60,7 @@ fn dynamic_blocks_are_too() {
 }
 
 #[test]
-fn no_dynamic_block_is_no_attribute() {
+fn an_empty_dynamic_block_leaves_the_attribute_unset() {
     let none = "dynamic \"rules\" {\n for_each = []\n content {\n port = rules.value\n }\n }";
     same(&format!("r {{\n {none}\n}}"), "r {\n}");
     same(&format!("r {{\n {none}\n rules {{\n port = 3\n }}\n}}"), "r {\n rules {\n port = 3\n }\n}");
@@ -68,7 +68,7 @@ fn no_dynamic_block_is_no_attribute() {
 }
 
 #[test]
-fn so_are_blocks_within_them() {
+fn nested_blocks_are_elements_of_the_nested_attribute() {
     same(
         "r {\n rules {\n port = 1\n notes {\n text = \"a\"\n }\n }\n}",
         "r {\n rules = [{ port = 1, from = null, notes = [{ text = \"a\" }] }]\n}",
@@ -76,14 +76,14 @@ fn so_are_blocks_within_them() {
 }
 
 #[test]
-fn blocks_do_for_a_required_attribute() {
+fn blocks_satisfy_a_required_attribute() {
     assert_eq!(decoded("r {\n rules {\n port = 1\n }\n}", &schema(true)).1, Vec::new());
     let problems = decoded("r {\n}", &schema(true)).1;
     assert_eq!(problems.iter().map(|p| p.summary.as_str()).collect::<Vec<_>>(), ["Missing required argument"]);
 }
 
 #[test]
-fn one_body_has_one_form() {
+fn an_attribute_and_blocks_cannot_be_mixed() {
     let problems = decoded("r {\n rules = []\n rules {\n port = 1\n }\n}", &schema(false)).1;
     assert_eq!(problems.iter().map(|p| p.summary.as_str()).collect::<Vec<_>>(), ["Unsupported block type"]);
     let problems = decoded("r {\n rules {\n ports = 1\n }\n}", &schema(false)).1;

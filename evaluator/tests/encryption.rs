@@ -102,7 +102,7 @@ fn printed(encryption: &Encryption) -> String {
 }
 
 #[test]
-fn what_the_targets_need_is_computed() {
+fn only_the_blocks_of_the_targets_are_evaluated() {
     let (root, problems) = load(MAIN, None);
     assert!(problems.is_empty(), "{problems:?}");
     let encryption = root.settings.encryption.unwrap();
@@ -118,7 +118,7 @@ fn what_the_targets_need_is_computed() {
 }
 
 #[test]
-fn the_environment_is_laid_over_it() {
+fn the_environment_overrides_the_configuration() {
     let native = r#"
         key_provider "pbkdf2" "main" {
           passphrase = "from the environment"
@@ -171,7 +171,7 @@ fn the_environment_is_laid_over_it() {
 }
 
 #[test]
-fn what_is_wrong_is_said_where_it_stands() {
+fn mistakes_are_reported_with_their_lines() {
     let around = |inner: &str| format!("terraform {{\n  encryption {{\n{inner}\n  }}\n}}\n");
     let method = "method \"unencrypted\" \"x\" {}\n";
     for (inner, expected) in [

@@ -186,7 +186,7 @@ fn both_syntaxes_declare_the_same() {
 }
 
 #[test]
-fn what_is_wrong_in_json() {
+fn mistakes_in_json_are_reported_with_their_lines() {
     for (text, expected) in [
         (r#"{"variable": {"a": {"type": "strin"}}}"#, &["1 Invalid type specification"][..]),
         (r#"{"variable": {"a": {"type": ["string"]}}}"#, &["1 Invalid type specification"]),

@@ -37,7 +37,7 @@ fn load(main: &str, inner: &str) -> (CompiledModule, Asked, Vec<String>) {
 }
 
 #[test]
-fn sources_come_in_their_one_form_with_versions() {
+fn sources_are_normalized_and_have_versions() {
     let main = r#"
         locals {
           major = 1
@@ -69,7 +69,7 @@ fn sources_come_in_their_one_form_with_versions() {
 }
 
 #[test]
-fn calls_of_called_modules_are_asked_for_after_their_callers() {
+fn callers_are_requested_before_their_calls() {
     let inner = "module \"gone\" {\n  source = \"../x\"\n}\n";
     let (_, asked, told) = load("module \"a\" {\n  source = \"/srv/m\"\n}\n", inner);
     let keys: Vec<&str> = asked.0.iter().map(|(key, ..)| key.as_str()).collect();
@@ -78,7 +78,7 @@ fn calls_of_called_modules_are_asked_for_after_their_callers() {
 }
 
 #[test]
-fn what_is_no_source_and_no_version() {
+fn invalid_sources_and_versions_are_errors() {
     for (body, told) in [
         ("source = \"m\"", vec!["2: Invalid module source address"]),
         ("source = \"github.com/org\"", vec!["2: Invalid module source address"]),
@@ -97,7 +97,7 @@ fn what_is_no_source_and_no_version() {
 }
 
 #[test]
-fn nothing_is_asked_for_when_the_root_module_has_errors() {
+fn errors_of_the_root_module_prevent_all_requests() {
     let (_, asked, told) = load("module \"a\" {\n  source = \"./m\"\n}\nmodule \"b\" {\n  source = \"x\"\n}\n", "");
     assert_eq!(told, ["5: Invalid module source address"]);
     assert!(asked.0.is_empty());

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_with_their_marks() {
+    fn values_round_trip_with_their_marks() {
         for value in [object(), Value::null(Type::Dynamic), Value::int(3), Value::unknown(Type::String)] {
             assert_eq!(decode_value(&encode_value(&value).unwrap()).unwrap(), value);
         }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_found_in_what_is_left() {
+    fn the_parts_that_are_kept_can_be_read() {
         let at = |names: &[&str]| Path(names.iter().map(|n| ValueStep::Attribute((*n).into())).collect());
         let second = at(&["list"]).with(ValueStep::Index(1));
         let paths = [at(&["id"]), at(&["secret"]), second, at(&["tags", "a"]), at(&["nothing", "x"])];

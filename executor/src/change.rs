@@ -186,7 +186,7 @@ impl<'s> Change<'s> {
     /// A change of the object in the state.
     pub(crate) fn write(&self, change: ObjectChange) -> ObjectWrite {
         ObjectWrite {
-            address: self.text.clone(),
+            address: self.address.clone(),
             provider: self.slot.text.clone(),
             deposed: self.deposed.cloned(),
             change,
@@ -334,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lookups_are_made_from_attributes() {
+    fn lookups_are_built_from_attributes() {
         let object = Value::object([
             ("region", Value::string("eu")),
             ("n", Value::int(3)),

@@ -47,7 +47,7 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
         .stored(&found, places(&found), Vec::new(), record, false, None)
         .map_err(|error| vec![problems::object_not_stored(&subject, &error)])?;
     let write = ObjectWrite {
-        address: text.clone(),
+        address: address.clone(),
         provider: slot.text.clone(),
         deposed: None,
         change: ObjectChange::Put(Box::new(stored)),

@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_of_a_run_that_is_over_is_not_wanted() {
+    fn a_shard_opened_after_the_end_of_its_run_is_ignored() {
         let (mut docket, run) = (Docket::default(), run());
         docket.ordered(&run, 1, open(), NOW);
         docket.ordered(&run, 1, Order::Leave, NOW);
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_term_ends_the_stop_of_an_earlier_one_also_without_a_shard() {
+    fn a_new_term_ends_the_stop_of_an_earlier_one() {
         let (mut docket, run) = (Docket::default(), run());
         docket.heard(&run, 1);
         docket.ordered(&run, 1, Order::Drain, NOW);

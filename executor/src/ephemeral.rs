@@ -252,10 +252,7 @@ async fn close(text: &str, object: OpenObject, host: &Host) {
     tell(host, text, EphemeralStep::CloseStarted).await;
     match object.close().await {
         Ok(said) => tell_problems(host, about(text, &said)).await,
-        Err(why) => {
-            tell_problems(host, vec![problems::ephemeral_failed(text, "Ephemeral object not closed", "closed", &why)])
-                .await
-        }
+        Err(why) => tell_problems(host, vec![problems::ephemeral_not_closed(text, &why)]).await,
     }
     tell(host, text, EphemeralStep::CloseDone).await;
 }
@@ -264,7 +261,7 @@ async fn renewed(text: &str, host: &Host, renewal: Renewal) {
     let said = match renewal {
         Renewal::Started => return tell(host, text, EphemeralStep::RenewStarted).await,
         Renewal::Done(said) | Renewal::Refused(said) => about(text, &said),
-        Renewal::Failed(why) => vec![problems::ephemeral_failed(text, "Ephemeral object not renewed", "renewed", &why)],
+        Renewal::Failed(why) => vec![problems::ephemeral_not_renewed(text, &why)],
     };
     tell_problems(host, said).await;
     tell(host, text, EphemeralStep::RenewDone).await;

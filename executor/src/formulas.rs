@@ -8,6 +8,7 @@ use weft_expressions::call_context::CallContext;
 use weft_expressions::compile::{Fault, ResultSource, run};
 use weft_expressions::evaluate::ProviderFunction;
 use weft_expressions::functions::{FunctionError, Impure};
+use weft_graph_format::address::FunctionProvider;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Occurrence};
 use weft_graph_format::graph::{FormulaIndex, FormulaTable, OperationId};
@@ -76,7 +77,7 @@ impl ResultSource for Environment<'_> {
         }
     }
 
-    fn provider_function(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic> {
+    fn provider_function(&self, provider: &FunctionProvider, function: &str) -> Result<ProviderFunction, Diagnostic> {
         match &self.functions {
             Some(caller) => caller.signature(provider, function),
             None => Err(problems::no_provider_here()),

@@ -2,7 +2,6 @@
 //! on a thread that may block.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -10,7 +9,7 @@ use tokio::runtime::Handle;
 use weft_expressions::evaluate::ProviderFunction;
 use weft_expressions::functions::FunctionError;
 use weft_expressions::terraform_functions;
-use weft_graph_format::address::{ProviderInstance, ProviderSource};
+use weft_graph_format::address::{FunctionProvider, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::value::Value;
 use weft_providers::{InstanceRequest, Lease, Provider};
@@ -25,7 +24,7 @@ pub(crate) struct FunctionCaller<'a> {
     shard: &'a Arc<Shard>,
     host: &'a Arc<Host>,
     runtime: Handle,
-    open: Mutex<BTreeMap<String, Arc<Provider>>>,
+    open: Mutex<BTreeMap<FunctionProvider, Arc<Provider>>>,
 }
 
 impl<'a> FunctionCaller<'a> {
@@ -33,18 +32,18 @@ impl<'a> FunctionCaller<'a> {
         FunctionCaller { shard, host, runtime, open: Mutex::default() }
     }
 
-    /// The provider of this name: the instance of the shard, or a process without a configuration.
-    fn provider(&self, name: &str) -> Result<Arc<Provider>, Diagnostic> {
+    /// A process of this provider: the instance of the shard, or one without a configuration.
+    fn provider(&self, name: &FunctionProvider) -> Result<Arc<Provider>, Diagnostic> {
         if let Some(found) = self.open.lock().get(name) {
             return Ok(found.clone());
         }
         let provider = self.start(name)?;
-        self.open.lock().insert(name.to_owned(), provider.clone());
+        self.open.lock().insert(name.clone(), provider.clone());
         Ok(provider)
     }
 
-    fn start(&self, name: &str) -> Result<Arc<Provider>, Diagnostic> {
-        if let Some(slot) = self.shard.providers().find(|slot| slot.text == name) {
+    fn start(&self, name: &FunctionProvider) -> Result<Arc<Provider>, Diagnostic> {
+        if let Some(slot) = self.shard.providers().find(|slot| Some(&slot.instance) == name.instance()) {
             let opened = self.runtime.block_on(slot.acquire(self.shard, self.host));
             return match opened {
                 Ok(opened) => Ok(opened.provider),
@@ -54,18 +53,15 @@ impl<'a> FunctionCaller<'a> {
                     .unwrap_or_else(|| problems::unavailable_function(name, "it failed"))),
             };
         }
-        // The text of an instance has as many slashes as that of a source.
-        let source = ProviderInstance::from_str(name)
-            .map(|instance| instance.source.clone())
-            .or_else(|_| ProviderSource::from_str(name))
-            .map_err(|error| problems::unavailable_function(name, &error.to_string()))?;
+        let source = name.source();
         if source.is_builtin() {
             return Err(problems::unavailable_function(name, "it has no functions"));
         }
-        let plugin = self.host.options.packages.find(&self.shard.package(&source))?;
+        let plugin = self.host.options.packages.find(&self.shard.package(source))?;
         let key = format!("{source} (functions)");
         let wanted = InstanceRequest { key, plugin, config: None };
-        let subject = Subject { address: name, config: None };
+        let text = name.to_string();
+        let subject = Subject { address: &text, config: None };
         let lease = self.runtime.block_on(self.host.pool.open(wanted)).map_err(|error| {
             subject
                 .open_failed(&error)
@@ -77,13 +73,17 @@ impl<'a> FunctionCaller<'a> {
     }
 
     /// The signature of a function.
-    pub(crate) fn signature(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic> {
-        if provider == ProviderSource::builtin("terraform").to_string() {
+    pub(crate) fn signature(
+        &self,
+        provider: &FunctionProvider,
+        function: &str,
+    ) -> Result<ProviderFunction, Diagnostic> {
+        if is_terraform(provider) {
             let signature = terraform_functions::signature(function).ok_or_else(|| {
                 problems::unavailable_function(provider, &format!("it has no function named {function:?}"))
             })?;
             let signature = Arc::new(signature);
-            return Ok(ProviderFunction { provider: provider.into(), function: function.into(), signature });
+            return Ok(ProviderFunction { provider: provider.clone(), function: function.into(), signature });
         }
         let found = self.provider(provider)?;
         let schema = self
@@ -102,12 +102,12 @@ impl<'a> FunctionCaller<'a> {
             }
             (None, None) => return Err(problems::unavailable_function(provider, "it has no functions")),
         };
-        Ok(ProviderFunction { provider: provider.into(), function: function.into(), signature: Arc::new(signature) })
+        Ok(ProviderFunction { provider: provider.clone(), function: function.into(), signature: Arc::new(signature) })
     }
 
     /// Calls a function.
     pub(crate) fn call(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
-        if function.provider == ProviderSource::builtin("terraform").to_string() {
+        if is_terraform(&function.provider) {
             return terraform_functions::call(&function.function, arguments);
         }
         let provider = self.provider(&function.provider).map_err(|problem| FunctionError::new(problem.detail))?;
@@ -123,6 +123,11 @@ impl<'a> FunctionCaller<'a> {
             Err(error) => Err(FunctionError::new(error.to_string())),
         }
     }
+}
+
+/// Whether it is the built-in provider, whose functions need no process.
+fn is_terraform(provider: &FunctionProvider) -> bool {
+    *provider == FunctionProvider::Unconfigured(ProviderSource::builtin("terraform"))
 }
 
 fn lease_of(provider: &Provider) -> Option<&Lease> {

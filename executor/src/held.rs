@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_goes_its_way() {
+    fn a_task_passes_through_its_phases() {
         let mut held = HeldTasks::default();
         assert_eq!(held.start(&run(), 0, task(1)), Start::Begin);
         assert_eq!(held.start(&run(), 0, task(1)), Start::Known);
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn draining_gives_back_what_asked_for_nothing() {
+    fn draining_returns_tasks_without_an_intent() {
         let mut held = HeldTasks::default();
         for operation in 1..=3 {
             held.start(&run(), 0, task(operation));
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_answered_when_its_intent_was_asked_for() {
+    fn a_dropped_task_is_answered_after_its_intent() {
         let mut held = HeldTasks::default();
         held.start(&run(), 0, task(1));
         assert_eq!(held.dropped(&run(), task(1)), Dropped::Forgotten);
@@ -443,7 +443,7 @@ mod tests {
         /// Under any order of events, a task is called only while its intent is young, at most once while it is held,
         /// and its result stays until it is acknowledged.
         #[test]
-        fn calls_are_kept(steps in steps()) {
+        fn a_task_is_called_at_most_once_and_its_result_is_kept(steps in steps()) {
             let (mut held, mut now) = (HeldTasks::default(), 0);
             let mut open: BTreeMap<u32, bool> = BTreeMap::new();
             let mut asked: BTreeMap<u32, u64> = BTreeMap::new();

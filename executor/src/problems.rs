@@ -2,11 +2,12 @@
 
 use std::fmt::Display;
 
-use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::{FunctionProvider, ResourceInstance};
 use weft_graph_format::diagnostic::{Diagnostic, UNSUITABLE_CONDITION};
 use weft_graph_format::graph::{CheckKind, OperationId};
 use weft_graph_format::path::Path;
 use weft_graph_format::source::SourceRange;
+use weft_providers::{CallError, OpenError};
 
 use crate::subject::Subject;
 
@@ -58,7 +59,7 @@ pub(crate) fn no_packages(source: &str, version: &str) -> Diagnostic {
 }
 
 /// Functions of a provider cannot be called.
-pub(crate) fn unavailable_function(provider: &str, why: &str) -> Diagnostic {
+pub(crate) fn unavailable_function(provider: &FunctionProvider, why: &str) -> Diagnostic {
     let detail = format!("Functions of {provider} cannot be called: {why}.");
     Diagnostic::error("Unavailable provider function", detail)
 }
@@ -249,9 +250,31 @@ pub(crate) fn inconsistent_result(subject: &Subject<'_>, provider: &str, why: &s
     subject.place(subject.error("Provider produced inconsistent result after apply", detail), path)
 }
 
-/// An ephemeral object could not be opened, renewed or closed.
-pub(crate) fn ephemeral_failed(address: &str, summary: &str, what: &str, why: &str) -> Diagnostic {
-    Diagnostic::error(summary, format!("{address} could not be {what}: {why}.")).about(address)
+/// A call that changes nothing had no proper reply, or was not sent.
+pub(crate) fn call_failed(subject: &Subject<'_>, error: &CallError) -> Diagnostic {
+    let summary = match error {
+        CallError::UnknownType { .. } => "Invalid resource type",
+        CallError::Crashed { .. } | CallError::NotRunning { .. } => "Plugin did not respond",
+        _ => "Plugin error",
+    };
+    subject.error(summary, format!("{}: {error}.", subject.address))
+}
+
+/// A provider cannot be started.
+pub(crate) fn provider_not_started(subject: &Subject<'_>, error: &OpenError) -> Diagnostic {
+    subject.error("Failed to start provider", format!("{} cannot be started: {error}.", subject.address))
+}
+
+/// An ephemeral object could not be renewed.
+pub(crate) fn ephemeral_not_renewed(address: &str, why: &str) -> Diagnostic {
+    let detail = format!("{address} could not be renewed: {why}.");
+    Diagnostic::error("Ephemeral object not renewed", detail).about(address)
+}
+
+/// An ephemeral object could not be closed.
+pub(crate) fn ephemeral_not_closed(address: &str, why: &str) -> Diagnostic {
+    let detail = format!("{address} could not be closed: {why}.");
+    Diagnostic::error("Ephemeral object not closed", detail).about(address)
 }
 
 /// The kind of provisioner is not supported.

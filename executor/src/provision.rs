@@ -6,6 +6,7 @@ use std::process::{ExitStatus, Stdio};
 
 use tokio::sync::oneshot;
 use weft_expressions::convert::convert;
+use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{Operation, ProvisionWhen};
 use weft_graph_format::source::SourceRange;
@@ -61,14 +62,14 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     else {
         return TaskOutcome::failed(vec![not_here(id)]);
     };
-    let address = address.to_string();
+    let (instance, address) = (address, address.to_string());
     let place = |problem: Diagnostic| place(problem, &address, range.as_ref());
     let ended = |context: &TaskContext, outcome: Result<(), Problems>| match outcome {
-        Ok(()) => TaskOutcome::Done(succeeded(context, &address, *when)),
+        Ok(()) => TaskOutcome::Done(succeeded(context, instance, *when)),
         // With `on_failure = continue` the run goes on as if nothing had happened.
         Err(problems) if *continues => {
             tracing::warn!(address, ?problems, "a provisioner failed, and the block says to go on");
-            TaskOutcome::Done(succeeded(context, &address, *when))
+            TaskOutcome::Done(succeeded(context, instance, *when))
         }
         Err(problems) => TaskOutcome::failed(problems),
     };
@@ -110,10 +111,10 @@ fn place(problem: Diagnostic, address: &str, range: Option<&SourceRange>) -> Dia
 }
 
 /// After the last provisioner of a create, the object is complete.
-fn succeeded(context: &TaskContext, address: &str, when: ProvisionWhen) -> Done {
+fn succeeded(context: &TaskContext, address: &ResourceInstance, when: ProvisionWhen) -> Done {
     let objects = match when {
         ProvisionWhen::Completed => vec![ObjectWrite {
-            address: address.to_owned(),
+            address: address.clone(),
             provider: String::new(),
             deposed: None,
             change: ObjectChange::Untaint,
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_from_arguments() {
+    fn a_command_is_read_from_its_arguments() {
         let list = Value::list(Type::String, vec![Value::string("perl"), Value::string("-e")]);
         let environment = Value::map(Type::String, [("A".into(), Value::string("1"))].into());
         let found = read(&arguments(&[
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_command_says_and_how_it_ends() {
+    async fn the_output_and_exit_status_of_a_command_are_reported() {
         let (sender, mut lines) = tokio::sync::mpsc::channel(64);
         let saying = Saying::new(Some(sender), "a.b", LOCAL_EXEC);
         let command = read(&arguments(&[("command", Value::string("echo one; echo two >&2; printf end; exit 3"))]));
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_must_not_be_shown_is_not() {
+    async fn sensitive_output_is_not_shown() {
         let (sender, mut lines) = tokio::sync::mpsc::channel(64);
         let saying = Saying::new(Some(sender), "a.b", LOCAL_EXEC);
         let command = read(&arguments(&[("command", Value::string("echo secret"))])).unwrap();

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn sensitive_places_of_plan_and_schema() {
+    fn sensitive_paths_of_plan_and_schema_are_joined() {
         let name = Path::ROOT.attribute("name");
         let absent = Path::ROOT.attribute("absent");
         let found = resource_type().sensitive_paths(&object(), [&name, &absent].into_iter());
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_once_is_never_stored() {
+    fn write_only_attributes_are_never_stored() {
         let ty = resource_type();
         let stored = ty.stored(&object(), Vec::new(), vec![1], &StateRecord::default(), false, None).unwrap();
         let wanted = r#"{"name":"n","once":null,"password":"p","users":[{"key":"k"}]}"#;

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_read_is_kept_and_sent() {
+    fn only_the_parts_that_are_read_are_kept_and_sent() {
         let (a, b) = (Path::ROOT.attribute("a"), Path::ROOT.attribute("b"));
         let results = ShardResults::new(
             &reading(&[a.attribute("x"), a.clone()]),

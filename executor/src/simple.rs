@@ -1,6 +1,7 @@
 //! Operations that call no provider: values, outputs, conditions, and changes of the state alone.
 
 use weft_expressions::convert::convert;
+use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, HIDDEN_MESSAGE};
 use weft_graph_format::formula::FormulaOp;
@@ -130,8 +131,8 @@ fn message_text(given: &Value) -> String {
 /// Changes the state alone: deposes or forgets an object, or writes what planning found.
 pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
     let id = context.id();
-    let write = |address: &dyn std::fmt::Display, provider: String, deposed, change| TaskWrites {
-        objects: vec![ObjectWrite { address: address.to_string(), provider, deposed, change }],
+    let write = |address: &ResourceInstance, provider: String, deposed, change| TaskWrites {
+        objects: vec![ObjectWrite { address: address.clone(), provider, deposed, change }],
         outputs: Vec::new(),
     };
     match context.shard.operation(id) {
@@ -164,7 +165,7 @@ pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
             };
             let mut writes = write(address, provider.to_string(), None, change);
             if let Some(previous) = previous {
-                let along = ObjectChange::DeposedFrom(previous.to_string());
+                let along = ObjectChange::DeposedFrom(previous.as_ref().clone());
                 writes.objects.extend(write(address, provider.to_string(), None, along).objects);
                 let gone = write(previous, provider.to_string(), None, ObjectChange::Remove);
                 writes.objects.splice(0..0, gone.objects);
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_say_whose_condition() {
+    fn a_summary_names_the_owner_of_the_condition() {
         assert_eq!(problems::condition_summary(CheckKind::Precondition, "a.b"), "Resource precondition failed");
         assert_eq!(problems::condition_summary(CheckKind::Postcondition, "a.b[0]"), "Resource postcondition failed");
         assert_eq!(

@@ -6,6 +6,8 @@ use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::source::SourceRange;
 use weft_providers::{CallError, OpenError, ProviderDiagnostic};
 
+use crate::problems;
+
 /// Errors and warnings.
 pub(crate) type Problems = Vec<Diagnostic>;
 
@@ -42,21 +44,14 @@ impl Subject<'_> {
 
     /// A call that changes nothing and had no proper reply, or was not sent.
     pub(crate) fn call_failed(&self, error: &CallError) -> Diagnostic {
-        let summary = match error {
-            CallError::UnknownType { .. } => "Invalid resource type",
-            CallError::Crashed { .. } | CallError::NotRunning { .. } => "Plugin did not respond",
-            _ => "Plugin error",
-        };
-        self.error(summary, format!("{}: {error}.", self.address))
+        problems::call_failed(self, error)
     }
 
     /// A provider that cannot be opened.
     pub(crate) fn open_failed(&self, error: &OpenError) -> Problems {
         match error {
             OpenError::Configure(found) => self.said(found),
-            other => {
-                vec![self.error("Failed to start provider", format!("{} cannot be started: {other}.", self.address))]
-            }
+            other => vec![problems::provider_not_started(self, other)],
         }
     }
 }

@@ -12,6 +12,7 @@ mod strict;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use thiserror::Error;
+use weft_graph_format::address::FunctionProvider;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, Parameter};
 use weft_graph_format::graph::OperationId;
@@ -52,7 +53,7 @@ pub trait ResultSource {
     fn context(&self) -> CallContext<'_>;
 
     /// Looks up a provider function by the names in the formula.
-    fn provider_function(&self, provider: &str, function: &str) -> Result<ProviderFunction, Diagnostic>;
+    fn provider_function(&self, provider: &FunctionProvider, function: &str) -> Result<ProviderFunction, Diagnostic>;
 
     /// Calls a provider function.
     fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError>;

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use smol_str::SmolStr;
+use weft_graph_format::address::FunctionProvider;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{self, Formula, FormulaOp, Parameter};
 use weft_graph_format::number::Number;
@@ -55,8 +56,8 @@ pub struct ResolvedReference {
 /// A provider function that a name refers to.
 #[derive(Clone, Debug)]
 pub struct ProviderFunction {
-    /// The source address of the provider or the provider instance. Formulas contain it.
-    pub provider: SmolStr,
+    /// Where the function runs. Formulas contain it.
+    pub provider: FunctionProvider,
     /// The name of the function.
     pub function: SmolStr,
     /// The signature of the function.

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn values_as_text() {
+    fn values_are_encoded_as_text() {
         for (function, input, expected) in [
             ("encode_expr", r#"[1, "a$${b}", true]"#, r#"[1, "a$${b}", true]"#),
             ("encode_expr", "null", "null"),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn text_as_values() {
+    fn text_is_decoded_as_values() {
         let found = call("decode_tfvars", &[Value::string("a = 1\nb = [true]\n")]);
         assert_eq!(found, Ok(constant("{ a = 1, b = [true] }")));
         assert!(call("decode_tfvars", &[Value::string("a = ")]).is_err());

@@ -35,7 +35,7 @@ fn difference(entry: &Json, scope: &BareScope) -> Option<String> {
 }
 
 #[test]
-fn recorded_expressions() {
+fn recorded_expressions_evaluate_as_recorded() {
     let folder = folder();
     std::env::set_current_dir(&folder).expect("the conformance folder");
     let record = std::fs::read_to_string("expressions.json").expect("the record");

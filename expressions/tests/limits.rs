@@ -26,7 +26,7 @@ fn chain(length: usize, first: &str, step: &str, last: &str) -> String {
 }
 
 #[test]
-fn what_doubles_over_and_over_is_refused() {
+fn a_value_that_keeps_doubling_is_refused() {
     for (first, step, last, expected) in [
         ("\"xxxxxxxx\"", "\"${@}${@}\"", "length(@)", "Value too large"),
         ("\"xxxxxxxx\"", "join(\"\", [@, @])", "length(@)", "Error in function call"),
@@ -50,7 +50,7 @@ fn what_doubles_over_and_over_is_refused() {
 }
 
 #[test]
-fn what_nests_over_and_over_is_refused() {
+fn a_value_that_keeps_nesting_is_refused() {
     for (first, step) in [("1", "[@]"), ("1", "{ a = @ }"), ("tolist([1])", "tolist([@])"), ("1", "[[[[@]]]]")] {
         let found = summary(&chain(700, first, &step.replace('@', "[[[@]]]"), "length(@)"));
         assert_eq!(found.as_deref(), Some("Value nested too deeply"), "{step}");
@@ -58,7 +58,7 @@ fn what_nests_over_and_over_is_refused() {
 }
 
 #[test]
-fn loops_inside_of_loops_end() {
+fn nested_loops_are_stopped_at_a_limit() {
     let inner = "length([for d in range(1024) : 1 if d == c && d == b && d == a])";
     let text = format!("[for a in range(1024) : [for b in range(1024) : [for c in range(1024) : {inner}]]]");
     // A number of rounds below the limit succeeds.
@@ -71,7 +71,7 @@ fn loops_inside_of_loops_end() {
 }
 
 #[test]
-fn functions_make_nothing_that_is_too_large() {
+fn functions_refuse_to_return_too_large_values() {
     for expression in [
         "formatlist(\"%65536s\", flatten([for a in range(1024) : range(64)]))",
         "length(split(\"\", join(\"\", [for a in range(300) : format(\"%65536s\", a)])))",

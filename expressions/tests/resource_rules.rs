@@ -90,7 +90,7 @@ fn text(value: &str) -> Value {
 }
 
 #[test]
-fn what_is_left_to_the_provider_keeps_its_prior_value() {
+fn unset_computed_attributes_keep_their_prior_values() {
     let prior = object(&[
         ("id", text("i-1")),
         ("name", text("a")),
@@ -113,7 +113,7 @@ fn what_is_left_to_the_provider_keeps_its_prior_value() {
 }
 
 #[test]
-fn a_nested_attribute_that_was_configured_does_not_stay() {
+fn a_nested_attribute_removed_from_the_configuration_is_not_kept() {
     let details = |size: Option<i64>, arn: &str| {
         let size = size.map_or_else(|| Value::null(Type::Number), Value::int);
         Value::object([("size", size), ("arn", text(arn))])
@@ -126,7 +126,7 @@ fn a_nested_attribute_that_was_configured_does_not_stay() {
 }
 
 #[test]
-fn a_plan_may_only_fill_in_what_is_computed() {
+fn a_plan_may_only_set_computed_attributes() {
     let config = object(&[("name", text("a")), ("password", text("p"))]);
     let fine = object(&[("name", text("a")), ("password", text("p")), ("id", Value::unknown(Type::String))]);
     assert_eq!(plan_problems(&schema(), &null(), &config, &fine), []);
@@ -158,7 +158,7 @@ fn a_plan_may_only_fill_in_what_is_computed() {
 }
 
 #[test]
-fn a_result_keeps_what_was_planned() {
+fn a_result_keeps_the_planned_values() {
     let planned = object(&[
         ("name", text("a")),
         ("id", Value::refined(Type::String, Refinement::with_prefix("i-"))),

@@ -9,6 +9,7 @@ use weft_expressions::compile::{Fault, Program, ResultSource, run};
 use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate};
 use weft_expressions::functions::{CallContext, FunctionError, Impure};
 use weft_expressions::symbolic::replace_formulas;
+use weft_graph_format::address::FunctionProvider;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, Parameter};
 use weft_graph_format::graph::OperationId;
@@ -124,7 +125,7 @@ impl ResultSource for World {
         Scope::context(self)
     }
 
-    fn provider_function(&self, _: &str, name: &str) -> Result<ProviderFunction, Diagnostic> {
+    fn provider_function(&self, _: &FunctionProvider, name: &str) -> Result<ProviderFunction, Diagnostic> {
         Err(Diagnostic::error("No provider", name))
     }
 
@@ -176,7 +177,7 @@ fn elements_of_a_set_may_turn_out_equal() {
 }
 
 #[test]
-fn a_branch_not_taken_keeps_its_error() {
+fn the_error_of_a_branch_counts_only_if_it_is_taken() {
     let world =
         World::default().unknown("flag", Type::Bool, Value::bool(true)).unknown("off", Type::Bool, Value::bool(false));
     assert_eq!(world.applied("flag ? 1 : tonumber(\"x\")").ok(), Some(Value::int(1)));
@@ -185,7 +186,7 @@ fn a_branch_not_taken_keeps_its_error() {
 }
 
 #[test]
-fn what_was_skipped_is_not_caught() {
+fn a_skipped_operation_is_not_caught_by_try() {
     let mut world = World::default().unknown("x", Type::String, Value::string("a"));
     world.skipped.push(0);
     assert_eq!(world.applied("try(tonumber(x), 1)"), Err(Fault::Skipped));
@@ -193,7 +194,7 @@ fn what_was_skipped_is_not_caught() {
 }
 
 #[test]
-fn leaves_wait_for_what_they_need() {
+fn each_leaf_waits_for_its_own_operation() {
     let world =
         World::default().unknown("a", Type::String, Value::string("1")).unknown("b", Type::String, Value::string("2"));
     let origin = world.planned("{ a = a, b = b }.a").deep_origin().expect("an origin");
@@ -212,7 +213,7 @@ fn a_template_known_at_apply_is_parsed_then() {
 }
 
 #[test]
-fn impure_calls_are_told_apart() {
+fn each_impure_call_has_its_own_occurrence() {
     let mut world = World::default();
     let value = world.planned("[uuid(), uuid()]");
     assert!(value.deep().unknown && !value.deep().unexplained);
@@ -242,7 +243,7 @@ fn an_impure_call_in_a_symbolic_body_runs_once_an_iteration() {
 }
 
 #[test]
-fn marks_come_out_of_formulas() {
+fn formulas_yield_marked_values() {
     let world = World::default().unknown("x", Type::String, Value::string("a")).unknown(
         "names",
         Type::list(Type::String),
@@ -263,7 +264,7 @@ fn marks_come_out_of_formulas() {
 }
 
 #[test]
-fn what_formulas_share_is_run_once() {
+fn shared_parts_of_formulas_run_once() {
     // Doubling a value thirty times is a chain of thirty nodes, not a tree of a billion.
     let world = World::default().unknown("x", Type::String, Value::string("a"));
     let mut value = world.planned("x");
@@ -277,7 +278,7 @@ fn what_formulas_share_is_run_once() {
 }
 
 #[test]
-fn depth_does_not_reach_the_stack() {
+fn deep_formulas_do_not_overflow_the_stack() {
     let world = World::default().unknown("x", Type::Number, Value::int(1));
     let chain = format!("x{}", " + 1".repeat(20_000));
     assert_eq!(world.applied(&chain).ok(), Some(Value::int(20_001)));
@@ -286,7 +287,7 @@ fn depth_does_not_reach_the_stack() {
 }
 
 #[test]
-fn errors_at_apply_have_their_place() {
+fn errors_at_apply_have_a_source_range() {
     let world = World::default().unknown("m", Type::map(Type::String), Value::map(Type::String, BTreeMap::new()));
     let fault = world.applied("upper(m.missing)").expect_err("there is no such element");
     let Fault::Failed(problems) = fault else { panic!("skipped") };
@@ -337,7 +338,7 @@ fn errors_show_the_values_involved() {
 
 /// A failure or choice at plan that depends on an open type does not determine the result at apply.
 #[test]
-fn open_types_leave_open_what_try_and_can_give() {
+fn try_and_can_over_open_types_are_unknown() {
     let world = || {
         World::default()
             .unknown("text", Type::String, Value::string("a"))
@@ -385,7 +386,7 @@ fn open_types_leave_open_what_try_and_can_give() {
 
 /// A plan treats live values as known: `try` over them returns their current result.
 #[test]
-fn what_fails_over_live_values_shows_what_comes_then() {
+fn try_and_can_over_live_values_are_evaluated_again() {
     let world = World::default().live("names", strings(&[]), strings(&["a"]));
     let planned = world.planned("try(names[0], \"none\")");
     assert!(planned.same_unmarked(&Value::string("none")) && planned.formula().is_some(), "{planned:?}");
@@ -396,7 +397,7 @@ fn what_fails_over_live_values_shows_what_comes_then() {
 
 /// A formula may leave a type open that the value shows. A conversion to the shown type is then kept.
 #[test]
-fn a_conversion_to_the_type_that_is_shown_stays_in_the_formula() {
+fn a_conversion_to_the_shown_type_stays_in_the_formula() {
     let world = World::default().unknown("text", Type::String, Value::string("a"));
     let lists = "try([true] == transpose({ a = [for w in [text] : w == \"b\" ? w : null] }), \"12\")";
     assert_eq!(world.planned(lists).to_formula().ty(), &Type::Dynamic);

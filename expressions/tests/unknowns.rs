@@ -220,7 +220,7 @@ fn difference(entry: &Json) -> Option<String> {
 }
 
 #[test]
-fn recorded_unknowns() {
+fn recorded_unknowns_evaluate_as_recorded() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
     let record = std::fs::read_to_string(folder.join("unknowns.json")).expect("the record");
     let entries: Vec<Json> = serde_json::from_str(&record.replace("Infinity", "\"+Inf\"")).expect("a list");

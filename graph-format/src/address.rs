@@ -3,6 +3,7 @@
 //! *Configurations* (resource, module, provider) are static; *instances* have keys. Every address prints as in
 //! OpenTofu, and is parsed from the same text.
 
+mod function_provider;
 mod key;
 mod parse;
 
@@ -15,6 +16,7 @@ use smol_str::SmolStr;
 
 use crate::quoting::is_printable;
 
+pub use function_provider::FunctionProvider;
 pub use key::InstanceKey;
 pub use parse::AddressError;
 

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_without_keys() {
+    fn keys_are_removed_from_addresses() {
         for (address, expected) in [
             ("a.b", "a.b"),
             ("module.m[0].a.b[\"x].y\"]", "module.m.a.b"),

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_whole() {
+    fn every_entry_is_complete() {
         for entry in all() {
             assert!(!entry.text.is_empty() && !entry.example.is_empty(), "{}", entry.code);
             assert!(entry.text.ends_with('.'), "{}: {}", entry.code, entry.text);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_lead_to_codes() {
+    fn a_summary_leads_to_its_code() {
         for (summary, code) in [
             ("Unsupported argument", Some("W0101")),
             ("Duplicate data \"x\" configuration", Some("W0112")),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_stand_for_any_text() {
+    fn a_star_matches_any_text() {
         assert!(fits("a * c", "a b c") && fits("*: *", "x: y") && fits("* end", "the end") && fits("a*", "a"));
         assert!(!fits("a * c", "a b d") && !fits("a*b", "b") && !fits("ab", "abc"));
     }

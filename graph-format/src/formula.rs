@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use crate::address::FunctionProvider;
 use crate::diagnostic::Diagnostic;
 use crate::graph::OperationId;
 use crate::marks::Marks;
@@ -109,8 +110,8 @@ pub enum FormulaOp<F = Formula> {
     },
     /// A function of a provider.
     ProviderCall {
-        /// The provider's source address as text.
-        provider: SmolStr,
+        /// Where the function runs.
+        provider: FunctionProvider,
         /// The function's name.
         function: SmolStr,
         /// The arguments.

@@ -8,6 +8,7 @@ mod builder;
 mod disassembly;
 mod finish;
 mod formula_table;
+mod object;
 mod opcode;
 mod outline;
 mod verify;
@@ -22,7 +23,8 @@ pub use builder::{
 pub use disassembly::{disassemble, disassemble_with};
 pub use finish::FinishError;
 pub use formula_table::{FormulaIndex, FormulaRow, FormulaTable, TableError};
-pub use opcode::{Action, CheckKind, Opcode, Operation, PlannedObject, PriorObject, ProvisionWhen, StateRecord};
+pub use object::{PlannedObject, PriorObject, StateRecord};
+pub use opcode::{Action, CheckKind, Opcode, Operation, ProvisionWhen};
 pub use outline::{Claim, OutlineRow};
 pub use verify::{Flaw, verify, verify_fragment, verify_outline};
 

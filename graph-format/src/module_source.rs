@@ -212,7 +212,7 @@ mod tests {
     ];
 
     #[test]
-    fn sources_have_one_form() {
+    fn sources_are_normalized() {
         for (text, kind, form) in FORMS {
             let source = ModuleSource::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             let found = match source {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_source() {
+    fn invalid_sources_are_refused() {
         let relative = |text: &str| ModuleSourceError::Relative(text.to_owned());
         for (text, error) in [
             ("m", relative("m")),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_version_it_must_be_a_registry() {
+    fn only_a_registry_source_has_a_version() {
         use ModuleSourceError::*;
         for (text, error) in [
             ("./m", NotARegistry("./m".into())),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn package_and_folder() {
+    fn a_source_is_split_into_package_and_folder() {
         for (text, package, subdir) in [
             ("ns/name/aws//a/b", "registry.opentofu.org/ns/name/aws", "a/b"),
             ("git::https://h.org/r//a?ref=1", "git::https://h.org/r?ref=1", "a"),

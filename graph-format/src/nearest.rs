@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips() {
+    fn the_nearest_name_is_found() {
         for (given, names, meant) in [
             ("inptu", &["input", "output"][..], Some("input")),
             ("regoin", &["region", "reason"], Some("region")),

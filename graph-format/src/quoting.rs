@@ -60,7 +60,7 @@ mod tests {
 
     /// As recorded from Go 1.25.
     #[test]
-    fn as_go_quotes() {
+    fn text_is_quoted_as_in_go() {
         for (text, want) in [
             ("", r#""""#),
             ("a\"b\\c", r#""a\"b\\c""#),

@@ -35,7 +35,7 @@ mod tests {
     use crate::marks::Marks;
 
     #[test]
-    fn the_id_names_an_object_else_its_name() {
+    fn an_object_is_shown_by_its_id_or_else_its_name() {
         let shown = |fields: &[(&'static str, Value)]| {
             ShownName::of(&Value::object(fields.iter().cloned())).map(|shown| (shown.attribute, shown.value))
         };

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_key_is_read_and_any_other_is_not() {
+    fn only_plain_keys_are_read() {
         let at = |raw: &str| value_path(&[PathStep::Index(RawJson::new(raw))]);
         assert_eq!(at("\"k\""), Some(Path(vec![ValueStep::Key("k".into())])));
         assert_eq!(at("3"), Some(Path(vec![ValueStep::Index(3)])));

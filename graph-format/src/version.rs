@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_the_specification() {
+    fn versions_have_the_order_of_the_specification() {
         let ordered = [
             "0.9.9",
             "1.0.0-0",
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version() {
+    fn invalid_versions_are_refused() {
         for bad in
             ["", "1", "1.0", "1.0.0.0", "v1.0.0", "01.0.0", "1.0.0-", "1.0.0-01", "1.0.0+", "1.0.0-a..b", "1.0.x"]
         {

@@ -1,5 +1,8 @@
 //! The codecs against bytes that cty writes, and the laws that hold of all values.
 
+#[path = "codec/laws.rs"]
+mod laws;
+
 use std::collections::BTreeMap;
 
 use proptest::collection::{btree_map, vec};
@@ -32,7 +35,7 @@ fn golden(value: Value, ty: Type, expected: &str) {
 }
 
 #[test]
-fn msgpack_of_primitives() {
+fn primitives_are_encoded_as_msgpack() {
     golden(Value::string("hello"), Type::String, "a5 68656c6c6f");
     golden(Value::string(""), Type::String, "a0");
     golden(Value::string("x".repeat(32)), Type::String, &format!("d9 20 {}", "78".repeat(32)));
@@ -69,7 +72,7 @@ fn msgpack_of_primitives() {
 }
 
 #[test]
-fn msgpack_of_containers() {
+fn containers_are_encoded_as_msgpack() {
     let list = Type::list(Type::String);
     golden(Value::list(Type::String, strings(&["b", "a"])), list.clone(), "92 a162 a161");
     golden(Value::list(Type::String, Vec::new()), list.clone(), "90");
@@ -89,7 +92,7 @@ fn msgpack_of_containers() {
 }
 
 #[test]
-fn msgpack_of_dynamic() {
+fn dynamic_values_are_encoded_as_msgpack() {
     golden(Value::string("a"), Type::Dynamic, "92 c408 22737472696e6722 a161");
     golden(Value::null(Type::Dynamic), Type::Dynamic, "c0");
     golden(Value::unknown(Type::Dynamic), Type::Dynamic, "d4 00 00");
@@ -108,7 +111,7 @@ fn msgpack_of_dynamic() {
 }
 
 #[test]
-fn msgpack_of_unknown() {
+fn unknown_values_are_encoded_as_msgpack() {
     let unknown = |ty: Type, refinement: Refinement| Value::refined(ty, refinement);
     golden(Value::unknown(Type::String), Type::String, "d4 00 00");
     golden(unknown(Type::String, Refinement::not_null()), Type::String, "c7 03 0c 81 01c2");
@@ -141,7 +144,7 @@ fn msgpack_of_unknown() {
 }
 
 #[test]
-fn long_prefixes_are_cut_where_nothing_can_combine() {
+fn long_prefixes_are_cut_at_a_safe_character() {
     for (text, kept) in [
         ("a".repeat(300), 254),
         (format!("{}/", "a".repeat(300)), 254),
@@ -160,7 +163,7 @@ fn long_prefixes_are_cut_where_nothing_can_combine() {
 }
 
 #[test]
-fn msgpack_that_is_refused() {
+fn invalid_msgpack_is_refused() {
     let object = Type::object([("a", Type::Bool)]);
     let cases: Vec<(Vec<u8>, Type, DecodeProblem)> = vec![
         (vec![], Type::Bool, DecodeProblem::Truncated),
@@ -220,7 +223,7 @@ fn nesting_is_limited() {
 }
 
 #[test]
-fn what_encoders_refuse() {
+fn encoders_refuse_marked_and_unsuitable_values() {
     let list = Type::list(Type::String);
     let marked = Value::list(Type::String, vec![Value::string("a").mark(&Marks::SENSITIVE)]);
     for error in [
@@ -249,7 +252,7 @@ fn what_encoders_refuse() {
 }
 
 #[test]
-fn json_text() {
+fn values_have_the_json_text_of_go() {
     let object = Value::object([
         ("b", Value::string("<>&\u{2028}\u{2029}\"\\/\u{8}\u{c}\n\r\t\u{0}\u{1f}\u{7f}é😀")),
         ("a", Value::null(Type::Bool)),
@@ -271,7 +274,7 @@ fn json_text() {
 }
 
 #[test]
-fn json_of_a_type() {
+fn json_is_decoded_by_its_type() {
     let read = |text: &str, ty: &Type| json::decode(text.as_bytes(), ty);
     let object = Type::object([("a", Type::Bool), ("b", Type::String)]);
     let half = Value::object([("a", Value::bool(true)), ("b", Value::null(Type::String))]);
@@ -297,7 +300,7 @@ fn json_of_a_type() {
 }
 
 #[test]
-fn json_of_no_type() {
+fn json_without_a_type_is_decoded() {
     for (text, expected) in [
         ("-1.5", "-1.5"),
         ("1E+2", "100"),
@@ -341,7 +344,7 @@ fn json_of_no_type() {
 }
 
 #[test]
-fn types_as_json() {
+fn types_are_encoded_as_json() {
     let mut optional =
         ObjectType { attributes: [("b".into(), Type::Bool), ("a".into(), Type::Dynamic)].into(), ..Default::default() };
     optional.optional.insert("b".into());
@@ -360,156 +363,5 @@ fn types_as_json() {
         ["", "1", "\"int\"", "[]", "[\"list\"]", "[\"list\",\"bool\",1]", "[\"object\",{},[\"a\"]]", "[\"tuple\",{}]"]
     {
         assert!(type_json::decode(text.as_bytes()).is_err(), "{text}");
-    }
-}
-
-/// Types without dynamic parts inside collections, where elements would have to agree.
-fn any_type() -> impl Strategy<Value = Type> {
-    let leaf = prop_oneof![Just(Type::Bool), Just(Type::Number), Just(Type::String)];
-    let concrete = leaf.prop_recursive(3, 12, 3, |inner| {
-        prop_oneof![
-            inner.clone().prop_map(Type::list),
-            inner.clone().prop_map(Type::set),
-            inner.clone().prop_map(Type::map),
-            vec(inner.clone(), 0..3).prop_map(Type::tuple),
-            btree_map("[a-zé<]{1,3}", inner, 0..3).prop_map(Type::object),
-        ]
-    });
-    prop_oneof![
-        concrete.clone(),
-        Just(Type::Dynamic),
-        concrete.prop_map(|ty| Type::object([("d", Type::Dynamic), ("t", ty)])),
-    ]
-}
-
-fn value_of(ty: &Type, unknowns: bool) -> BoxedStrategy<Value> {
-    let known: BoxedStrategy<Value> = match ty {
-        Type::Dynamic => {
-            let of_type = any_type().prop_filter("has a type", |ty| !ty.has_dynamic());
-            return of_type.prop_flat_map(move |ty| value_of(&ty, unknowns)).boxed();
-        }
-        // Has no written form.
-        Type::Provider(_) => Just(Value::null(ty.clone())).boxed(),
-        Type::Bool => any::<bool>().prop_map(Value::bool).boxed(),
-        Type::Number => prop_oneof![
-            any::<i64>().prop_map(Value::int),
-            any::<u64>().prop_map(|n| Value::number(n.into())),
-            "-?[1-9][0-9]{0,30}(\\.[0-9]{1,30})?(e-?[0-9]{1,2})?".prop_map(|text| number(&text)),
-        ]
-        .boxed(),
-        Type::String => prop_oneof!["[a-z<>&]{0,40}", "\\PC{0,5}"].prop_map(Value::string).boxed(),
-        Type::List(element) => {
-            let element = (**element).clone();
-            vec(value_of(&element, unknowns), 0..4).prop_map(move |items| Value::list(element.clone(), items)).boxed()
-        }
-        Type::Set(element) => {
-            let element = (**element).clone();
-            vec(value_of(&element, unknowns), 0..4).prop_map(move |items| Value::set(element.clone(), items)).boxed()
-        }
-        Type::Map(element) => {
-            let element = (**element).clone();
-            btree_map("[a-z]{0,3}", value_of(&element, unknowns), 0..4)
-                .prop_map(move |m| Value::map(element.clone(), m.into_iter().map(|(k, v)| (k.into(), v)).collect()))
-                .boxed()
-        }
-        Type::Tuple(types) => {
-            let parts: Vec<_> = types.iter().map(|ty| value_of(ty, unknowns)).collect();
-            parts.prop_map(Value::tuple).boxed()
-        }
-        Type::Object(object) => {
-            let names: Vec<SmolStr> = object.attributes.keys().cloned().collect();
-            let parts: Vec<_> = object.attributes.values().map(|ty| value_of(ty, unknowns)).collect();
-            parts.prop_map(move |parts| Value::object(names.iter().cloned().zip(parts))).boxed()
-        }
-    };
-    let null = Just(Value::null(ty.clone()));
-    if !unknowns {
-        return prop_oneof![8 => known, 1 => null].boxed();
-    }
-    let refined = {
-        let ty = ty.clone();
-        (any::<bool>(), 0u64..3, 0u64..300, "[a-z-]{0,9}").prop_map(move |(not_null, low, more, prefix)| {
-            let mut refinement = Refinement { not_null, ..Refinement::default() };
-            match &ty {
-                Type::String => refinement.prefix = prefix.into(),
-                Type::Number => refinement.min = Some((Number::from(low), more % 2 == 0)),
-                Type::Set(_) | Type::Map(_) => {
-                    refinement.length_min = low;
-                    refinement.length_max = (more > 100).then_some(more);
-                }
-                _ => {}
-            }
-            Value::refined(ty.clone(), refinement)
-        })
-    };
-    prop_oneof![8 => known, 1 => null, 1 => refined].boxed()
-}
-
-fn typed(unknowns: bool) -> impl Strategy<Value = (Type, Value)> {
-    any_type().prop_flat_map(move |ty| {
-        let value = value_of(&ty, unknowns);
-        (Just(ty), value)
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn msgpack_reads_back((ty, value) in typed(true)) {
-        let bytes = msgpack::encode(&value, &ty).unwrap();
-        let read = msgpack::decode(&bytes, &ty).unwrap();
-        prop_assert_eq!(&read, &value);
-        prop_assert_eq!(msgpack::encode(&read, &ty).unwrap(), bytes);
-    }
-
-    #[test]
-    fn json_reads_back((ty, value) in typed(false)) {
-        let text = json::encode(&value, &ty).unwrap();
-        prop_assert_eq!(&json::decode(text.as_bytes(), &ty).unwrap(), &value);
-        // Without a type it is still JSON, and stays the same when written again.
-        let plain = json::encode_plain(&value).unwrap();
-        let free = json::decode_implied(plain.as_bytes()).unwrap();
-        prop_assert_eq!(json::encode_plain(&free).unwrap(), plain);
-    }
-
-    #[test]
-    fn type_json_reads_back(ty in any_type()) {
-        prop_assert_eq!(type_json::decode(type_json::encode(&ty).as_bytes()).unwrap(), ty);
-    }
-
-    #[test]
-    fn json_agrees_with_serde_json(text in "[\\[\\]{}\",:0-9a-e\\\\. nul-]{0,24}") {
-        let ours = json::decode_implied(text.as_bytes());
-        let other = serde_json::from_str::<serde_json::Value>(&text);
-        // Ours refuses equal keys of different types besides.
-        match ours.as_ref().map_err(|error| &error.problem) {
-            Err(DecodeProblem::DuplicateAttribute(_) | DecodeProblem::Number(_)) => {}
-            ours => prop_assert_eq!(ours.is_ok(), other.is_ok(), "{}", text),
-        }
-    }
-
-    #[test]
-    fn damaged_msgpack_does_not_panic(
-        (ty, value) in typed(true),
-        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
-        cut in any::<prop::sample::Index>(),
-    ) {
-        let mut bytes = msgpack::encode(&value, &ty).unwrap();
-        for (at, byte) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-        }
-        let _ = msgpack::decode(&bytes, &ty);
-        let _ = msgpack::decode(&bytes[..cut.index(bytes.len() + 1)], &ty);
-        let _ = msgpack::decode(&bytes, &Type::Dynamic);
-    }
-
-    #[test]
-    fn any_bytes_do_not_panic(bytes in vec(any::<u8>(), 0..64), (ty, _) in typed(false)) {
-        let _ = msgpack::decode(&bytes, &ty);
-        let _ = json::decode(&bytes, &ty);
-        let _ = json::decode_implied(&bytes);
-        let _ = type_json::decode(&bytes);
     }
 }

@@ -25,7 +25,7 @@ fn shows(builder: Builder, expected: &str) {
 }
 
 #[test]
-fn one_create() {
+fn a_create_is_planned_called_and_recorded() {
     let builder = Builder::new();
     let eu = Region::open(&builder, "eu");
     let net = eu.create(&address("cloud_network.a"), text("net"), None);
@@ -44,7 +44,7 @@ fn one_create() {
 }
 
 #[test]
-fn a_chain_of_creates() {
+fn creates_wait_for_the_results_that_they_read() {
     let builder = Builder::new();
     let eu = Region::open(&builder, "eu");
     let a = eu.create(&address("cloud_network.a"), text("a"), None);
@@ -59,7 +59,7 @@ fn a_chain_of_creates() {
 }
 
 #[test]
-fn replace_with_the_delete_first() {
+fn a_replacement_can_delete_first() {
     let builder = Builder::new();
     let eu = Region::open(&builder, "eu");
     let net = address("cloud_network.a");
@@ -82,7 +82,7 @@ fn replace_with_the_delete_first() {
 }
 
 #[test]
-fn replace_with_the_create_first() {
+fn a_replacement_can_create_first() {
     let builder = Builder::new();
     let eu = Region::open(&builder, "eu");
     let net = address("cloud_network.a");
@@ -131,7 +131,7 @@ fn readers_of_many_share_a_waiter_and_an_evaluation() {
 }
 
 #[test]
-fn a_for_over_many_is_shared_too() {
+fn readers_share_the_evaluation_of_a_for_expression() {
     let builder = Builder::new();
     let eu = Region::open(&builder, "eu");
     let all: Vec<_> = (0..20).map(|i| eu.create(&keyed("a", i), text("a"), None)).collect();
@@ -156,7 +156,7 @@ fn a_for_over_many_is_shared_too() {
 }
 
 #[test]
-fn what_may_fail_and_may_not_be_needed_stays_where_it_is() {
+fn a_fallible_part_of_a_try_is_not_shared() {
     let builder = Builder::new();
     let eu = Region::open(&builder, "eu");
     let all: Vec<_> = (0..10).map(|i| eu.create(&keyed("a", i), text("a"), None)).collect();
@@ -170,7 +170,7 @@ fn what_may_fail_and_may_not_be_needed_stays_where_it_is() {
 }
 
 #[test]
-fn what_several_operations_read_through_a_provider_is_gathered() {
+fn origins_of_a_shared_provider_are_gathered_in_a_waiter() {
     let build = |members: u64, users: u64| {
         let builder = Builder::new();
         let eu = Region::open(&builder, "eu");
@@ -188,7 +188,7 @@ fn what_several_operations_read_through_a_provider_is_gathered() {
 }
 
 #[test]
-fn a_delete_waits_for_what_is_done_through_a_provider_that_reads_the_object() {
+fn a_delete_waits_for_operations_of_a_provider_that_reads_the_object() {
     let build = |deletes: u64, users: u64| {
         let builder = Builder::new();
         let eu = Region::open(&builder, "eu");
@@ -222,7 +222,7 @@ fn a_prior_object_is_read_as_a_constant() {
 }
 
 #[test]
-fn what_is_sensitive_in_a_configuration_is_not_printed() {
+fn sensitive_parts_of_a_configuration_are_not_printed() {
     let builder = Builder::new();
     let eu = Region::open(&builder, "eu");
     let net = eu.create(&address("cloud_network.a"), text("net"), None);
@@ -258,7 +258,7 @@ fn parts_of_foreign_results_are_listed_once() {
 }
 
 #[test]
-fn a_cycle_names_what_is_on_it_and_nothing_else() {
+fn a_cycle_names_only_its_members() {
     let builder = Builder::new();
     let eu = Region::open(&builder, "eu");
     let a = eu.create(&address("cloud_network.a"), text("a"), None);
@@ -300,7 +300,7 @@ fn ephemeral_values_are_refused_by_name() {
 }
 
 #[test]
-fn what_has_no_result_cannot_be_read() {
+fn an_operation_without_a_result_cannot_be_read() {
     let builder = Builder::new();
     let eu = Region::open(&builder, "eu");
     let net = address("cloud_network.a");
@@ -334,7 +334,7 @@ proptest! {
 }
 
 #[test]
-fn edges_are_linear_in_readers_and_members_of_everything() {
+fn the_number_of_edges_is_linear_in_readers_and_members() {
     let build = |n: u64| {
         let builder = Builder::new();
         let eu = Region::open(&builder, "eu");
@@ -351,7 +351,7 @@ fn edges_are_linear_in_readers_and_members_of_everything() {
 }
 
 #[test]
-fn what_is_built_in_may_run_anywhere() {
+fn operations_of_built_in_providers_run_in_any_shard() {
     let builder = Builder::new();
     let instance: weft_graph_format::address::ProviderInstance =
         "provider[\"terraform.io/builtin/terraform\"]".parse().expect("a provider instance");
@@ -363,7 +363,7 @@ fn what_is_built_in_may_run_anywhere() {
 }
 
 #[test]
-fn a_value_that_is_nested_too_deeply_is_refused_by_name() {
+fn a_value_nested_too_deeply_is_refused_by_name() {
     let builder = Builder::new();
     let deep = (0..400).fold(Value::int(1), |value, _| Value::tuple(vec![value]));
     builder.evaluate("local.deep".into(), Formula::constant(deep), None);

@@ -23,7 +23,7 @@ fn apply(a: &Number, operator: &str, b: &Number) -> Result<Number, NumberError> 
 }
 
 #[test]
-fn recorded_arithmetic() {
+fn arithmetic_is_as_recorded() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/conformance/numbers.json");
     let text = std::fs::read_to_string(path).expect("the record");
     let record: Vec<[String; 4]> = serde_json::from_str(&text).expect("its form");
@@ -39,7 +39,7 @@ fn recorded_arithmetic() {
 }
 
 #[test]
-fn texts_that_are_numbers() {
+fn numbers_are_parsed() {
     for (text, printed) in [
         ("0", "0"),
         ("-0", "-0"),
@@ -68,7 +68,7 @@ fn texts_that_are_numbers() {
 }
 
 #[test]
-fn texts_that_are_none() {
+fn invalid_numbers_are_refused() {
     for text in [
         "", "-", "+", ".", "e5", "1e", "1e+", " 1", "1 ", "0x10", "0b1", "1_000", "1.2.3", "--1", "+-1", "Infinity",
         "nan", "NaN", "INF", "1e5.5", "٣", "1e5e5", "1,5", "\0",
@@ -78,7 +78,7 @@ fn texts_that_are_none() {
 }
 
 #[test]
-fn hostile_texts_cost_nothing() {
+fn hostile_texts_are_refused_quickly() {
     for text in ["1e999999999", "1e-999999999", "1e99999999999999999999999", "1p999999999", "1e20000", "1e-20000"] {
         assert_eq!(Number::parse(text).unwrap_err(), NumberError::OutOfRange, "{text}");
     }
@@ -93,7 +93,7 @@ fn hostile_texts_cost_nothing() {
 }
 
 #[test]
-fn infinities_and_zeros() {
+fn arithmetic_with_infinities_and_zeros_is_defined() {
     let (zero, one, five) = (Number::ZERO, Number::ONE, number("5"));
     let infinity = five.div(&zero).unwrap();
     assert_eq!(infinity.to_string(), "+Inf");
@@ -145,7 +145,7 @@ fn precision_follows_origin() {
 }
 
 #[test]
-fn floor_and_ceil() {
+fn floor_and_ceil_are_exact() {
     for (text, floor, ceil) in [
         ("1.5", "1", "2"),
         ("-1.5", "-2", "-1"),
@@ -160,7 +160,7 @@ fn floor_and_ceil() {
 }
 
 #[test]
-fn styles() {
+fn numbers_are_formatted_in_each_style() {
     let cases = [
         ("1234.5678", NumberStyle::Fixed, Some(2), "1234.57"),
         ("1234.5678", NumberStyle::Fixed, Some(0), "1235"),
@@ -229,7 +229,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn f64_goes_through(value in any::<f64>()) {
+    fn an_f64_round_trips(value in any::<f64>()) {
         prop_assume!(!value.is_nan());
         let number = Number::from_f64(value).unwrap();
         prop_assert_eq!(number.to_f64().to_bits(), value.to_bits());
@@ -255,14 +255,14 @@ proptest! {
     }
 
     #[test]
-    fn text_reads_back(number in any_number()) {
+    fn text_round_trips(number in any_number()) {
         if !number.is_infinite() && number.precision() == 512 {
             prop_assert!(Number::parse(&number.to_string()).unwrap().is_identical(&number));
         }
     }
 
     #[test]
-    fn record_reads_back(number in any_number()) {
+    fn record_round_trips(number in any_number()) {
         let bytes = postcard::to_stdvec(&number).unwrap();
         prop_assert!(postcard::from_bytes::<Number>(&bytes).unwrap().is_identical(&number));
         let json = serde_json::to_string(&number).unwrap();

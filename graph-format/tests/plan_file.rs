@@ -2,6 +2,8 @@
 
 mod container;
 mod drafts;
+#[path = "plan_file/sample.rs"]
+mod sample;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use container::{
 use drafts::random::{graph_of, steps};
 use drafts::*;
 use proptest::prelude::*;
+use sample::*;
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, RelevantAttribute, ResourceChange};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -29,142 +32,6 @@ use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting, Provider
 use weft_graph_format::source::{Position, SourceRange};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{PlainValue, Refinement, Value};
-
-fn source() -> ProviderSource {
-    region("eu").source.clone()
-}
-
-fn range(line: u32) -> SourceRange {
-    let at = |column| Position { byte: line * 20, line, column };
-    SourceRange { file: "main.tf".into(), start: at(3), end: at(9) }
-}
-
-fn sample_graph() -> ExecutionGraph {
-    let builder = Builder::new();
-    let (eu, us) = (Region::open(&builder, "eu"), Region::open(&builder, "us"));
-    let all: Vec<_> = (0..5).map(|i| eu.create(&keyed("a", i), text("a"), None)).collect();
-    let ids = Formula::new(FormulaOp::Tuple(all.iter().map(|a| id_of(a.id())).collect()), Type::Dynamic, None);
-    let input = Formula::new(FormulaOp::Input("token".into()), Type::String, Some(range(2)));
-    let name = Formula::new(
-        FormulaOp::Template(vec![call("join", vec![text("-"), ids]), input]),
-        Type::String,
-        Some(range(3)),
-    );
-    let mut plan = planned(Action::Create, object(unknown_id(), "n").mark(&Marks::SENSITIVE));
-    plan.private = vec![0, 1, 255];
-    plan.lookup = Some("{name}".into());
-    plan.record.dependencies = vec!["cloud_network.a".into()];
-    plan.sensitive = vec![Path::ROOT.attribute("name")];
-    let far = us.create_as(&address("module.m[\"k\"].cloud_network.far"), name, after(&all), plan);
-    us.delete(&address("cloud_network.old"), Some("0badcafe"));
-    builder.record(address("cloud_network.kept"), None, Some(prior(object(Value::string("i"), "kept"))), region("eu"));
-    builder.forget(address("cloud_network.gone"), None);
-    let failure = Diagnostic::error("No", "Because.").at(range(1)).within(range(2));
-    let failure = Formula::new(FormulaOp::Failure(Box::new(failure)), Type::String, None);
-    let uuid = FormulaOp::Call {
-        function: "uuid".into(),
-        arguments: Vec::new(),
-        expand_final: false,
-        occurrence: Some(Occurrence(9)),
-    };
-    let message =
-        Formula::new(FormulaOp::Try(vec![failure, Formula::new(uuid, Type::String, None)]), Type::String, None);
-    let condition = Formula::new(FormulaOp::Can(id_of(far.id())), Type::Bool, Some(range(4)));
-    builder.check("output.o".into(), CheckKind::Precondition, condition, message, Some(range(5)), None);
-    let origin = Origin::after(far.id());
-    builder.output("o".into(), Some(id_of(far.id())), Type::String, true, unknown_id(), Some(origin));
-    finish(builder)
-}
-
-fn sample() -> PlanFile {
-    let graph = sample_graph();
-    let text: Arc<str> = "one\ntwo\nthree\nfour\nfive\nsix\n".into();
-    let sources = SourceSnippets::of_graph(&graph, |file| (file == "main.tf").then(|| text.clone()));
-    let mut name = Attribute::new(Type::String);
-    name.required = true;
-    let nested = NestedBlock { block: Block::default(), nesting: Nesting::Set, min_items: 0, max_items: 3 };
-    let block = Block {
-        attributes: BTreeMap::from([("name".into(), name), ("id".into(), Attribute::new(Type::list(Type::Dynamic)))]),
-        blocks: BTreeMap::from([("rule".into(), nested)]),
-        ..Block::default()
-    };
-    let schema = ProviderSchema {
-        resources: BTreeMap::from([("cloud_network".into(), Schema { version: 1, block }.into())]),
-        ..ProviderSchema::default()
-    };
-    let marked = PlainValue::Marked(Marks::SENSITIVE, Box::new(PlainValue::String("hush".into())));
-    let token = EphemeralVariable {
-        ty: Type::String,
-        defaults: TypeDefaults::default(),
-        default: None,
-        nullable: true,
-        sensitive: false,
-    };
-    let change = ResourceChange {
-        address: keyed("a", 0),
-        previous_address: Some(Box::new(address("cloud_network.was"))),
-        deposed: None,
-        provider: region("eu"),
-        action: ChangeAction::Only(Action::Create),
-        reason: Reason::None,
-        before: Value::null(Type::Dynamic),
-        after: object(unknown_id(), "n"),
-        replace_paths: vec![Path::ROOT.attribute("name")],
-        importing: None,
-        before_record: None,
-        schema_version: 1,
-    };
-    let output = OutputChange {
-        action: Action::Update,
-        before: Value::tuple(vec![Value::int(1), Value::number(Number::parse("0.1").expect("a number"))]),
-        after: unknown_id(),
-        sensitive_before: false,
-        sensitive_after: true,
-    };
-    PlanFile {
-        manifest: Manifest {
-            created: "2024-01-02T03:04:05Z".into(),
-            weft_version: "0.1.0".into(),
-            lineage: "0a1b".into(),
-            serial: 7,
-            ui_mode: UiMode::Normal,
-            providers: vec![ProviderPackage {
-                source: source(),
-                version: "1.0.0".into(),
-                checksum: "h1:x".into(),
-                hashes: vec!["h1:x".into(), "zh:y".into()],
-            }],
-            variables: BTreeMap::from([("secret".into(), marked)]),
-            ephemeral_variables: BTreeMap::from([("token".into(), token)]),
-            targets: vec!["cloud_network.a".into()],
-            backend: "local terraform.tfstate".into(),
-            claims: vec![Claim { address: "cloud_network.a[0]".into(), revision: 3, exclusive: true }],
-            checks: vec![CheckResult {
-                address: "output.o".into(),
-                kind: CheckedKind::Output,
-                status: CheckStatus::Unknown,
-                messages: vec!["no".into()],
-                again: true,
-            }],
-            timestamp: "2024-01-02T03:04:05Z".into(),
-            prior_state: Some("{\"version\":4}".into()),
-            configuration: Some("{}".into()),
-            ..Manifest::default()
-        },
-        changes: Changes {
-            resources: vec![change.clone()],
-            drift: vec![change],
-            outputs: BTreeMap::from([("o".into(), output)]),
-            relevant: vec![RelevantAttribute {
-                resource: address("cloud_network.a"),
-                path: Path(vec![ValueStep::Attribute("tags".into()), ValueStep::Key("k".into())]),
-            }],
-        },
-        schemas: BTreeMap::from([(source(), schema)]),
-        sources,
-        graph,
-    }
-}
 
 fn bytes_of(plan: &PlanFile) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -192,7 +59,7 @@ fn read_in_every_way(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_plan_round_trips() {
     let plan = sample();
     let mut bytes = Vec::new();
     let digest = write(&plan, &mut bytes).expect("bytes");
@@ -215,7 +82,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn a_worker_gets_its_fragment_and_nothing_that_it_does_not_need() {
+fn a_worker_gets_its_fragment_and_only_the_records_that_it_needs() {
     let plan = sample();
     let reader = PlanReader::from_bytes(bytes_of(&plan)).expect("a reader");
     for i in 0..3 {
@@ -244,7 +111,7 @@ fn a_worker_gets_its_fragment_and_nothing_that_it_does_not_need() {
 }
 
 #[test]
-fn every_byte_counts() {
+fn a_changed_byte_is_refused() {
     let bytes = bytes_of(&sample());
     for at in 0..bytes.len() {
         for flip in [0x01, 0x80, 0xff] {
@@ -256,7 +123,7 @@ fn every_byte_counts() {
 }
 
 #[test]
-fn every_length_but_one_is_wrong() {
+fn a_file_of_another_length_is_refused() {
     let bytes = bytes_of(&sample());
     for length in 0..bytes.len() {
         assert!(read(&bytes[..length]).is_err(), "{length} bytes");
@@ -267,7 +134,7 @@ fn every_length_but_one_is_wrong() {
 }
 
 #[test]
-fn with_checksums_made_right_a_changed_byte_is_refused_or_harmless() {
+fn a_changed_byte_with_corrected_checksums_is_refused_or_harmless() {
     let plan = sample();
     let parts = take_apart(&bytes_of(&plan));
     assert!(read(&put_together(&parts)).expect("a plan") == plan);
@@ -288,7 +155,7 @@ fn with_checksums_made_right_a_changed_byte_is_refused_or_harmless() {
 }
 
 #[test]
-fn with_checksums_made_right_a_changed_header_or_frame_is_refused_or_harmless() {
+fn a_changed_header_with_corrected_checksums_is_refused_or_harmless() {
     let plan = sample();
     let bytes = bytes_of(&plan);
     let sections = raw_parts(&bytes);
@@ -314,7 +181,7 @@ fn with_checksums_made_right_a_changed_header_or_frame_is_refused_or_harmless() 
 }
 
 #[test]
-fn another_version_is_named() {
+fn an_unsupported_version_is_named() {
     let mut bytes = bytes_of(&sample());
     bytes[8] = 3;
     let error = read(&bytes).expect_err("refused");
@@ -326,14 +193,14 @@ fn another_version_is_named() {
 }
 
 #[test]
-fn other_files_are_told_apart() {
+fn files_of_other_formats_are_recognized() {
     assert!(matches!(read(b""), Err(PlanFileError::NotAPlan)));
     assert!(matches!(read(b"{\"version\":4}"), Err(PlanFileError::NotAPlan)));
     assert!(matches!(read(b"PK\x03\x04 and so on"), Err(PlanFileError::PlanOfAnotherProgram)));
 }
 
 #[test]
-fn unknown_sections_are_skipped_if_they_may_be() {
+fn unknown_sections_are_skipped_unless_required() {
     let plan = sample();
     let mut parts = take_apart(&bytes_of(&plan));
     let unknown = |flags| Part { kind: 500, flags, index: 0, claims: None, stored: b"what is this".to_vec() };
@@ -350,7 +217,7 @@ fn unknown_sections_are_skipped_if_they_may_be() {
 }
 
 #[test]
-fn generated_blocks_travel_with_the_plan() {
+fn generated_blocks_are_stored_with_the_plan() {
     let mut plan = sample();
     plan.manifest.generated = BTreeMap::from([("lab_thing.a".into(), "resource \"lab_thing\" \"a\" {\n}".into())]);
     assert!(read(&bytes_of(&plan)).expect("a plan") == plan);
@@ -410,14 +277,14 @@ fn a_plan_of_the_first_format_is_refused_by_its_version() {
 }
 
 #[test]
-fn what_compresses_too_well_is_stored_as_it_is() {
+fn a_highly_compressible_section_is_stored_uncompressed() {
     let mut plan = sample();
     plan.manifest.configuration = Some("a".repeat(4 << 20));
     assert_eq!(read(&bytes_of(&plan)).expect("a plan"), plan);
 }
 
 #[test]
-fn no_ephemeral_value_and_nothing_too_deep_is_written() {
+fn ephemeral_and_too_deep_values_are_not_written() {
     let refused = |after: Value| {
         let mut plan = sample();
         plan.changes.resources[0].after = after;
@@ -501,7 +368,7 @@ fn values() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
-    fn any_plan_is_read_as_it_was_written(steps in steps(), before in values(), after in values()) {
+    fn any_plan_round_trips(steps in steps(), before in values(), after in values()) {
         let mut plan = sample();
         plan.graph = graph_of(&steps, &[]);
         plan.changes.resources[0].before = before;
@@ -510,7 +377,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(at in 0usize..4096, junk in proptest::collection::vec(any::<u8>(), 1..64)) {
+    fn no_bytes_cause_a_panic(at in 0usize..4096, junk in proptest::collection::vec(any::<u8>(), 1..64)) {
         let mut parts = take_apart(&bytes_of(&sample()));
         let count = parts.len();
         let part = &mut parts[at % count].stored;

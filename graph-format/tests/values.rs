@@ -54,7 +54,7 @@ fn unknown_elements_of_a_set_may_be_equal_or_not() {
 }
 
 #[test]
-fn no_path_leads_into_a_set() {
+fn paths_do_not_lead_into_sets() {
     let set = Value::set(Type::String, vec![Value::string("a"), unknown(1)]);
     let object = Value::object([("s", set)]);
     for step in [ValueStep::Index(0), ValueStep::Key("a".into()), ValueStep::Attribute("a".into())] {
@@ -96,7 +96,7 @@ fn equal_elements_of_a_set_join_their_origins() {
 }
 
 #[test]
-fn marks_of_containers_follow_what_is_taken_out_of_them() {
+fn a_part_keeps_the_marks_of_its_container() {
     let list = Value::list(Type::String, vec![Value::string("a")]).mark(&Marks::SENSITIVE);
     let taken = list.at_path(&Path(vec![ValueStep::Index(0)])).expect("an element");
     assert!(taken.marks().is_sensitive());
@@ -108,7 +108,7 @@ fn marks_of_containers_follow_what_is_taken_out_of_them() {
 }
 
 #[test]
-fn marks_come_off_with_their_places_and_go_back_there() {
+fn marks_are_removed_and_restored_by_path() {
     let note = Marks::deprecated(Deprecation { source: "output.o".into(), message: "use p".into() });
     let value = Value::object([
         ("a", Value::string("x").mark(&Marks::SENSITIVE)),
@@ -130,7 +130,7 @@ fn marks_come_off_with_their_places_and_go_back_there() {
 }
 
 #[test]
-fn marks_are_on_what_the_formula_yields_too() {
+fn a_formula_yields_the_marks_of_its_value() {
     let marked = unknown(1).mark(&Marks::SENSITIVE);
     let formula = marked.formula().expect("a formula").clone();
     assert!(matches!(formula.op(), FormulaOp::Mark(_, marks) if marks.is_sensitive()));
@@ -180,7 +180,7 @@ fn refinements_that_leave_one_value_give_it() {
 }
 
 #[test]
-fn origins_stay_with_the_leaves_they_are_of() {
+fn each_leaf_keeps_its_own_origin() {
     let object = Value::object([
         ("a", Value::string("x").add_origin(Some(&after(1)))),
         ("b", unknown(2).add_origin(Some(&after(2)))),
@@ -231,7 +231,7 @@ fn text_is_normalised() {
 }
 
 #[test]
-fn what_is_written_of_a_value() {
+fn a_serialized_value_has_no_formula_and_no_origin() {
     let value = Value::object([
         ("known", Value::string("x").mark(&Marks::SENSITIVE).with_formula(Some(result(1, "id")))),
         ("unknown", Value::refined(Type::String, Refinement::with_prefix("i-")).add_origin(Some(&after(1)))),
@@ -254,7 +254,7 @@ fn what_is_written_of_a_value() {
 }
 
 #[test]
-fn content_is_only_reached_with_its_marks() {
+fn reading_the_content_also_gives_its_marks() {
     let value = Value::int(1).mark(&Marks::SENSITIVE);
     let (marks, kind) = value.open();
     assert!(marks.is_sensitive() && matches!(kind, Kind::Number(_)));
@@ -264,7 +264,7 @@ fn content_is_only_reached_with_its_marks() {
 }
 
 #[test]
-fn values_know_what_they_stand_for() {
+fn values_know_their_extent() {
     let pair = |value: Value| Value::tuple(vec![value.clone(), value]);
     let mut value = Value::string("abc");
     for depth in 1..=20u16 {
@@ -328,7 +328,7 @@ fn the_deepest_values_need_little_stack() {
 }
 
 #[test]
-fn rows_of_one_type_share_it() {
+fn rows_of_one_type_share_the_type() {
     let row =
         |n: i64| Value::object([("n", Value::int(n)), ("t", Value::tuple(vec![Value::int(n), Value::bool(true)]))]);
     let rows = Value::tuple((0..3).map(row).chain([Value::int(1), row(4)]).collect());

@@ -62,7 +62,7 @@ fn is_desired(operation: &Operation<FormulaIndex>) -> bool {
 }
 
 #[test]
-fn numbering() {
+fn rows_are_numbered_in_order() {
     let count = sound().operations;
     let flaw = Flaw::Numbering { count };
     assert!(found(|g| g.fragments[EU].rows[1].id = OperationId(0)).contains(&flaw));
@@ -77,7 +77,7 @@ fn numbering() {
 }
 
 #[test]
-fn order_of_fragments() {
+fn fragments_are_in_order() {
     assert_eq!(found(|g| g.fragments.swap(EU, US)), [Flaw::Fragment(2)]);
     assert_eq!(found(|g| g.fragments[US].shard = Shard::Provider(region("eu"))), [Flaw::Fragment(2)]);
 }
@@ -121,7 +121,7 @@ fn operands_are_of_their_kind_and_object() {
 }
 
 #[test]
-fn formulas() {
+fn formulas_refer_to_earlier_ones() {
     let flaws = found(|g| {
         let table = &mut g.fragments[EU].formulas.rows;
         let at = table.iter().position(|r| matches!(r.op, FormulaOp::Template(_))).expect("a template");
@@ -143,7 +143,7 @@ fn formulas() {
 }
 
 #[test]
-fn results() {
+fn results_come_from_earlier_operations() {
     let result = |graph: &mut ExecutionGraph, to: OperationId| {
         let table = &mut graph.fragments[EU].formulas.rows;
         let at = table.iter().position(|r| matches!(r.op, FormulaOp::Result(..))).expect("a result");
@@ -159,7 +159,7 @@ fn results() {
 }
 
 #[test]
-fn ephemeral_values() {
+fn ephemeral_values_are_flaws() {
     let token = || Value::string("t0ken").mark(&Marks::EPHEMERAL);
     let flaws = found(|g| {
         if let Operation::FinalPlan { planned, .. } = &mut row(g, EU, is_plan).operation {
@@ -176,7 +176,7 @@ fn ephemeral_values() {
 }
 
 #[test]
-fn foreign_results() {
+fn foreign_results_are_those_that_are_read() {
     let flaws = found(|g| g.fragments[US].foreign.clear());
     assert!(matches!(flaws[0], Flaw::Foreign(_)), "{flaws:?}");
     let flaws = found(|g| {
@@ -191,7 +191,7 @@ fn foreign_results() {
 }
 
 #[test]
-fn waiters() {
+fn waiters_are_acyclic_and_of_their_kind() {
     assert!(matches!(found(|g| g.waiters[0].waiters.push(WaiterIndex(0)))[0], Flaw::Waiter(0)));
     assert!(matches!(found(|g| g.waiters[0].operations.push(OperationId(u32::MAX)))[0], Flaw::Waiter(0)));
     let flaws = found(|g| {
@@ -215,7 +215,7 @@ fn waiters() {
 }
 
 #[test]
-fn shards() {
+fn operations_are_in_the_shard_of_their_provider() {
     let flaws = found(|g| {
         if let Operation::OpenProvider { instance, .. } =
             &mut row(g, EU, |o| matches!(o, Operation::OpenProvider { .. })).operation
@@ -236,7 +236,7 @@ fn shards() {
 }
 
 #[test]
-fn plans() {
+fn plans_fit_their_objects() {
     let flaws = found(|g| {
         if let Operation::FinalPlan { planned, .. } = &mut row(g, EU, is_plan).operation {
             planned.action = Action::Delete;
@@ -306,7 +306,7 @@ fn nothing_is_applied_twice() {
 }
 
 #[test]
-fn outline() {
+fn the_outline_agrees_with_the_rows() {
     let wrong = |flaws: Vec<Flaw>| assert!(flaws.iter().all(|f| matches!(f, Flaw::Outline(_))), "{flaws:?}");
     wrong(found(|g| {
         g.outline.pop();
@@ -338,7 +338,7 @@ fn outline() {
 }
 
 #[test]
-fn final_states() {
+fn final_states_are_complete() {
     let flaws = found(|g| {
         g.final_states.remove("cloud_network.old");
     });
@@ -350,7 +350,7 @@ fn final_states() {
 }
 
 #[test]
-fn a_hostile_table_does_not_take_for_ever() {
+fn a_hostile_table_is_verified_quickly() {
     let mut graph = sound();
     let eu = &mut graph.fragments[EU];
     let apply = eu.rows.iter().find(|r| is_apply(&r.operation)).expect("an apply").id;

@@ -5,6 +5,8 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_providers::{CallError, OpenError, ProviderDiagnostic};
 
+use crate::problems;
+
 /// Converts a provider's diagnostics. `places` locates the attributes that they name.
 pub fn placed(found: &[ProviderDiagnostic], places: Option<&Places>, address: &str) -> Vec<Diagnostic> {
     found
@@ -30,27 +32,20 @@ pub fn in_block(mut problem: Diagnostic, places: &Places) -> Diagnostic {
 
 /// A call to a provider that failed.
 pub fn call_failed(error: &CallError, places: Option<&Places>, address: &str) -> Diagnostic {
-    let (summary, hint) = match error {
-        CallError::UnknownType { .. } => ("Invalid resource type", ""),
-        CallError::Crashed { .. } | CallError::NotRunning { .. } => {
-            ("Plugin did not respond", " The plugin process ended. Its last output is in the log.")
-        }
-        _ => ("Plugin error", ""),
-    };
-    let mut problem = Diagnostic::error(summary, format!("{address}: {error}.{hint}")).about(address);
+    let mut problem = problems::call_failed(error, address);
     problem.subject = places.map(|places| places.block().clone());
     problem
 }
 
 /// A provider that cannot be started or configured.
 pub fn open_failed(error: &OpenError, instance: &str, range: Option<&SourceRange>) -> Vec<Diagnostic> {
-    let mut problems = match error {
+    let mut found = match error {
         OpenError::Configure(found) => found.iter().map(ProviderDiagnostic::to_diagnostic).collect(),
-        other => vec![Diagnostic::error("Failed to start provider", format!("{instance} cannot be started: {other}."))],
+        other => vec![problems::provider_not_started(instance, other)],
     };
-    for problem in &mut problems {
+    for problem in &mut found {
         problem.address = Some(instance.to_string());
         problem.subject = range.cloned();
     }
-    problems
+    found
 }

@@ -176,7 +176,7 @@ mod tests {
 
     /// Whether an object is kept, by its block, a `removed` block, and its record in state.
     #[test]
-    fn what_is_left_alone() {
+    fn an_object_is_kept_by_its_block_a_removed_block_or_its_record() {
         let text = r#"
             resource "a" "kept" {
               lifecycle { destroy = false }

@@ -147,7 +147,7 @@ mod tests {
     use weft_graph_format::value::Value;
 
     #[test]
-    fn drift_is_what_differs_without_marks() {
+    fn marks_alone_are_not_drift() {
         let provider: ProviderInstance = "provider[\"registry.opentofu.org/a/b\"]".parse().unwrap();
         let object = |n: i64| Value::object([("n", Value::int(n))]);
         let null = || Value::null(object(1).ty());

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_error() {
+    fn invalid_addresses_and_providers_in_state_are_errors() {
         let valid: ResourceInstance = "a.b".parse().unwrap();
         let invalid = ["what is this", "0", ""].map(|name| {
             let resource = Resource { name: name.into(), ..valid.resource.clone() };
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_once() {
+    fn names_are_parsed_once() {
         let mut names = Names::default();
         let first = names.resource("module.m.data.a.b").unwrap();
         assert!(Arc::ptr_eq(&first, &names.resource("module.m.data.a.b").unwrap()));

@@ -6,6 +6,7 @@ use weft_evaluator::config::Variable;
 use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
+use weft_providers::{CallError, OpenError};
 use weft_state::Doubt;
 
 /// The code of the warning about a value for a deprecated variable of the root module.
@@ -83,6 +84,35 @@ pub(crate) fn schema_missing(source: &ProviderSource, error: &dyn Display) -> Di
         "Failed to obtain provider schema",
         format!("The provider {} did not return its schema: {error}.", source.for_display()),
     )
+}
+
+/// A call to a provider failed.
+pub(crate) fn call_failed(error: &CallError, address: &str) -> Diagnostic {
+    let (summary, hint) = match error {
+        CallError::UnknownType { .. } => ("Invalid resource type", ""),
+        CallError::Crashed { .. } | CallError::NotRunning { .. } => {
+            ("Plugin did not respond", " The plugin process ended. Its last output is in the log.")
+        }
+        _ => ("Plugin error", ""),
+    };
+    Diagnostic::error(summary, format!("{address}: {error}.{hint}")).about(address)
+}
+
+/// A provider cannot be started.
+pub(crate) fn provider_not_started(instance: &str, error: &OpenError) -> Diagnostic {
+    Diagnostic::error("Failed to start provider", format!("{instance} cannot be started: {error}."))
+}
+
+/// An ephemeral object could not be renewed.
+pub(crate) fn ephemeral_not_renewed(address: &ResourceInstance, why: &str, at: &SourceRange) -> Diagnostic {
+    let detail = format!("{address} could not be renewed: {why}.");
+    Diagnostic::error("Ephemeral object not renewed", detail).about(address.to_string()).at(at.clone())
+}
+
+/// An ephemeral object could not be closed.
+pub(crate) fn ephemeral_not_closed(address: &ResourceInstance, why: &str, at: &SourceRange) -> Diagnostic {
+    let detail = format!("{address} could not be closed: {why}.");
+    Diagnostic::error("Ephemeral object not closed", detail).about(address.to_string()).at(at.clone())
 }
 
 /// An unknown built-in provider.

@@ -3,6 +3,8 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::stored::Opaque;
 
+use crate::problems;
+
 /// Encodes diagnostics; no bytes for none.
 pub fn encode_diagnostics(diagnostics: &[Diagnostic]) -> Opaque {
     if diagnostics.is_empty() {
@@ -17,10 +19,7 @@ pub fn decode_diagnostics(bytes: &Opaque) -> Vec<Diagnostic> {
     if bytes.0.is_empty() {
         return Vec::new();
     }
-    postcard::from_bytes(&bytes.0).unwrap_or_else(|_| {
-        let detail = "The worker's message could not be read: it may be of another version of Weft.";
-        vec![Diagnostic::error("Unreadable message", detail)]
-    })
+    postcard::from_bytes(&bytes.0).unwrap_or_else(|_| vec![problems::unreadable_message()])
 }
 
 #[cfg(test)]
@@ -28,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn diagnostics_come_back() {
+    fn diagnostics_round_trip() {
         let given = vec![Diagnostic::error("No", "It cannot be.").about("a.b")];
         assert_eq!(decode_diagnostics(&encode_diagnostics(&given)), given);
         assert_eq!(decode_diagnostics(&Opaque(vec![255]))[0].summary, "Unreadable message");

@@ -24,6 +24,9 @@ pub enum FrameError {
     /// The key of a deposed object does not have eight characters.
     #[error("{0:?} is not the key of a deposed object")]
     DeposedKey(String),
+    /// The address of an object is not that of a resource instance.
+    #[error("{0:?} is not the address of a resource instance")]
+    Address(String),
     /// The name of a run has other characters than a run's name may have.
     #[error("{0:?} is not the name of a run")]
     Run(String),

@@ -61,6 +61,7 @@ pub mod diagnostics;
 pub mod frame;
 pub mod greeting;
 pub mod order;
+mod problems;
 pub mod report;
 mod wire;
 

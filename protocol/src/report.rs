@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_graph_format::address::DeposedKey;
+use weft_graph_format::address::{DeposedKey, ResourceInstance};
 use weft_graph_format::digest::Digest;
 use weft_graph_format::shown::ShownName;
 use weft_graph_format::stored::{InstanceObject, Opaque, OutputWrite};
@@ -116,7 +116,7 @@ impl TaskWrites {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectWrite {
     /// The instance.
-    pub address: String,
+    pub address: ResourceInstance,
     /// The provider instance that manages it, as text; empty to leave it as it is.
     pub provider: String,
     /// The key of the deposed object; `None` for the current object.
@@ -137,7 +137,7 @@ pub enum ObjectChange {
     /// The deposed object with this key becomes the current object again, unless there is one.
     RestoreFrom(DeposedKey),
     /// All deposed objects of this address move to the written address.
-    DeposedFrom(String),
+    DeposedFrom(ResourceInstance),
     /// The current object is no longer tainted.
     Untaint,
 }

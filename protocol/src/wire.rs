@@ -226,11 +226,11 @@ fn object_write(write: &ObjectWrite) -> proto::ObjectWrite {
         ObjectChange::Remove => Change::Remove(true),
         ObjectChange::DeposeAs(key) => Change::DeposeAs(key.to_string()),
         ObjectChange::RestoreFrom(key) => Change::RestoreFrom(key.to_string()),
-        ObjectChange::DeposedFrom(address) => Change::DeposedFrom(address.clone()),
+        ObjectChange::DeposedFrom(address) => Change::DeposedFrom(address.to_string()),
         ObjectChange::Untaint => Change::Untaint(true),
     };
     proto::ObjectWrite {
-        address: write.address.clone(),
+        address: write.address.to_string(),
         provider: write.provider.clone(),
         deposed: write.deposed.as_ref().map(ToString::to_string).unwrap_or_default(),
         change: Some(change),

@@ -144,7 +144,7 @@ mod tests {
 
     /// Recorded from OpenTofu's lock file.
     #[test]
-    fn h1_of_a_recorded_package() {
+    fn the_h1_checksum_of_a_package_is_as_recorded() {
         let folder = tempfile::tempdir().unwrap();
         let text = "#!/bin/sh\n# port/crane 1.0.0 linux_amd64: a package that is installed but never started\nexit 3\n";
         std::fs::write(folder.path().join("terraform-provider-crane_v1.0.0"), text).unwrap();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn schemes() {
+    fn unknown_schemes_are_kept_and_invalid_checksums_refused() {
         assert!("h1:x".parse::<Checksum>().unwrap().is_known());
         assert!(!"zz:x".parse::<Checksum>().unwrap().is_known());
         for bad in ["", "h1", "h1:", ":x"] {

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn each_operator() {
+    fn each_operator_accepts_its_versions() {
         for (constraints, yes, no) in [
             ("", "7.0.0", "7.0.0-rc1"),
             ("1.2", "1.2.0", "1.2.1"),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_of_all() {
+    fn the_newest_version_is_selected() {
         let versions: Vec<Version> =
             ["1.0.0", "1.10.0", "1.9.0", "2.0.0-rc1"].iter().map(|t| t.parse().unwrap()).collect();
         let newest = |text: &str| text.parse::<Constraints>().unwrap().newest(&versions).map(ToString::to_string);

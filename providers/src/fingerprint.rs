@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_holds_until_a_file_is_written_replaced_added_or_removed() {
+    fn a_fingerprint_changes_with_every_change_of_the_files() {
         let folder = tempfile::tempdir().unwrap();
         let (program, inner) = (folder.path().join("program"), folder.path().join("a/b"));
         std::fs::create_dir_all(inner.parent().unwrap()).unwrap();

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unix_with_unpadded_certificate_and_multiplexing_field() {
+    fn a_line_with_a_unix_socket_and_a_certificate_is_read() {
         let handshake = Handshake::parse("1|6|unix|/tmp/plugin1|grpc|AQI|true").unwrap();
         assert_eq!(handshake.protocol, Protocol::V6);
         assert_eq!(handshake.address, PluginAddress::Unix("/tmp/plugin1".into()));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn tcp_without_certificate() {
+    fn a_line_with_a_tcp_address_is_read() {
         let handshake = Handshake::parse("1|5|tcp|127.0.0.1:10000|grpc|\r\n").unwrap();
         assert_eq!(handshake.protocol, Protocol::V5);
         assert_eq!(handshake.address, PluginAddress::Tcp("127.0.0.1:10000".parse().unwrap()));

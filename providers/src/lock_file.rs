@@ -279,7 +279,7 @@ provider "weft.test/port/crane" {
     }
 
     #[test]
-    fn each_mistake_is_reported_and_the_rest_read() {
+    fn each_mistake_is_reported_and_the_rest_is_read() {
         let text = "provider \"a.b/c/d\" { version = \"1\" }\nprovider \"a.b/c/e\" { version = \"1.0.0\" }\n\
                     provider \"a.b/c/e\" { version = \"1.0.0\" }\nprovider \"a.b/c/f\" {}\nprovider \"x y\" {}\n\
                     provider \"aws\" { version = \"1.0.0\" }\nmodule \"m\" {}\n\

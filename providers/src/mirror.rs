@@ -134,7 +134,7 @@ mod tests {
     use crate::source;
 
     #[test]
-    fn packed_and_unpacked_packages_and_nothing_else() {
+    fn only_packed_and_unpacked_packages_are_found() {
         let root = tempfile::tempdir().unwrap();
         let crane = source::parse("weft.test/port/crane").unwrap();
         let folder = provider_folder(root.path(), &crane);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_is_not_that_of_a_namesake() {
+    fn a_program_with_a_longer_name_is_not_taken() {
         let folder = tempfile::tempdir().unwrap();
         let aws = source::parse("aws").unwrap();
         std::fs::write(folder.path().join("terraform-provider-awscc_v1.0.0"), "").unwrap();

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_taken_apart_and_other_lines_kept() {
+    fn log_entries_are_parsed_and_other_lines_kept() {
         let line = r#"{"@level":"warn","@message":"careful","@module":"sdk","@timestamp":"now","n":1}"#;
         let expected =
             LogEntry { level: Level::Warn, module: "sdk".into(), message: "careful".into(), rest: r#"{"n":1}"#.into() };

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_attributes_and_quoted_keys() {
+    fn blocks_attributes_and_quoted_keys_are_read() {
         let text = "# c\nprovider_installation {\n  dev_overrides {\n    \"a/b\" = \"/x\" // c\n  }\n  direct {\n    \
                     exclude = [\"*/*\", /* c */ \"a/b\",]\n  }\n}\nplugin_cache_may_break = true\n";
         let settings = parse(text).unwrap();
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_and_json() {
+    fn labels_and_json_are_read() {
         let settings = parse("host \"x.y\" { a = \"1\" }").unwrap();
         assert_eq!(settings[0].words, ["host", "x.y"]);
         let settings = parse(r#"{"a": {"b": ["c\u00e9"]}, "d": 1}"#).unwrap();

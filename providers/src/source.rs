@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn defaults_and_normal_form() {
+    fn addresses_are_completed_and_normalized() {
         assert_eq!(parse("aws").unwrap().to_string(), "registry.opentofu.org/hashicorp/aws");
         assert_eq!(parse("Acme/Lab").unwrap().to_string(), "registry.opentofu.org/acme/lab");
         assert_eq!(parse("Example.com:8443/a/b").unwrap().to_string(), "example.com:8443/a/b");

@@ -162,7 +162,7 @@ async fn create_thing(session: &ProviderSession, set: &[(&str, Value)]) -> (Valu
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thing_of_protocol_6_lives_and_dies() {
+async fn an_object_is_created_updated_and_deleted_over_protocol_6() {
     let Some(lab) = start("lab", SessionOptions::default()).await else { return };
     let session = &lab.session;
     assert_eq!(session.protocol(), Protocol::V6);
@@ -274,7 +274,7 @@ async fn stop_ends_a_running_call_early() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn functions_and_ephemeral_objects() {
+async fn functions_are_called_and_ephemeral_objects_opened() {
     let Some(lab) = start("lab", SessionOptions::default()).await else { return };
     let session = &lab.session;
     assert_eq!(session.call_function("upper", &[Value::string("é")]).await.unwrap(), Ok(Value::string("É")));
@@ -306,7 +306,7 @@ async fn functions_and_ephemeral_objects() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_box_of_protocol_5_with_the_legacy_type_system() {
+async fn protocol_5_has_the_legacy_type_system() {
     let Some(lab) = start("oldlab", SessionOptions::default()).await else { return };
     let session = &lab.session;
     assert_eq!(session.protocol(), Protocol::V5);
@@ -347,7 +347,7 @@ async fn a_box_of_protocol_5_with_the_legacy_type_system() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn errors_of_the_provider_are_replies_and_everything_else_is_not() {
+async fn only_errors_of_the_provider_are_replies() {
     let deadlines = Deadlines::default().with(CallKind::Apply, Duration::from_millis(700));
     let Some(lab) = start("lab", SessionOptions { deadlines, schema_cache: None }).await else { return };
     let session = &lab.session;
@@ -395,7 +395,7 @@ async fn errors_of_the_provider_are_replies_and_everything_else_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_program_that_is_no_plugin_is_named_as_such() {
+async fn a_program_that_is_not_a_plugin_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let script = |name: &str, text: &str| {
         use std::os::unix::fs::PermissionsExt as _;
@@ -424,7 +424,7 @@ async fn a_program_that_is_no_plugin_is_named_as_such() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pool_keeps_its_bound_and_starts_the_dead_anew() {
+async fn a_pool_keeps_its_limit_and_restarts_dead_plugins() {
     let Some(folder) = plugins() else { return };
     let store = tempfile::tempdir().unwrap();
     let plugin = Plugin { spec: spec(&folder, "lab", store.path()), checksum: Some("h1:lab".into()) };

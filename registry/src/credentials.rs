@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_stand_for_hosts() {
+    fn a_variable_name_contains_its_host() {
         for (variable, name) in [
             ("TF_TOKEN_app_example_com", "app.example.com"),
             ("TF_TOKEN_my__registry_example_com", "my-registry.example.com"),

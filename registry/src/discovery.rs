@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_services() {
+    fn addresses_of_services_are_resolved() {
         let services = Services {
             base: Url::parse("https://x.test/.well-known/terraform.json").unwrap(),
             services: serde_json::from_str(

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_form() {
+    fn hosts_are_normalized() {
         for (text, form) in [
             ("Registry.Example.com", "registry.example.com"),
             ("example.com:443", "example.com"),

@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_checksums() {
+    fn lists_of_checksums_are_read() {
         let sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         let list = format!("{sum}  terraform-provider-x_1.0.0_linux_amd64.zip\n{sum} *b.zip\r\n\n");
         let found = sums(list.as_bytes()).unwrap();

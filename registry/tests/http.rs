@@ -15,7 +15,7 @@ fn get(host: &Host, path: &str) -> Request {
 }
 
 #[tokio::test]
-async fn documents_and_what_is_none() {
+async fn only_json_documents_are_accepted() {
     let host = Host::start().await;
     host.put("/a", Reply::json(json!({"x": 1, "more": []})));
     host.put("/text", Reply::bytes("text/html", b"<html>".to_vec()));
@@ -31,7 +31,7 @@ async fn documents_and_what_is_none() {
 }
 
 #[tokio::test]
-async fn attempts_are_counted_and_told() {
+async fn failed_attempts_are_counted_and_reported() {
     let host = Host::start().await;
     host.put("/a", Reply::json(json!(1)).failing(2));
     let client = Http::new(host.settings());
@@ -46,7 +46,7 @@ async fn attempts_are_counted_and_told() {
 }
 
 #[tokio::test]
-async fn caps_and_times() {
+async fn sizes_and_times_are_limited() {
     let host = Host::start().await;
     host.put("/large", Reply::bytes("application/zip", vec![7; 100_000]));
     host.put("/slow", Reply { delay: Duration::from_secs(30), ..Reply::json(json!(1)) });
@@ -66,7 +66,7 @@ async fn caps_and_times() {
 }
 
 #[tokio::test]
-async fn redirects_are_followed_with_care() {
+async fn only_safe_redirects_are_followed() {
     let (host, other) = (Host::start().await, Host::start().await);
     host.put("/a", Reply::redirect("/b"));
     host.put("/b", Reply::json(json!("b")));
@@ -93,7 +93,7 @@ async fn redirects_are_followed_with_care() {
 }
 
 #[tokio::test]
-async fn strangers_are_not_trusted() {
+async fn unknown_certificates_are_refused() {
     let (host, other) = (Host::start().await, Host::start().await);
     host.put("/a", Reply::json(json!(1)));
     let refused = Http::new(other.settings()).send(&get(&host, "/a")).await.unwrap_err();
@@ -110,7 +110,7 @@ async fn strangers_are_not_trusted() {
 
 /// The output of `openssl req -x509`: a self-signed certificate.
 #[tokio::test]
-async fn a_certificate_may_be_trusted_itself() {
+async fn a_self_signed_certificate_can_be_trusted() {
     for (names, sound) in [(&["localhost"][..], true), (&["elsewhere.test"][..], false)] {
         let host = Host::alone(names).await;
         host.put("/a", Reply::json(json!(1)));

@@ -140,7 +140,7 @@ fn zip(path: &Path, files: &[(&str, &str)]) {
 }
 
 #[test]
-fn the_lock_file_after_init() {
+fn init_writes_the_lock_file() {
     let shop = Workshop::new();
     for version in ["1.0.0", "1.1.5", "1.2.0", "2.0.0"] {
         shop.add("mirror", "crane", version);
@@ -272,7 +272,7 @@ fn checksums_of_a_mirror_are_for_one_platform() {
 }
 
 #[test]
-fn a_lock_file_that_may_not_be_written() {
+fn a_read_only_lock_file_is_not_written() {
     let shop = Workshop::new();
     shop.add("mirror", "crane", "1.0.0");
     shop.add("mirror", "barge", "0.1.0");
@@ -290,7 +290,7 @@ fn a_lock_file_that_may_not_be_written() {
 }
 
 #[test]
-fn several_directories_and_none() {
+fn packages_are_found_in_several_directories() {
     let shop = Workshop::new();
     shop.add("mirror", "crane", "1.0.0");
     shop.add("second", "crane", "1.1.0");
@@ -323,7 +323,7 @@ fn several_directories_and_none() {
 }
 
 #[test]
-fn packages_without_a_program() {
+fn packages_without_a_program_are_refused() {
     let shop = Workshop::new();
     let folder = shop.add("mirror", "crane", "1.0.0");
     let program = folder.join("terraform-provider-crane_v1.0.0");
@@ -354,7 +354,7 @@ fn built_in_providers_and_overrides_need_no_package() {
 }
 
 #[test]
-fn terraforms_lock_file_is_taken_over() {
+fn the_lock_file_of_terraform_is_adopted() {
     let shop = Workshop::new();
     for version in ["1.0.0", "1.1.0"] {
         let folder = shop.add("mirror", "crane", version);
@@ -370,7 +370,7 @@ fn terraforms_lock_file_is_taken_over() {
 }
 
 #[test]
-fn what_a_plan_finds_missing() {
+fn a_plan_reports_missing_packages() {
     let shop = Workshop::new();
     let mirror = shop.add("mirror", "crane", "1.0.0");
     let wanted = [(CRANE, "1.0.0")];

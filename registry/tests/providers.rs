@@ -160,7 +160,7 @@ fn problem(installation: &Installation) -> String {
 }
 
 #[tokio::test]
-async fn from_a_registry_down_to_the_lock_file() {
+async fn a_package_is_installed_from_a_registry_and_locked() {
     let registry = Registry::start().await;
     registry.publish(&["1.0.0", "1.1.0", "2.0.0-beta"]);
     let (done, said) = registry.install("", "~> 1.0", &LockFile::default(), false).await;
@@ -193,7 +193,7 @@ async fn from_a_registry_down_to_the_lock_file() {
 }
 
 #[tokio::test]
-async fn packages_that_nobody_vouches_for() {
+async fn packages_without_a_valid_signature_are_refused() {
     let registry = Registry::start().await;
     registry.publish(&["1.0.0"]);
     let other = signing_key();
@@ -232,7 +232,7 @@ async fn packages_that_nobody_vouches_for() {
 }
 
 #[tokio::test]
-async fn providers_that_are_not_to_be_had() {
+async fn unavailable_providers_are_reported() {
     let registry = Registry::start().await;
     let (none, _) = registry.install("", "", &LockFile::default(), false).await;
     assert!(problem(&none).starts_with("Failed to query available provider packages"), "{}", problem(&none));
@@ -274,7 +274,7 @@ async fn tokens_go_to_their_host_and_settings_replace_discovery() {
 }
 
 #[tokio::test]
-async fn a_network_mirror_with_and_without_checksums() {
+async fn a_network_mirror_may_have_checksums() {
     let registry = Registry::start().await;
     let source = registry.source();
     let base = format!("/mirror/{}/acme/lab", source.host);
@@ -313,7 +313,7 @@ async fn a_network_mirror_with_and_without_checksums() {
 }
 
 #[tokio::test]
-async fn an_oci_mirror_behind_a_token() {
+async fn an_oci_mirror_may_require_a_token() {
     let registry = Registry::start().await;
     let (zip, Platform { os, arch }) = (package("oci"), Platform::current());
     let manifest = json!({
@@ -367,7 +367,7 @@ async fn an_oci_mirror_behind_a_token() {
 }
 
 #[tokio::test]
-async fn the_cache_that_projects_share() {
+async fn projects_share_the_plugin_cache() {
     let registry = Registry::start().await;
     registry.publish(&["1.0.0"]);
     let cache = registry.home.path().join("cache");

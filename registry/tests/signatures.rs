@@ -19,7 +19,7 @@ fn today() -> SystemTime {
 }
 
 #[test]
-fn who_signed() {
+fn a_signature_names_its_key() {
     let document = file("SHA256SUMS");
     let keys = [key("plain"), key("subkey"), key("expired"), key("revoked")];
     for name in ["plain.sig", "plain.sig.asc", "subkey.sig", "expired.sig"] {

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn budgets_end() {
+    fn a_budget_is_exhausted() {
         let budget = Budget::of(3, 10);
         assert!(budget.take(4, false) && budget.take(6, false));
         assert!(!budget.take(1, false), "no byte is left");
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_opens_and_every_bit_counts() {
+    fn every_length_opens_and_a_changed_bit_is_detected() {
         let cipher = Cipher::new(&[7; 24]).unwrap();
         let mut sealed = vec![1, 2, 3];
         cipher.seal_onto(&mut sealed, b"aad", b"plain").unwrap();

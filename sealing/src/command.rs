@@ -323,7 +323,7 @@ mod tests {
     const HELLO: &str = "echo '{\"magic\":\"Test\",\"version\":1,\"more\":[]}'\n";
 
     #[test]
-    fn large_input_and_output_pass_each_other() {
+    fn large_input_and_output_do_not_block_each_other() {
         let input = "x".repeat(1 << 20);
         let output = shell(&format!("{HELLO} cat"), &input, 2 << 20, LONG).unwrap();
         assert_eq!(output, input);

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_has_bounds() {
+    fn metadata_has_limits() {
         let with = |meta: &str| {
             let text = format!("{{\"meta\":{meta},\"encrypted_data\":\"\",\"encryption_version\":\"v0\"}}");
             Envelope::parse(text.as_bytes())

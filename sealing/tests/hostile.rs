@@ -106,7 +106,7 @@ impl Random {
 }
 
 #[test]
-fn hand_made_files_open() {
+fn handwritten_files_open() {
     let sealing = simple(PASSPHRASE).sealing();
     assert_eq!(sealing.open_state(&cheap_envelope(CHEAP.as_bytes())).unwrap().plain.as_slice(), STATE);
     let record = cheap_record(CHEAP.as_bytes(), b"place", b"plain");

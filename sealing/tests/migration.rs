@@ -54,7 +54,7 @@ fn plain_text_is_refused_unless_it_is_allowed() {
 }
 
 #[test]
-fn away_from_encryption() {
+fn a_fallback_allows_the_move_away_from_encryption() {
     let sealed = simple(PASSPHRASE).sealing().seal_state(STATE).unwrap();
     let sealing = rollover(&["unencrypted.none", "aes_gcm.main"]).sealing();
     assert!(!sealing.seals(&TargetName::State));
@@ -68,7 +68,7 @@ fn away_from_encryption() {
 }
 
 #[test]
-fn nothing_configured_passes_plain_text_and_names_the_keys_of_the_rest() {
+fn without_configuration_only_plain_text_opens() {
     let nothing = Sealing::default();
     assert_eq!(how(nothing.open_state(STATE)), (Through::Plain, false));
     assert_eq!(nothing.seal_state(STATE).unwrap(), STATE);

@@ -40,7 +40,7 @@ fn records_round_trip() {
 }
 
 #[test]
-fn a_record_opens_in_its_place_only() {
+fn a_record_opens_only_in_its_own_place() {
     let sealing = simple(PASSPHRASE).sealing();
     let record = sealing.seal_record(&STATE_TARGET, b"aws_x.y", b"plain").unwrap();
     for elsewhere in [&b""[..], b"aws_x.z", b"aws_x.y ", b"aws_x."] {
@@ -50,7 +50,7 @@ fn a_record_opens_in_its_place_only() {
 }
 
 #[test]
-fn every_byte_of_a_record_counts() {
+fn a_changed_byte_of_a_record_is_detected() {
     let sealing = simple(PASSPHRASE).sealing();
     let record = sealing.seal_record(&STATE_TARGET, b"key", b"plain").unwrap();
     let wrapped = 13 + header(&record).len() - 79;
@@ -71,7 +71,7 @@ fn every_byte_of_a_record_counts() {
 }
 
 #[test]
-fn no_record_is_a_file_and_no_file_is_a_record() {
+fn records_and_files_cannot_be_confused() {
     let sealing = simple(PASSPHRASE).sealing();
     let record = sealing.seal_record(&STATE_TARGET, b"", b"plain").unwrap();
     assert!(sealing.open_plan(&record).is_err() && sealing.open_state(&record).is_err());
@@ -121,7 +121,7 @@ fn a_reader_of_records_writes_with_their_salt() {
 }
 
 #[test]
-fn records_move_as_states_do() {
+fn records_are_migrated_like_states() {
     let old = simple(PASSPHRASE).sealing().seal_record(&STATE_TARGET, b"k", b"plain").unwrap();
     let block = simple(PASSPHRASE).words("pbkdf2.new", "the new words of all").aes("aes_gcm.new", "pbkdf2.new");
     let sealing = block.unencrypted().both(&["aes_gcm.new", "aes_gcm.main", "unencrypted.none"]).sealing();

@@ -19,7 +19,7 @@ fn above(setting: Pbkdf2Setting, value: u64, most: u64) -> Pbkdf2Problem {
 }
 
 #[test]
-fn every_setting_of_pbkdf2_has_bounds() {
+fn every_setting_of_pbkdf2_has_limits() {
     use Pbkdf2Setting::*;
     for (found, expected) in [
         (pbkdf2("short", 32, 200_000, 32), vec![below(Passphrase, 5, 16)]),
@@ -156,7 +156,7 @@ fn cycles_are_reported_once() {
 }
 
 #[test]
-fn chains_end_somewhere() {
+fn chains_and_metadata_keys_have_a_maximum_length() {
     let chain = |links: usize| {
         let mut block = Block::new().words("pbkdf2.0", PASSPHRASE);
         for link in 1..links {

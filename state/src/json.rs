@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn layout() {
+    fn json_is_indented_as_in_go() {
         let mut out = String::new();
         push_indented(&mut out, "{\"a\":[],\"b\":{},\"c\":[1,{\"d\":\"<\"}]}", 1);
         let expected = [

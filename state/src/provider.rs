@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_is_kept() {
+    fn the_text_of_a_provider_is_kept() {
         for (text, configuration, source) in [
             ("provider[\"a/b/c\"]", "provider[\"a/b/c\"]", Some("a/b/c")),
             ("module.m.provider[\"a/b/c\"].x[\"k[\"]", "module.m.provider[\"a/b/c\"].x", Some("a/b/c")),

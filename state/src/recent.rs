@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_texts_are_read_once() {
+    fn recent_texts_are_parsed_once() {
         let mut recent = Recent::NONE;
         let mut count = 0;
         for text in ["a", "b", "a", "b", "c", "a"] {

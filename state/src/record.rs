@@ -120,7 +120,7 @@ mod tests {
     use crate::content::bytes_of;
 
     #[test]
-    fn the_serialized_form_is_text() {
+    fn a_record_is_serialized_with_its_addresses_as_text() {
         let provider = "provider[\"a/b/c\"].x[\"k\"]";
         for (module, mode, name, key, address) in [
             ("", ResourceMode::Managed, "n", InstanceKey::None, "t.n"),

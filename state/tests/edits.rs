@@ -51,12 +51,12 @@ async fn history(store: &dyn RunStore) {
 }
 
 #[tokio::test]
-async fn model() {
+async fn the_model_store_applies_edits() {
     history(&ModelStore::new(RevisionRule::Sequence, 1)).await;
 }
 
 #[tokio::test]
-async fn redis() {
+async fn the_redis_store_applies_edits() {
     let Some(server) = redis_server::Server::start() else { return };
     history(&RedisStore::connect(&server.url("edits"), "default", true, std::sync::Arc::default()).await.unwrap())
         .await;

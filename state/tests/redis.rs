@@ -68,7 +68,7 @@ async fn a_missing_meta_record_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_whole_run_and_its_export() {
+async fn a_run_is_journalled_and_exported() {
     let Some(server) = Server::start() else { return };
     let store = connect(&server).await;
     assert_eq!(store.export().await.unwrap(), None);

@@ -139,7 +139,7 @@ async fn a_torn_write_of_the_state_file_is_redone() {
 }
 
 #[tokio::test]
-async fn nothing_changes_without_the_key() {
+async fn a_store_without_the_key_changes_nothing() {
     let (place, ours) = (Place::new(), sealing(WORDS, false));
     let store = open(&place, &ours).unwrap();
     let lease = started(&store, 1).await;

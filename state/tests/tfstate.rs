@@ -50,7 +50,7 @@ fn records_are_complete() {
 }
 
 #[test]
-fn debug_shows_no_attribute() {
+fn debug_output_shows_no_attributes() {
     let shown = format!("{:?}", parse(INSTANCES));
     assert!(!shown.contains("lab-10") && !shown.contains("eyJ"), "{shown}");
 }

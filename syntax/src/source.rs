@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_remembered_in_steps() {
+    fn columns_of_long_lines_are_cached_in_steps() {
         let text = "é".repeat(10_000);
         let file = SourceFile::new("a.tf", text.as_str());
         for at in [0u32, 254, 256, 258, 5_000, 20_000] {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_continue_where_the_text_stood() {
+    fn positions_are_relative_to_the_start_of_the_text() {
         let origin = Position { byte: 100, line: 7, column: 11 };
         let file = SourceFile::starting_at("a.tf", "ab\ncd", origin);
         assert_eq!(file.position(1), Position { byte: 101, line: 7, column: 12 });

@@ -50,7 +50,7 @@ fn text(tree: &Tree) -> String {
 }
 
 #[test]
-fn files() {
+fn recorded_files_parse_as_recorded() {
     let mut wrong = Vec::new();
     let cases = cases("syntax.json");
     assert!(cases.len() >= 175);
@@ -73,7 +73,7 @@ fn files() {
 }
 
 #[test]
-fn expressions() {
+fn recorded_expressions_parse_as_recorded() {
     let mut wrong = Vec::new();
     let mut syntax_errors = 0;
     let mut literals = 0;

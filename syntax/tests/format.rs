@@ -13,7 +13,7 @@ fn check(source: &str, expected: &str) {
 }
 
 #[test]
-fn blanks_within_a_line() {
+fn blanks_within_a_line_are_normalized() {
     check("a=b?c:d\n", "a = b ? c : d\n");
     check("a = f [ 0 ] . b [ * ]\n", "a = f[0].b[*]\n");
     check("a = ! b&&- c||(d+e)*f\n", "a = !b && -c || (d + e) * f\n");
@@ -33,7 +33,7 @@ fn lines_are_indented_by_open_brackets() {
 }
 
 #[test]
-fn assignments_and_comments_stand_below_one_another() {
+fn assignments_and_comments_are_aligned() {
     check(
         "a = 1 # one\nbbb = 2 # two\ncc = 3\nd = [\n1 # x\n]\n\nee = 4\n# alone\nf   = 5\n",
         "a   = 1 # one\nbbb = 2 # two\ncc  = 3\nd = [\n  1 # x\n]\n\nee = 4\n# alone\nf = 5\n",
@@ -63,13 +63,13 @@ fn line_ends_and_blank_lines_stay() {
 }
 
 #[test]
-fn errors_have_no_style() {
+fn files_with_errors_are_not_formatted() {
     let found = format("x", Arc::from("a = [1 2]\nb = {\n")).expect_err("errors");
     assert_eq!(found.len(), 1, "{found:?}");
 }
 
 #[test]
-fn a_second_time_changes_nothing() {
+fn formatting_is_idempotent() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance/syntax.json");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let cases: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}"));

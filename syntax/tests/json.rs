@@ -64,7 +64,7 @@ fn values_are_expressions() {
 }
 
 #[test]
-fn places_are_those_of_the_file() {
+fn positions_are_those_of_the_file() {
     let text = "{\n  \"é\": [\"x\\t\\u00e9${var.long}\", \"${a ||}\"]\n}";
     let root = parsed(text);
     let items = root.as_map().and_then(|entries| entries[0].1.as_list()).unwrap_or_default();
@@ -81,7 +81,7 @@ fn places_are_those_of_the_file() {
 }
 
 #[test]
-fn strings_stand_for_more_than_templates() {
+fn strings_can_be_references_and_types() {
     let reference = value(r#""aws_x.y[\"k\"].z""#);
     let traversal = reference.as_traversal().unwrap_or_else(|| panic!("a traversal"));
     assert_eq!((traversal.root.text.as_str(), traversal.steps.len()), ("aws_x", 3));
@@ -103,7 +103,7 @@ fn strings_stand_for_more_than_templates() {
 }
 
 #[test]
-fn literals_are_no_templates() {
+fn literals_are_not_templates() {
     let plain = value(r#"{"${a}": ["x", "${b} %{c}", {"k": "$${d}"}, -2, null]}"#).without_templates();
     assert_eq!(
         shape_of(&plain),
@@ -117,7 +117,7 @@ fn literals_are_no_templates() {
 }
 
 #[test]
-fn what_is_wrong_is_said_where_it_is() {
+fn mistakes_are_reported_with_their_positions() {
     let mut wrong = Vec::new();
     for (text, expected) in [
         ("", &["1:1-1:1 Missing value", "1:1-1:1 Root value must be object"][..]),
@@ -209,7 +209,7 @@ fn body(tree: &Arc<Tree>, id: BodyId, out: &mut Vec<String>) -> String {
 }
 
 #[test]
-fn bodies_by_what_their_names_stand_for() {
+fn bodies_are_read_by_their_schema() {
     for (text, expected, problems) in [
         (r#"{"//": 1, "x": 1, "z": 2, "hidden": 3}"#, "{ x=1 z=2 }", &[][..]),
         (r#"[{"x": 1}, {"y": 2}, null]"#, "{ x=1 y=2 }", &["1:22-1:26 Incorrect JSON value type"]),
@@ -242,7 +242,7 @@ fn bodies_by_what_their_names_stand_for() {
 }
 
 #[test]
-fn bodies_of_arguments_only() {
+fn bodies_can_have_only_arguments() {
     let read = |text: &str| {
         let (tree, _) = parse_json_file("x", Arc::from(text));
         let BodyView { body, problems } = tree.arguments(tree.root_id(), &|name| name == "hidden");
@@ -295,7 +295,7 @@ fn long_texts_take_linear_time() {
 }
 
 #[test]
-fn depth_is_limited_and_costs_no_stack() {
+fn deep_nesting_is_limited_and_needs_little_stack() {
     with_little_stack(|| {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let nested = |depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));

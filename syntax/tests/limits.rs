@@ -53,7 +53,7 @@ fn chains_have_any_length() {
 }
 
 #[test]
-fn depth_is_limited_and_costs_no_stack() {
+fn deep_nesting_is_limited_and_needs_little_stack() {
     let forms: [(&str, &str, usize); 10] = [
         ("(", ")", 1),
         ("[", "]", 1),
@@ -88,7 +88,7 @@ fn depth_is_limited_and_costs_no_stack() {
 }
 
 #[test]
-fn what_is_never_closed_is_linear() {
+fn unclosed_brackets_take_linear_time() {
     let pieces = [
         "(",
         "[",
@@ -131,7 +131,7 @@ fn what_is_never_closed_is_linear() {
 }
 
 #[test]
-fn a_million_lines() {
+fn a_million_lines_are_parsed_quickly() {
     let source = "resource \"a\" \"b\" {\n  name = \"x-${var.y[0]}\"\n  n    = 1 + 2\n}\n".repeat(250_000);
     let start = Instant::now();
     let (tree, found) = parse_file("x", Arc::from(source.as_str()));

@@ -28,7 +28,7 @@ fn wrong_tokens_are_reported_once_and_items_are_kept() {
 }
 
 #[test]
-fn a_bracket_that_is_not_closed_takes_the_rest_along() {
+fn an_unclosed_bracket_extends_to_the_end() {
     let text = "blk {\n  a = [1, 2\n  b = 3\n}\nc = (1\nd = {\n x = 1\ne = 2\nf = [1 2]\n";
     let (tree, found) = parse_file("x", Arc::from(text));
     let summaries: Vec<_> = found.iter().map(|found| found.summary.as_str()).collect();
@@ -68,7 +68,7 @@ fn equal_attributes_keep_the_first() {
 }
 
 #[test]
-fn bytes_that_are_no_text() {
+fn invalid_utf_8_is_reported() {
     let (_, found) = parse_bytes("x", b"a = 1\nb = \"\xff\"\n");
     assert_eq!(lines(&found), ["2:6-2:7 Invalid character encoding"]);
     assert!(parse_bytes("x", "a = \"é\"\n".as_bytes()).1.is_empty());
@@ -83,7 +83,7 @@ fn a_byte_order_mark_takes_no_column() {
 }
 
 #[test]
-fn positions_begin_where_the_text_stood() {
+fn positions_are_relative_to_the_start_of_the_text() {
     let start = Position { byte: 50, line: 4, column: 9 };
     let (_, found) = parse_expression("x", Arc::from("1 +\n * 2"), start);
     assert_eq!(lines(&found), ["5:2-5:3 Invalid expression"]);
@@ -92,7 +92,7 @@ fn positions_begin_where_the_text_stood() {
 }
 
 #[test]
-fn holes_stand_where_something_is_missing() {
+fn holes_mark_missing_parts() {
     let (expression, found) = parse_expression("x", Arc::from("a ? b"), Position::START);
     assert_eq!(lines(&found), ["1:6-1:6 Missing false expression in conditional"]);
     let ExprKind::Conditional { otherwise, .. } = expression.kind() else { panic!("{:?}", expression.kind()) };

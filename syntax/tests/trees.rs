@@ -28,7 +28,7 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
-fn operators_group_by_tightness_and_to_the_left() {
+fn operators_group_by_precedence_and_to_the_left() {
     check("1 - 2 - 3", "-(-(1 2) 3)");
     check("1 + 2 * 3 - 4 % 5", "-(+(1 *(2 3)) %(4 5))");
     check("a || b && c == d < e + f * g", "||(a &&(b ==(c <(d +(e *(f g))))))");
@@ -68,7 +68,7 @@ fn splats_take_what_follows() {
 }
 
 #[test]
-fn collections() {
+fn collections_are_parsed() {
     check("[]", "tuple()");
     check("[1, a.b, [2],]", "tuple(1 a.b tuple(2))");
     check(
@@ -120,7 +120,7 @@ fn heredocs_lose_common_indentation() {
 }
 
 #[test]
-fn template_files() {
+fn template_files_are_parsed() {
     assert_eq!(shape_of(&template("a ${b}\n\"c\" \\n")), "(tmpl \"a \" b \"\\n\\\"c\\\" \\\\n\")");
     assert_eq!(shape_of(&template("\u{feff}${b}")), "wrap(b)");
     assert_eq!(shape_of(&template("")), "(tmpl)");

@@ -1,5 +1,6 @@
 //! Showing how a run goes: events, lines for people, and at the end what went wrong and what is in doubt.
 
+mod foreknown;
 mod happening;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,14 +9,11 @@ use std::time::{Duration, Instant};
 use weft_coordinator::timing::STOP_WAIT;
 use weft_coordinator::{Cancel, ProgressKind};
 use weft_executor::HostMessage;
-use weft_graph_format::address::{DeposedKey, ObjectName, ResourceInstance, ResourceMode};
-use weft_graph_format::changes::ChangeAction;
+use weft_graph_format::address::{DeposedKey, ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK};
-use weft_graph_format::graph::{Action, ExecutionGraph, Operation, ProvisionWhen};
-use weft_graph_format::plan_file::PlanFile;
-use weft_graph_format::source::SourceRange;
-use weft_protocol::ShownName;
+use weft_graph_format::graph::ProvisionWhen;
 
+pub use foreknown::{Foreknown, Provisioner};
 use happening::Happening;
 
 use super::problems::in_doubt;
@@ -32,80 +30,12 @@ const LONG: Duration = Duration::from_secs(10);
 /// The shortest time between two drawings of the standing lines. Nobody can read faster.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// A provisioner of the plan.
-#[derive(Clone, Debug)]
-pub struct Provisioner {
-    address: ResourceInstance,
-    kind: String,
-    when: ProvisionWhen,
-}
-
-/// The provisioners of a plan by their operations.
-fn provisioners(graph: &ExecutionGraph) -> BTreeMap<u32, Provisioner> {
-    let rows = graph.fragments.iter().flat_map(|fragment| &fragment.rows);
-    rows.filter_map(|row| match &row.operation {
-        Operation::Provision { address, provisioner, when, .. } => {
-            let found = Provisioner { address: address.clone(), kind: provisioner.to_string(), when: *when };
-            Some((row.id.0, found))
-        }
-        _ => None,
-    })
-    .collect()
-}
-
 /// A running operation.
 struct Running {
     hook: Hook,
     since: Instant,
     /// How many times it was reported as long.
     told: u64,
-}
-
-/// Facts from the plan and the prior state that events do not carry.
-#[derive(Default)]
-pub struct Foreknown {
-    /// Ids of the objects before the run, for updates and deletes: by address, and by the name of a deposed object.
-    pub ids: BTreeMap<String, Option<ShownName>>,
-    /// The positions of resource blocks, by address without keys.
-    pub places: BTreeMap<String, SourceRange>,
-    /// Instances whose planned updates only change sensitivity. These call no provider, but they are reported.
-    pub relabelled: BTreeSet<String>,
-    /// The provisioners that will run.
-    pub provisioners: BTreeMap<u32, Provisioner>,
-}
-
-impl Foreknown {
-    /// The id of an object before the run. An object that this run deposes had the address of its instance.
-    fn id_before(&self, happening: &Happening) -> Option<ShownName> {
-        let known = self.ids.get(&happening.subject()).or_else(|| self.ids.get(&happening.address));
-        known.cloned().flatten()
-    }
-
-    /// The facts that a plan holds.
-    pub fn of(plan: &PlanFile) -> Foreknown {
-        Foreknown {
-            ids: ids(plan),
-            places: plan.manifest.places.clone(),
-            relabelled: relabelled(plan),
-            provisioners: provisioners(&plan.graph),
-        }
-    }
-}
-
-/// How progress lines name the objects that the plan changes, by the names of the objects.
-fn ids(plan: &PlanFile) -> BTreeMap<String, Option<ShownName>> {
-    let named = plan.changes.resources.iter().map(|change| {
-        let object = ObjectName { address: &change.address, deposed: change.deposed.as_ref() };
-        (object.to_string(), ShownName::of(&change.before))
-    });
-    named.collect()
-}
-
-/// Addresses of updates that only change sensitivity.
-fn relabelled(plan: &PlanFile) -> BTreeSet<String> {
-    let updates = plan.changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Update));
-    let found = updates.filter(|change| change.before.same_unmarked(&change.after));
-    found.map(|change| change.address.to_string()).collect()
 }
 
 /// What has begun and not ended.

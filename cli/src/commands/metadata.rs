@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signatures() {
+    fn signatures_are_as_recorded() {
         let document = document();
         let of = |name: &str| {
             let mut found = document["function_signatures"][name].clone();

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn changes() {
+    fn changes_are_events() {
         let event = planned_change(&change(ChangeAction::CreateThenDelete, Reason::ReplaceBecauseTainted, None));
         assert_eq!(
             event,
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_and_sums() {
+    fn operations_and_summaries_are_events() {
         let hook = Hook {
             address: address("aws_x.y"),
             deposed: None,
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_without_sensitive_values() {
+    fn sensitive_outputs_have_no_value() {
         let record = |sensitive| OutputRecord {
             value: weft_state::RawJson::new("\"v\""),
             value_type: weft_state::RawJson::new("\"string\""),
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn diagnostics_by_severity() {
+    fn diagnostics_have_the_level_of_their_severity() {
         let event = diagnostic(json!({"severity": "warning", "summary": "Look"}));
         assert_eq!((&event["@level"], &event["@message"]), (&json!("warn"), &json!("Warning: Look")));
     }

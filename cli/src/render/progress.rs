@@ -238,13 +238,13 @@ mod tests {
     }
 
     #[test]
-    fn instances_by_their_keys() {
+    fn a_keyed_provider_instance_is_shown_by_its_key() {
         assert_eq!(short(EU), "eu-west-1");
         assert_eq!(short("provider[\"h/n/aws\"]"), "provider[\"h/n/aws\"]");
     }
 
     #[test]
-    fn counts_and_time_left() {
+    fn the_board_shows_counts_and_the_time_left() {
         let mut board = Board::new([EU, EU, EU, EU, EU, US, ""]);
         board.began(EU, seconds(10));
         for _ in 0..4 {

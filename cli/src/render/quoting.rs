@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_as_go_does() {
+    fn text_is_escaped_as_in_go() {
         assert_eq!(quoted("a\"b\\c\n\t${x}\u{1}\u{202e}é"), "\"a\\\"b\\\\c\\n\\t${x}\\x01\\u202eé\"");
         assert_eq!(attribute_name("a-b"), "a-b");
         assert_eq!(attribute_name("a b"), "\"a b\"");

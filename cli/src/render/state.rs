@@ -101,7 +101,7 @@ mod tests {
     use weft_state::tfstate::StateFile;
 
     #[test]
-    fn objects_modules_and_outputs() {
+    fn a_state_shows_objects_modules_and_outputs() {
         let text = serde_json::json!({"version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l",
             "check_results": null,
             "outputs": {"o": {"value": {"id": "i", "n": 1}, "type": ["object", {"id": "string", "n": "number"}]},

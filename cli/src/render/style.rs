@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_kept_whole_and_counted_by_columns() {
+    fn words_are_not_split_and_width_counts_columns() {
         assert_eq!(wrap("aa bb cc\n  code that is long\n世界 世界", 5), "aa bb\ncc\n  code that is long\n世界\n世界");
     }
 }

@@ -149,7 +149,7 @@ mod tests {
 
     /// The text of the recorded case `workflow/output`.
     #[test]
-    fn as_recorded() {
+    fn values_are_shown_as_recorded() {
         let outputs = [
             (
                 "empty",
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden() {
+    fn sensitive_outputs_are_hidden() {
         let secret = OutputRecord { sensitive: true, ..output("\"hush\"", "\"string\"") };
         assert_eq!(stored(&secret, false), "<sensitive>");
         assert_eq!(stored(&secret, true), "\"hush\"");

@@ -140,7 +140,7 @@ mod tests {
 
     /// As recorded of OpenTofu 1.12.6 for resources of these types.
     #[test]
-    fn numbers_are_those_of_go() {
+    fn random_numbers_are_those_of_go() {
         assert_eq!(FIXED[0], 14_264_951_931_575_795_690);
         assert_eq!(FIXED[LONG - 1], 4_152_330_101_494_654_406);
         let mut drawing = Drawing::of("lab_thing");

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn expectations() {
+    fn expected_failures_are_removed_and_missing_ones_reported() {
         use Severity::{Error, Warning};
         let missed = "Missing expected failure";
         type Case<'a> = (&'a [&'a str], &'a [(&'a str, Severity)], &'a [&'a str]);

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_modules() {
+    fn each_run_has_its_own_module_name() {
         let name = |file: &str, run: &str| known_as(file, run).0.join(".");
         assert_eq!(name("main.tftest.hcl", "setup"), "test.main.setup");
         assert_eq!(name("tests/main.tftest.hcl", "setup"), "test.tests.main.setup");

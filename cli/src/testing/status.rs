@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_worst_counts() {
+    fn the_worst_status_counts() {
         let worst = |statuses: &[Status]| statuses.iter().fold(Status::Pass, |all, one| all.with(*one));
         assert_eq!(worst(&[]), Status::Pass);
         assert_eq!(worst(&[Status::Pass, Status::Skip]), Status::Pass);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn tallies() {
+    fn statuses_are_counted() {
         let tally =
             StatusCounts::of([Status::Pass, Status::Pass, Status::Fail, Status::Error, Status::Skip, Status::Pending]);
         assert_eq!(tally.words(), "2 passed, 2 failed, 1 skipped.");

@@ -2,19 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_graph_format::checks::split_module;
 use weft_graph_format::diagnostic::{Diagnostic, HIDDEN_MESSAGE, READ_FOR_CHECK, in_one_text};
 use weft_state::{CheckObject, CheckRecord, Opaque, StoreStep, StoredStatus, Writes};
 
 use super::answers::StepInStore;
 use super::{Coordinator, Position, State};
 use crate::event::FinishReason;
-use crate::outline::{CheckSubject, OperationKind};
+use crate::outline::{CHECK, CheckSubject, OperationKind};
 use crate::status::Status;
 use weft_protocol::diagnostics::decode_diagnostics;
-
-/// The kind of a check block.
-const CHECK: &str = "check";
 
 /// The results of one object's operations.
 #[derive(Default)]
@@ -127,9 +123,8 @@ impl Coordinator {
             let Some(record) = blocks().find(|record| needs(record).is_some_and(|needs| needs.contains(config))) else {
                 continue;
             };
-            let is_of = |object: &&CheckObject| split_module(&object.object_addr).0.unwrap_or_default() == module;
-            let object = record.objects.iter().flatten().find(is_of);
-            found.extend(object.map(|object| (object.object_addr.as_str(), message)));
+            let object = self.outline.check_blocks.get(&(record.config_addr.clone(), module.clone()));
+            found.extend(object.map(|object| (object.as_str(), message)));
         }
         found
     }

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn waiters_count_as_one() {
+    fn a_waiter_counts_as_one_dependency() {
         use Need::{Operation as O, Waiter as W};
         let outline = outline(&[&[], &[], &[W(0)], &[W(0)], &[O(20)]], &[&[O(0), O(10)]]);
         let mut nodes = Nodes::new(&outline).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn two_bad_inputs_need_two_mends() {
+    fn a_node_with_two_bad_inputs_waits_until_both_are_mended() {
         use Need::Operation as O;
         let mut nodes = Nodes::new(&outline(&[&[], &[], &[O(0), O(10)], &[O(20)]], &[])).unwrap();
         assert_eq!(nodes.spoil(Position(0)), at(&[2, 3]));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn senseless_outlines_are_refused() {
+    fn cyclic_and_incomplete_outlines_are_refused() {
         use Need::{Operation as O, Waiter as W};
         let cycle = Nodes::new(&outline(&[&[], &[O(20)], &[O(10)]], &[]));
         assert_eq!(cycle.err(), Some(OutlineError::Cycle(10)));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn live_results_are_wanted_again_only_by_what_is_left() {
+    fn live_results_are_computed_again_only_for_unfinished_readers() {
         use Need::Operation as O;
         let nodes = Nodes::new(&outline(&[&[], &[O(0)], &[O(10)], &[]], &[])).unwrap();
         assert_eq!(nodes.needed_again(|node| node.0 != 2, |node| node.0 < 2), at(&[1, 0]));

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_begin_behind_those_of_earlier_terms() {
+    fn attempts_are_numbered_after_those_of_earlier_terms() {
         let mut op = Op::new(5);
         op.floor = 7;
         op.last.reported = true;

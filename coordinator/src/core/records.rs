@@ -1,7 +1,6 @@
 //! The state's records of the instances that a run changes. Changes of objects come in, whole records go to the store.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_state::{DoubtKey, InstanceObject, InstanceRecord, InstanceWrite, Revision, StoredProvider, Subject, Writes};
@@ -11,18 +10,18 @@ use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 /// Why a worker's writes cannot be recorded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RecordError {
-    #[error("{0:?} is not the address of a resource instance that can be stored")]
-    Address(String),
+    #[error("{0} is ephemeral, so it cannot be stored")]
+    Ephemeral(ResourceInstance),
     #[error("{address} has no object to be {what}")]
-    Absent { address: String, what: &'static str },
+    Absent { address: ResourceInstance, what: &'static str },
     #[error("{address} has a deposed object {key} already")]
-    Occupied { address: String, key: String },
+    Occupied { address: ResourceInstance, key: String },
 }
 
 /// Records and revisions as of the last step that was sent to the store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
-    instances: BTreeMap<String, InstanceRecord>,
+    instances: BTreeMap<ResourceInstance, InstanceRecord>,
     /// Revisions in the answers of the store.
     revisions: BTreeMap<Subject, Revision>,
     /// The number of writes of an instance that the store has not answered.
@@ -31,7 +30,7 @@ pub(crate) struct Records {
 
 impl Records {
     pub(crate) fn new(instances: Vec<InstanceRecord>, revisions: BTreeMap<Subject, Revision>) -> Records {
-        let instances = instances.into_iter().map(|record| (record.address.to_string(), record)).collect();
+        let instances = instances.into_iter().map(|record| (record.address.clone(), record)).collect();
         Records { instances, revisions, unanswered: BTreeMap::new() }
     }
 
@@ -60,14 +59,14 @@ impl Records {
 
     /// The whole records after changes of objects. An error changes nothing.
     pub(crate) fn write(&mut self, writes: TaskWrites) -> Result<Writes, RecordError> {
-        let mut changed: BTreeMap<String, InstanceRecord> = BTreeMap::new();
-        let load = |changed: &mut BTreeMap<String, InstanceRecord>, address: &str| -> Result<(), RecordError> {
+        let mut changed: BTreeMap<ResourceInstance, InstanceRecord> = BTreeMap::new();
+        let load = |changed: &mut BTreeMap<_, _>, address: &ResourceInstance| -> Result<(), RecordError> {
             if !changed.contains_key(address) {
                 let record = match self.instances.get(address) {
                     Some(record) => record.clone(),
                     None => new_record(address)?,
                 };
-                changed.insert(address.to_owned(), record);
+                changed.insert(address.clone(), record);
             }
             Ok(())
         };
@@ -85,14 +84,15 @@ impl Records {
         }
         let mut instances = Vec::with_capacity(changed.len());
         for (address, record) in changed {
-            *self.unanswered.entry(Subject::Instance(address.clone())).or_default() += 1;
+            let text = address.to_string();
+            *self.unanswered.entry(Subject::Instance(text.clone())).or_default() += 1;
             let kept = (!record.is_empty()).then(|| record.clone());
             if record.is_empty() {
                 self.instances.remove(&address);
             } else {
-                self.instances.insert(address.clone(), record);
+                self.instances.insert(address, record);
             }
-            instances.push(InstanceWrite { address, record: kept });
+            instances.push(InstanceWrite { address: text, record: kept });
         }
         Ok(Writes { instances, outputs: writes.outputs, checks: None })
     }
@@ -116,7 +116,7 @@ impl Records {
             };
             if recorded != reported {
                 strays.push((
-                    DoubtKey { address: write.address.clone(), deposed: write.deposed.clone() },
+                    DoubtKey { address: write.address.to_string(), deposed: write.deposed.clone() },
                     reported.cloned(),
                 ));
             }
@@ -171,14 +171,12 @@ fn change(record: &mut InstanceRecord, write: ObjectWrite) -> Result<(), RecordE
 }
 
 /// An empty record for an address that the state does not have yet.
-fn new_record(text: &str) -> Result<InstanceRecord, RecordError> {
-    let refused = || RecordError::Address(text.to_owned());
-    let instance = ResourceInstance::from_str(text).map_err(|_| refused())?;
-    if instance.resource.mode == ResourceMode::Ephemeral {
-        return Err(refused());
+fn new_record(address: &ResourceInstance) -> Result<InstanceRecord, RecordError> {
+    if address.resource.mode == ResourceMode::Ephemeral {
+        return Err(RecordError::Ephemeral(address.clone()));
     }
     // The write names the provider.
-    Ok(InstanceRecord::new(instance, StoredProvider::read("")))
+    Ok(InstanceRecord::new(address.clone(), StoredProvider::read("")))
 }
 
 #[cfg(test)]
@@ -193,7 +191,7 @@ mod tests {
 
     fn put(address: &str, text: &str) -> ObjectWrite {
         ObjectWrite {
-            address: address.to_owned(),
+            address: address.parse().unwrap(),
             provider: "provider[\"h/n/t\"].x".to_owned(),
             deposed: None,
             change: ObjectChange::Put(Box::new(InstanceObject::new(1, RawJson::new(text)))),
@@ -201,7 +199,7 @@ mod tests {
     }
 
     fn with(address: &str, deposed: Option<&str>, change: ObjectChange) -> ObjectWrite {
-        ObjectWrite { address: address.to_owned(), provider: String::new(), deposed: deposed.map(key), change }
+        ObjectWrite { address: address.parse().unwrap(), provider: String::new(), deposed: deposed.map(key), change }
     }
 
     fn one(write: ObjectWrite) -> TaskWrites {
@@ -227,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_is_unknown_while_a_write_is_under_way() {
+    fn a_revision_is_unknown_during_a_write() {
         let subject = Subject::Instance("a.b".to_owned());
         let mut records = Records::new(Vec::new(), BTreeMap::from([(subject.clone(), Revision(1))]));
         assert_eq!(records.revision("a.b"), Some(Revision(1)));
@@ -241,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_report_that_differs_is_a_stray() {
+    fn a_late_report_with_another_object_is_a_stray() {
         let mut records = Records::default();
         records.write(one(put("a.b", "{\"id\":1}"))).unwrap();
         assert!(records.strays(&one(put("a.b", "{\"id\":1}"))).is_empty());
@@ -251,9 +249,9 @@ mod tests {
     }
 
     #[test]
-    fn bad_writes_change_nothing() {
+    fn invalid_writes_change_nothing() {
         let mut records = Records::default();
-        assert!(matches!(records.write(one(put("no address", "{}"))), Err(RecordError::Address(_))));
+        assert!(matches!(records.write(one(put("ephemeral.a.b", "{}"))), Err(RecordError::Ephemeral(_))));
         let missing = with("a.b", None, ObjectChange::DeposeAs(key("00000001")));
         assert!(matches!(records.write(one(missing)), Err(RecordError::Absent { .. })));
     }

@@ -306,9 +306,8 @@ pub(super) fn lacks_object(operation: &OutlineOperation, writes: &TaskWrites) ->
 
 /// Whether the operation's own object is written.
 fn puts(operation: &OutlineOperation, writes: &TaskWrites) -> bool {
-    writes.objects.iter().any(|write| {
-        matches!(write.change, ObjectChange::Put(_)) && write.address == operation.address && write.deposed.is_none()
-    })
+    let mut put = writes.objects.iter().filter(|write| matches!(write.change, ObjectChange::Put(_)));
+    put.any(|write| write.deposed.is_none() && write.address.to_string() == operation.address)
 }
 
 /// The kind of a failure that a worker reports.

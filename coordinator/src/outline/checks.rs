@@ -9,6 +9,9 @@ use weft_state::{CheckObject, CheckRecord, StoredStatus};
 
 use super::{CheckSubject, OperationKind, OutlineOperation};
 
+/// The kind of a check block in results of checks.
+pub(crate) const CHECK: &str = "check";
+
 /// The results that a plan knows, as records of the state; `None` when the configuration has no conditions.
 pub fn planned_checks(checks: &[CheckResult]) -> Option<Vec<CheckRecord>> {
     let results: Vec<CheckResult> = checks.iter().map(settled).collect();
@@ -50,6 +53,17 @@ pub fn check_subjects(
     found.collect()
 }
 
+/// The addresses of check blocks, by their address without keys and their module instance.
+pub fn check_blocks(checks: &[CheckRecord]) -> BTreeMap<(String, String), String> {
+    let blocks = checks.iter().filter(|record| record.object_kind == CHECK);
+    let objects = blocks.flat_map(|record| record.objects.iter().flatten().map(|object| (&record.config_addr, object)));
+    let found = objects.map(|(config, object)| {
+        let module = split_module(&object.object_addr).0.unwrap_or_default();
+        ((config.clone(), module.to_owned()), object.object_addr.clone())
+    });
+    found.collect()
+}
+
 fn subject(object: &str) -> CheckSubject {
     let (module, config, keyed) = match object.parse::<ResourceInstance>() {
         Ok(address) => {
@@ -66,7 +80,7 @@ fn word(kind: CheckedKind) -> &'static str {
     match kind {
         CheckedKind::Resource => "resource",
         CheckedKind::Output | CheckedKind::UnusedOutput => "output",
-        CheckedKind::Check => "check",
+        CheckedKind::Check => CHECK,
         CheckedKind::Variable => "var",
     }
 }
@@ -103,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subjects_of_operations() {
+    fn an_operation_finds_its_checked_object() {
         use OperationKind::{Check, Create, Delete, Read};
         let operations: Vec<OutlineOperation> = [
             (Create, "module.m[\"k\"].a.b[0]"),

@@ -7,7 +7,7 @@ use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::{Manifest, PlanFile};
 use weft_state::{Claim, ClaimMode, Revision, Subject};
 
-use super::checks::{check_subjects, planned_checks};
+use super::checks::{check_blocks, check_subjects, planned_checks};
 use super::{Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ShardKey, Waiter};
 use crate::table::ShardIndex;
 
@@ -25,6 +25,7 @@ pub fn outline(plan: &PlanFile) -> Outline {
     let check_needs = plan.manifest.check_needs.clone();
     Outline {
         check_subjects: check_subjects(&operations, &checks, &check_needs),
+        check_blocks: check_blocks(&checks),
         operations,
         waiters: plan.graph.waiters.iter().map(|waits| Waiter { needs: needs(waits) }).collect(),
         shards: plan.graph.fragments.iter().map(|fragment| shard(&fragment.shard, &plan.manifest)).collect(),

@@ -77,7 +77,7 @@ async fn run_plan(
 }
 
 #[tokio::test]
-async fn one_process_carries_a_plan_out() {
+async fn one_process_applies_a_plan() {
     let store = store();
     let (outcome, notices) = run_plan(&store, "r", "3 20", vec![habits("me")], RunOptions::in_process()).await;
     assert_eq!((outcome.reason, outcome.status), (FinishReason::Complete, Some(RunStatus::Done)));
@@ -90,7 +90,7 @@ async fn one_process_carries_a_plan_out() {
 }
 
 #[tokio::test]
-async fn a_failure_skips_what_depends_on_it_and_a_resume_goes_on() {
+async fn a_failure_skips_its_dependents_and_a_resume_continues() {
     let store = store();
     let failing = Habits { failing: vec!["a.b[1]".to_owned()], ..habits("me") };
     let (outcome, _) = run_plan(&store, "r", "2 3", vec![failing], RunOptions::in_process()).await;
@@ -103,7 +103,7 @@ async fn a_failure_skips_what_depends_on_it_and_a_resume_goes_on() {
 }
 
 #[tokio::test]
-async fn a_doubt_is_named_and_resolved() {
+async fn a_doubt_is_reported_and_resolved() {
     let store = store();
     let doubtful = Habits { doubtful: vec!["a.b[0]".to_owned()], ..habits("me") };
     let (outcome, _) = run_plan(&store, "r", "1 2", vec![doubtful.clone()], RunOptions::in_process()).await;
@@ -122,7 +122,7 @@ async fn a_doubt_is_named_and_resolved() {
 }
 
 #[tokio::test]
-async fn a_worker_that_ends_leaves_the_rest_to_another() {
+async fn another_worker_takes_over_from_one_that_ends() {
     let store = store();
     let options = RunOptions { grace_ms: 100, fixed_workers: false, ..RunOptions::in_process() };
     let short = Habits { calls_left: Some(5), ..habits("a") };
@@ -166,7 +166,7 @@ async fn until_end(client: &mut Client, run: &str) -> WatchEnd {
 }
 
 #[tokio::test]
-async fn a_cluster_carries_runs_out_side_by_side() {
+async fn a_cluster_applies_plans_concurrently() {
     let store = store();
     let cluster = cluster(&store).await;
     for name in ["a", "b"] {
@@ -193,7 +193,7 @@ async fn a_cluster_carries_runs_out_side_by_side() {
 }
 
 #[tokio::test]
-async fn labels_decide_who_gets_a_shard() {
+async fn labels_decide_which_worker_gets_a_shard() {
     let store = store();
     let cluster = cluster(&store).await;
     let label = |value: &str| BTreeMap::from([("region".to_owned(), value.to_owned())]);
@@ -219,7 +219,7 @@ async fn labels_decide_who_gets_a_shard() {
 }
 
 #[tokio::test]
-async fn what_must_not_lie_open_is_refused_by_an_open_store() {
+async fn a_sealed_plan_is_refused_by_an_unencrypted_store() {
     let store = store();
     let cluster = cluster(&store).await;
     let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
@@ -270,7 +270,7 @@ async fn a_run_is_taken_over_when_its_coordinator_is_gone() {
 
 /// Time stands still but for what is waited for.
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_no_longer_moves_is_taken_over() {
+async fn a_lease_without_heartbeats_is_taken_over() {
     let store = store();
     let run = RunId::parse("left").unwrap();
     let plan = Reader.read(b"2 10").unwrap();
@@ -293,7 +293,7 @@ async fn a_lease_that_no_longer_moves_is_taken_over() {
 }
 
 #[tokio::test]
-async fn only_loopback_addresses_are_listened_on() {
+async fn a_coordinator_listens_only_on_loopback_addresses() {
     let service = Service::new(store(), Arc::new(Reader), holder());
     let refused = Server::bind(service, "0.0.0.0:0".parse().unwrap()).await;
     assert!(matches!(refused, Err(ListenError::NotLoopback(_))));
@@ -301,7 +301,7 @@ async fn only_loopback_addresses_are_listened_on() {
 
 /// The rate of intents and commits that coordinator, frames and workers allow, over a store without durability.
 #[tokio::test(flavor = "multi_thread")]
-async fn thousands_of_operations_a_second() {
+async fn a_cluster_completes_thousands_of_operations_a_second() {
     let store = store();
     let cluster = cluster(&store).await;
     for name in ["a", "b", "c", "d"] {
@@ -326,7 +326,7 @@ async fn thousands_of_operations_a_second() {
 
 /// A term may end before its worker has greeted: that worker must not wait for ever.
 #[tokio::test]
-async fn a_worker_that_greets_after_the_end_is_sent_away() {
+async fn a_worker_that_greets_after_the_end_is_dismissed() {
     let store = store();
     let doubtful = Habits { doubtful: vec!["a.b[0]".to_owned()], ..habits("me") };
     let (outcome, _) = run_plan(&store, "r", "1 1", vec![doubtful], RunOptions::in_process()).await;

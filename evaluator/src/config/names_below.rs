@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_single_node_leads_to_is_shared() {
+    fn the_names_of_a_single_node_are_shared() {
         let below = set(&["a.x"]);
         let mut gathering = Gathering::default();
         gathering.take(&below, None);

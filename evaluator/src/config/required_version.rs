@@ -51,7 +51,7 @@ mod tests {
     use super::allows;
 
     #[test]
-    fn constraints() {
+    fn the_required_version_is_compared_with_ours() {
         for (text, expected) in [
             (">= 1.0", Some(true)),
             ("~> 0.15.0", Some(false)),

@@ -183,9 +183,8 @@ impl Assertions<'_> {
             }
             Ok(ConditionResult::Fails { message, recorded, values, made_from }) => {
                 if !self.node.evaluation.is_validation() {
-                    let mut problem = Diagnostic::warning("Check block assertion failed", &message)
-                        .at(self.range(index))
-                        .checking(&self.address);
+                    let problem = conditions::failed_assertion(&message, self.range(index));
+                    let mut problem = problem.checking(&self.address);
                     if self.again {
                         problem = problem.code(READ_FOR_CHECK);
                         self.at_apply(index, made_from.0, made_from.1);

@@ -14,26 +14,24 @@ use weft_graph_format::value::Value;
 
 use super::calls::ModuleNode;
 use super::checks::ConditionTally;
-use super::problems::conditions as problems;
+use super::problems::conditions::{self as problems, message};
 use super::scope::RepetitionData;
 use crate::config::{self, references_of};
 use crate::glue::{Failed, OpenCheck};
 use crate::reference::Subject;
 
 /// The text of a message. A sensitive message is replaced.
-pub(crate) fn message_text(message: &Value) -> String {
-    let marks = message.marks();
+pub(crate) fn message_text(given: &Value) -> String {
+    let marks = given.marks();
     if marks.is_sensitive() {
-        return String::from("The error message is made from sensitive values, so it is not shown.");
+        return String::from(message::SENSITIVE);
     }
     if marks.is_ephemeral() {
-        return String::from("The error message is made from ephemeral values, so it is not shown.");
+        return String::from(message::EPHEMERAL);
     }
-    match convert(message, &Type::String) {
-        Ok(text) => {
-            text.as_str().map_or_else(|| String::from("The error message is not known yet."), |t| t.trim().to_string())
-        }
-        Err(_) => String::from("The error message is not a string."),
+    match convert(given, &Type::String) {
+        Ok(text) => text.as_str().map_or_else(|| String::from(message::UNKNOWN), |text| text.trim().to_string()),
+        Err(_) => String::from(message::NOT_A_STRING),
     }
 }
 
@@ -126,7 +124,6 @@ impl ConditionResult {
 pub(crate) struct Conditions<'a> {
     pub(crate) blocks: &'a [config::Condition],
     pub(crate) kind: CheckKind,
-    pub(crate) summary: &'a str,
     pub(crate) repeated: &'a RepetitionData,
     /// What checks at apply wait for, beside their own references.
     pub(crate) waits: Option<Origin>,
@@ -189,18 +186,18 @@ impl ModuleNode {
             Ok(ConditionResult::Fails { .. }) if self.evaluation.is_validation() && condition.of_resource => Ok(None),
             Ok(ConditionResult::Fails { message, recorded, values, .. }) => {
                 tally.note(CheckStatus::Fail, recorded);
+                let problem =
+                    problems::failed_condition(tally.kind, conditions.kind, &message, block.condition.range())
+                        .checking(&tally.address);
                 if self.evaluation.brief.lenient {
                     if tally.kind == CheckedKind::Output {
                         // Apply reports failures of outputs as errors.
                         at_apply(&tally.address, Value::bool(false), Value::string(&message), false);
                     }
-                    let problem = Diagnostic::warning(conditions.summary, message).at(block.condition.range());
-                    let problem = problem.checking(&tally.address);
-                    self.evaluation.glue.report(Diagnostic { values, ..problem });
+                    let severity = Severity::Warning;
+                    self.evaluation.glue.report(Diagnostic { severity, values, ..problem });
                     return Ok(None);
                 }
-                let problem = Diagnostic::error(conditions.summary, message).at(block.condition.range());
-                let problem = problem.checking(&tally.address);
                 self.fail(Diagnostic { values, ..problem })
             }
             Ok(ConditionResult::Open { .. }) if self.evaluation.is_validation() => Ok(None),

@@ -186,7 +186,6 @@ impl ModuleNode {
         let conditions = Conditions {
             blocks: &output.preconditions,
             kind: CheckKind::Precondition,
-            summary: "Module output value precondition failed",
             repeated: &RepetitionData::default(),
             waits: None,
         };

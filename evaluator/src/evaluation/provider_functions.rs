@@ -10,7 +10,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use weft_expressions::evaluate::ProviderFunction;
 use weft_expressions::functions::FunctionError;
 use weft_expressions::terraform_functions;
-use weft_graph_format::address::{ProviderInstance, ProviderSource};
+use weft_graph_format::address::{FunctionProvider, ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
 use weft_graph_format::source::SourceRange;
@@ -100,14 +100,6 @@ pub(super) fn unknown_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     found
 }
 
-/// The instance that a function was resolved for: the text of a provider function's `provider`.
-fn place(text: &str) -> Option<(ProviderSource, Option<ProviderInstance>)> {
-    match text.parse::<ProviderInstance>() {
-        Ok(instance) => Some((instance.source.clone(), Some(instance))),
-        Err(_) => Some((text.parse::<ProviderSource>().ok()?, None)),
-    }
-}
-
 impl ModuleNode {
     /// The function of a name, with its provider.
     pub(super) fn provider_function(self: &Arc<Self>, name: &str) -> Result<ProviderFunction, Diagnostic> {
@@ -135,7 +127,7 @@ impl ModuleNode {
             });
         };
         Ok(ProviderFunction {
-            provider: instance.map_or_else(|| source.to_string(), |instance| instance.to_string()).into(),
+            provider: instance.map_or(FunctionProvider::Unconfigured(source), FunctionProvider::Configured),
             function: wanted.function.into(),
             signature: Arc::new(signature),
         })
@@ -202,9 +194,7 @@ impl ModuleNode {
         function: &ProviderFunction,
         arguments: &[Value],
     ) -> Result<Value, FunctionError> {
-        let Some((source, instance)) = place(&function.provider) else {
-            return Err(FunctionError::new("the provider is not known"));
-        };
+        let (source, instance) = (function.provider.source(), function.provider.instance());
         if source.is_builtin() && terraform_functions::signature(&function.function).is_some() {
             return terraform_functions::call(&function.function, arguments);
         }
@@ -212,7 +202,7 @@ impl ModuleNode {
             return Ok(Value::unknown(Type::Dynamic));
         }
         let glue = &self.evaluation.glue;
-        let calling = glue.provider_function(&source, instance.as_ref(), &function.function, arguments.to_vec());
+        let calling = glue.provider_function(source, instance, &function.function, arguments.to_vec());
         wait(calling).unwrap_or_else(|| Err(FunctionError::new("nobody can wait for a provider here")))
     }
 }

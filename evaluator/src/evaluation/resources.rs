@@ -271,7 +271,6 @@ impl ModuleNode {
         let conditions = Conditions {
             blocks: &block.lifecycle.preconditions,
             kind: CheckKind::Precondition,
-            summary: "Resource precondition failed",
             repeated,
             waits: common.waits.clone(),
         };
@@ -384,7 +383,6 @@ impl ModuleNode {
         let conditions = Conditions {
             blocks: &block.lifecycle.postconditions,
             kind: CheckKind::Postcondition,
-            summary: "Resource postcondition failed",
             repeated: &repeated.with_self(own),
             waits: value.deep_origin(),
         };

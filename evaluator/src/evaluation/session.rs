@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_for_a_type() {
+    fn a_call_of_type_asks_for_the_type_of_its_argument() {
         let asked = |text: &str| {
             let (expression, _) = weft_syntax::parse_expression("x", Arc::from(text), Position::START);
             (type_question(&expression).map(|inner| inner.text().to_owned()), misplaced_calls(&expression).len())

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes() {
+    fn stored_objects_take_the_shape_of_the_repetition() {
         let unknown = Value::unknown(Type::Dynamic);
         let in_shape_of = |repetition: &Repetition, objects| in_shape_of(repetition, objects, false);
         let one = || Value::string("one");

@@ -199,7 +199,7 @@ async fn a_sensitive_argument_is_marked() {
 }
 
 #[test]
-fn unknown_blocks_of_a_file() {
+fn unknown_blocks_of_a_file_are_errors() {
     let script = Script::of(
         r#"
             frob {}

@@ -332,7 +332,7 @@ fn the_parts_of_a_condition_are_required() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_data_source_of_a_check_belongs_to_it() {
+async fn the_data_source_of_a_check_is_read_with_it() {
     let script = Script::of(
         r#"
             check "c" {

@@ -21,7 +21,7 @@ async fn a_deprecated_argument_is_a_warning() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn null_is_no_use_of_a_deprecated_argument() {
+async fn null_does_not_use_a_deprecated_argument() {
     let script = Script::of(
         r#"
             resource "test_thing" "a" { old = null }

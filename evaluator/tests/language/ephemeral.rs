@@ -20,7 +20,7 @@ async fn an_ephemeral_value_may_go_into_a_write_only_argument() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_arguments_are_stored() {
+async fn an_ephemeral_value_in_a_stored_argument_is_an_error() {
     let script = Script::of(
         r#"
             ephemeral "test_token" "t" { name = "x" }
@@ -77,7 +77,7 @@ async fn an_ephemeral_value_may_configure_a_provider() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn outputs_of_the_root_module_are_stored() {
+async fn an_ephemeral_value_in_a_root_output_is_an_error() {
     let script = Script::of(
         r#"
             variable "v" {
@@ -159,7 +159,7 @@ async fn an_output_of_a_module_must_be_declared_ephemeral() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ephemeral_value_in_a_condition_is_looked_at_again() {
+async fn a_condition_with_an_ephemeral_value_is_evaluated_again() {
     let script = Script::of(
         r#"
             variable "v" {

@@ -109,7 +109,7 @@ async fn triggers_are_evaluated_for_each_instance() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn create_first_reaches_all_dependencies() {
+async fn create_before_destroy_applies_to_all_dependencies() {
     let script = Script::of(
         r#"
             data "test_look" "d" { name = "x" }

@@ -37,7 +37,7 @@ fn said(text: &str) -> Vec<String> {
 /// A configuration is passed under a name that the module does not declare. This is accepted if the name can only refer
 /// to a default provider.
 #[test]
-fn passed_names_that_are_not_declared() {
+fn an_undeclared_name_can_only_be_passed_to_a_default_provider() {
     for (source, is_error) in [("hashicorp/test", false), ("weft.test/some/test", true)] {
         let required = format!("terraform {{\n required_providers {{\n test = {{ source = \"{source}\" }}\n }}\n}}\n");
         let root = format!(
@@ -50,7 +50,7 @@ fn passed_names_that_are_not_declared() {
 }
 
 #[test]
-fn single_files() {
+fn mistakes_in_single_files_are_reported() {
     for (text, expected) in [
         ("output \"o\" {\n value = region\n}", &[][..]),
         ("output \"o\" {\n value = 1\n}\noutput \"o\" {\n value = 2\n}", &["4 Duplicate output definition"]),
@@ -144,7 +144,7 @@ fn settings_of_provider_meta_follow_the_schema() {
 }
 
 #[test]
-fn errors_of_the_root_module_hide_what_it_calls() {
+fn errors_of_the_root_module_hide_those_of_its_calls() {
     let child = ("m/main.tf", "output \"o\" {\n}");
     let call = "module \"m\" {\n source = \"./m\"\n}";
     assert_eq!(loaded(&[("main.tf", call), child], &[]).1, ["1 Missing required argument"]);
@@ -153,7 +153,7 @@ fn errors_of_the_root_module_hide_what_it_calls() {
 }
 
 #[test]
-fn versions_count_in_files_of_opentofu_only() {
+fn only_tofu_files_check_the_required_version() {
     let text = "terraform {\n required_version = \"~> 0.15.0\"\n}";
     assert_eq!(loaded(&[("main.tf", text)], &[]).1, Vec::<String>::new());
     assert_eq!(loaded(&[("main.tofu", text)], &[]).1, ["2 Incompatible module"]);
@@ -178,7 +178,7 @@ fn sources_are_computed_before_anything_else() {
 }
 
 #[test]
-fn override_files_replace_what_they_name() {
+fn override_files_replace_the_blocks_that_they_name() {
     let main = "locals {\n a = 1\n b = 2\n}\nvariable \"v\" {\n type = string\n default = \"x\"\n}\n\
                 resource \"a\" \"b\" {\n x = 1\n lifecycle {\n  prevent_destroy = true\n }\n}\noutput \"o\" {\n \
                 value = 1\n}";

@@ -147,7 +147,7 @@ fn names_of_calls_are_unique() {
 }
 
 #[test]
-fn a_module_with_providers_of_its_own_is_not_repeated() {
+fn a_module_with_its_own_providers_cannot_be_repeated() {
     let script = Script::of(
         r#"
             module "m" {

@@ -81,7 +81,7 @@ async fn an_override_of_a_provider_changes_its_configuration() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_override_of_a_module_call() {
+async fn an_override_changes_the_arguments_of_a_module_call() {
     let script = Script::of(
         r#"
             module "m" {
@@ -130,7 +130,7 @@ async fn an_override_cannot_change_the_kind_of_repetition() {
 }
 
 #[test]
-fn blocks_that_cannot_be_overridden() {
+fn some_blocks_cannot_be_overridden() {
     let script = Script::of(
         r#"
             resource "test_thing" "a" {}
@@ -179,7 +179,7 @@ fn blocks_that_cannot_be_overridden() {
 }
 
 #[test]
-fn what_an_override_requires_replaces_what_was_required() {
+fn overridden_requirements_replace_the_original_ones() {
     let script = Script::of(
         r#"
             terraform {

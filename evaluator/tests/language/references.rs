@@ -5,7 +5,7 @@ use expect_test::expect;
 use crate::harness::Script;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_that_are_not_declared() {
+async fn undeclared_names_are_errors() {
     let script = Script::of(
         r#"
             output "a" { value = var.missing }
@@ -28,7 +28,7 @@ async fn names_that_are_not_declared() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_that_exist_only_in_repeated_blocks() {
+async fn each_and_count_exist_only_in_repeated_blocks() {
     let script = Script::of(
         r#"
             output "a" { value = count.index }
@@ -47,7 +47,7 @@ async fn names_that_exist_only_in_repeated_blocks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn attributes_that_the_schema_does_not_have() {
+async fn unknown_attributes_are_errors() {
     let script = Script::of(
         r#"
             resource "test_thing" "a" {}
@@ -69,7 +69,7 @@ async fn attributes_that_the_schema_does_not_have() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn outputs_that_a_module_does_not_have() {
+async fn unknown_outputs_of_a_module_are_errors() {
     let script = Script::of(
         r#"
             module "m" { source = "./m" }
@@ -202,7 +202,7 @@ async fn path_terraform_and_workspace_are_known() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn functions_that_do_not_exist() {
+async fn unknown_functions_are_errors() {
     let script = Script::of(
         r#"
             output "a" { value = provider::missing::shout("x") }
@@ -248,7 +248,7 @@ async fn provider_functions_are_called() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn problems_say_what_is_nearby() {
+async fn problems_suggest_similar_names() {
     let script = Script::of(
         r#"
             variable "region" { default = "eu" }
@@ -264,7 +264,7 @@ async fn problems_say_what_is_nearby() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reserved_name_is_no_resource() {
+async fn a_reserved_name_is_not_a_resource() {
     let script = Script::of(
         r#"
             output "a" { value = template.x }

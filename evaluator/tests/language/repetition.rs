@@ -48,7 +48,7 @@ async fn for_each_makes_an_instance_for_each_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn enabled_is_one_instance_or_none() {
+async fn enabled_decides_between_one_instance_and_none() {
     let script = Script::of(
         r#"
             variable "on" { default = true }
@@ -221,7 +221,7 @@ async fn a_for_each_is_a_map_or_a_set_of_known_strings() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn enabled_is_a_known_truth_value() {
+async fn enabled_is_a_known_boolean() {
     let script = Script::of(
         r#"
             resource "test_thing" "a" {

@@ -26,7 +26,7 @@ async fn a_target_is_evaluated_with_its_dependencies() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_exclusion_takes_its_dependents_along() {
+async fn an_exclusion_also_excludes_its_dependents() {
     let script = Script::of(
         r#"
             locals { name = test_thing.a.name }
@@ -62,7 +62,7 @@ async fn a_problem_outside_the_selection_is_not_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_module_is_a_target() {
+async fn a_module_can_be_a_target() {
     let script = Script::of(
         r#"
             module "m" {

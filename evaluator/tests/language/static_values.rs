@@ -49,7 +49,7 @@ fn a_source_must_be_known_before_planning() {
 }
 
 #[test]
-fn static_values_form_no_cycle() {
+fn a_cycle_of_static_values_is_an_error() {
     let script = Script::of(
         r#"
             locals {
@@ -107,7 +107,7 @@ fn a_constant_variable_is_known_to_its_caller() {
 }
 
 #[test]
-fn an_ephemeral_or_sensitive_value_is_no_source() {
+fn an_ephemeral_or_sensitive_source_is_an_error() {
     let script = Script::of(
         r#"
             variable "e" {

@@ -26,7 +26,7 @@ async fn carried_out(draft: Draft) -> Coordinator {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chain_of_creates_with_formulas() {
+async fn a_chain_of_creates_evaluates_its_formulas() {
     let draft = Draft::builtin();
     let first = draft.create("terraform_data.a", Value::string("x"));
     let upper = call("upper", vec![result(first.id(), &["output"], Type::String)], Type::String);
@@ -50,7 +50,7 @@ async fn a_chain_of_creates_with_formulas() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn updates_deletes_and_what_is_equal_already() {
+async fn objects_are_updated_deleted_or_left_unchanged() {
     let draft = Draft::builtin();
     let first = draft.create("terraform_data.a", Value::string("same"));
     draft.update("terraform_data.b", prior("b1", "old"), Value::string("new"));
@@ -74,7 +74,7 @@ async fn updates_deletes_and_what_is_equal_already() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn replacements_in_both_orders() {
+async fn replacements_work_in_both_orders() {
     let draft = Draft::builtin();
     let gone = draft.delete("terraform_data.a", None, prior("a1", "old"));
     let new = draft.create("terraform_data.a", Value::string("new"));
@@ -121,7 +121,7 @@ async fn an_object_set_aside_comes_back_when_the_create_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn conditions() {
+async fn conditions_are_checked_at_apply() {
     let draft = Draft::builtin();
     let first = draft.create("terraform_data.a", Value::string("x"));
     let output = result(first.id(), &["output"], Type::String);
@@ -173,7 +173,7 @@ async fn sensitive_values_stay_marked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn values_inputs_and_state_alone() {
+async fn values_inputs_and_state_are_evaluated() {
     let draft = Draft::builtin();
     let input = |name: &str| Formula::new(FormulaOp::Input(name.into()), Type::String, None);
     let joined = Formula::new(
@@ -217,7 +217,7 @@ async fn values_inputs_and_state_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_final_plan_that_is_another_is_refused() {
+async fn a_final_plan_that_differs_is_refused() {
     let draft = Draft::builtin();
     let first = draft.create("terraform_data.a", Value::string("x"));
     let input = result(first.id(), &["output"], Type::String);
@@ -233,7 +233,7 @@ async fn a_final_plan_that_is_another_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_hold_no_secret() {
+async fn messages_contain_no_secrets() {
     let draft = Draft::builtin();
     let first = draft.create("terraform_data.a", Value::string("x"));
     let input = result(first.id(), &["output"], Type::String);
@@ -248,7 +248,7 @@ async fn messages_hold_no_secret() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn settling() {
+async fn uncertain_attempts_are_settled() {
     use weft_proto::cluster::settle_result::Verdict;
     let draft = Draft::builtin();
     draft.create("terraform_data.a", Value::string("x"));
@@ -277,7 +277,7 @@ async fn settling() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_legacy_record_keeps_what_it_has() {
+async fn a_legacy_record_keeps_its_data() {
     let draft = Draft::builtin();
     let record = StateRecord { schema_version: 3, create_before_destroy: true, ..StateRecord::default() };
     let object = PriorObject { record, tainted: true, ..prior("r1", "x") };

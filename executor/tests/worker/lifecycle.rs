@@ -62,7 +62,7 @@ async fn results_survive_the_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_is_stopped() {
+async fn a_stopped_run_returns_its_tasks() {
     let mut run = Coordinator::start(plan_of(creates(3).finish(), schemas()), options()).await;
     let [a, b, c] = [0, 1, 2].map(|i| run.operation(&format!("terraform_data.a[{i}]")));
     for operation in [a, b] {
@@ -88,7 +88,7 @@ async fn a_run_that_is_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_stopped() {
+async fn a_stopped_worker_waits_for_its_open_intents() {
     let mut run = Coordinator::start(plan_of(creates(2).finish(), schemas()), options()).await;
     let a = run.operation("terraform_data.a[0]");
     run.begin(a).await;
@@ -101,7 +101,7 @@ async fn a_worker_that_is_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_stopped_leaves_though_nobody_takes_its_result() {
+async fn a_stopped_worker_leaves_even_if_its_result_is_not_acknowledged() {
     let mut run = Coordinator::start(plan_of(creates(1).finish(), schemas()), options()).await;
     let a = run.operation("terraform_data.a[0]");
     run.begin(a).await;
@@ -186,7 +186,7 @@ async fn damaged_plans_and_missing_packages_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_done_elsewhere_is_read() {
+async fn results_of_other_workers_are_read() {
     let draft = Draft::builtin();
     let first = draft.create("terraform_data.a", Value::string("x"));
     let input = crate::draft::result(first.id(), &["output"], weft_graph_format::types::Type::String);
@@ -207,7 +207,7 @@ async fn what_was_done_elsewhere_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_not_taken_says_so() {
+async fn a_refused_worker_reports_that() {
     let plan = plan_of(creates(1).finish(), schemas());
     let refused = |welcome: &mut proto::Welcome| welcome.refused = "another has this name".into();
     let run = Coordinator::connect_with(plan, Worker::new(options()), refused).await;
@@ -216,7 +216,7 @@ async fn a_worker_that_is_not_taken_says_so() {
 
 /// Not a measurement: it fails when the work of a task grows with its fragment.
 #[tokio::test(flavor = "multi_thread")]
-async fn many_tasks() {
+async fn the_work_of_a_task_does_not_grow_with_its_fragment() {
     const COUNT: usize = 5_000;
     let mut run = Coordinator::start(plan_of(creates(COUNT).finish(), schemas()), options()).await;
     let began = std::time::Instant::now();

@@ -161,7 +161,7 @@ fn id_of(object: &PriorObject) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chain_over_a_plugin() {
+async fn a_chain_of_creates_runs_over_a_plugin() {
     let Some(lab) = Lab::new().await else { return };
     let old = lab.made("old", vec![("size", Value::int(3))]).await;
     let doomed = lab.made("doomed", vec![]).await;
@@ -190,7 +190,7 @@ async fn a_chain_over_a_plugin() {
     draft.builder.order(b.id(), read.id());
     let upper = Formula::new(
         FormulaOp::ProviderCall {
-            provider: SOURCE.into(),
+            provider: SOURCE.parse().unwrap(),
             function: "upper".into(),
             arguments: vec![result(read.id(), &["region"], Type::String).to_formula()],
             expand_final: false,
@@ -223,7 +223,7 @@ async fn a_chain_over_a_plugin() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn errors_that_the_provider_returns() {
+async fn errors_of_the_provider_are_reported() {
     let Some(lab) = Lab::new().await else { return };
     let old = lab.made("old", vec![]).await;
     let stuck = lab.made("stuck", vec![("fail_on", Value::string("delete"))]).await;
@@ -249,7 +249,7 @@ async fn errors_that_the_provider_returns() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_became_of_an_attempt() {
+async fn the_outcome_of_an_attempt_is_found_by_reading() {
     let Some(lab) = Lab::new().await else { return };
     let old = lab.made("old", vec![("color", Value::string("red"))]).await;
     let other = lab.made("other", vec![]).await;
@@ -357,7 +357,7 @@ async fn an_interrupted_create_leaves_a_doubt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_create_goes_on_to_its_end_in_a_run_that_is_drained() {
+async fn a_running_create_finishes_in_a_drained_run() {
     let Some(lab) = Lab::new().await else { return };
     let draft = lab.draft();
     let slow = vec![("name", Value::string("slow")), ("delay_ms", Value::int(900))];
@@ -373,7 +373,7 @@ async fn a_create_goes_on_to_its_end_in_a_run_that_is_drained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_refuses_its_configuration() {
+async fn a_refused_provider_configuration_is_reported() {
     let Some(lab) = Lab::new().await else { return };
     let mut fields = lab.config().as_fields().unwrap().to_map();
     fields.insert("fail_configure".into(), Value::string("Out of order"));

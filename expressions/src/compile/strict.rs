@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
+use weft_graph_format::address::FunctionProvider;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp, Occurrence, TypeDefaults, UnaryOperator};
 use weft_graph_format::graph::OperationId;
@@ -154,7 +155,7 @@ fn function_call(
     })
 }
 
-fn provider_function_call(provider: SmolStr, name: SmolStr, expand: bool, place: ErrorRange) -> Compute {
+fn provider_function_call(provider: FunctionProvider, name: SmolStr, expand: bool, place: ErrorRange) -> Compute {
     Box::new(move |results, values| {
         let arguments = spread(values, expand, &place)?;
         call_provider(results, &provider, &name, &arguments, &place)
@@ -279,7 +280,7 @@ fn function_problem(name: &str, parameter: Option<&str>, error: &FunctionError, 
 
 fn call_provider(
     results: &dyn ResultSource,
-    provider: &str,
+    provider: &FunctionProvider,
     name: &str,
     arguments: &[Value],
     place: &ErrorRange,

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_attributes_and_sets_of_them() {
+    fn secrets_in_nested_attributes_are_marked() {
         let user = Value::object([("key", Value::string("k"))]);
         for (nesting, users, want) in [
             (Nesting::List, Value::list(user.ty(), vec![user.clone()]), ".users[0].key"),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deprecated_has_the_words_of_the_provider() {
+    fn deprecation_marks_carry_the_message_of_the_provider() {
         let old =
             Attribute { deprecated: true, deprecation_message: "Use new.".to_owned(), ..Attribute::new(Type::String) };
         let inner = Block { attributes: [("old".into(), old.clone())].into(), ..Block::default() };

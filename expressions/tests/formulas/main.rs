@@ -190,7 +190,7 @@ fn cases() -> u32 {
 }
 
 #[test]
-fn running_equals_evaluating() {
+fn a_formula_yields_what_evaluation_yields() {
     let seed = seed();
     println!("WEFT_SEED={seed} WEFT_CASES={}", cases());
     let mut bytes = [0; 32];
@@ -230,7 +230,7 @@ fn all_functions_are_generated() {
 
 /// The share of generated expressions that are meaningful: their formula has a value, or an error at apply.
 #[test]
-fn most_cases_say_something() {
+fn most_generated_expressions_are_meaningful() {
     let mut state = SEED;
     let mut counts = [0usize; 4];
     for _ in 0..2_000 {

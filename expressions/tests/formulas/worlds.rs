@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use weft_expressions::compile::{Fault, ResultSource};
 use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope};
 use weft_expressions::functions::{CallContext, FunctionError};
+use weft_graph_format::address::FunctionProvider;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Occurrence, Parameter};
 use weft_graph_format::graph::OperationId;
@@ -54,7 +55,11 @@ fn twice() -> ProviderFunction {
         description: String::new(),
         deprecation_message: String::new(),
     };
-    ProviderFunction { provider: "p".into(), function: "twice".into(), signature: Arc::new(signature) }
+    ProviderFunction {
+        provider: "h/n/p".parse().expect("a source"),
+        function: "twice".into(),
+        signature: Arc::new(signature),
+    }
 }
 
 fn call_twice(arguments: &[Value]) -> Result<Value, FunctionError> {
@@ -147,7 +152,7 @@ impl ResultSource for ApplyResults {
         self.numbers.context()
     }
 
-    fn provider_function(&self, _: &str, _: &str) -> Result<ProviderFunction, Diagnostic> {
+    fn provider_function(&self, _: &FunctionProvider, _: &str) -> Result<ProviderFunction, Diagnostic> {
         Ok(twice())
     }
 

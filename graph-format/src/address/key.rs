@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_lists() {
+    fn keys_have_the_order_of_lists() {
         let keys = [
             InstanceKey::None,
             InstanceKey::Int(-2),

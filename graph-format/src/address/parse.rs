@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn negative_keys() {
+    fn negative_keys_are_read() {
         for text in ["a.b[-1]", "module.m[-20].a.b", "a.b[9223372036854775807]"] {
             assert_eq!(text.parse::<ResourceInstance>().unwrap().to_string(), text);
         }
@@ -334,7 +334,7 @@ mod tests {
 
     /// What is not valid has a text that is not an address.
     #[test]
-    fn names_of_resources() {
+    fn only_valid_names_of_resources_are_read() {
         let names = ["a", "a-b_1", "0a", "", "a b", "ä", "module", "data", "resource", "ephemeral"];
         for mode in [ResourceMode::Managed, ResourceMode::Data, ResourceMode::Ephemeral] {
             for (type_name, name) in names.iter().flat_map(|one| names.iter().map(move |other| (one, other))) {

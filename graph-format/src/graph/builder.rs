@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use smol_str::SmolStr;
 
 use super::finish::FinishError;
-use super::opcode::{CheckKind, Operation, PlannedObject, PriorObject, ProvisionWhen, StateRecord};
+use super::object::{PlannedObject, PriorObject, StateRecord};
+use super::opcode::{CheckKind, Operation, ProvisionWhen};
 use super::{OperationId, Shard};
 use crate::address::{DeposedKey, ProviderInstance, ResourceInstance};
 use crate::formula::Formula;

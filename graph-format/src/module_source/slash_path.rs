@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn needless_steps_go() {
+    fn redundant_steps_are_removed() {
         for (given, cleaned) in [
             ("", "."),
             (".", "."),

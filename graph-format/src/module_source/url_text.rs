@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_a_url() {
+    fn urls_are_recognized() {
         for text in ["https://h.org/x", "git+ssh://h", "file:///x", "a:b", "https://u:p@[::1]:80/x?y=%zz", "h.org:x/y"]
         {
             assert!(is_url(text), "{text}");
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn queries() {
+    fn queries_are_decoded_and_encoded() {
         let pairs = query_pairs("b=1+2&a=%2F&c").unwrap();
         assert_eq!(encode_query(pairs), "a=%2F&b=1+2&c=");
         assert_eq!(query_pairs("a=%x"), None);

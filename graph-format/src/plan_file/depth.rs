@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_beyond_the_bound_is_refused() {
+    fn nesting_beyond_the_limit_is_refused() {
         on_a_usual_stack(|| {
             let value = encode(SectionKind::Changes, &PlainValue::Tuple(vec![PlainValue::Bool(true)])).expect("bytes");
             let [tuple, one, inner @ ..] = value.as_slice() else { panic!("{value:?}") };
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_itself_fits_the_stack() {
+    fn records_at_the_limit_fit_the_stack() {
         fn both_ways<T: Serialize + DeserializeOwned + PartialEq + fmt::Debug>(record: &T) {
             let bytes = encode(SectionKind::Changes, record).expect("bytes");
             let read: T = decode(SectionKind::Changes, &bytes).expect("a record");

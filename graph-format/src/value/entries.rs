@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_and_the_last_of_one_key() {
+    fn entries_are_sorted_and_the_last_of_equal_keys_wins() {
         let entry = |key: &str, n: i64| (SmolStr::from(key), Value::int(n));
         for (given, expected) in [
             (vec![], vec![]),

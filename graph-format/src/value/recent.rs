@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_of_one_type_share_it() {
+    fn objects_of_one_type_share_the_type() {
         let (number, text) = (Value::int(1), Value::string("x"));
         let one = object(&["a", "b"], &number);
         assert!(share(&one, &object(&["a", "b"], &Value::int(2))));
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_remembered_than_intended() {
+    fn the_number_of_remembered_types_is_limited() {
         let names: Vec<String> = (0..3 * REMEMBERED).map(|n| format!("n{n}")).collect();
         for name in &names {
             let value = object(&[name], &Value::int(1));

@@ -125,7 +125,7 @@ mod tests {
 
     /// As recorded of `toset` under the topic `set:order`.
     #[test]
-    fn as_recorded() {
+    fn elements_are_ordered_as_recorded() {
         let object = |n: i64| Value::object([("n", Value::int(n))]);
         assert_eq!(order(&[3, 116, 149, 76].map(Value::int)), "[3, 76, 116, 149]");
         assert_eq!(order(&[3, 116, 149, -76].map(object)), r#"[{"n": -76}, {"n": 116}, {"n": 149}, {"n": 3}]"#);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_texts_do_not_part_equal_elements() {
+    fn equal_elements_are_recognized_among_equal_texts() {
         let object = |n: &str| Value::object([("n", Value::number(Number::parse(n).unwrap_or_default()))]);
         let items = ["12345678901", "12345678902", "12345678901", "12345678902"].map(object).to_vec();
         let ty = Type::object([("n", Type::Number)]);

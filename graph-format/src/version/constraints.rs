@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn each_operator() {
+    fn each_operator_accepts_its_versions() {
         for (constraints, yes, no) in [
             ("1.2", "1.2.0", "1.2.1"),
             ("= v1.2.3", "1.2.3", "1.2.4"),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn invalid_constraints_are_refused() {
         for text in ["", ",", "1.0,", "latest", "=> 1", "1.2.3.4", "~ 1", "1.x", "1.0.0-", "1.0.0+", "> "] {
             assert!(text.parse::<VersionConstraints>().is_err(), "{text:?}");
         }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn selection() {
+    fn the_newest_matching_version_is_selected() {
         let versions: Vec<Version> =
             ["1.0.0", "1.10.0", "1.9.0", "2.0.0-rc1"].iter().filter_map(|text| parse_abbreviated(text)).collect();
         let select = |text: &str| {

@@ -87,7 +87,7 @@ fn place(lines: &[String], word: &str) -> usize {
 }
 
 #[test]
-fn a_formula_reads_a_result_by_the_number_that_was_reserved() {
+fn a_formula_reads_a_result_by_its_reserved_number() {
     let mut agenda = Agenda::default();
     let known = || Formula::constant(object(2));
     let first = agenda.take(changed("a.x", known(), OldObject::Nothing, &[])).expect("a number");
@@ -99,7 +99,7 @@ fn a_formula_reads_a_result_by_the_number_that_was_reserved() {
 }
 
 #[test]
-fn what_depends_is_deleted_first() {
+fn dependents_are_deleted_first() {
     let mut agenda = Agenda::default();
     agenda.take(deleted("a.x", &[]));
     agenda.take(deleted("a.y", &["a.x"]));
@@ -116,7 +116,7 @@ fn a_replacement_deletes_then_creates() {
 }
 
 #[test]
-fn a_number_that_nothing_takes_is_an_error() {
+fn an_unused_reserved_number_is_an_error() {
     let mut agenda = Agenda::default();
     agenda.reserve();
     let facts = facts();

@@ -80,7 +80,7 @@ fn called(formula: &Formula) -> Called {
         match formula.op() {
             FormulaOp::Call { occurrence: Some(_), .. } => found.impure = true,
             FormulaOp::ProviderCall { provider, .. } if found.instance.is_none() => {
-                found.instance = provider.parse().ok();
+                found.instance = provider.instance().cloned();
             }
             _ => {}
         }

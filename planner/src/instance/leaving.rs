@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ways() {
+    fn an_object_leaves_by_the_way_of_its_reason() {
         let there = Prior { value: Value::empty_object(), ..Prior::gone() };
         let (block_gone, in_config) =
             (Reason::DeleteBecauseNoResourceConfig, Reason::ForgotBecauseLifecycleDestroyInConfig);

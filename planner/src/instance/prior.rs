@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_state() {
+    fn paths_of_state_are_read() {
         let at = |raw: &str| vec![PathStep::Attribute("a".into()), PathStep::Index(RawJson::new(raw))];
         let a = || Path::ROOT.attribute("a");
         for (raw, want) in [
@@ -291,7 +291,7 @@ mod tests {
 
     /// The time for the marks grows linearly with their number.
     #[test]
-    fn marks_of_many_paths() {
+    fn the_time_for_marks_is_linear() {
         let mut schema = Block::default();
         let mut fields = Vec::new();
         for index in 0..20_000 {

@@ -14,6 +14,7 @@ use weft_providers::ephemeral::{ProviderAgain, RenewalHeard};
 use weft_providers::{OpenObject, ProviderDiagnostic, Renewal};
 
 use super::ProviderSet;
+use crate::problems;
 use crate::watch::{Looking, Watch};
 
 /// The ephemeral objects of a set of providers.
@@ -81,7 +82,7 @@ impl ProviderSet {
         let said = match renewal {
             Renewal::Started => Vec::new(),
             Renewal::Done(said) | Renewal::Refused(said) => of.converted(&said),
-            Renewal::Failed(error) => vec![of.problem("Ephemeral object not renewed", "renewed", &error)],
+            Renewal::Failed(error) => vec![problems::ephemeral_not_renewed(&of.address, &error, &of.range)],
         };
         self.ephemerals.open().renewals.extend(said);
     }
@@ -119,11 +120,6 @@ impl OpenedHere {
     fn converted(&self, said: &[ProviderDiagnostic]) -> Vec<Diagnostic> {
         said.iter().map(|found| found.to_diagnostic().about(self.address.to_string()).at(self.range.clone())).collect()
     }
-
-    fn problem(&self, summary: &str, what: &str, why: &str) -> Diagnostic {
-        let detail = format!("{} could not be {what}: {why}.", self.address);
-        Diagnostic::error(summary, detail).about(self.address.to_string()).at(self.range.clone())
-    }
 }
 
 async fn close(here: OpenedHere, object: OpenObject) -> Vec<Diagnostic> {
@@ -131,7 +127,7 @@ async fn close(here: OpenedHere, object: OpenObject) -> Vec<Diagnostic> {
     let began = here.watch.begin(&here.address, Looking::CloseStarted, &nothing);
     let said = match object.close().await {
         Ok(said) => here.converted(&said),
-        Err(error) => vec![here.problem("Ephemeral object not closed", "closed", &error)],
+        Err(error) => vec![problems::ephemeral_not_closed(&here.address, &error, &here.range)],
     };
     here.watch.end(&here.address, Looking::CloseDone, &nothing, began);
     said

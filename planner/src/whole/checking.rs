@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn data_sources_that_are_read_have_their_conditions_looked_at_again() {
+    fn conditions_of_data_sources_read_at_apply_are_evaluated_again() {
         let text = r#"
             data "a" "d" {
               lifecycle {

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn statements() {
+    fn objects_move_as_the_statements_say() {
         for (statements, state, want) in [
             (vec![("", "a.x", "a.y")], vec!["a.x", "a.z"], vec!["a.x -> a.y"]),
             (vec![("", "a.x", "a.y")], vec!["a.x[0]", "a.x[1]"], vec!["a.x[0] -> a.y[0]", "a.x[1] -> a.y[1]"]),
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_that_contradict_each_other() {
+    fn contradicting_statements_are_errors() {
         let summaries = |list: &[(&str, &str)]| -> Vec<String> {
             let list: Vec<_> = list.iter().map(|(from, to)| statement("", from, to)).collect();
             statement_problems(&list).into_iter().map(|p| p.summary.to_string()).collect()

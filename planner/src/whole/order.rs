@@ -260,7 +260,7 @@ mod tests {
 
     /// A deleted object, with a deleted dependent, a changed dependent, and a reader.
     #[test]
-    fn the_order_around_a_delete() {
+    fn operations_around_a_delete_are_ordered() {
         for (kind, create_first, want) in [
             (DeleteKind::Final, false, vec![(0, vec![1]), (2, vec![0]), (3, vec![0])]),
             (DeleteKind::Final, true, vec![(0, vec![1, 2])]),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn instances_of_a_module_have_nothing_to_do_with_each_other() {
+    fn instances_of_a_module_do_not_wait_for_each_other() {
         let mut ordering = DeleteOrder::default();
         let module = |text: &str| text.parse::<ModuleInstance>().unwrap();
         delete(&mut ordering, "module.m[0].a.x", 0, DeleteKind::Final, false);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn data_of_checks_is_read_last() {
+    fn data_sources_of_checks_are_read_last() {
         let mut ordering = DeleteOrder::default();
         ordering.reads_last(OperationId(1));
         ordering.reads_last(OperationId(2));

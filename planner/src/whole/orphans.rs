@@ -151,7 +151,7 @@ mod tests {
     use crate::inputs::{PlanKind, PlanOptions};
 
     #[test]
-    fn reasons() {
+    fn each_orphan_has_its_reason() {
         let expansion = |kind| Expansion { kind, keys: Vec::new() };
         let text = InstanceKey::String("a".into());
         for (configured, there, kind, want) in [
@@ -168,7 +168,7 @@ mod tests {
 
     /// The number of key comparisons for an expansion without orphans.
     #[test]
-    fn looking_an_instance_up_costs_little_in_a_large_expansion() {
+    fn an_instance_is_found_quickly_in_a_large_expansion() {
         let expansion =
             |count: i64| Expansion { kind: ExpansionKind::Count, keys: (0..count).map(InstanceKey::Int).collect() };
         let large = expansion(100_000);
@@ -178,7 +178,7 @@ mod tests {
 
     /// The orphans that a plan covers, and their reasons.
     #[test]
-    fn what_is_not_wanted() {
+    fn undeclared_instances_are_orphans() {
         let text = r#"resource "a" "each" { for_each = toset(["k"]) }"#;
         let state: &[(&str, &[&str])] =
             &[("a.each[\"k\"]", &[]), ("a.each[\"l\"]", &[]), ("a.gone", &[]), ("module.m.a.x", &[])];
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn surplus_of_an_expansion() {
+    fn the_first_surplus_instance_is_found() {
         let state: &[(&str, &[&str])] = &[("a.x[0]", &[]), ("a.x[1]", &[]), ("a.y", &[])];
         let facts = Facts::for_tests("", state, PlanOptions::of_kind(PlanKind::Normal));
         for (resource, count, want) in [("a.x", 1, Some("a.x[1]")), ("a.x", 2, None), ("a.y", 0, Some("a.y"))] {

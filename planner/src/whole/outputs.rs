@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_of_outputs() {
+    fn each_change_of_an_output_has_its_action() {
         let output =
             |value: Value, sensitive| RootOutput { name: "o".into(), value, sensitive, deprecated: None, waits: None };
         let (one, null) = (|| Value::int(1), || Value::null(Type::Number));

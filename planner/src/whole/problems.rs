@@ -5,6 +5,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
 use super::moves::Statement;
+use super::protection::{InvalidProtection, UnusableProtection};
 
 /// The summary for a `prevent_destroy` value that is not a known truth value.
 const INVALID_PREVENT_DESTROY: &str = "Invalid value for prevent_destroy";
@@ -115,7 +116,11 @@ pub(super) fn prevent_destroy_of_instances(name: &str, at: &SourceRange) -> Diag
 }
 
 /// A `prevent_destroy` value that is never valid.
-pub(super) fn invalid_prevent_destroy(detail: &str, at: &SourceRange) -> Diagnostic {
+pub(super) fn invalid_prevent_destroy(why: InvalidProtection, at: &SourceRange) -> Diagnostic {
+    let detail = match why {
+        InvalidProtection::Marked => "The value is sensitive or ephemeral, and the plan would reveal it.",
+        InvalidProtection::NotBoolean => "The value is neither true nor false.",
+    };
     Diagnostic::error(INVALID_PREVENT_DESTROY, detail).at(at.clone())
 }
 
@@ -131,13 +136,18 @@ pub(super) fn protected(address: &ResourceInstance, what: &str, range: &SourceRa
     .at(range.clone())
 }
 
-/// An object would be `what`, and its `prevent_destroy` value cannot be used, for the reason `found`.
+/// An object would be `what`: "destroyed" or "replaced". Its `prevent_destroy` value cannot be used.
 pub(super) fn unusable_prevent_destroy(
     address: &ResourceInstance,
     what: &str,
-    found: &str,
+    why: UnusableProtection,
     at: &SourceRange,
 ) -> Diagnostic {
+    let found = match why {
+        UnusableProtection::Unknown => "is not known yet. Use a value that is known at plan",
+        UnusableProtection::NotBoolean => "is neither true nor false",
+        UnusableProtection::Null => "is null, and must be true or false",
+    };
     let detail = format!("The plan calls for {address} to be {what}, and its prevent_destroy {found}.");
     Diagnostic::error(INVALID_PREVENT_DESTROY, detail).at(at.clone())
 }

@@ -30,6 +30,26 @@ pub(crate) enum RemovalVerdict {
     Refused(Diagnostic),
 }
 
+/// Why a `prevent_destroy` value is invalid, known or not.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum InvalidProtection {
+    /// It is sensitive or ephemeral.
+    Marked,
+    /// It cannot be converted to a boolean.
+    NotBoolean,
+}
+
+/// Why a `prevent_destroy` value does not decide a removal.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum UnusableProtection {
+    /// It is unknown until apply.
+    Unknown,
+    /// It cannot be converted to a boolean.
+    NotBoolean,
+    /// It is null.
+    Null,
+}
+
 /// The protection of an instance. If its module instance no longer exists, the protection from another instance of the
 /// module, or a constant from the block.
 pub(crate) fn protection(evaluated: &Evaluated, declared: &Declared, address: &ResourceInstance) -> Option<Protection> {
@@ -47,7 +67,7 @@ pub(crate) fn problem(protection: &Protection) -> Option<Diagnostic> {
     if let Some((name, at)) = &protection.of_instances {
         return Some(problems::prevent_destroy_of_instances(name, at));
     }
-    unfit(&protection.value).map(|detail| problems::invalid_prevent_destroy(detail, &protection.at))
+    unfit(&protection.value).map(|why| problems::invalid_prevent_destroy(why, &protection.at))
 }
 
 /// Whether an object may be "destroyed" or "replaced" (`what`).
@@ -59,7 +79,7 @@ pub(crate) fn verdict(protection: Option<&Protection>, address: &ResourceInstanc
     match prevents(protection) {
         Ok(false) => RemovalVerdict::Allowed,
         Ok(true) => RemovalVerdict::Refused(problems::protected(address, what, &protection.range)),
-        Err(found) => RemovalVerdict::Refused(problems::unusable_prevent_destroy(address, what, found, &protection.at)),
+        Err(why) => RemovalVerdict::Refused(problems::unusable_prevent_destroy(address, what, why, &protection.at)),
     }
 }
 
@@ -81,20 +101,20 @@ pub(crate) fn stop_at_protected(state: &PriorState, refused: &mut Vec<Refused>, 
 }
 
 /// Why a value is not a valid protection, known or not.
-fn unfit(value: &Value) -> Option<&'static str> {
+fn unfit(value: &Value) -> Option<InvalidProtection> {
     let (marks, _) = value.open();
     if !marks.is_empty() {
-        return Some("The value is sensitive or ephemeral, and the plan would reveal it.");
+        return Some(InvalidProtection::Marked);
     }
-    convert(value, &Type::Bool).err().map(|_| "The value is neither true nor false.")
+    convert(value, &Type::Bool).err().map(|_| InvalidProtection::NotBoolean)
 }
 
-fn prevents(protection: &Protection) -> Result<bool, &'static str> {
+fn prevents(protection: &Protection) -> Result<bool, UnusableProtection> {
     if !protection.value.is_wholly_known() {
-        return Err("is not known yet. Use a value that is known at plan");
+        return Err(UnusableProtection::Unknown);
     }
-    let value = convert(&protection.value, &Type::Bool).map_err(|_| "is neither true nor false")?;
-    value.as_bool().ok_or("is null, and must be true or false")
+    let value = convert(&protection.value, &Type::Bool).map_err(|_| UnusableProtection::NotBoolean)?;
+    value.as_bool().ok_or(UnusableProtection::Null)
 }
 
 #[cfg(test)]
@@ -104,7 +124,7 @@ mod tests {
     use weft_graph_format::source::SourceRange;
 
     #[test]
-    fn verdicts() {
+    fn each_protection_has_its_verdict() {
         let address: ResourceInstance = "a.b".parse().unwrap();
         let of = |value: Value, of_instances| {
             let (at, range) = (SourceRange::default(), SourceRange::default());
@@ -132,7 +152,7 @@ mod tests {
 
     /// The dependencies of a protected object stay too, without a diagnostic.
     #[test]
-    fn what_a_protected_object_needs_is_not_planned() {
+    fn dependencies_of_a_protected_object_are_not_planned() {
         use weft_graph_format::changes::{ChangeAction, Reason};
         let state: &[(&str, &[&str])] = &[("a.x", &[]), ("a.y[0]", &["a.x"]), ("a.z", &["a.y"])];
         let options = crate::inputs::PlanOptions::of_kind(crate::inputs::PlanKind::Destroy);

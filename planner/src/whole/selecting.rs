@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_destroy_of_a_part_is_about() {
+    fn a_partial_destroy_covers_dependents() {
         let chain: &[(&str, &[&str])] = &[("a.x", &[]), ("a.y[0]", &["a.x"]), ("a.z", &["a.x", "a.y"]), ("a.w", &[])];
         let module: &[(&str, &[&str])] = &[
             ("module.m[0].a.x", &[]),

@@ -112,7 +112,7 @@ mod tests {
     use weft_graph_format::types::Type;
 
     #[test]
-    fn triggers() {
+    fn a_changed_trigger_fires() {
         let object = |n: Value| Value::object([("n", n), ("same", Value::int(1))]);
         let mut effects = Effects::default();
         let changed: ResourceInstance = "a.x[0]".parse().unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pending() {
+    fn pending_changes_are_found_by_address() {
         let mut effects = Effects::default();
         effects.happens_to(&"module.m[0].a.x[1]".parse().unwrap());
         let of = |text: &str| [text.parse::<AbsResource>().unwrap()];

@@ -3,9 +3,9 @@
 //! The rules that need no plan are in `expressions/tests/rules.rs` (E).
 //!
 //! 1. Origins say when to wait, static references the rest: `rule_1_origins_wait_references_are_stored`;
-//!    E `leaves_wait_for_what_they_need`.
-//! 2. Named values are strict: `rule_2_named_values_are_strict`, `rule_2_what_cannot_fail_is_inlined`;
-//!    E `what_was_skipped_is_not_caught`.
+//!    E `each_leaf_waits_for_its_own_operation`.
+//! 2. Named values are strict: `rule_2_named_values_are_strict`, `rule_2_infallible_values_are_inlined`;
+//!    E `a_skipped_operation_is_not_caught_by_try`.
 //! 3. Known planned values of legacy providers stay open: E `a_live_value_is_never_folded`; the recorded cases over
 //!    the provider `oldlab`.
 //! 4. A value with a formula is symbolic, known or not: `rule_4_ephemeral_values_are_inputs`;
@@ -16,56 +16,23 @@
 //! 7. Provisioners run at apply, errors in them included: `rule_7_provisioners_run_at_apply`,
 //!    `rule_7_provisioners_run_before_the_delete`, `rule_7_other_provisioners_are_refused`.
 //! 8. Templates at apply: `rule_8_known_templates_are_inlined`; E `a_template_known_at_apply_is_parsed_then`.
-//! 9. Impure nodes: `rule_9_impure_calls_are_operations_of_their_own`; E `impure_calls_are_told_apart`,
+//! 9. Impure nodes: `rule_9_impure_calls_are_operations_of_their_own`; E `each_impure_call_has_its_own_occurrence`,
 //!    `an_impure_call_in_a_symbolic_body_runs_once_an_iteration`.
 //! 10. `ignore_changes` at apply: `rule_10_ignored_paths_are_prior_constants`; `expressions/tests/resource_rules.rs`.
 //! 11. Deletes need the reverse: `rule_11_deletes_follow_stored_dependencies`, `rule_11_deletes_precede_updates_of_readers`.
 //! 12. Live values are never journalled: `rule_12_ephemeral_constants_are_not_in_the_plan`; `cli/tests/thread.rs`.
 
+mod listing;
+
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::graph::{Operation, disassemble, verify};
+use weft_graph_format::graph::{Operation, disassemble};
 use weft_planner::PlanOutcome;
 
 use crate::harness::{Case, Object, builtin};
+use listing::Listing;
 
 async fn outcome(text: &str, state: Vec<Object>) -> PlanOutcome {
     state.into_iter().fold(Case::of(text), Case::stored).plan().await
-}
-
-/// The disassembly of a plan, with one operation per line.
-struct Listing(String);
-
-impl Listing {
-    async fn of(text: &str, state: Vec<Object>) -> Listing {
-        let outcome = outcome(text, state).await;
-        assert_eq!(outcome.diagnostics, Vec::<Diagnostic>::new());
-        let planned = outcome.planned.expect("a plan");
-        assert_eq!(verify(&planned.graph), Vec::new());
-        Listing(disassemble(&planned.graph))
-    }
-
-    /// The only line with these words.
-    fn line(&self, words: &str) -> &str {
-        let found: Vec<&str> = self.0.lines().filter(|line| line.contains(words)).collect();
-        assert_eq!(found.len(), 1, "{words:?} in\n{}", self.0);
-        found[0]
-    }
-
-    fn has(&self, words: &str) -> bool {
-        self.0.contains(words)
-    }
-
-    /// The number of the only operation with these words.
-    fn number(&self, words: &str) -> u32 {
-        self.line(words).split(' ').next().and_then(|number| number.parse().ok()).expect("a number")
-    }
-
-    /// The operations that the only operation with these words waits for.
-    fn waits(&self, words: &str) -> Vec<u32> {
-        let line = self.line(words);
-        let after = line.split(" after ").nth(1).unwrap_or_default();
-        after.split(' ').map_while(|word| word.parse().ok()).collect()
-    }
 }
 
 fn stored(name: &str, attributes: &str, dependencies: &[&str]) -> Object {
@@ -144,7 +111,7 @@ async fn rule_2_named_values_are_strict() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_2_what_cannot_fail_is_inlined() {
+async fn rule_2_infallible_values_are_inlined() {
     let listing = Listing::of(
         r#"
         resource "terraform_data" "a" {

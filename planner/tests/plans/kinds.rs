@@ -30,7 +30,7 @@ async fn drift_is_shown_and_undone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_refresh_the_state_counts() {
+async fn a_plan_without_refresh_uses_the_state() {
     // The difference is the mark of `secret`, which the stored object lacks.
     expect![[r#"
         update test_thing.a
@@ -138,7 +138,7 @@ async fn a_destroy_plan_deletes_everything_in_reverse() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_destroy_plan_does_not_delete_what_is_gone() {
+async fn a_destroy_plan_does_not_delete_vanished_objects() {
     let case = Case::of("resource \"test_thing\" \"a\" {}").stored(object("test_thing.a", r#"{"id": "1"}"#)).gone("1");
     expect![[""]].assert_eq(&case.destroy().shown().await);
 }

@@ -33,7 +33,7 @@ async fn an_object_moves_along_a_chain_and_into_a_module() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_only_instance_becomes_the_first_one() {
+async fn a_single_instance_becomes_instance_0() {
     let case = Case::of("resource \"terraform_data\" \"a\" {\n count = 1\n}").stored(bare("terraform_data.a", "1"));
     expect![[r#"
         no-op terraform_data.a[0], moved from terraform_data.a

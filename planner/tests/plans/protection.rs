@@ -83,7 +83,7 @@ async fn a_removed_block_lifts_the_protection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_that_is_no_truth_value_is_an_error() {
+async fn a_value_that_is_not_a_boolean_is_an_error() {
     let case = |value: &str| {
         Case::of(&format!(
             "resource \"terraform_data\" \"z\" {{}}\nvariable \"s\" {{\n default = true\n sensitive = true\n}}\n\

@@ -70,7 +70,7 @@ fn with_experiment(name: &str, rest: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_whole_configuration_goes_down_two_calls() {
+async fn a_whole_configuration_passes_through_two_calls() {
     let root = format!(
         "{REQUIRED}{BY_KEY}module \"m\" {{\n  source = \"./m\"\n  providers = {{ terraform.x = terraform.x }}\n}}\n"
     );
@@ -115,7 +115,7 @@ async fn wholes_and_single_instances_are_distinguished() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn instances_of_a_module_have_providers_of_their_own() {
+async fn each_instance_of_a_module_has_its_own_provider() {
     let root = "module \"m\" {\n  source = \"./m\"\n  count = 2\n}\n".to_owned();
     let plain = format!(
         "{REQUIRED}provider \"terraform\" {{\n  alias = \"own\"\n}}\n\
@@ -137,7 +137,7 @@ async fn instances_of_a_module_have_providers_of_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_from_values_that_are_known_at_plan() {
+async fn keys_must_be_known_at_plan() {
     let text = |keys: &str| {
         let rest = format!(
             "resource \"terraform_data\" \"from\" {{\n  input = {{ a = 1 }}\n}}\n\
@@ -159,7 +159,7 @@ async fn keys_from_values_that_are_known_at_plan() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn references_are_values() {
+async fn provider_references_are_values() {
     let root = with_experiment(
         "provider_values",
         &format!(
@@ -200,7 +200,7 @@ async fn references_are_values() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn references_are_stored_nowhere_and_chosen_by_what_is_known() {
+async fn provider_references_are_not_stored_and_must_be_known() {
     let with = |rest: &str| [("main.tf", with_experiment("provider_values", &format!("{BY_KEY}{rest}")))];
     for (rest, expected) in [
         ("output \"o\" {\n  value = provider.terraform.x\n}\n", "Output refers to provider configuration"),
@@ -236,7 +236,7 @@ async fn references_are_stored_nowhere_and_chosen_by_what_is_known() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_modules_with_the_experiment_have_them() {
+async fn provider_references_need_the_experiment() {
     let text = "resource \"terraform_data\" \"r\" {\n  input = provider.terraform.x\n}\n";
     let found = errors(&[("main.tf", format!("{REQUIRED}{text}"))]).await;
     assert!(found.len() == 1 && found[0].contains("Reference to undeclared resource"), "{found:?}");

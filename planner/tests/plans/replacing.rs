@@ -33,7 +33,7 @@ async fn a_tainted_object_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tainted_object_outlives_no_ignored_changes() {
+async fn ignore_changes_does_not_keep_a_tainted_object() {
     let main = "resource \"test_thing\" \"a\" {\n kind = \"new\"\n lifecycle {\n ignore_changes = all\n}\n}";
     expect![[r#"
         no-op test_thing.a

@@ -66,7 +66,7 @@ async fn an_orphan_is_deleted_if_it_is_selected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_destroyed_target_takes_its_dependents_along() {
+async fn a_destroyed_target_also_destroys_its_dependents() {
     expect![[r#"
         warning Resource targeting is in effect
         delete terraform_data.b
@@ -105,7 +105,7 @@ async fn one_instance_can_be_selected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_module_is_selected_with_all_that_is_in_it() {
+async fn a_module_is_selected_with_all_its_objects() {
     let case = Case::of("module \"m\" {\n source = \"./m\"\n count = 2\n}\nresource \"terraform_data\" \"x\" {}\n")
         .file("m/main.tf", "resource \"terraform_data\" \"a\" {}");
     expect![[r#"

@@ -24,7 +24,7 @@ fn task() -> Task {
 
 fn written(change: ObjectChange, deposed: Option<&str>) -> ObjectWrite {
     let deposed = deposed.map(|key| DeposedKey::parse(key).unwrap());
-    ObjectWrite { address: "a.b[0]".into(), provider: "provider[\"h/n/t\"]".into(), deposed, change }
+    ObjectWrite { address: "a.b[0]".parse().unwrap(), provider: "provider[\"h/n/t\"]".into(), deposed, change }
 }
 
 fn whole_object() -> InstanceObject {
@@ -60,7 +60,7 @@ fn whole_result() -> TaskDone {
                 written(ObjectChange::Remove, Some("00000001")),
                 written(ObjectChange::DeposeAs(key.clone()), None),
                 written(ObjectChange::RestoreFrom(key), None),
-                written(ObjectChange::DeposedFrom("a.c".into()), None),
+                written(ObjectChange::DeposedFrom("a.c".parse().unwrap()), None),
                 written(ObjectChange::Untaint, None),
             ],
             outputs: vec![
@@ -80,7 +80,7 @@ fn round(frame: WorkerFrame) {
 }
 
 #[test]
-fn every_report_arrives_as_it_was_sent() {
+fn every_report_round_trips() {
     let results = [
         TaskResult::Done(whole_result()),
         TaskResult::Failed { writes: whole_result().writes, diagnostics: Opaque(vec![1]), absence_unproven: true },
@@ -103,7 +103,7 @@ fn every_report_arrives_as_it_was_sent() {
 }
 
 #[test]
-fn every_order_arrives_as_it_was_given() {
+fn every_order_round_trips() {
     let package = ShardPackage {
         fragment: Arc::from([1, 2]),
         exports: vec![Export { operation: 4, paths: vec![Path::ROOT.attribute("id")] }],
@@ -141,7 +141,7 @@ fn every_order_arrives_as_it_was_given() {
 }
 
 #[test]
-fn a_greeting_arrives_as_it_was_sent() {
+fn a_greeting_round_trips() {
     let phases = [HeldPhase::Preparing, HeldPhase::Asked, HeldPhase::Called, HeldPhase::Finished];
     let greeting = Greeting {
         name: "w".into(),
@@ -160,14 +160,14 @@ fn a_greeting_arrives_as_it_was_sent() {
 }
 
 #[test]
-fn neighbours_of_a_run_share_an_entry() {
+fn consecutive_reports_of_a_run_share_an_entry() {
     let report = |run_name: &str| (run(run_name), Report::Returned(task()));
     let frame = WorkerFrame::of_reports([report("a"), report("a"), report("b")].into_iter());
     assert_eq!(frame.reports.iter().map(|of_run| of_run.reports.len()).collect::<Vec<_>>(), [2, 1]);
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_frames_are_refused() {
     let of = |item| proto::WorkerFrame {
         reports: vec![proto::RunReport { run: "r".into(), items: vec![proto::WorkerItem { item }] }],
         ..Default::default()
@@ -187,6 +187,7 @@ fn what_makes_no_sense_is_refused() {
         (of(Some(proto::worker_item::Item::Intent(intent))), FrameError::Digest(1)),
         (put("1", b"{}".to_vec()), FrameError::DeposedKey("1".into())),
         (put("", vec![0xff]), FrameError::Text("an object")),
+        (put("", b"{}".to_vec()), FrameError::Address(String::new())),
     ];
     for (frame, expected) in table {
         assert_eq!(WorkerFrame::from_wire(frame), Err(expected));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_graph_format::address::DeposedKey;
+use weft_graph_format::address::{DeposedKey, ResourceInstance};
 use weft_graph_format::digest::Digest;
 use weft_graph_format::run::{RunId, WorkerId};
 use weft_graph_format::shown::ShownName;
@@ -211,6 +211,10 @@ fn deposed_key(text: String) -> Result<DeposedKey, FrameError> {
     DeposedKey::parse(&text).ok_or(FrameError::DeposedKey(text))
 }
 
+fn address(text: String) -> Result<ResourceInstance, FrameError> {
+    text.parse().map_err(|_| FrameError::Address(text))
+}
+
 fn object_write(write: proto::ObjectWrite) -> Result<ObjectWrite, FrameError> {
     use proto::object_write::Change;
     let change = match write.change.ok_or(FrameError::Missing("the change of an object"))? {
@@ -218,14 +222,14 @@ fn object_write(write: proto::ObjectWrite) -> Result<ObjectWrite, FrameError> {
         Change::Remove(_) => ObjectChange::Remove,
         Change::DeposeAs(key) => ObjectChange::DeposeAs(deposed_key(key)?),
         Change::RestoreFrom(key) => ObjectChange::RestoreFrom(deposed_key(key)?),
-        Change::DeposedFrom(address) => ObjectChange::DeposedFrom(address),
+        Change::DeposedFrom(text) => ObjectChange::DeposedFrom(address(text)?),
         Change::Untaint(_) => ObjectChange::Untaint,
     };
     let deposed = match write.deposed.is_empty() {
         true => None,
         false => Some(deposed_key(write.deposed)?),
     };
-    Ok(ObjectWrite { address: write.address, provider: write.provider, deposed, change })
+    Ok(ObjectWrite { address: address(write.address)?, provider: write.provider, deposed, change })
 }
 
 fn json(bytes: Vec<u8>, what: &'static str) -> Result<RawJson, FrameError> {

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn settings() {
+    fn invalid_settings_are_reported() {
         let of = |name: &str, value: Value| Value::object([(name.to_owned(), value)]);
         for (backend, settings, defaults, expected) in [
             (LOCAL, null(), null(), None),
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_over_defaults() {
+    fn outputs_take_precedence_over_defaults() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("peer.tfstate");
         let settings = Value::object([("path", Value::string(file.to_string_lossy()))]);

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn names_stay_inside_the_archive() {
         for (text, path) in [("a/b", "a/b"), ("./a//b/", "a/b"), ("", ""), ("./", "")] {
             assert_eq!(Name::parse(text).unwrap().to_string(), path);
         }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn links() {
+    fn links_stay_inside_the_archive() {
         let inside = |name: &str, target: &str| link_stays_inside(&Name::parse(name).unwrap(), target);
         for (name, target) in [("a", "b"), ("a", "./b/c"), ("d/a", "../b"), ("d/e/a", "../../b"), ("d/a", "..")] {
             assert!(inside(name, target), "{name} {target}");

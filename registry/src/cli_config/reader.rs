@@ -362,7 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_in_paths() {
+    fn variables_in_paths_are_expanded() {
         let home = std::env::var("PATH").unwrap_or_default();
         assert_eq!(expanded("$PATH/x"), format!("{home}/x"));
         assert_eq!(expanded("${PATH}y$"), format!("{home}y$"));

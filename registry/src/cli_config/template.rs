@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_addresses() {
+    fn templates_contain_parts_of_addresses() {
         let source = weft_providers::source::parse("x.test/acme/lab").unwrap();
         let template = Template::parse("oci.test/p/${ hostname }/${namespace}/${type}-$${x}").unwrap();
         assert_eq!(template.expand(&source), "oci.test/p/x.test/acme/lab-${x}");

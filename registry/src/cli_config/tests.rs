@@ -9,7 +9,7 @@ fn parse(text: &str) -> (CliConfig, Vec<Diagnostic>) {
 }
 
 #[test]
-fn methods_with_their_providers() {
+fn installation_methods_have_their_providers() {
     let (config, diagnostics) = parse(
         "disable_checkpoint = true\ncredentials \"x.y\" {\n  token = \"t\"\n}\n\
          provider_installation {\n  dev_overrides {\n    \"acme/lab\" = \"bin\"\n  }\n  filesystem_mirror {\n    \
@@ -58,7 +58,7 @@ fn the_file_is_found_where_the_environment_says() {
 }
 
 #[test]
-fn hosts_helpers_and_registries() {
+fn hosts_helpers_and_registries_are_read() {
     let (config, diagnostics) = parse(
         "host \"x.test\" {\n  services = {\n    \"providers.v1\" = \"https://y.test/p\"\n  }\n}\n\
          credentials_helper \"vault\" {\n  args = [\"-a\"]\n}\nregistry_protocols {\n  retry_count = 3\n  \
@@ -82,14 +82,14 @@ fn hosts_helpers_and_registries() {
 }
 
 #[test]
-fn the_json_form_of_blocks() {
+fn blocks_can_be_written_in_json() {
     let (config, diagnostics) = parse(r#"{"credentials": {"a.test": {"token": "t"}, "b.test": {"token": "u"}}}"#);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     assert_eq!(config.credentials.len(), 2);
 }
 
 #[test]
-fn files_beside_the_first() {
+fn further_files_are_merged() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join(".terraform.d");
     std::fs::create_dir_all(&folder).unwrap();

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_the_environment() {
+    fn numbers_are_read_from_the_environment() {
         let of = |pairs: &'static [(&str, &str)]| {
             HttpSettings::of(&|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
         };

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ways_and_arguments() {
+    fn an_address_has_a_getter_and_arguments() {
         let mut address = PackageAddress::parse("git::https://h.org/r.git?ref=v%2F1&depth=1&x=y").unwrap();
         assert_eq!((address.way.as_str(), address.base.as_str()), ("git", "https://h.org/r.git"));
         assert_eq!(address.take("ref").as_deref(), Some("v/1"));

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn which_artifact() {
+    fn an_artifact_is_selected_by_tag_or_digest() {
         let of = |text: &str| reference(&mut PackageAddress::parse(text).unwrap());
         let digest = format!("sha256:{}", "0a".repeat(32));
         assert_eq!(of("oci://h.org/r").unwrap(), "latest");

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_held_against_them() {
+    fn files_are_compared_with_checksums() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");
         std::fs::write(&path, "abc").unwrap();

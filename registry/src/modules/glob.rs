@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns() {
+    fn patterns_match_names() {
         for (name, pattern) in
             [("abc", "*"), ("abc", "a*c"), ("abc", "a?c"), ("abc", "[a-c]b[^x]"), ("a*c", "a\\*c"), ("aab", "*ab")]
         {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn one_folder_fits() {
+    fn a_pattern_must_match_one_folder() {
         let dir = tempfile::tempdir().unwrap();
         for path in ["repo-1.0/modules/a", "repo-1.0/modules/b"] {
             fs::create_dir_all(dir.path().join(path)).unwrap();

@@ -75,7 +75,7 @@ mod tests {
     use super::source;
 
     #[test]
-    fn pages() {
+    fn a_source_is_found_in_the_head_of_a_page() {
         let of = |page: &str| source(page);
         let found = Some("git::https://h.org/r.git?a=1&b=2".to_owned());
         let meta = r#"<META charset=x><meta content="git::https://h.org/r.git?a=1&amp;b=2" name='terraform-get' />"#;

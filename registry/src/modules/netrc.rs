@@ -44,7 +44,7 @@ mod tests {
     use super::find;
 
     #[test]
-    fn entries() {
+    fn credentials_are_found_by_host() {
         let text =
             "machine a.org login me password s1\nmachine b.org\n  login you\n  password s2 # no\ndefault login any";
         let pair = |name: &str, password: &str| Some((name.to_owned(), password.to_owned()));

@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_repositories() {
+    fn names_of_repositories_are_checked() {
         let repository = Repository::parse("oci.test:5000/a/b-c").unwrap();
         assert_eq!(repository.url(&["tags", "list"]).unwrap().as_str(), "https://oci.test:5000/v2/a/b-c/tags/list");
         for bad in ["", "oci.test", "oci.test/", "oci.test/A", "oci.test/../x", "/a"] {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn challenges_and_pages() {
+    fn challenges_and_links_to_pages_are_read() {
         let said = parameters(r#"realm="https://x.test/token?a=b",service="x.test", scope="repository:a:pull,push""#);
         assert_eq!(said["realm"], "https://x.test/token?a=b");
         assert_eq!((said["service"].as_str(), said["scope"].as_str()), ("x.test", "repository:a:pull,push"));

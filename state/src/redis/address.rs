@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses() {
+    fn addresses_are_parsed() {
         let plain = Address::parse("redis://localhost/0?state=prod").unwrap();
         assert_eq!((plain.port, plain.database, plain.state.as_str()), (6379, 0, "prod"));
         let full = Address::parse("redis://ann:s%40cret@[::1]:7000/3?state=a.b-c").unwrap();

@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_hold_any_text() {
+    fn a_word_can_encode_any_text() {
         for text in ["", "-", "--", "a b", "%", "%41", "a\u{0}b\nc\u{7f}", "größe\u{a0}x", "vm:1/2"] {
             let made = word(text);
             assert!(!made.is_empty() && !made.contains(char::is_whitespace), "{made:?}");

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_in_order() {
+    fn scripts_are_listed_in_order() {
         for (position, (script, _, _)) in SOURCES.iter().enumerate() {
             assert_eq!(*script as usize, position);
         }

@@ -209,7 +209,7 @@ mod tests {
     use super::super::StateFile;
 
     #[test]
-    fn flat_states_are_lifted() {
+    fn states_of_version_3_are_upgraded() {
         let text = r#"{"version": 3, "terraform_version": "0.11.14", "serial": 7, "lineage": "a", "modules": [
             {"path": ["root"], "outputs": {"o": {"sensitive": false, "type": "list", "value": ["x"]}}, "resources": {
               "lab_thing.t.1": {"type": "lab_thing", "provider": "provider.lab",

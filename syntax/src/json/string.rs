@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_and_where_they_were_written() {
+    fn escapes_are_decoded_with_their_positions() {
         let token = r#""a\n\u00e9x\ud83d\ude00y""#;
         let decoded = decode(token, 10).unwrap_or_else(|at| panic!("wrong at {at}"));
         assert_eq!(decoded.text, "a\néx😀y");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_string() {
+    fn invalid_strings_are_refused() {
         for (token, wrong) in [(r#""a\qb""#, 3), (r#""\u12G4""#, 5), (r#""abc"#, 4), ("\"", 1), (r#""a\"#, 3)] {
             assert_eq!(decode(token, 0).map(|found| found.text.into_owned()), Err(wrong), "{token}");
         }

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plugin_is_laid_out_as_a_mirror_has_it() {
+    fn a_package_has_the_layout_of_a_mirror() {
         let folder = tempfile::tempdir().unwrap();
         let plugin = folder.path().join("built");
         let mirror = folder.path().join("mirror");

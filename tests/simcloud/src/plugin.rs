@@ -14,5 +14,6 @@ pub mod plan;
 pub mod problem;
 pub mod provider;
 pub mod schema;
+pub mod setup;
 pub mod standing;
 pub mod value;

@@ -48,7 +48,7 @@ fn id(object: &Json) -> String {
 }
 
 #[tokio::test]
-async fn objects_live_by_the_rules_of_a_cloud() {
+async fn objects_follow_the_rules_of_a_cloud() {
     let cloud = start(json!({})).await;
     let network = post(&cloud, "network", json!({"name": "n", "cidr": "10.0.0.0/16", "tags": {"a": "b"}})).await;
     assert_eq!(network["urn"], json!(format!("urn:sim:us-east:network/{}", id(&network))));
@@ -126,7 +126,7 @@ async fn a_token_makes_one_object_however_often_it_is_sent() {
 }
 
 #[tokio::test]
-async fn requests_beyond_the_rate_are_put_off() {
+async fn requests_beyond_the_rate_are_rejected_with_a_delay() {
     let cloud = start(json!({"regions": {"us-east": {"rate": {"per_second": 20, "burst": 5}}}})).await;
     let sent = (0..12).map(|_| cloud.send(Method::GET, "/regions/us-east/network", None));
     let answers: Vec<Answer> = join_all(sent).await.into_iter().map(Result::unwrap).collect();
@@ -174,7 +174,7 @@ async fn failures_are_injected_on_the_right_side_of_the_effect() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_takes_its_request_along_unless_effects_are_late() {
+async fn a_disconnect_cancels_the_request_unless_effects_are_late() {
     let regions = json!({"us-east": {"latency_ms": 200}, "us-west": {"latency_ms": 200, "late_effects": true}});
     let cloud = start(json!({"regions": regions})).await;
     for region in ["us-east", "us-west"] {
@@ -189,7 +189,7 @@ async fn a_client_that_goes_away_takes_its_request_along_unless_effects_are_late
 }
 
 #[tokio::test]
-async fn only_loopback_is_served() {
+async fn only_loopback_addresses_are_served() {
     assert!(Server::start(Config::default(), "0.0.0.0:0".parse().unwrap(), None).await.is_err());
 }
 
@@ -231,7 +231,7 @@ impl Drop for Process {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_answered_survives_the_death_of_the_server() {
+async fn acknowledged_effects_survive_a_killed_server() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::start(folder.path());
     let client = Arc::new(process.client.clone());

@@ -1,24 +1,16 @@
 //! The plugin as a host meets it: a process, the handshake, mutual TLS, protocol 6, against a real server.
 
+#[path = "plugin/connection.rs"]
+mod connection;
+
 use std::collections::BTreeMap;
-use std::process::Stdio;
-use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
+use connection::{connect, host_identity, launch};
 use hyper::Method;
-use hyper_util::rt::TokioIo;
-use rcgen::{CertificateParams, KeyPair};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 use serde_json::{Value as Json, json};
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use weft_proto::health::HealthCheckRequest;
 use weft_proto::health::health_client::HealthClient;
 use weft_proto::plugin::Empty;
@@ -44,92 +36,6 @@ struct Plugin {
     channel: Channel,
     provider: ProviderClient<Channel>,
     cloud: Client,
-}
-
-#[derive(Debug)]
-struct OnlyPlugin(CertificateDer<'static>, Arc<CryptoProvider>);
-
-impl ServerCertVerifier for OnlyPlugin {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        assert_eq!(*certificate, self.0);
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.1.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.1.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.1.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-fn host_identity() -> (String, CertificateDer<'static>, KeyPair) {
-    // P-521, as hosts in Go have it.
-    let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512).unwrap();
-    let certificate = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
-    (certificate.pem(), certificate.der().clone(), key)
-}
-
-/// Starts a plugin and gives the parts of its handshake line.
-async fn launch(pem: &str) -> (Child, Vec<String>) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_terraform-provider-cloud"))
-        .env(COOKIE.0, COOKIE.1)
-        .env("PLUGIN_PROTOCOL_VERSIONS", "5,6")
-        .env("PLUGIN_CLIENT_CERT", pem)
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = lines.next_line().await.unwrap().unwrap();
-    (child, line.split('|').map(str::to_owned).collect())
-}
-
-async fn connect(parts: &[String], own: CertificateDer<'static>, key: KeyPair) -> Result<Channel, String> {
-    let plugin_certificate = CertificateDer::from(STANDARD_NO_PAD.decode(&parts[5]).unwrap());
-    let crypto = Arc::new(aws_lc_rs::default_provider());
-    let mut tls = ClientConfig::builder_with_provider(Arc::clone(&crypto))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(OnlyPlugin(plugin_certificate, crypto)))
-        .with_client_auth_cert(vec![own], PrivateKeyDer::from(key))
-        .unwrap();
-    tls.alpn_protocols = vec![b"h2".to_vec()];
-    let connector = tokio_rustls::TlsConnector::from(Arc::new(tls));
-    let path = parts[3].clone();
-    let dial = tower::service_fn(move |_: tonic::codegen::http::Uri| {
-        let (connector, path) = (connector.clone(), path.clone());
-        async move {
-            let stream = UnixStream::connect(path).await?;
-            let name = ServerName::try_from("localhost").unwrap();
-            connector.connect(name, stream).await.map(TokioIo::new)
-        }
-    });
-    let channel = Endpoint::from_static("http://localhost").connect_with_connector(dial).await;
-    channel.map_err(|error| format!("{error:?}"))
 }
 
 impl Plugin {
@@ -312,7 +218,7 @@ fn network(cidr: &str) -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn objects_live_through_the_plugin() {
+async fn objects_are_created_updated_and_deleted_through_the_plugin() {
     let mut plugin = Plugin::ready(json!({}), &[]).await;
     let net = plugin.create("cloud_network", &network("10.0.0.0/16")).await;
     let subnet_config = [("name", text("s")), ("network_id", net["id"].clone()), ("cidr", text("10.0.1.0/24"))];
@@ -399,7 +305,7 @@ async fn a_create_is_found_by_its_token() {
 }
 
 #[tokio::test]
-async fn refused_and_lost_requests_are_repeated_where_that_is_safe() {
+async fn lost_requests_are_repeated_only_if_that_is_safe() {
     let faults = json!([
         {"type": "network", "op": "create", "nth": [1], "what": "cut", "when": "after"},
         {"type": "network", "op": "read", "nth": [1], "what": "error", "status": 503},
@@ -436,7 +342,7 @@ async fn refused_and_lost_requests_are_repeated_where_that_is_safe() {
 }
 
 #[tokio::test]
-async fn stopping_ends_what_waits() {
+async fn stopping_ends_waiting_calls() {
     let faults = json!([{"op": "read", "what": "hang"}]);
     let mut plugin = Plugin::ready(json!({"faults": faults}), &[]).await;
     let net = plugin.create("cloud_network", &network("10.0.0.0/16")).await;
@@ -508,7 +414,7 @@ async fn stored_objects_are_upgraded_and_regions_read() {
 }
 
 #[tokio::test]
-async fn offline_needs_no_cloud() {
+async fn an_offline_plugin_needs_no_cloud() {
     let mut plugin = Plugin::ready(json!({}), &[("offline", Value::Bool(true))]).await;
     let net = plugin.create("cloud_network", &network("10.0.0.0/16")).await;
     assert_eq!(plugin.read("cloud_network", &net).await.0.as_ref(), Some(&net));
@@ -520,7 +426,7 @@ async fn offline_needs_no_cloud() {
 }
 
 #[tokio::test]
-async fn strangers_are_not_let_in() {
+async fn a_client_with_another_certificate_is_refused() {
     let (pem, _, _) = host_identity();
     let (_, other, key) = host_identity();
     let (_child, parts) = launch(&pem).await;

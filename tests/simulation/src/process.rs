@@ -427,7 +427,7 @@ fn result_of(operation: &OutlineOperation) -> TaskDone {
         _ => None,
     };
     let objects = change.into_iter().map(|change| ObjectWrite {
-        address: operation.address.clone(),
+        address: operation.address.parse().expect("an address"),
         provider: "provider[\"h/n/t\"]".to_owned(),
         deposed: None,
         change,

@@ -81,7 +81,7 @@ fn public_items(text: &str) -> Vec<String> {
 /// Generated protobuf types stay at the edge: only `proto` itself, and the frames that two rooms exchange, are seen
 /// in public.
 #[test]
-fn no_generated_type_in_a_public_signature() {
+fn public_signatures_have_no_generated_types() {
     let mut found = Vec::new();
     for (room, _) in ARROWS {
         if matches!(*room, "proto" | "cli") {
@@ -158,7 +158,7 @@ fn a_tree_in_a_signature_is_found() {
 
 /// Every path that ARCHITECTURE.md names in backticks and with a slash exists.
 #[test]
-fn architecture_names_only_what_is_there() {
+fn the_architecture_document_names_existing_paths() {
     let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
     let missing: Vec<&str> = page
         .split('`')

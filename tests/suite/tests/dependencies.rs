@@ -119,7 +119,7 @@ fn workspace_dependencies() -> Vec<String> {
 }
 
 #[test]
-fn a_use_is_told_from_a_word() {
+fn a_use_differs_from_a_word() {
     let uses = |text: &str| names(&code_only(text), "bytes");
     assert!(uses("use bytes::Bytes;"));
     assert!(uses("let x = ::bytes::Bytes::new();"));

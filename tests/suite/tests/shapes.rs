@@ -102,7 +102,7 @@ fn functions_are_short_and_structs_narrow() {
 }
 
 #[test]
-fn sizes_are_those_of_the_code() {
+fn sizes_are_measured_in_code() {
     let lines = "\n    step();".repeat(LONGEST_FUNCTION);
     let wide: String = (0..=WIDEST_STRUCT).map(|n| format!("    f{n}: BTreeMap<u8, (u8, u8)>,\n")).collect();
     let narrow: String = (0..WIDEST_STRUCT).map(|n| format!("    f{n}: fn(u8) -> Vec<u8>,\n")).collect();

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn one_a_line() {
+    fn each_line_is_an_expression() {
         let text = "1\n\n  var.a  \n\"{\"\n]\n1 + # (\n\"a\n\"\\\"[\"\n\"$${\"\n// {";
         let expected = ["1", "", "var.a", "\"{\"", "]", "1 + # (", "\"a", "\"\\\"[\"", "\"$${\"", "// {"];
         assert_eq!(questions(text), (expected.map(str::to_owned).to_vec(), None));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left() {
+    fn an_unfinished_expression_is_returned() {
         assert_eq!(questions("1\n[1,\n2"), (vec!["1".to_owned()], Some("[1,\n2\n".to_owned())));
         assert_eq!(questions("\\\n"), (vec![], None));
     }

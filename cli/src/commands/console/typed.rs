@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn completion() {
+    fn names_are_completed() {
         let words = Words(["lower(", "var.a", "var.ab", "var.b"].map(str::to_owned).to_vec());
         assert_eq!(words.complete_at("1 + var.a", 9), (4, vec!["var.a", "var.ab"]));
         assert_eq!(words.complete_at("upper(lo", 8), (6, vec!["lower("]));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_typed_as_one() {
+    fn an_open_bracket_continues_the_line() {
         assert_eq!(joined("[1,\n2]"), "[1,\n2]");
         assert_eq!(joined(""), "");
     }

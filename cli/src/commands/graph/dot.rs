@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layout() {
+    fn a_graph_has_the_recorded_layout() {
         let mut drawing = Drawing::default();
         let a = drawing.vertex("a.b (expand)", "a.b", Shape::Box);
         let p = drawing.vertex("provider[\"h/n/t\"]", "provider[\"h/n/t\"]", Shape::Diamond);

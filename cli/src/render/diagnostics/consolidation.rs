@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_by_summary() {
+    fn warnings_are_grouped_by_summary() {
         let problems = [
             Diagnostic::warning("W", "one"),
             Diagnostic::error("E", "a"),

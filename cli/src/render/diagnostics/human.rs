@@ -201,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn colors_need_no_marks() {
+    fn colors_replace_the_markers_of_a_range() {
         let text = human(&problem(), &Text, &Style { colour: true, ..Style::default() });
         assert!(text.contains("abs(\u{1b}[4mvar.size\u{1b}[0m)"), "{text}");
         assert!(!text.contains('~'), "{text}");
     }
 
     #[test]
-    fn without_a_box() {
+    fn a_diagnostic_can_have_no_box() {
         let text = human(&problem(), &Text, &Style { boxes: false, ..Style::default() });
         expect![[r#"
 
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_range() {
+    fn a_diagnostic_can_have_no_range() {
         let problem = Diagnostic::warning("Look", "Detail.").about("a.b[0]");
         let text = human(&problem, &Text, &Style::default());
         expect![[r#"

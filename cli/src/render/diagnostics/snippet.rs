@@ -131,7 +131,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn blocks_by_their_headers() {
+    fn a_block_is_named_by_its_header() {
         let text = "a = 1\nresource \"x_y\" \"z\" {\n  b = 2\n}\nlocals {\n}\n";
         let (tree, _) = weft_syntax::parse_file("main.tf", Arc::from(text));
         let at = |needle: &str| u32::try_from(text.find(needle).unwrap_or_default()).unwrap_or_default();
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(enclosing_block(&tree, at("locals")).as_deref(), Some("locals"));
     }
     #[test]
-    fn properties_around_a_byte() {
+    fn the_property_around_a_byte_is_found() {
         let text = r#"{"variable": {"x": {"default": 1}}, "locals": [{"a": {"b": [2]}}], "c": 3}"#;
         let (tree, _) = weft_syntax::parse_json_file("main.tf.json", Arc::from(text));
         let at = |needle: &str| u32::try_from(text.find(needle).unwrap_or_default()).unwrap_or_default();

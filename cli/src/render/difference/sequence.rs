@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_by_common_elements() {
+    fn lists_are_compared_by_common_elements() {
         let walk = |b: &str, a: &str| {
             let (b, a): (Vec<char>, Vec<char>) = (b.chars().collect(), a.chars().collect());
             lists(&b, &a, |_, _| false)
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_by_position() {
+    fn long_lists_are_compared_by_position() {
         let before: Vec<u32> = (0..3_000).collect();
         let after: Vec<u32> = (5_000..7_000).collect();
         let walk = lists(&before, &after, |_, _| false);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_without_order() {
+    fn sets_are_compared_without_order() {
         assert_eq!(sets(&["a", "b", "c"], &["b", "d"]), [Gone(0), Both(1, 0), Gone(2), New(1)]);
         assert_eq!(sets(&["b", "c"], &["a", "b", "b", "d"]), [Both(0, 1), Gone(1), New(0), New(2), New(3)]);
     }

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_scripts_match() {
+    fn summary_lines_have_the_words_that_scripts_match() {
         let counts = Counts { add: 1, change: 2, remove: 3, ..Counts::default() };
         assert_eq!(plan_line(&counts), "Plan: 1 to add, 2 to change, 3 to destroy.");
         assert_eq!(applied_line(&counts), "Apply complete! Resources: 1 added, 2 changed, 3 destroyed.");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn operations() {
+    fn operations_have_progress_lines() {
         assert_eq!(started_line(&hook("create", None, 0)), "aws_x.y[0]: Creating...");
         assert_eq!(done_line(&hook("create", Some("i-1"), 2)), "aws_x.y[0]: Creation complete after 2s [id=i-1]");
         assert_eq!(

@@ -1,6 +1,8 @@
 //! The text of plans with hand-made changes. Text and layout follow the recorded case `workflow/show-text`. The
 //! conformance suite compares that case itself.
 
+mod drift;
+
 use std::collections::BTreeMap;
 
 use expect_test::expect;
@@ -103,7 +105,7 @@ fn update(before: &[(&'static str, Value)], after: &[(&'static str, Value)]) -> 
 }
 
 #[test]
-fn created() {
+fn a_create_is_shown() {
     let after = object(&[
         ("id", unknown()),
         ("secret", text("hush")),
@@ -159,7 +161,7 @@ fn created() {
 }
 
 #[test]
-fn updated() {
+fn an_update_shows_its_differences() {
     let replica = |cpu: i64| object(&[("cpu", Value::int(cpu)), ("memory", Value::int(1))]);
     let replica_type = Type::object([("cpu", Type::Number), ("memory", Type::Number)]);
     let before = [
@@ -241,7 +243,7 @@ fn updated() {
 }
 
 #[test]
-fn replaced_because_of() {
+fn a_replacement_names_its_cause() {
     let before =
         [("id", text("i")), ("zone", text("a")), ("endpoint", object(&[("host", text("h")), ("port", Value::int(1))]))];
     let after = [("id", unknown()), ("zone", text("b")), ("endpoint", Value::unknown(Type::Dynamic))];
@@ -279,7 +281,7 @@ fn replaced_because_of() {
 }
 
 #[test]
-fn destroyed() {
+fn a_destroy_is_shown() {
     let before = object(&[
         ("id", text("i")),
         ("secret", text("hush")),
@@ -369,7 +371,7 @@ fn text_and_documents_show_their_changes() {
 }
 
 #[test]
-fn moved_and_read() {
+fn moves_and_reads_are_shown() {
     let value = object(&[("id", text("i")), ("size", Value::int(1))]);
     let moved = ResourceChange {
         previous_address: "lab_thing.old".parse().ok().map(Box::new),
@@ -407,7 +409,7 @@ fn output(action: Action, before: Value, after: Value) -> OutputChange {
 }
 
 #[test]
-fn outputs_alone() {
+fn changes_of_outputs_alone_are_shown() {
     let outputs = BTreeMap::from([
         ("a".into(), output(Action::Create, Value::null(Type::Dynamic), object(&[("n", Value::int(1))]))),
         ("bbb".into(), output(Action::Update, Value::int(1), Value::int(2))),
@@ -433,73 +435,11 @@ fn outputs_alone() {
 }
 
 #[test]
-fn nothing_to_do() {
+fn an_empty_plan_says_that_there_are_no_changes() {
     let text = human(&plan(Changes::default()), &Style::default());
     assert!(text.starts_with("\nNo changes. Your infrastructure matches the configuration.\n\n"), "{text}");
     let mut destroy = plan(Changes::default());
     destroy.manifest.ui_mode = UiMode::Destroy;
     let text = human(&destroy, &Style::default());
     assert!(text.starts_with("\nNo changes. No objects need to be destroyed.\n"), "{text}");
-}
-
-/// The text of changes that depend on an attribute of the first object, which was found changed.
-fn resting(changes: Changes, attribute: &str) -> Changes {
-    let resource = changes.drift[0].address.clone();
-    Changes { relevant: vec![RelevantAttribute { resource, path: Path::ROOT.attribute(attribute) }], ..changes }
-}
-
-#[test]
-fn drift_is_shown_where_the_plan_depends_on_it() {
-    let drift = update(&[("size", Value::int(1))], &[("size", Value::int(9))]);
-    let back = update(&[("size", Value::int(9))], &[("size", Value::int(1))]);
-    let alone = Changes { resources: vec![back], drift: vec![drift.clone()], ..Changes::default() };
-    assert!(!human(&plan(alone.clone()), &Style::default()).contains("Note:"));
-    let text = human(&plan(resting(alone, "size")), &Style::default());
-    assert!(text.starts_with("\nNote: Objects have changed outside of OpenTofu\n"), "{text}");
-    assert!(text.contains("  # lab_thing.a has changed\n  ~ resource \"lab_thing\" \"a\" {\n"), "{text}");
-    assert!(text.contains("~ size      = 1 -> 9"), "{text}");
-    assert!(text.ends_with("\nPlan: 0 to add, 1 to change, 0 to destroy.\n"), "{text}");
-    let quiet = human(&plan(Changes { drift: vec![drift], ..Changes::default() }), &Style::default());
-    assert!(quiet.starts_with("\nNo changes."), "{quiet}");
-    assert!(quiet.contains("found no differences"), "{quiet}");
-}
-
-/// In an object that is sensitive as a whole, the part that the plan depends on is as secret as the rest.
-#[test]
-fn drift_of_a_part_keeps_the_secret_of_the_whole() {
-    let limits = |cpu| object(&[("cpu", Value::int(cpu)), ("memory", Value::int(1))]);
-    let secret = |cpu| limits(cpu).mark(&Marks::SENSITIVE);
-    for (was, is) in [(secret(7171), secret(8181)), (limits(7171), secret(8181)), (secret(7171), limits(8181))] {
-        let drift = update(&[("limits", was)], &[("limits", is)]);
-        let change = update(&[("size", Value::int(9))], &[("size", Value::int(1))]);
-        let resource = drift.address.clone();
-        let path = Path::ROOT.attribute("limits").attribute("cpu");
-        let relevant = vec![RelevantAttribute { resource, path }];
-        let changes = Changes { resources: vec![change], drift: vec![drift], relevant, ..Changes::default() };
-        let text = human(&plan(changes), &Style::default());
-        assert!(text.contains("Note:"), "{text}");
-        assert!(!text.contains("7171") && !text.contains("8181"), "{text}");
-    }
-}
-
-/// Providers of the first SDK write null, "", [] or {} for unset arguments.
-#[test]
-fn unset_arguments_are_not_drift() {
-    let drift = update(&[("id", Value::null(Type::String))], &[("id", Value::string(""))]);
-    let change = update(&[("size", Value::int(9))], &[("size", Value::int(1))]);
-    let changes = Changes { resources: vec![change], drift: vec![drift], ..Changes::default() };
-    let text = human(&plan(resting(changes, "id")), &Style::default());
-    assert!(!text.contains("Note:"), "{text}");
-}
-
-/// An empty text of a block's argument counts as unset.
-#[test]
-fn empty_texts_are_not_shown() {
-    let change = update(
-        &[("id", Value::string("")), ("size", Value::int(1))],
-        &[("id", Value::string("")), ("size", Value::int(2))],
-    );
-    let text = human(&plan(Changes { resources: vec![change], ..Changes::default() }), &Style::default());
-    assert!(!text.contains(" id "), "{text}");
-    assert!(!text.contains("unchanged"), "{text}");
 }

@@ -49,7 +49,7 @@ fn document(manifest: Manifest, changes: Changes) -> Json {
 }
 
 #[test]
-fn a_create_with_unknown_and_sensitive_parts() {
+fn a_create_lists_unknown_and_sensitive_parts() {
     let unknown = || Value::unknown(Type::String);
     let after = Value::object([
         ("id", unknown()),
@@ -107,7 +107,7 @@ fn a_replacement_says_why() {
 }
 
 #[test]
-fn outputs_variables_and_prior_state() {
+fn a_plan_has_outputs_variables_and_prior_state() {
     let output =
         |action, before, after| OutputChange { action, before, after, sensitive_before: false, sensitive_after: false };
     let none = || Value::null(Type::Dynamic);
@@ -148,7 +148,7 @@ fn outputs_variables_and_prior_state() {
 }
 
 #[test]
-fn a_state_by_its_schema() {
+fn a_state_is_shown_by_its_schema() {
     let text = json!({"version": 4, "terraform_version": "1.12.6", "serial": 3, "lineage": "l", "check_results": null,
     "outputs": {},
     "resources": [{"module": "module.m[\"k\"].module.n", "mode": "managed", "type": "lab_thing", "name": "a",
@@ -178,7 +178,7 @@ fn a_state_by_its_schema() {
 }
 
 #[test]
-fn checks_by_object() {
+fn checks_are_grouped_by_object() {
     let result = |address: &str, kind, status, messages: &[&str]| CheckResult {
         address: address.into(),
         kind,

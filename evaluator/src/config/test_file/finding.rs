@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_for_this_product_hide_others() {
+    fn tofutest_files_hide_tftest_files() {
         let all = ["a.tftest.hcl", "a.tofutest.hcl", "b.tftest.json", "tests/a.tftest.hcl"].map(str::to_owned);
         let hidden: Vec<bool> = all.iter().map(|name| is_hidden(name, &all)).collect();
         assert_eq!(hidden, [true, false, false, false]);

@@ -19,7 +19,7 @@ fn summaries(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_whole_file() {
+fn every_part_of_a_file_is_read() {
     let text = r#"
 variables {
   a = 1
@@ -94,7 +94,7 @@ run "two" {}
 }
 
 #[test]
-fn what_is_wrong() {
+fn mistakes_are_reported_with_their_lines() {
     let cases: &[(&str, &[&str])] = &[
         ("frob {}", &["1: Unsupported block type"]),
         ("run \"1\" {}", &["1: Invalid run block name"]),

@@ -1,6 +1,8 @@
 //! Diagnostics of conditions and their error messages.
 
 use weft_graph_format::diagnostic::{Diagnostic, OPEN_ASSERTION};
+use weft_graph_format::graph::CheckKind;
+use weft_graph_format::plan_file::CheckedKind;
 use weft_graph_format::source::SourceRange;
 
 const INVALID_CONDITION: &str = "Invalid condition result";
@@ -30,6 +32,26 @@ pub(in crate::evaluation) fn unsuitable_message(why: &str, at: SourceRange) -> D
 /// A null error message.
 pub(in crate::evaluation) fn null_message(at: SourceRange) -> Diagnostic {
     Diagnostic::error(INVALID_MESSAGE, "The error message is null, but must be a string.").at(at)
+}
+
+/// A failed condition of an object of the kind `of`. `message` is its error message.
+pub(in crate::evaluation) fn failed_condition(
+    of: CheckedKind,
+    kind: CheckKind,
+    message: &str,
+    at: SourceRange,
+) -> Diagnostic {
+    let summary = match (of, kind) {
+        (CheckedKind::Output | CheckedKind::UnusedOutput, _) => "Module output value precondition failed",
+        (_, CheckKind::Postcondition) => "Resource postcondition failed",
+        _ => "Resource precondition failed",
+    };
+    Diagnostic::error(summary, message).at(at)
+}
+
+/// A failed assertion of a `check` block. `message` is its error message.
+pub(in crate::evaluation) fn failed_assertion(message: &str, at: SourceRange) -> Diagnostic {
+    Diagnostic::warning("Check block assertion failed", message).at(at)
 }
 
 /// A sensitive error message.
@@ -72,4 +94,14 @@ pub(in crate::evaluation) fn unknown_test_condition(at: SourceRange) -> Diagnost
     let detail = "The condition depends on values that are known only after apply. Assert them in a run that applies, \
                   or set them with a mock or an override.";
     Diagnostic::error("Unknown condition run", detail).at(at)
+}
+
+/// The texts in place of an error message that cannot be shown.
+pub(in crate::evaluation) mod message {
+    pub(in crate::evaluation) const SENSITIVE: &str =
+        "The error message is made from sensitive values, so it is not shown.";
+    pub(in crate::evaluation) const EPHEMERAL: &str =
+        "The error message is made from ephemeral values, so it is not shown.";
+    pub(in crate::evaluation) const UNKNOWN: &str = "The error message is not known yet.";
+    pub(in crate::evaluation) const NOT_A_STRING: &str = "The error message is not a string.";
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 
 use super::Drafted;
-use crate::graph::opcode::{Action, Operation, PlannedObject};
+use crate::graph::PlannedObject;
+use crate::graph::opcode::{Action, Operation};
 use crate::graph::outline::OutlineRow;
 use crate::graph::{OperationId, WaiterIndex, Waits};
 

@@ -10,7 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Flaw;
 use crate::address::{DeposedKey, ResourceInstance};
 use crate::formula::FormulaOp;
-use crate::graph::opcode::{Action, Operation, PlannedObject};
+use crate::graph::PlannedObject;
+use crate::graph::opcode::{Action, Operation};
 use crate::graph::{ExecutionGraph, FormulaIndex, OperationId, OutlineRow, Row, WaiterIndex, Waits};
 
 type Rows<'g> = [(&'g Row, usize)];

@@ -14,7 +14,7 @@ fn object(n: i64) -> Value {
 }
 
 #[test]
-fn actions() {
+fn the_action_follows_from_the_difference() {
     let null = Value::null(object(1).ty());
     let none = Pressure::default();
     let path = [Path::ROOT.attribute("n")];
@@ -130,7 +130,7 @@ fn shown(outcome: InstancePlan) -> String {
 }
 
 #[test]
-fn what_is_planned() {
+fn a_change_is_planned_by_the_rules_of_its_block() {
     let none = Pressure::default();
     let first = || BlockRules { create_first: true, ..rules() };
     let ignoring = |ignored| BlockRules { ignored, ..rules() };

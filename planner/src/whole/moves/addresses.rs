@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_statement_may_be_about() {
+    fn a_statement_finds_its_objects() {
         let state = [
             "a.x",
             "a.x[0]",

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pair_is_missed() {
+    fn all_pairs_of_related_statements_are_found() {
         let statements: Vec<Statement> = [
             ("", "a.x", "a.y"),
             ("", "a.y", "a.z"),

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_star_stands_for_other_names() {
+    fn a_star_matches_all_other_names() {
         let config: Config =
             serde_json::from_str(r#"{"regions": {"*": {"latency_ms": 5}, "eu": {"zones": ["one"]}}}"#).unwrap();
         assert_eq!(config.region("eu").unwrap().zones, ["one"]);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_members_and_senseless_values_are_errors() {
+    fn unknown_members_and_invalid_values_are_errors() {
         assert!(serde_json::from_str::<Config>(r#"{"region": {}}"#).is_err());
         for text in [
             r#"{"regions": {"A_b": {}}}"#,

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn nth_every_and_times() {
+    fn faults_occur_at_the_configured_calls() {
         let mut rules = faults(r#"[{"what": "cut", "nth": [2], "op": "create"}, {"what": "hang", "every": 4}]"#);
         assert_eq!(ends(&mut rules, 8), [2, 4, 8]);
         assert_eq!(ends(&mut faults(r#"[{"what": "cut", "times": 2}]"#), 5), [1, 2]);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn probability_comes_from_the_seed() {
+    fn random_faults_follow_the_seed() {
         let rule = r#"[{"what": "error", "probability": 0.25}]"#;
         let fired = ends(&mut faults(rule), 1000);
         assert_eq!(fired, ends(&mut faults(rule), 1000));

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_gives_its_burst_and_then_its_rate() {
+    fn a_bucket_allows_its_burst_and_then_its_rate() {
         let start = Instant::now();
         let mut bucket = Bucket::new(Rate { per_second: 10.0, burst: Some(2.0) }, start);
         assert!(bucket.take(start).is_ok() && bucket.take(start).is_ok());

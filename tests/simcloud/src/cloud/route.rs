@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_lead_where_they_should() {
+    fn paths_lead_to_their_routes() {
         let list = route(&Method::GET, "/regions/eu/network", Some("token=a%2Fb+c&x"));
         let Ok(Route::Object(found)) = list else { panic!("{list:?}") };
         assert_eq!((found.op, found.kind, found.token.as_deref()), (Op::List, Kind::Network, Some("a/b c")));

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn values_round_trip() {
         assert_eq!(decode(&encode(&sample())), Ok(sample()));
     }
 

@@ -1,7 +1,6 @@
 //! The provider service: the protocol's calls, each in terms of the modules beside this one.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::RwLock;
 use tokio::sync::watch;
@@ -17,25 +16,14 @@ use weft_proto::tfplugin6::{
     validate_ephemeral_resource_config, validate_provider_config, validate_resource_config,
 };
 
-use super::api::Api;
-use super::backend::Backend;
-use super::catalog::{META, PROVIDER, REGION, REGION_ATTRIBUTES, REGION_DATA, RESOURCES, Resource};
+use super::catalog::{META, PROVIDER, REGION_ATTRIBUTES, REGION_DATA, RESOURCES, Resource};
 use super::check::{check, check_resource};
-use super::plan::{Outlook, plan_create, plan_update, upgrade};
+use super::plan::{plan_create, plan_update, upgrade};
 use super::problem::{At, Problem, attribute_path};
 use super::schema::{read, resource_schema, schema, write};
+use super::setup::Setup;
 use super::value::{Attributes, Value};
-use crate::client::Client;
 use crate::cloud::fault::Twist;
-
-/// The region where neither configuration nor environment names one.
-pub const DEFAULT_REGION: &str = "eu-central";
-
-/// Repetitions where the configuration does not say: with their pauses, half a minute.
-const DEFAULT_RETRIES: f64 = 8.0;
-
-/// Seconds that one request may take where the configuration does not say.
-const DEFAULT_TIMEOUT: f64 = 300.0;
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -44,35 +32,6 @@ type Answer<T> = Result<Response<T>, Status>;
 pub struct CloudProvider {
     setup: RwLock<Option<Arc<Setup>>>,
     stop: watch::Sender<bool>,
-}
-
-/// A configured provider.
-#[derive(Debug)]
-struct Setup {
-    /// `None` while it is not known.
-    region: Option<String>,
-    plan_tokens: bool,
-    backend: Backend,
-}
-
-impl Setup {
-    /// Where an object is: where it was made, else where the provider is.
-    fn region_of(&self, object: &Attributes) -> Result<String, Problem> {
-        match object.get(REGION).and_then(Value::as_text) {
-            Some(region) => Ok(region.to_owned()),
-            None => self.own_region(),
-        }
-    }
-
-    fn own_region(&self) -> Result<String, Problem> {
-        let detail = "The provider's region is known only after apply.";
-        self.region.clone().ok_or_else(|| Problem::new("Provider configuration not known", detail))
-    }
-
-    fn outlook(&self) -> Outlook {
-        let fresh_token = uuid::Uuid::new_v4().to_string();
-        Outlook { region: self.region.clone(), plan_tokens: self.plan_tokens, fresh_token }
-    }
 }
 
 impl Default for CloudProvider {
@@ -90,43 +49,6 @@ impl CloudProvider {
     fn setup(&self) -> Result<Arc<Setup>, Problem> {
         let detail = "The engine must call ConfigureProvider first.";
         self.setup.read().clone().ok_or_else(|| Problem::new("Provider not configured", detail))
-    }
-
-    fn configure(&self, config: &Attributes, environment: impl Fn(&str) -> Option<String>) -> Result<Setup, Problem> {
-        if let Some(problem) = check(PROVIDER, config).into_iter().next() {
-            return Err(problem);
-        }
-        let get = |name: &str| config.get(name).unwrap_or(&Value::Null);
-        let number = |name: &str, default: f64| get(name).as_number().unwrap_or(default);
-        let region = match get(REGION) {
-            Value::Unknown => None,
-            Value::Text(region) => Some(region.clone()),
-            _ => Some(environment("SIMCLOUD_REGION").unwrap_or_else(|| DEFAULT_REGION.to_owned())),
-        };
-        let plan_tokens = match get("plan_tokens") {
-            Value::Bool(plan) => *plan,
-            _ => environment("SIMCLOUD_PLAN_TOKENS").is_none_or(|text| text != "false"),
-        };
-        let url = match get("url") {
-            Value::Text(url) => Some(url.clone()),
-            Value::Unknown => return Ok(Setup { region, plan_tokens, backend: Backend::Unknown }),
-            _ => environment("SIMCLOUD_URL"),
-        };
-        let backend = match (get("offline"), url) {
-            (Value::Bool(true), _) => Backend::Offline,
-            (_, None) => {
-                let detail = "Set the provider's url, or the environment variable SIMCLOUD_URL, to where the cloud is.";
-                return Err(Problem::new("No address of the cloud", detail).at("url"));
-            }
-            (_, Some(url)) => {
-                let client = Client::new(&url)
-                    .map_err(|error| Problem::new("Invalid address of the cloud", format!("{error}.")).at("url"))?;
-                let timeout = Duration::from_secs_f64(number("timeout", DEFAULT_TIMEOUT));
-                let retries = number("retries", DEFAULT_RETRIES) as u32;
-                Backend::Cloud(Box::new(Api::new(client, retries, timeout, self.stop.subscribe())))
-            }
-        };
-        Ok(Setup { region, plan_tokens, backend })
     }
 
     async fn read(&self, request: &read_resource::Request) -> Result<DynamicValue, Problem> {
@@ -372,7 +294,7 @@ impl Provider for CloudProvider {
     ) -> Answer<configure_provider::Response> {
         let setup = read(request.get_ref().config.as_ref(), PROVIDER).and_then(|config| {
             let environment = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
-            self.configure(&config.unwrap_or_default(), environment)
+            Setup::of(&config.unwrap_or_default(), environment, self.stop.subscribe())
         });
         let diagnostics = match setup {
             Ok(setup) => {

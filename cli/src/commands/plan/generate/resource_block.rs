@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_may_be_given() {
+    fn only_settable_arguments_are_generated() {
         let schema = Block {
             attributes: BTreeMap::from([
                 ("id".into(), Attribute { computed: true, ..optional(Type::String) }),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_attributes_and_blocks_by_nesting() {
+    fn nested_attributes_and_blocks_follow_their_nesting() {
         let schema = Block {
             attributes: BTreeMap::from([
                 ("l".into(), nested(Nesting::List)),

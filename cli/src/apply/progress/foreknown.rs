@@ -1,0 +1,80 @@
+//! What is known of a run before it begins.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weft_graph_format::address::{ObjectName, ResourceInstance};
+use weft_graph_format::changes::ChangeAction;
+use weft_graph_format::graph::{Action, ExecutionGraph, Operation, ProvisionWhen};
+use weft_graph_format::plan_file::PlanFile;
+use weft_graph_format::source::SourceRange;
+use weft_protocol::ShownName;
+
+use super::happening::Happening;
+
+/// A provisioner of the plan.
+#[derive(Clone, Debug)]
+pub struct Provisioner {
+    pub(super) address: ResourceInstance,
+    pub(super) kind: String,
+    pub(super) when: ProvisionWhen,
+}
+
+/// The provisioners of a plan by their operations.
+fn provisioners(graph: &ExecutionGraph) -> BTreeMap<u32, Provisioner> {
+    let rows = graph.fragments.iter().flat_map(|fragment| &fragment.rows);
+    rows.filter_map(|row| match &row.operation {
+        Operation::Provision { address, provisioner, when, .. } => {
+            let found = Provisioner { address: address.clone(), kind: provisioner.to_string(), when: *when };
+            Some((row.id.0, found))
+        }
+        _ => None,
+    })
+    .collect()
+}
+
+/// Facts from the plan and the prior state that events do not carry.
+#[derive(Default)]
+pub struct Foreknown {
+    /// Ids of the objects before the run, for updates and deletes: by address, and by the name of a deposed object.
+    pub ids: BTreeMap<String, Option<ShownName>>,
+    /// The positions of resource blocks, by address without keys.
+    pub places: BTreeMap<String, SourceRange>,
+    /// Instances whose planned updates only change sensitivity. These call no provider, but they are reported.
+    pub relabelled: BTreeSet<String>,
+    /// The provisioners that will run.
+    pub provisioners: BTreeMap<u32, Provisioner>,
+}
+
+impl Foreknown {
+    /// The id of an object before the run. An object that this run deposes had the address of its instance.
+    pub(super) fn id_before(&self, happening: &Happening) -> Option<ShownName> {
+        let known = self.ids.get(&happening.subject()).or_else(|| self.ids.get(&happening.address));
+        known.cloned().flatten()
+    }
+
+    /// The facts that a plan holds.
+    pub fn of(plan: &PlanFile) -> Foreknown {
+        Foreknown {
+            ids: ids(plan),
+            places: plan.manifest.places.clone(),
+            relabelled: relabelled(plan),
+            provisioners: provisioners(&plan.graph),
+        }
+    }
+}
+
+/// How progress lines name the objects that the plan changes, by the names of the objects.
+fn ids(plan: &PlanFile) -> BTreeMap<String, Option<ShownName>> {
+    let named = plan.changes.resources.iter().map(|change| {
+        let object = ObjectName { address: &change.address, deposed: change.deposed.as_ref() };
+        (object.to_string(), ShownName::of(&change.before))
+    });
+    named.collect()
+}
+
+/// Addresses of updates that only change sensitivity.
+fn relabelled(plan: &PlanFile) -> BTreeSet<String> {
+    let updates = plan.changes.resources.iter().filter(|change| change.action == ChangeAction::Only(Action::Update));
+    let found = updates.filter(|change| change.before.same_unmarked(&change.after));
+    found.map(|change| change.address.to_string()).collect()
+}

@@ -1,0 +1,170 @@
+//! Doubts, their settlement, and operations that are not repeated.
+
+use super::*;
+
+#[test]
+fn the_second_signal_stops_providers_and_leaves_doubts_after_five_seconds() {
+    let wait = crate::timing::STOP_WAIT.as_millis() as u64;
+    for answers in [false, true] {
+        let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
+        let tasks = started(&core.step(0, hello("w")));
+        core.step(0, said("w", Report::Intent { task: tasks[0], planned: Digest::default() }));
+        core.step(0, ok(1));
+        let told = orders(&core.step(1, Event::Cancel(Cancel::Drain)));
+        assert!(told.contains(&Order::Drain) && !told.contains(&Order::Stop), "the first signal stops no provider");
+        assert!(orders(&core.step(2, Event::Cancel(Cancel::Stop))).contains(&Order::Stop));
+        assert!(finish(&core.step(wait, Event::Tick)).is_none());
+        if answers {
+            core.step(wait, said("w", done(tasks[0])));
+            let end = finish(&core.step(wait, ok(1))).unwrap();
+            assert_eq!((end.reason, end.counts.done), (FinishReason::Drained, 1));
+            continue;
+        }
+        let told = core.step(wait + 2, Event::Tick);
+        assert!(matches!(&steps(&told)[..], [StoreStep::Doubt { .. }]), "{told:?}");
+        let end = finish(&core.step(wait + 3, ok(1))).unwrap();
+        assert_eq!((end.reason, end.in_doubt), (FinishReason::Left, vec![0]));
+        assert_eq!(end.release, Some(TermEnding::Stopped), "nobody goes on with it by itself");
+    }
+}
+
+#[test]
+fn a_returning_worker_settles_a_doubt_of_an_earlier_term() {
+    let doubt = |worker: &str| OpRecord {
+        status: OpStatus::InDoubt,
+        attempt: Attempt(1),
+        worker: WorkerId(worker.to_owned()),
+        ..OpRecord::default()
+    };
+    let options = RunOptions { gather_ms: 0, ..RunOptions::default() };
+    let plan = || outline(OperationKind::Provision, &[&[], &[0]], 1);
+    let task = Task { operation: 0, attempt: Attempt(1) };
+    // It comes back with the result.
+    let (mut core, begun) = begin(plan(), options.clone(), vec![(0, doubt("w/1"))]);
+    assert!(finish(&begun).is_none() && finish(&core.step(1, Event::Tick)).is_none(), "its word is waited for");
+    let Event::Joined(mut back) = hello("w") else { panic!("a greeting") };
+    back.held = vec![HeldTask { run: RunId::parse("r").unwrap(), task, phase: HeldPhase::Called }];
+    core.step(2, Event::Joined(back));
+    assert!(finish(&core.step(60_000, Event::Tick)).is_none(), "the call goes on there");
+    let told = core.step(60_001, said("w", done(task)));
+    assert!(matches!(&steps(&told)[..], [StoreStep::Resolve(found)] if found.evidence == Evidence::Worker), "{told:?}");
+    assert_eq!(started(&core.step(60_002, ok(1)))[0].operation, 1);
+    // It comes back and knows nothing, or does not come at all.
+    for comes in [true, false] {
+        let (mut core, _) = begin(plan(), options.clone(), vec![(0, doubt("w/1"))]);
+        let told = if comes { core.step(1, hello("w")) } else { core.step(options.grace_ms, Event::Tick) };
+        let unsettled = |command: &Command| {
+            matches!(command, Command::Progress(Progress { what: ProgressKind::InDoubt { .. }, .. }))
+        };
+        assert!(told.iter().any(unsettled), "{told:?}");
+        assert_eq!(finish(&core.step(options.grace_ms + 1, ok(1))).unwrap().in_doubt, [0]);
+    }
+}
+
+#[test]
+fn a_failed_create_that_left_an_object_is_not_repeated() {
+    let plan = || outline(OperationKind::Create, &[&[], &[0]], 1);
+    let object = weft_protocol::ObjectWrite {
+        address: plan().operations[0].address.parse().unwrap(),
+        provider: String::new(),
+        deposed: None,
+        change: weft_protocol::ObjectChange::Put(Box::new(weft_state::InstanceObject::new(
+            0,
+            weft_state::RawJson::new("{}"),
+        ))),
+    };
+    let writes = weft_protocol::TaskWrites { objects: vec![object], outputs: Vec::new() };
+    let (mut core, _) = begin(plan(), RunOptions::in_process(), Vec::new());
+    let task = started(&core.step(0, hello("w")))[0];
+    core.step(0, said("w", Report::Intent { task, planned: Digest::default() }));
+    core.step(0, ok(1));
+    let result = TaskResult::Failed { writes, diagnostics: Opaque::default(), absence_unproven: false };
+    let told = steps(&core.step(0, said("w", Report::Result { task, result: Arc::new(result) })));
+    let [StoreStep::Fail(failure)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(failure.kind, FailureKind::ObjectKept);
+    let record = OpRecord {
+        status: OpStatus::Failed,
+        attempt: Attempt(1),
+        failure: Some(failure.clone()),
+        ..OpRecord::default()
+    };
+    let (mut core, _) = begin(plan(), RunOptions::in_process(), vec![(0, record)]);
+    assert!(started(&core.step(0, hello("w"))).is_empty());
+    let end = finish(&core.step(1, ok(1))).unwrap();
+    assert_eq!((end.counts.failed, end.counts.skipped), (1, 1));
+}
+
+#[test]
+fn a_finished_create_without_an_object_is_in_doubt() {
+    let (mut core, _) = begin(outline(OperationKind::Create, &[&[]], 1), RunOptions::in_process(), Vec::new());
+    let task = started(&core.step(0, hello("w")))[0];
+    core.step(0, said("w", Report::Intent { task, planned: Digest::default() }));
+    core.step(0, ok(1));
+    let told = steps(&core.step(0, said("w", done(task))));
+    assert!(matches!(&told[..], [StoreStep::Doubt { .. }]), "{told:?}");
+}
+
+#[test]
+fn a_doubtful_create_settles_only_if_its_object_can_be_looked_up() {
+    for probe in [false, true] {
+        let mut plan = outline(OperationKind::Create, &[&[], &[0]], 1);
+        plan.operations[0].probe_by_identity = probe;
+        let worker = WorkerId("gone/1".to_owned());
+        let record = OpRecord { status: OpStatus::Intended, attempt: Attempt(1), worker, ..OpRecord::default() };
+        let (mut core, _) = begin(plan, RunOptions::in_process(), vec![(0, record)]);
+        let gone = core.absent_holders().remove(0);
+        core.step(0, hello("w"));
+        let commands = core.step(1, Event::Dead(gone));
+        assert!(matches!(&steps(&commands)[..], [StoreStep::Doubt { .. }]));
+        let commands = core.step(1, ok(1));
+        let settle =
+            orders(&commands).iter().any(|order| matches!(order, Order::Settle(SettleOrder { holder_dead: true, .. })));
+        assert_eq!(settle, probe);
+        if !probe {
+            core.step(1, ok(1));
+            let task = Task { operation: 0, attempt: Attempt(1) };
+            assert_eq!(core.status(task.operation), Some(Status::InDoubt));
+            assert_eq!(core.status(1), Some(Status::Skipped));
+        }
+    }
+}
+
+#[test]
+fn a_failed_operation_is_retried_unless_the_user_gave_it_up() {
+    let failed = |kind| OpRecord {
+        status: OpStatus::Failed,
+        attempt: Attempt(1),
+        failure: Some(Failure {
+            op: OpIndex(0),
+            attempt: Attempt(1),
+            worker: WorkerId("w/1".to_owned()),
+            intended: true,
+            writes: Writes::default(),
+            diagnostics: Opaque::default(),
+            kind,
+        }),
+        ..OpRecord::default()
+    };
+    for (kind, attempts) in [(FailureKind::Error, 1), (FailureKind::AbsenceUnproven, 1), (FailureKind::GivenUp, 0)] {
+        let plan = outline(OperationKind::Update, &[&[], &[0]], 1);
+        let (mut core, _) = begin(plan, RunOptions::in_process(), vec![(0, failed(kind))]);
+        assert_eq!(started(&core.step(0, hello("w"))).len(), attempts, "{kind:?}");
+    }
+}
+
+#[test]
+fn an_operation_given_up_by_the_user_is_recorded_as_given_up() {
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
+    let task = started(&core.step(0, hello("w")))[0];
+    core.step(0, said("w", Report::Intent { task, planned: Digest::default() }));
+    core.step(0, ok(1));
+    let unsure =
+        TaskResult::InDoubt { reason: "lost".to_owned(), provider_dead: false, diagnostics: Opaque::default() };
+    core.step(0, said("w", Report::Result { task, result: Arc::new(unsure) }));
+    core.step(0, ok(1));
+    let resolution = UserResolution { operation: 0, decision: Decision::Forget };
+    let told = steps(&core.step(1, Event::Resolve(resolution)));
+    let [StoreStep::Resolve(resolution)] = &told[..] else { panic!("{told:?}") };
+    let DoubtOutcome::Failed(failure) = &resolution.outcome else { panic!("{resolution:?}") };
+    assert_eq!(failure.kind, FailureKind::GivenUp);
+}

@@ -1,0 +1,99 @@
+//! Workers: which one gets a shard, and what follows when it refuses or leaves.
+
+use super::*;
+
+#[test]
+fn a_shard_that_no_worker_can_open_fails_with_their_diagnostics() {
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[0]], 1), RunOptions::in_process(), Vec::new());
+    core.step(0, hello("w"));
+    let refused = Report::Refused { shard: 0, diagnostics: Opaque(vec![9]) };
+    let commands = core.step(0, said("w", refused));
+    assert!(matches!(&steps(&commands)[..], [StoreStep::Fail(failure)] if failure.diagnostics == Opaque(vec![9])));
+    let commands = core.step(0, ok(1));
+    assert!(matches!(&steps(&commands)[..], [StoreStep::Skip { .. }]));
+    let end = finish(&core.step(0, ok(1))).unwrap();
+    assert_eq!((end.reason, end.counts.failed, end.counts.skipped), (FinishReason::Complete, 1, 1));
+}
+
+#[test]
+fn a_run_without_a_suitable_worker_ends_or_waits() {
+    let mut plan = outline(OperationKind::Update, &[&[]], 1);
+    plan.shards[0].labels.insert("region".to_owned(), "eu".to_owned());
+    let (mut core, _) = begin(plan.clone(), RunOptions::in_process(), Vec::new());
+    assert_eq!(finish(&core.step(0, hello("w"))).unwrap().reason, FinishReason::NoWorker);
+    let (mut core, _) = begin(plan, RunOptions { gather_ms: 0, ..RunOptions::default() }, Vec::new());
+    let commands = core.step(0, hello("w"));
+    assert!(finish(&commands).is_none());
+    let waiting = |command: &&Command| matches!(command, Command::Progress(p) if p.what == ProgressKind::Waiting);
+    assert_eq!(commands.iter().filter(waiting).count(), 1);
+}
+
+#[test]
+fn a_shard_goes_to_the_worker_with_the_smallest_load() {
+    // A count of a worker's shards for each shard that it gets would take hours here.
+    const COUNT: usize = 200_000;
+    let plan = outline(OperationKind::Read, &vec![&[] as &[u32]; COUNT], COUNT as u32);
+    let options = RunOptions { gather_ms: 1, ..RunOptions::default() };
+    let (mut core, _) = begin(plan, options, Vec::new());
+    for name in ["v", "w"] {
+        core.step(0, hello(name));
+    }
+    let commands = core.step(1, Event::Tick);
+    core.check_loads();
+    let loads: Vec<u64> = core.roster.workers.iter().map(|worker| worker.load()).collect();
+    assert_eq!(loads, [COUNT as u64 / 2; 2]);
+    assert_eq!(started(&commands).len(), 20);
+    core.step(2, Event::Leaving(WorkerId("v/1".to_owned())));
+    core.check_loads();
+}
+
+#[test]
+fn a_late_result_of_a_superseded_attempt_is_a_stray() {
+    // A worker's late result from an earlier term, of an operation that was done by another since, is acknowledged and,
+    // where its object differs, kept.
+    let worker = WorkerId("other/1".to_owned());
+    let record = OpRecord { status: OpStatus::Done, attempt: Attempt(2), worker, ..OpRecord::default() };
+    let plan = outline(OperationKind::Update, &[&[], &[0]], 1);
+    let (mut core, _) = begin(plan, RunOptions::in_process(), vec![(0, record)]);
+    core.step(0, hello("w"));
+    let task = Task { operation: 0, attempt: Attempt(1) };
+    let object = weft_state::InstanceObject::new(0, weft_state::RawJson::new("{}"));
+    let write = weft_protocol::ObjectWrite {
+        address: "a.b0".parse().unwrap(),
+        provider: String::new(),
+        deposed: None,
+        change: weft_protocol::ObjectChange::Put(Box::new(object)),
+    };
+    let writes = weft_protocol::TaskWrites { objects: vec![write], outputs: Vec::new() };
+    let late = TaskResult::Done(TaskDone { writes, ..TaskDone::default() });
+    let commands = core.step(1, said("w", Report::Result { task, result: Arc::new(late) }));
+    assert!(matches!(&steps(&commands)[..], [StoreStep::Stray(_)]));
+    assert!(orders(&commands).contains(&Order::Acknowledged(task)));
+}
+
+#[test]
+fn a_leaving_worker_finishes_its_calls_and_others_do_the_rest() {
+    let options = RunOptions { gather_ms: 0, ..RunOptions::default() };
+    let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[], &[0, 1]], 1), options, Vec::new());
+    let tasks = started(&core.step(1, hello("a")));
+    assert_eq!(tasks.len(), 2);
+    core.step(2, said("a", Report::Intent { task: tasks[0], planned: Digest::default() }));
+    core.step(3, ok(1));
+    assert!(started(&core.step(4, hello("b"))).is_empty(), "the shard is held");
+    core.step(5, Event::Leaving(WorkerId("a/1".to_owned())));
+    let moved = core.step(6, said("a", Report::Returned(tasks[1])));
+    assert!(orders(&moved).iter().any(|order| matches!(order, Order::Open(_))), "the shard has moved");
+    let again = started(&moved);
+    assert_eq!(again, [Task { operation: 1, attempt: Attempt(2) }]);
+    core.step(7, said("a", done(tasks[0])));
+    let told = core.step(8, ok(1));
+    assert!(orders(&told).iter().any(|order| *order == Order::Acknowledged(tasks[0])));
+    assert!(orders(&told).iter().any(|order| matches!(order, Order::Restored { operation: 0, .. })), "b reads it");
+    core.step(9, Event::Left(WorkerId("a/1".to_owned())));
+    core.step(10, Event::Dead(WorkerId("a/1".to_owned())));
+    assert_eq!(core.counts().in_doubt, 0);
+    core.step(11, said("b", Report::Intent { task: again[0], planned: Digest::default() }));
+    core.step(12, ok(1));
+    core.step(13, said("b", done(again[0])));
+    assert_eq!(started(&core.step(14, ok(1))).len(), 1, "the last one goes to b");
+}
