@@ -18,7 +18,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Extent, Kind, Refinement, Value};
 
 pub use crate::call_context::{CallContext, DiskFiles, FileKind, Files, ForbiddenFiles, Impure};
-pub use crate::call_error::{CountError, FunctionError, call_diagnostic};
+pub use crate::call_error::{CountError, FunctionError};
 
 use crate::convert;
 use crate::refine;

@@ -18,6 +18,7 @@ use weft_graph_format::value::{Kind, Refinement, Value};
 pub use equality::equal;
 
 use crate::convert::convert;
+use crate::problems::operations as problems;
 use crate::symbolic::{self, Passing};
 
 /// The position of an operand.
@@ -54,11 +55,7 @@ pub enum OperatorError {
 impl OperatorError {
     /// The error as a diagnostic without a source range.
     pub fn diagnostic(&self) -> Diagnostic {
-        let summary = match self {
-            OperatorError::Operand { .. } => "Invalid operand",
-            OperatorError::Failed(_) => "Operation failed",
-        };
-        Diagnostic::error(summary, self.to_string())
+        problems::failed(self)
     }
 
     /// The operand at fault, if the error concerns one.
