@@ -24,6 +24,7 @@ mod lexer;
 mod lexical;
 mod parse;
 mod parser;
+mod problems;
 mod references;
 pub mod source;
 pub mod token;

@@ -2,6 +2,7 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::nearest::did_you_mean;
+use weft_graph_format::value::Excess;
 
 use crate::call_error::{CountError, FunctionError};
 use crate::convert::ConvertError;
@@ -113,6 +114,21 @@ pub(crate) fn null_argument(index: usize) -> FunctionError {
 /// An argument that does not convert to the type of its parameter.
 pub(crate) fn unsuitable_argument(index: usize, error: &ConvertError) -> FunctionError {
     FunctionError::argument(index, error.to_string())
+}
+
+/// Arguments that exceed a limit together.
+pub(crate) fn arguments_too_large(excess: Excess) -> FunctionError {
+    FunctionError::new(format!("the arguments together exceed a limit: {excess}"))
+}
+
+/// A result that exceeds a limit.
+pub(crate) fn result_too_large(excess: Excess) -> FunctionError {
+    FunctionError::new(format!("the result exceeds a limit: {excess}"))
+}
+
+/// A function whose definition has no code.
+pub(crate) fn not_implemented() -> FunctionError {
+    FunctionError::new("this function has no implementation")
 }
 
 /// A result that does not convert to the type in the signature.
