@@ -73,9 +73,6 @@ impl From<NumberError> for OperatorError {
     }
 }
 
-/// The message for a null operand.
-const NULL_OPERAND: &str = "argument must not be null";
-
 /// The type that operands are converted to.
 pub fn operand_type(operator: BinaryOperator) -> Type {
     match operator {
@@ -107,7 +104,7 @@ pub fn unary(operator: UnaryOperator, operand: &Value, range: Option<&SourceRang
         convert(operand, &ty).map_err(|e| OperatorError::Operand { side: Side::Only, message: e.to_string() })?;
     let (bare, marks) = converted.unmark();
     let result = match (operator, bare.open().1) {
-        (_, Kind::Null(_)) => return Err(OperatorError::Failed(NULL_OPERAND.to_owned())),
+        (_, Kind::Null(_)) => return Err(problems::null_operand()),
         (UnaryOperator::Not, Kind::Bool(flag)) => Value::bool(!flag),
         (UnaryOperator::Negate, Kind::Number(number)) => Value::number(number.neg()),
         _ => Value::refined(ty, Refinement::not_null()),
@@ -176,7 +173,7 @@ fn logical(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Valu
         None if !left.is_known() || !right.is_known() => Value::refined(Type::Bool, Refinement::not_null()),
         None => match (left.as_bool(), right.as_bool()) {
             (Some(a), Some(b)) => Value::bool(if operator == BinaryOperator::And { a && b } else { a || b }),
-            _ => return Err(OperatorError::Failed(NULL_OPERAND.to_owned())),
+            _ => return Err(problems::null_operand()),
         },
     };
     Ok(result.mark(&marks))
@@ -184,7 +181,7 @@ fn logical(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Valu
 
 fn numeric(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value, OperatorError> {
     if left.is_null() || right.is_null() {
-        return Err(OperatorError::Failed(NULL_OPERAND.to_owned()));
+        return Err(problems::null_operand());
     }
     let marks: Marks = left.marks().union(right.marks());
     let result = match (left.as_number(), right.as_number()) {
@@ -209,7 +206,7 @@ fn compute(operator: BinaryOperator, a: &Number, b: &Number) -> Result<Value, Op
         BinaryOperator::Divide => Value::number(a.div(b)?),
         BinaryOperator::Modulo => Value::number(a.rem(b)?),
         BinaryOperator::Or | BinaryOperator::And | BinaryOperator::Equal | BinaryOperator::NotEqual => {
-            return Err(OperatorError::Failed("not an operation on numbers".to_owned()));
+            return Err(problems::no_numeric_operation());
         }
     })
 }

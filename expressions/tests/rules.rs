@@ -212,7 +212,7 @@ fn a_template_known_at_apply_is_parsed_then() {
 }
 
 #[test]
-fn impure_calls_are_told_apart() {
+fn each_impure_call_has_its_own_result() {
     let mut world = World::default();
     let value = world.planned("[uuid(), uuid()]");
     assert!(value.deep().unknown && !value.deep().unexplained);

@@ -81,7 +81,7 @@ fn places_are_those_of_the_file() {
 }
 
 #[test]
-fn strings_stand_for_more_than_templates() {
+fn strings_are_read_as_traversals_keywords_and_types() {
     let reference = value(r#""aws_x.y[\"k\"].z""#);
     let traversal = reference.as_traversal().unwrap_or_else(|| panic!("a traversal"));
     assert_eq!((traversal.root.text.as_str(), traversal.steps.len()), ("aws_x", 3));
@@ -209,7 +209,7 @@ fn body(tree: &Arc<Tree>, id: BodyId, out: &mut Vec<String>) -> String {
 }
 
 #[test]
-fn bodies_by_what_their_names_stand_for() {
+fn roles_of_names_decide_how_properties_are_read() {
     for (text, expected, problems) in [
         (r#"{"//": 1, "x": 1, "z": 2, "hidden": 3}"#, "{ x=1 z=2 }", &[][..]),
         (r#"[{"x": 1}, {"y": 2}, null]"#, "{ x=1 y=2 }", &["1:22-1:26 Incorrect JSON value type"]),

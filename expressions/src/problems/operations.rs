@@ -14,6 +14,16 @@ pub(crate) fn failed(error: &OperatorError) -> Diagnostic {
     }
 }
 
+/// A null operand.
+pub(crate) fn null_operand() -> OperatorError {
+    OperatorError::Failed("argument must not be null".to_owned())
+}
+
+/// An operator on numbers that computes nothing from them.
+pub(crate) fn no_numeric_operation() -> OperatorError {
+    OperatorError::Failed("not an operation on numbers".to_owned())
+}
+
 /// An expression that the parser could not read.
 pub(crate) fn unreadable() -> Diagnostic {
     Diagnostic::error("Invalid expression", "This expression could not be parsed.")

@@ -218,7 +218,7 @@ impl Parser<'_> {
         Next::Template
     }
 
-    /// The end of a directive, which is all that may follow its parts. Gives the whole directive.
+    /// The end of a directive, which is all that may follow its parts. Returns the whole directive.
     fn close_directive(&mut self, open: usize, word: &str) -> Span {
         let next = self.peek();
         let open_span = self.token(open).span;
