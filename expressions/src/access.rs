@@ -1,6 +1,5 @@
 //! Attributes and indices: `a.b`, `a[b]`.
 
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
@@ -10,32 +9,9 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
 use crate::convert::convert;
+pub use crate::problems::Problem;
+use crate::problems::access as problems;
 use crate::symbolic;
-
-/// A problem with an expression, without its source range.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The summary.
-    pub summary: &'static str,
-    /// The detail.
-    pub detail: String,
-}
-
-impl Problem {
-    /// Creates a problem from a summary and a detail.
-    pub fn new(summary: &'static str, detail: impl Into<String>) -> Problem {
-        Problem { summary, detail: detail.into() }
-    }
-
-    /// The problem as a diagnostic without a source range.
-    pub fn diagnostic(&self) -> Diagnostic {
-        Diagnostic::error(self.summary, self.detail.clone())
-    }
-}
-
-const INVALID_INDEX: &str = "Invalid index";
-const UNSUPPORTED_ATTRIBUTE: &str = "Unsupported attribute";
-const NO_SUCH_ELEMENT: &str = "The given key does not identify an element in this collection value";
 
 /// The part of a container found at `step`, with the container's marks and origin. If the container has a formula, the
 /// part is computed from it, so that an error at apply names this place.
@@ -78,7 +54,6 @@ fn unknown_part(container: &Value, ty: Type, op: impl FnOnce(Formula) -> Formula
 /// formula.
 pub fn attribute(object: &Value, name: &str, range: Option<&SourceRange>) -> Result<Value, Problem> {
     let step = ValueStep::Attribute(name.into());
-    let unsupported = |detail: String| Err(Problem::new(UNSUPPORTED_ATTRIBUTE, detail));
     let unknown = |ty: Type| {
         Ok(unknown_part(object, ty.clone(), |formula| {
             let part = symbolic::part(&formula, &step, ty.clone());
@@ -86,31 +61,25 @@ pub fn attribute(object: &Value, name: &str, range: Option<&SourceRange>) -> Res
         }))
     };
     match object.open().1 {
-        Kind::Null(_) => Err(Problem::new(
-            "Attempt to get attribute from null value",
-            "This value is null, so it does not have any attributes.",
-        )),
+        Kind::Null(_) => Err(problems::attribute_of_null()),
         Kind::Object(fields) => match fields.get(name) {
             Some(found) => Ok(part_of(object, found, &step, range)),
-            None => unsupported(format!("This object does not have an attribute named {name:?}.")),
+            None => Err(problems::missing_attribute(name)),
         },
         Kind::Map(fields) => match fields.get(name) {
             Some(found) => Ok(part_of(object, found, &step, range)),
-            None => Err(Problem::new(
-                "Missing map element",
-                format!("This map does not have an element with the key {name:?}."),
-            )),
+            None => Err(problems::missing_element(name)),
         },
         Kind::Unknown(u) => match &u.ty {
             Type::Dynamic => unknown(Type::Dynamic),
             Type::Map(element) => unknown((**element).clone()),
             Type::Object(o) => match o.attributes.get(name) {
                 Some(ty) => unknown(ty.clone()),
-                None => unsupported(format!("This object does not have an attribute named {name:?}.")),
+                None => Err(problems::missing_attribute(name)),
             },
-            ty => unsupported(no_attributes(ty, name)),
+            ty => Err(problems::no_attributes(ty, name)),
         },
-        _ => unsupported(no_attributes(&object.ty(), name)),
+        _ => Err(problems::no_attributes(&object.ty(), name)),
     }
 }
 
@@ -123,33 +92,6 @@ fn reopened(part: Formula, container: &Formula, step: &ValueStep) -> FormulaOp {
         (_, ValueStep::Index(index)) => {
             FormulaOp::Index(container.clone(), Formula::constant(Value::number(Number::from_u64(*index))))
         }
-    }
-}
-
-fn no_attributes(ty: &Type, name: &str) -> String {
-    match ty {
-        Type::List(element) if matches!(&**element, Type::Object(o) if o.attributes.contains_key(name)) => format!(
-            "Can't access attributes on a list of objects. Did you mean to access attribute {name:?} for a specific \
-             element of the list, or across all elements of the list?"
-        ),
-        Type::Set(element) if matches!(&**element, Type::Object(o) if o.attributes.contains_key(name)) => format!(
-            "Can't access attributes on a set of objects. Did you mean to access attribute {name:?} across all \
-             elements of the set?"
-        ),
-        Type::Set(element) if matches!(&**element, Type::Object(_)) => {
-            "Can't access attributes on a set of objects. Did you mean to access an attribute across all elements of \
-             the set?"
-                .to_owned()
-        }
-        Type::List(element) if matches!(&**element, Type::Object(_)) => {
-            "Can't access attributes on a list of objects. Did you mean to access an attribute for a specific element \
-             of the list, or across all elements of the list?"
-                .to_owned()
-        }
-        ty if ty.is_primitive() => {
-            format!("Can't access attributes on a primitive-typed value ({}).", ty.friendly_name())
-        }
-        _ => "This value does not have any attributes.".to_owned(),
     }
 }
 
@@ -169,20 +111,16 @@ impl Indexing<'_> {
     fn value(&self) -> Result<Value, Problem> {
         let Indexing { collection, key, .. } = *self;
         if collection.is_null() {
-            return Err(Problem::new(
-                "Attempt to index null value",
-                "This value is null, so it does not have any indices.",
-            ));
+            return Err(problems::index_of_null());
         }
         if key.is_null() {
-            return Err(Problem::new(INVALID_INDEX, "Can't use a null value as an indexing key."));
+            return Err(problems::null_key());
         }
         let ty = collection.ty();
         let Some(wanted) = key_type(&ty)?.filter(|_| key.ty() != Type::Dynamic) else {
             return Ok(self.undecided(Type::Dynamic));
         };
-        let converted =
-            convert(key, &wanted).map_err(|e| Problem::new(INVALID_INDEX, format!("{NO_SUCH_ELEMENT}: {e}.")))?;
+        let converted = convert(key, &wanted).map_err(|error| problems::unsuitable_key(&error))?;
         if !converted.is_known() {
             return Ok(self.undecided(self.open_type(&ty, &converted)));
         }
@@ -191,7 +129,7 @@ impl Indexing<'_> {
             return Ok(self.undecided(self.open_type(&ty, &converted)));
         }
         let Some(found) = self.element(&converted)? else {
-            return Err(missing_name(&ty, key.ty() == Type::Number));
+            return Err(problems::missing_key(&ty, key.ty() == Type::Number));
         };
         let key_marks = if matches!(ty, Type::Object(_)) { &Marks::NONE } else { key.marks() };
         if key.deep().formula {
@@ -240,7 +178,7 @@ impl Indexing<'_> {
         Ok(match (collection.open().1, key.as_number(), key.as_str()) {
             (Kind::List(s) | Kind::Tuple(s), Some(number), _) => {
                 let place = number.to_usize().filter(|place| *place < s.len());
-                let Some(place) = place else { return Err(missing_place(number, s.len())) };
+                let Some(place) = place else { return Err(problems::missing_position(number, s.len())) };
                 s.items().get(place).map(|item| part_of(collection, item, &ValueStep::Index(place as u64), range))
             }
             (Kind::Map(f) | Kind::Object(f), _, Some(name)) => {
@@ -257,12 +195,8 @@ fn key_type(ty: &Type) -> Result<Option<Type>, Problem> {
         Type::Dynamic => Ok(None),
         Type::List(_) | Type::Tuple(_) => Ok(Some(Type::Number)),
         Type::Map(_) | Type::Object(_) => Ok(Some(Type::String)),
-        Type::Set(_) => Err(Problem::new(
-            INVALID_INDEX,
-            "Elements of a set are identified only by their value and don't have any separate index or key to select \
-             with, so it's only possible to perform operations across all elements of the set.",
-        )),
-        _ => Err(Problem::new(INVALID_INDEX, "This value does not have any indices.")),
+        Type::Set(_) => Err(problems::index_of_set()),
+        _ => Err(problems::no_indices()),
     }
 }
 
@@ -271,32 +205,11 @@ fn key_type(ty: &Type) -> Result<Option<Type>, Problem> {
 fn check_against_type(ty: &Type, key: &Value) -> Result<(), Problem> {
     match (ty, key.as_number()) {
         (Type::Tuple(items), Some(number)) if number.to_usize().is_none_or(|i| i >= items.len()) => {
-            Err(missing_place(number, items.len()))
+            Err(problems::missing_position(number, items.len()))
         }
         (Type::List(_), Some(number)) if number.signum() < 0 || !number.is_integer() => {
-            Err(missing_place(number, usize::MAX))
+            Err(problems::missing_position(number, usize::MAX))
         }
         _ => Ok(()),
     }
-}
-
-fn missing_place(number: &Number, length: usize) -> Problem {
-    let reason = if !number.is_integer() && !number.is_infinite() {
-        "indexing a sequence requires a whole number, but the given index has a fractional part"
-    } else if number.signum() < 0 {
-        "a negative number is not a valid index for a sequence"
-    } else if length == 0 {
-        "the collection has no elements"
-    } else {
-        "the given index is greater than or equal to the length of the collection"
-    };
-    Problem::new(INVALID_INDEX, format!("{NO_SUCH_ELEMENT}: {reason}."))
-}
-
-fn missing_name(ty: &Type, by_number: bool) -> Problem {
-    let hint = match ty {
-        Type::Object(_) if by_number => " An object only supports looking up attributes by name, not by numeric index.",
-        _ => "",
-    };
-    Problem::new(INVALID_INDEX, format!("{NO_SUCH_ELEMENT}.{hint}"))
 }

@@ -1,8 +1,10 @@
-//! Errors of function calls, and their diagnostics.
+//! Errors of function calls.
 
 use smol_str::SmolStr;
 use thiserror::Error;
 use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::problems::calls as problems;
 
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -57,26 +59,6 @@ pub enum CountError {
 impl CountError {
     /// The error as a diagnostic without a source range.
     pub fn diagnostic(&self) -> Diagnostic {
-        let (summary, function) = match self {
-            CountError::NotEnough { function, .. } => ("Not enough function arguments", function),
-            CountError::TooMany { function, .. } => ("Too many function arguments", function),
-        };
-        Diagnostic::error(summary, self.to_string()).calling(function)
+        problems::wrong_count(self)
     }
-}
-
-/// The diagnostic, without a source range, for a failed call of `function`. `parameter` is the name of the parameter at
-/// fault.
-pub fn call_diagnostic(function: &str, parameter: Option<&str>, error: &FunctionError) -> Diagnostic {
-    let problem = match parameter {
-        Some(parameter) => Diagnostic::error(
-            "Invalid function argument",
-            format!("Invalid value for \"{parameter}\" parameter: {}.", error.message),
-        ),
-        None => Diagnostic::error(
-            "Error in function call",
-            format!("Call to function \"{function}\" failed: {}.", error.message),
-        ),
-    };
-    problem.calling(function)
 }

@@ -6,9 +6,8 @@ use weft_graph_format::value::{Refinement, Value};
 
 use crate::access::Problem;
 use crate::convert::{Safety, convert, unify};
+use crate::problems::conditionals as problems;
 use crate::refine::{definitely_not_null, length_bounds};
-
-const INCONSISTENT: &str = "Inconsistent conditional result types";
 
 /// The type that both results are converted to. An untyped null takes the type of the other result.
 pub fn result_type(yes: &Value, no: &Value) -> Result<Type, Problem> {
@@ -23,33 +22,20 @@ pub fn result_type(yes: &Value, no: &Value) -> Result<Type, Problem> {
     if yes == Type::Dynamic || no == Type::Dynamic {
         return Ok(Type::Dynamic);
     }
-    unify(&[yes.clone(), no.clone()], Safety::Unsafe).ok_or_else(|| {
-        Problem::new(
-            INCONSISTENT,
-            format!(
-                "The true and false result expressions must have consistent types. {}",
-                describe_mismatch(&yes, &no)
-            ),
-        )
-    })
+    unify(&[yes.clone(), no.clone()], Safety::Unsafe).ok_or_else(|| problems::no_common_type(&yes, &no))
 }
 
 /// Converts a chosen result to the common type. `which` is `true` or `false`.
 pub fn convert_result(value: &Value, ty: &Type, which: &str) -> Result<Value, Problem> {
-    convert(value, ty)
-        .map_err(|e| Problem::new(INCONSISTENT, format!("The {which} result value has the wrong type: {e}.")))
+    convert(value, ty).map_err(|error| problems::unsuitable_result(which, &error))
 }
 
 /// The condition as a boolean, known or unknown.
 pub fn condition_value(condition: &Value) -> Result<Value, Problem> {
     if condition.is_null() {
-        return Err(Problem::new(
-            "Null condition",
-            "The condition value is null. Conditions must either be true or false.",
-        ));
+        return Err(problems::null_condition());
     }
-    convert(condition, &Type::Bool)
-        .map_err(|_| Problem::new("Incorrect condition type", "The condition expression must be of type bool."))
+    convert(condition, &Type::Bool).map_err(|_| problems::unsuitable_condition())
 }
 
 /// What is known of the result while the condition is not: an unknown value, or null if both results are null. The
@@ -101,60 +87,4 @@ fn outer(
     } else {
         b
     })
-}
-
-/// Describes the difference between the types of the two results.
-fn describe_mismatch(yes: &Type, no: &Type) -> String {
-    match (yes, no) {
-        (Type::Object(y), Type::Object(n)) => {
-            for name in y.attributes.keys() {
-                if !n.attributes.contains_key(name) {
-                    return format!(
-                        "The 'true' value includes object attribute {name:?}, which is absent in the 'false' value."
-                    );
-                }
-            }
-            for name in n.attributes.keys() {
-                if !y.attributes.contains_key(name) {
-                    return format!(
-                        "The 'false' value includes object attribute {name:?}, which is absent in the 'true' value."
-                    );
-                }
-            }
-            for (name, yes) in &y.attributes {
-                if let Some(no) = n.attributes.get(name)
-                    && unify(&[yes.clone(), no.clone()], Safety::Unsafe).is_none()
-                {
-                    return format!("Type mismatch for object attribute {name:?}: {}", describe_mismatch(yes, no));
-                }
-            }
-        }
-        (Type::Tuple(y), Type::Tuple(n)) => {
-            if y.len() != n.len() {
-                return format!(
-                    "The 'true' tuple has length {}, but the 'false' tuple has length {}.",
-                    y.len(),
-                    n.len()
-                );
-            }
-            for (index, (yes, no)) in y.iter().zip(n.iter()).enumerate() {
-                if unify(&[yes.clone(), no.clone()], Safety::Unsafe).is_none() {
-                    return format!("Type mismatch for tuple element {index}: {}", describe_mismatch(yes, no));
-                }
-            }
-        }
-        (Type::List(y), Type::List(n)) => {
-            return format!("Mismatched list element types: {}", describe_mismatch(y, n));
-        }
-        (Type::Set(y), Type::Set(n)) => return format!("Mismatched set element types: {}", describe_mismatch(y, n)),
-        (Type::Map(y), Type::Map(n)) => return format!("Mismatched map element types: {}", describe_mismatch(y, n)),
-        _ => {}
-    }
-    let (yes, no) = (yes.friendly_name(), no.friendly_name());
-    if yes == no {
-        return "At least one deeply-nested attribute or element is not compatible across both the 'true' and the \
-                'false' value."
-            .to_owned();
-    }
-    format!("The 'true' value is {yes}, but the 'false' value is {no}.")
 }

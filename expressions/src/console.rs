@@ -13,6 +13,7 @@ use weft_syntax::{Key, StepKind, Traversal, Tree};
 
 use crate::evaluate::{self, ProviderFunction, ResolvedReference, Scope};
 use crate::functions::{self, CallContext, FunctionError};
+use crate::problems;
 use crate::type_text::type_text;
 
 /// The file name of the text in diagnostics.
@@ -125,9 +126,9 @@ impl BareScope {
 
     fn current_directory(&self) -> Result<Value, Diagnostic> {
         let found = self.context().files.current_directory();
-        found.map(|path| Value::string(path.to_string_lossy())).map_err(|problem| {
-            Diagnostic::error("Failed to get working directory", format!("The value for path.cwd: {problem}."))
-        })
+        found
+            .map(|path| Value::string(path.to_string_lossy()))
+            .map_err(|error| problems::references::no_current_directory(&error))
     }
 }
 
@@ -141,46 +142,16 @@ fn attribute_of(traversal: &Traversal) -> &str {
 /// Explains why a reference leads to nothing without a configuration.
 fn nothing_there(root: &str, name: &str, traversal: &Traversal) -> Diagnostic {
     match root {
-        "path" => Diagnostic::error("Invalid \"path\" attribute", format!("path has no attribute {name:?}.")),
-        "terraform" | "tofu" => Diagnostic::error(
-            format!("Invalid {root:?} attribute"),
-            format!("{root} has no attribute {name:?}, only {root}.workspace, the name of the selected workspace."),
-        ),
-        "each" if matches!(name, "key" | "value") => Diagnostic::error(
-            "Reference to \"each\" in context without for_each",
-            "The \"each\" object can be used only in \"module\" or \"resource\" blocks, and only when the \"for_each\" \
-             argument is set.",
-        ),
-        "each" => Diagnostic::error(
-            "Invalid \"each\" attribute",
-            format!("each has no attribute {name:?}, only each.key and each.value, the present entry of for_each."),
-        ),
-        "count" if name == "index" => Diagnostic::error(
-            "Reference to \"count\" in non-counted context",
-            "The \"count\" object can only be used in \"module\", \"resource\", and \"data\" blocks, and only when the \
-             \"count\" argument is set.",
-        ),
-        "count" => Diagnostic::error(
-            "Invalid \"count\" attribute",
-            format!(
-                "count has no attribute {name:?}, only count.index, the number of the instance in a block with count."
-            ),
-        ),
-        "self" => Diagnostic::error(
-            "Invalid \"self\" reference",
-            "self exists in provisioner, connection and postcondition blocks only.",
-        ),
-        "local" => {
-            Diagnostic::error("Reference to undeclared local value", format!("No local value {name:?} is declared."))
-        }
-        "var" => Diagnostic::error(
-            "Reference to undeclared input variable",
-            format!("No variable {name:?} is declared. A block variable {name:?} {{}} declares it."),
-        ),
-        "module" => Diagnostic::error(
-            "Reference to undeclared module",
-            format!("No module call named {name:?} is declared in the root module."),
-        ),
+        "path" => problems::references::path_attribute(name),
+        "terraform" | "tofu" => problems::references::terraform_attribute(root, name),
+        "each" if matches!(name, "key" | "value") => problems::references::each_out_of_scope(),
+        "each" => problems::references::each_attribute(name),
+        "count" if name == "index" => problems::references::count_out_of_scope(),
+        "count" => problems::references::count_attribute(name),
+        "self" => problems::references::self_out_of_scope(),
+        "local" => problems::references::undeclared_local(name),
+        "var" => problems::references::undeclared_variable(name),
+        "module" => problems::references::undeclared_module(name),
         root => no_resource(root, traversal),
     }
 }
@@ -192,24 +163,16 @@ fn no_resource(root: &str, traversal: &Traversal) -> Diagnostic {
         StepKind::Index(Key::String(_) | Key::Number(_)) | StepKind::LegacyIndex(_) => None,
     });
     let names: Vec<&str> = std::iter::once(root).chain(attributes).collect();
-    let (kind, object, names) = match names.as_slice() {
+    let (mode, object, names) = match names.as_slice() {
         ["resource", rest @ ..] => ("managed", "resource", rest),
         ["data", rest @ ..] => ("data", "data", rest),
         ["ephemeral", rest @ ..] => ("ephemeral", "ephemeral", rest),
         all => ("managed", "", all),
     };
     match names {
-        [ty, name, ..] => Diagnostic::error(
-            "Reference to undeclared resource",
-            format!("There is no {kind} resource {ty:?} {name:?} definition in the root module."),
-        ),
-        _ if !object.is_empty() => Diagnostic::error(
-            "Invalid reference",
-            format!(
-                "The {object:?} object must be followed by two attribute names: the resource type and the resource name."
-            ),
-        ),
-        _ => Diagnostic::error("Invalid reference", "The name of a resource must follow its type."),
+        [ty, name, ..] => problems::references::undeclared_resource(mode, ty, name),
+        _ if !object.is_empty() => problems::references::incomplete_resource(object),
+        _ => problems::references::nameless_resource(),
     }
 }
 
@@ -237,13 +200,10 @@ impl Scope for BareScope {
     }
 
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(Diagnostic::error(
-            "Unknown provider function",
-            format!("There is no provider for the function {name:?} here."),
-        ))
+        Err(problems::calls::no_provider(name))
     }
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
-        Err(FunctionError::new("there are no providers here"))
+        Err(problems::calls::no_providers())
     }
 }

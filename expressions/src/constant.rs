@@ -10,6 +10,7 @@ use weft_syntax::{Expression, Traversal, Tree};
 use crate::call_context::{CallContext, ForbiddenFiles};
 use crate::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate};
 use crate::functions::FunctionError;
+use crate::problems;
 
 /// A scope without names.
 #[derive(Debug, Default)]
@@ -20,8 +21,7 @@ struct ConstantScope {
 
 impl Scope for ConstantScope {
     fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
-        let problem = Diagnostic::error("Variables not allowed", "Variables may not be used here.");
-        Err(vec![problem.at(tree.range(traversal.root.span))])
+        Err(vec![problems::references::not_allowed().at(tree.range(traversal.root.span))])
     }
 
     fn context(&self) -> CallContext<'_> {
@@ -37,11 +37,11 @@ impl Scope for ConstantScope {
     }
 
     fn provider_function(&self, _: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(Diagnostic::error("Function calls not allowed", "Functions may not be called here."))
+        Err(problems::calls::not_allowed())
     }
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
-        Err(FunctionError::new("functions may not be called here"))
+        Err(problems::calls::not_callable())
     }
 }
 

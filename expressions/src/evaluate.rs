@@ -35,12 +35,12 @@ use crate::functions::{CallContext, FunctionError};
 use crate::involved;
 use crate::limits;
 use crate::operators;
+use crate::problems;
 use crate::stack;
 use crate::symbolic;
 
-pub(crate) use calls::no_success;
+pub(crate) use crate::problems::references::UNKNOWN_NAME;
 pub(crate) use constructors::constructor_key;
-pub(crate) use templates::UNKNOWN_NAME;
 pub(crate) use templates::join_parts;
 pub use templates::{TemplateScope, evaluate_template};
 
@@ -196,7 +196,7 @@ impl<'s> Evaluator<'s> {
     fn spend(&mut self, steps: u64, id: ExprId) -> bool {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > limits::MOST_STEPS && self.exhausted.is_none() {
-            let problem = limits::too_many_steps().diagnostic().at(self.range(id));
+            let problem = problems::limits::too_many_steps(limits::MOST_STEPS).diagnostic().at(self.range(id));
             self.diagnostics.push(problem.clone());
             self.exhausted = Some(problem);
         }
@@ -208,7 +208,7 @@ impl<'s> Evaluator<'s> {
         match value.excess() {
             None => value,
             Some(excess) => {
-                let problem = limits::excess_problem(excess).diagnostic().at(self.range(id));
+                let problem = problems::limits::too_large(excess).diagnostic().at(self.range(id));
                 let failure = failed_value(&problem);
                 self.diagnostics.push(problem);
                 failure
@@ -396,8 +396,7 @@ impl<'s> Evaluator<'s> {
     /// An expression that the parser could not read. The parser has reported it, except for strings of the JSON syntax,
     /// which need not be templates.
     fn unreadable(&mut self, id: ExprId) -> Value {
-        let problem = Diagnostic::error("Invalid expression", "This expression could not be read.");
-        let mut problem = problem.at(self.range(id));
+        let mut problem = problems::operations::unreadable().at(self.range(id));
         for found in self.tree.expression(id).template_problems() {
             problem = found;
             self.diagnostics.push(problem.clone());
@@ -411,13 +410,7 @@ impl<'s> Evaluator<'s> {
             Literal::Bool(flag) => Value::bool(*flag),
             Literal::Number(text) => match Number::parse(text) {
                 Ok(number) => Value::number(number),
-                Err(error) => {
-                    let problem = Diagnostic::error(
-                        "Invalid number literal",
-                        format!("Failed to recognize the value of this number literal: {error}."),
-                    );
-                    self.fail(problem, self.span(id), id)
-                }
+                Err(error) => self.fail(problems::operations::invalid_number(&error), self.span(id), id),
             },
         }
     }
@@ -453,7 +446,7 @@ impl<'s> Evaluator<'s> {
                 StepKind::Index(Key::String(key)) => access::index(&value, &Value::string(key), Some(&range)),
                 StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => match Number::parse(digits) {
                     Ok(number) => access::index(&value, &Value::number(number), Some(&range)),
-                    Err(error) => Err(Problem::new("Invalid index", format!("{error}."))),
+                    Err(error) => Err(problems::access::unsuitable_number(&error)),
                 },
             };
             match next {

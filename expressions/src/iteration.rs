@@ -10,6 +10,7 @@ use weft_graph_format::value::{Kind, Value};
 
 use crate::access::Problem;
 use crate::convert::convert;
+use crate::problems::iteration as problems;
 
 /// The keys and values of a known collection without its outermost marks. Keys are positions, names, or for sets the
 /// elements themselves. The iterator is lazy, so nothing of the size of the collection is allocated. `None` if the
@@ -29,17 +30,11 @@ pub fn entries(collection: &Value) -> Option<Box<dyn Iterator<Item = (Value, Val
 /// Checks whether `for` can iterate over the collection, now or once it is known.
 pub fn check_collection(collection: &Value) -> Result<(), Problem> {
     if collection.is_null() {
-        return Err(Problem::new(
-            "Iteration over null value",
-            "A null value cannot be used as the collection in a 'for' expression.",
-        ));
+        return Err(problems::null_collection());
     }
     match collection.ty() {
         Type::Dynamic | Type::List(_) | Type::Set(_) | Type::Map(_) | Type::Tuple(_) | Type::Object(_) => Ok(()),
-        ty => Err(Problem::new(
-            "Iteration over non-iterable value",
-            format!("A value of type {} cannot be used as the collection in a 'for' expression.", ty.friendly_name()),
-        )),
+        ty => Err(problems::no_collection(&ty)),
     }
 }
 
@@ -74,7 +69,7 @@ pub enum Decided<T> {
 /// Checks a condition before anything is known about the elements.
 pub fn possible(condition: &Value) -> Result<(), Problem> {
     if condition.is_null() {
-        return Err(Problem::new("Condition is null", "The value of the 'if' clause must not be null."));
+        return Err(problems::always_null());
     }
     included(condition, &mut Marks::NONE.clone()).map(|_| ())
 }
@@ -82,10 +77,9 @@ pub fn possible(condition: &Value) -> Result<(), Problem> {
 /// Whether an element is included. The marks of the condition are added to `marks`.
 pub fn included(condition: &Value, marks: &mut Marks) -> Result<Decided<bool>, Problem> {
     if condition.is_null() {
-        return Err(Problem::new("Invalid 'for' condition", "The value of the 'if' clause must not be null."));
+        return Err(problems::null_condition());
     }
-    let condition = convert(condition, &Type::Bool)
-        .map_err(|e| Problem::new("Invalid 'for' condition", format!("The 'if' clause value is invalid: {e}.")))?;
+    let condition = convert(condition, &Type::Bool).map_err(|error| problems::unsuitable_condition(&error))?;
     *marks = marks.union(condition.marks());
     Ok(condition.as_bool().map_or(Decided::Open, Decided::Known))
 }
@@ -93,14 +87,9 @@ pub fn included(condition: &Value, marks: &mut Marks) -> Result<Decided<bool>, P
 /// The key of a result. The marks of the key are added to `marks`.
 pub fn object_key(key: &Value, marks: &mut Marks) -> Result<Decided<SmolStr>, Problem> {
     if key.is_null() {
-        return Err(Problem::new(
-            "Invalid object key",
-            "Key expression in 'for' expression must not produce a null value.",
-        ));
+        return Err(problems::null_key());
     }
-    let key = convert(key, &Type::String).map_err(|e| {
-        Problem::new("Invalid object key", format!("The key expression produced an invalid result: {e}."))
-    })?;
+    let key = convert(key, &Type::String).map_err(|error| problems::unsuitable_key(&error))?;
     *marks = marks.union(key.marks());
     Ok(key.as_str().map_or(Decided::Open, |text| Decided::Known(text.into())))
 }
@@ -126,14 +115,7 @@ impl ObjectResults {
             return Ok(());
         }
         if self.single.contains_key(&key) {
-            return Err(Problem::new(
-                "Duplicate object key",
-                format!(
-                    "Two different items produced the key {:?} in this 'for' expression. If duplicates are \
-                     expected, use the ellipsis (...) after the value expression to enable grouping by key.",
-                    key.as_str()
-                ),
-            ));
+            return Err(problems::duplicate_key(&key));
         }
         self.single.insert(key, value);
         Ok(())
@@ -171,10 +153,7 @@ pub fn splat_source(source: &Value) -> Result<SplatSource, Problem> {
     let sequence = matches!(ty, Type::List(_) | Type::Set(_) | Type::Tuple(_));
     Ok(match source.open().1 {
         Kind::Null(_) if sequence => {
-            return Err(Problem::new(
-                "Splat of null value",
-                "Splat expressions (with the * symbol) cannot be applied to null sequences.",
-            ));
+            return Err(problems::splat_of_null());
         }
         Kind::Null(_) => SplatSource::Tuple(Vec::new()),
         Kind::Unknown(u) => match &u.ty {

@@ -27,6 +27,7 @@ pub mod involved;
 pub mod iteration;
 pub mod limits;
 pub mod operators;
+mod problems;
 pub mod provider_call;
 pub mod refine;
 pub mod resource_rules;

@@ -1,11 +1,9 @@
 //! Limits on the size and time of one expression, so that a short text can neither exhaust memory nor run forever.
 //!
-//! [`weft_graph_format::value`] defines the maximum size of values. This module has the diagnostics for it, and limits
-//! the time. Time is counted in steps, so that the result is the same on every machine.
+//! [`weft_graph_format::value`] defines the maximum size of values. This module limits the time. Time is counted in
+//! steps, so that the result is the same on every machine.
 
-use weft_graph_format::value::{Excess, Value};
-
-use crate::access::Problem;
+use weft_graph_format::value::Value;
 
 /// The maximum number of steps of one expression, including the templates that it evaluates. They take some minutes. A
 /// step reads about one part of a value.
@@ -21,30 +19,4 @@ const TEXT_A_STEP: u64 = 64;
 pub fn steps_over(value: &Value) -> u64 {
     let extent = value.extent();
     u64::from(extent.parts) + u64::from(extent.text) / TEXT_A_STEP
-}
-
-/// The problem for a value that is too large.
-pub fn excess_problem(excess: Excess) -> Problem {
-    let summary = match excess {
-        Excess::Depth => "Value nested too deeply",
-        Excess::Parts | Excess::Text | Excess::OneText => "Value too large",
-    };
-    Problem::new(
-        summary,
-        format!(
-            "The result of this expression is refused: {excess}. Look for a value that is built up step by step from \
-             itself."
-        ),
-    )
-}
-
-/// The problem for an expression that takes too many steps.
-pub fn too_many_steps() -> Problem {
-    Problem::new(
-        "Expression takes too long",
-        format!(
-            "Evaluation of this expression was given up after {MOST_STEPS} steps. Look for loops inside of loops, and \
-             for large values that are looked through in each round."
-        ),
-    )
 }

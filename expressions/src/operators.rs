@@ -18,6 +18,7 @@ use weft_graph_format::value::{Kind, Refinement, Value};
 pub use equality::equal;
 
 use crate::convert::convert;
+use crate::problems::operations as problems;
 use crate::symbolic::{self, Passing};
 
 /// The position of an operand.
@@ -54,11 +55,7 @@ pub enum OperatorError {
 impl OperatorError {
     /// The error as a diagnostic without a source range.
     pub fn diagnostic(&self) -> Diagnostic {
-        let summary = match self {
-            OperatorError::Operand { .. } => "Invalid operand",
-            OperatorError::Failed(_) => "Operation failed",
-        };
-        Diagnostic::error(summary, self.to_string())
+        problems::failed(self)
     }
 
     /// The operand at fault, if the error concerns one.
@@ -75,9 +72,6 @@ impl From<NumberError> for OperatorError {
         OperatorError::Failed(error.to_string())
     }
 }
-
-/// The message for a null operand.
-const NULL_OPERAND: &str = "argument must not be null";
 
 /// The type that operands are converted to.
 pub fn operand_type(operator: BinaryOperator) -> Type {
@@ -110,7 +104,7 @@ pub fn unary(operator: UnaryOperator, operand: &Value, range: Option<&SourceRang
         convert(operand, &ty).map_err(|e| OperatorError::Operand { side: Side::Only, message: e.to_string() })?;
     let (bare, marks) = converted.unmark();
     let result = match (operator, bare.open().1) {
-        (_, Kind::Null(_)) => return Err(OperatorError::Failed(NULL_OPERAND.to_owned())),
+        (_, Kind::Null(_)) => return Err(problems::null_operand()),
         (UnaryOperator::Not, Kind::Bool(flag)) => Value::bool(!flag),
         (UnaryOperator::Negate, Kind::Number(number)) => Value::number(number.neg()),
         _ => Value::refined(ty, Refinement::not_null()),
@@ -179,7 +173,7 @@ fn logical(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Valu
         None if !left.is_known() || !right.is_known() => Value::refined(Type::Bool, Refinement::not_null()),
         None => match (left.as_bool(), right.as_bool()) {
             (Some(a), Some(b)) => Value::bool(if operator == BinaryOperator::And { a && b } else { a || b }),
-            _ => return Err(OperatorError::Failed(NULL_OPERAND.to_owned())),
+            _ => return Err(problems::null_operand()),
         },
     };
     Ok(result.mark(&marks))
@@ -187,7 +181,7 @@ fn logical(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Valu
 
 fn numeric(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value, OperatorError> {
     if left.is_null() || right.is_null() {
-        return Err(OperatorError::Failed(NULL_OPERAND.to_owned()));
+        return Err(problems::null_operand());
     }
     let marks: Marks = left.marks().union(right.marks());
     let result = match (left.as_number(), right.as_number()) {
@@ -212,7 +206,7 @@ fn compute(operator: BinaryOperator, a: &Number, b: &Number) -> Result<Value, Op
         BinaryOperator::Divide => Value::number(a.div(b)?),
         BinaryOperator::Modulo => Value::number(a.rem(b)?),
         BinaryOperator::Or | BinaryOperator::And | BinaryOperator::Equal | BinaryOperator::NotEqual => {
-            return Err(OperatorError::Failed("not an operation on numbers".to_owned()));
+            return Err(problems::no_numeric_operation());
         }
     })
 }

@@ -7,6 +7,7 @@ use weft_graph_format::value::Value;
 
 use crate::convert::convert;
 use crate::functions::{CountError, FunctionError};
+use crate::problems::calls as problems;
 
 /// The parameter that accepts argument `index`.
 pub fn parameter_at(signature: &FunctionSignature, index: usize) -> Option<&FunctionParameter> {
@@ -42,13 +43,14 @@ pub fn invoke(
     let mut unknown = false;
     for (index, argument) in arguments.iter().enumerate() {
         let Some(parameter) = parameter_at(signature, index) else {
-            return Err(FunctionError::argument(index, "there is no such parameter"));
+            return Err(problems::no_parameter(index));
         };
-        let argument = convert(argument, &parameter.ty).map_err(|e| FunctionError::argument(index, e.to_string()))?;
+        let argument =
+            convert(argument, &parameter.ty).map_err(|error| problems::unsuitable_argument(index, &error))?;
         let (argument, found) = argument.unmark_deep();
         marks = marks.union(&found);
         if argument.is_null() && !parameter.allow_null {
-            return Err(FunctionError::argument(index, "argument must not be null"));
+            return Err(problems::null_argument(index));
         }
         unknown |= argument.deep().unknown && !parameter.allow_unknown;
         bare.push(argument);
@@ -60,8 +62,7 @@ pub fn invoke(
     let result = if signature.result == Type::Dynamic {
         result
     } else {
-        convert(&result, &signature.result)
-            .map_err(|e| FunctionError::new(format!("the provider returned a value of another type: {e}")))?
+        convert(&result, &signature.result).map_err(|error| problems::unsuitable_result(&error))?
     };
     Ok(result.mark(&marks))
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::address::quoted;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
 use crate::constant::evaluate_constant;
 use crate::functions::FunctionError;
+use crate::problems::tfvars as problems;
 
 /// The maximum nesting of a value that is written as text.
 const DEEPEST: usize = 512;
@@ -93,33 +93,30 @@ impl Described {
 
 /// Calls a function. The arguments are known, unmarked, and fit the signature.
 pub fn call(name: &str, arguments: &[Value]) -> Result<Value, FunctionError> {
-    let [input] = arguments else { return Err(FunctionError::new("one argument is needed")) };
+    let [input] = arguments else { return Err(problems::one_argument()) };
     match name {
         "decode_tfvars" => decode_tfvars(input),
         "encode_tfvars" => encode_tfvars(input),
         "encode_expr" => Ok(Value::string(written(input)?)),
-        _ => Err(FunctionError::new("there is no such function")),
+        _ => Err(problems::no_such_function()),
     }
 }
 
 fn decode_tfvars(content: &Value) -> Result<Value, FunctionError> {
-    let failed = |problem: &Diagnostic| {
-        FunctionError::new(format!("failed to decode tfvars content: {}; {}", problem.summary, problem.detail))
-    };
     let text: Arc<str> = Arc::from(content.as_str().unwrap_or_default());
     let (tree, problems) = weft_syntax::parse_file("", text);
     if let Some(problem) = problems.first() {
-        return Err(failed(problem));
+        return Err(problems::undecodable(problem));
     }
     let body = tree.root_body();
     if let Some(block) = body.blocks.first() {
-        return Err(FunctionError::new(format!("a block {:?} cannot be in tfvars content", block.block_type.text)));
+        return Err(problems::block_in_content(&block.block_type.text));
     }
     let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
     for attribute in &body.attributes {
         let (value, problems) = evaluate_constant(&tree.expression(attribute.expression));
         if let Some(problem) = problems.iter().find(|problem| problem.is_error()) {
-            return Err(failed(problem));
+            return Err(problems::undecodable(problem));
         }
         fields.insert(attribute.name.text.clone(), value);
     }
@@ -128,12 +125,12 @@ fn decode_tfvars(content: &Value) -> Result<Value, FunctionError> {
 
 fn encode_tfvars(input: &Value) -> Result<Value, FunctionError> {
     let (Kind::Object(fields) | Kind::Map(fields)) = input.open().1 else {
-        return Err(FunctionError::argument(0, "an object is needed, whose attributes become variables"));
+        return Err(problems::no_object());
     };
     let mut text = String::new();
     for (name, value) in fields.iter() {
         if !weft_syntax::is_identifier(name) {
-            return Err(FunctionError::argument(0, format!("{name:?} cannot be the name of a variable")));
+            return Err(problems::invalid_name(name));
         }
         text.push_str(&format!("{name} = {}\n", written(value)?));
     }
@@ -152,13 +149,13 @@ fn written(value: &Value) -> Result<String, FunctionError> {
 
 fn write(value: &Value, out: &mut String, depth: usize) -> Result<(), FunctionError> {
     let Some(depth) = depth.checked_sub(1) else {
-        return Err(FunctionError::argument(0, "the value is nested too deeply"));
+        return Err(problems::too_deep());
     };
     match value.open().1 {
         Kind::Null(_) => out.push_str("null"),
         Kind::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
         Kind::Number(number) => out.push_str(&number.to_string()),
-        Kind::Provider(_) => return Err(FunctionError::argument(0, "a provider configuration cannot be written down")),
+        Kind::Provider(_) => return Err(problems::provider_in_value()),
         Kind::String(text) => out.push_str(&quoted(text)),
         Kind::List(items) | Kind::Set(items) | Kind::Tuple(items) => {
             out.push('[');
@@ -187,7 +184,7 @@ fn write(value: &Value, out: &mut String, depth: usize) -> Result<(), FunctionEr
             }
             out.push('}');
         }
-        Kind::Unknown(_) => return Err(FunctionError::argument(0, "the value is not known yet")),
+        Kind::Unknown(_) => return Err(problems::unknown_value()),
     }
     Ok(())
 }

@@ -13,12 +13,11 @@ use weft_syntax::{ExprKind, Expression, Syntax};
 
 use crate::constant::evaluate_constant;
 use crate::convert::convert_with_defaults;
+use crate::problems::types as problems;
 use crate::stack;
 
 /// The type constructor for references to providers.
 const PROVIDER: &str = "providerconfig";
-
-const INVALID: &str = "Invalid type specification";
 
 /// A type constraint with the defaults of its optional attributes.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,22 +59,8 @@ pub fn variable_type_with(
 ) -> Result<TypeConstraint, Vec<Diagnostic>> {
     if let Some(text) = expression.as_string_literal() {
         let problem = match text.as_str() {
-            "string" | "list" | "map" => Diagnostic::error(
-                "Invalid quoted type constraints",
-                format!(
-                    "Early versions required type constraints to be given in quotes, but that form is now rejected. \
-                     Remove the quotes around {:?}{}.",
-                    text.as_str(),
-                    match text.as_str() {
-                        "list" =>
-                            " and write list(string) instead to explicitly indicate that the list elements are strings",
-                        "map" =>
-                            " and write map(string) instead to explicitly indicate that the map elements are strings",
-                        _ => "",
-                    }
-                ),
-            ),
-            _ => Diagnostic::error("Invalid legacy variable type hint", "Types are written without quotes."),
+            "string" | "list" | "map" => problems::quoted_type(&text),
+            _ => problems::quoted_text(),
         };
         return Err(vec![problem.at(expression.range())]);
     }
@@ -102,46 +87,32 @@ fn constraint(expression: &Expression, providers: ProviderNames<'_>) -> Result<T
     stack::guarded(|| read(expression, providers))
 }
 
-fn invalid(expression: &Expression, detail: impl Into<String>) -> Vec<Diagnostic> {
-    vec![Diagnostic::error(INVALID, detail).at(expression.range())]
+fn invalid(expression: &Expression, problem: Diagnostic) -> Vec<Diagnostic> {
+    vec![problem.at(expression.range())]
 }
 
 fn read(expression: &Expression, providers: ProviderNames<'_>) -> Result<TypeConstraint, Vec<Diagnostic>> {
     if let Some(name) = expression.as_keyword() {
-        return keyword(name).map(TypeConstraint::plain).map_err(|detail| invalid(expression, detail));
+        return keyword(name).map(TypeConstraint::plain).map_err(|problem| invalid(expression, problem));
     }
     let Some(call) = expression.as_call() else {
-        return Err(invalid(
-            expression,
-            "A type specification is either a primitive type keyword (bool, number, string) or a complex type \
-             constructor call, like list(string).",
-        ));
+        return Err(invalid(expression, problems::no_type()));
     };
     let arguments: Vec<Expression> = call.arguments.iter().map(|id| expression.child(*id)).collect();
     constructor(expression, call.name.as_str(), &arguments, providers)
 }
 
-/// The type of a keyword, or the error message if it is not a type.
-fn keyword(name: &str) -> Result<Type, String> {
+/// The type of a keyword, or the problem if it is not a type.
+fn keyword(name: &str) -> Result<Type, Diagnostic> {
     match name {
         "bool" => Ok(Type::Bool),
         "number" => Ok(Type::Number),
         "string" => Ok(Type::String),
         "any" => Ok(Type::Dynamic),
-        "list" | "set" | "map" | "object" | "tuple" => Err(one_argument(name)),
-        "optional" => Err(optional_elsewhere()),
-        other => Err(format!("The keyword {other:?} is not a valid type specification.")),
+        "list" | "set" | "map" | "object" | "tuple" => Err(problems::one_argument(name)),
+        "optional" => Err(problems::misplaced_optional()),
+        other => Err(problems::unknown_keyword(other)),
     }
-}
-
-/// The error message for a type constructor that takes exactly one argument.
-fn one_argument(name: &str) -> String {
-    let what = match name {
-        "object" => "the attribute types and values as a map",
-        "tuple" => "the element types as a list",
-        _ => "the element type",
-    };
-    format!("The {name} type constructor requires one argument specifying {what}.")
 }
 
 /// The type of a constructor call such as `list(string)`.
@@ -151,20 +122,20 @@ fn constructor(
     arguments: &[Expression],
     providers: ProviderNames<'_>,
 ) -> Result<TypeConstraint, Vec<Diagnostic>> {
-    let detail = match (name, arguments) {
+    let problem = match (name, arguments) {
         (PROVIDER, _) => return provider(expression, arguments, providers),
         ("object", [argument]) => return object(argument, providers),
         ("tuple", [argument]) => return tuple(argument, providers),
         ("list", [argument]) => return collection(Type::list, argument, providers),
         ("set", [argument]) => return collection(Type::set, argument, providers),
         ("map", [argument]) => return collection(Type::map, argument, providers),
-        ("list" | "set" | "map" | "object" | "tuple", _) => one_argument(name),
-        ("bool" | "number" | "string", _) => format!("Primitive type keyword {name:?} does not expect arguments."),
-        ("any", _) => format!("Type constraint keyword {name:?} does not expect arguments."),
-        ("optional", _) => optional_elsewhere(),
-        _ => format!("Keyword {name:?} is not a valid type constructor."),
+        ("list" | "set" | "map" | "object" | "tuple", _) => problems::one_argument(name),
+        ("bool" | "number" | "string", _) => problems::arguments_of_primitive(name),
+        ("any", _) => problems::arguments_of_any(),
+        ("optional", _) => problems::misplaced_optional(),
+        _ => problems::unknown_constructor(name),
     };
-    Err(invalid(expression, detail))
+    Err(invalid(expression, problem))
 }
 
 fn collection(
@@ -183,26 +154,15 @@ fn provider(
     providers: ProviderNames<'_>,
 ) -> Result<TypeConstraint, Vec<Diagnostic>> {
     let Some(source_of) = providers else {
-        let detail = format!(
-            "Keyword {PROVIDER:?} is not a valid type constructor. Modules that say experiments = [provider_values] in \
-             a language block have it."
-        );
-        return Err(invalid(expression, detail));
+        return Err(invalid(expression, problems::provider_values_off(PROVIDER)));
     };
     match arguments {
         [name] if name.as_keyword().is_some() => {
             let name = name.as_keyword().unwrap_or_default();
             Ok(TypeConstraint::plain(Type::provider(source_of(name))))
         }
-        _ => Err(invalid(
-            expression,
-            "The providerconfig type constructor requires one argument: the local name of a provider.",
-        )),
+        _ => Err(invalid(expression, problems::one_provider(PROVIDER))),
     }
-}
-
-fn optional_elsewhere() -> String {
-    format!("Keyword {:?} is valid only as a modifier for object type attributes.", "optional")
 }
 
 fn inside<'n>(children: impl IntoIterator<Item = (&'n str, TypeDefaults)>) -> TypeDefaults {
@@ -216,7 +176,7 @@ fn inside<'n>(children: impl IntoIterator<Item = (&'n str, TypeDefaults)>) -> Ty
 
 fn tuple(argument: &Expression, providers: ProviderNames<'_>) -> Result<TypeConstraint, Vec<Diagnostic>> {
     let Some(items) = argument.as_list() else {
-        return Err(invalid(argument, "Tuple type constructor requires a list of element types."));
+        return Err(invalid(argument, problems::tuple_without_list()));
     };
     let mut problems = Vec::new();
     let mut types = Vec::with_capacity(items.len());
@@ -240,11 +200,7 @@ fn tuple(argument: &Expression, providers: ProviderNames<'_>) -> Result<TypeCons
 
 fn object(argument: &Expression, providers: ProviderNames<'_>) -> Result<TypeConstraint, Vec<Diagnostic>> {
     let Some(entries) = argument.as_map() else {
-        return Err(invalid(
-            argument,
-            "Object type constructor requires a map whose keys are attribute names and whose values are the \
-             corresponding attribute types.",
-        ));
+        return Err(invalid(argument, problems::object_without_map()));
     };
     let mut problems = Vec::new();
     let mut attributes = BTreeMap::new();
@@ -252,7 +208,7 @@ fn object(argument: &Expression, providers: ProviderNames<'_>) -> Result<TypeCon
     let mut defaults = TypeDefaults::default();
     for (key, value) in &entries {
         let Some(name) = attribute_name(key) else {
-            problems.extend(invalid(key, "Object constructor map keys must be attribute names."));
+            problems.extend(invalid(key, problems::invalid_attribute_name()));
             continue;
         };
         let attribute = match attribute(value, providers, &mut problems) {
@@ -272,8 +228,7 @@ fn object(argument: &Expression, providers: ProviderNames<'_>) -> Result<TypeCon
             defaults.children.insert(name.clone(), attribute.constraint.defaults);
         }
         if attributes.insert(name.clone(), attribute.constraint.ty).is_some() {
-            let detail = format!("The attribute {name:?} stands twice in this object type.");
-            problems.extend(invalid(key, detail));
+            problems.extend(invalid(key, problems::duplicate_attribute(&name)));
         }
     }
     if !problems.is_empty() {
@@ -312,15 +267,12 @@ fn attribute(
     let arguments: Vec<Expression> = call.arguments.iter().map(|id| value.child(*id)).collect();
     let (ty, default) = match arguments.as_slice() {
         [] => {
-            let detail = "Optional attribute modifier requires the attribute type as its argument.";
-            return Err(invalid(value, detail));
+            return Err(invalid(value, problems::optional_without_type()));
         }
         [ty] => (ty, None),
         [ty, default] => (ty, Some(default)),
         _ => {
-            let detail = "Optional attribute modifier expects at most two arguments: the attribute type, and a default \
-                          value.";
-            return Err(invalid(value, detail));
+            return Err(invalid(value, problems::optional_with_more()));
         }
     };
     let constraint = constraint(ty, providers)?;
@@ -340,16 +292,5 @@ fn default_value(expression: &Expression, constraint: &TypeConstraint) -> Result
     if problems.iter().any(Diagnostic::is_error) {
         return Err(problems);
     }
-    constraint.convert(&value).map_err(|error| {
-        vec![
-            Diagnostic::error(
-                "Invalid default value for optional attribute",
-                format!(
-                    "This default value is not compatible with the attribute's type constraint: {}.",
-                    error.with_path()
-                ),
-            )
-            .at(expression.range()),
-        ]
-    })
+    constraint.convert(&value).map_err(|error| invalid(expression, problems::unsuitable_default(&error)))
 }

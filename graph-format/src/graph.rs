@@ -1,7 +1,7 @@
 //! The execution graph: the work of an apply, as tables of plain data.
 //!
 //! During planning, operations are drafted in any order through [`Builder`]. [`Builder::finish`] renumbers them so that
-//! operands come before their users and equal input gives equal bytes, and divides them into [`Fragment`]s, one for
+//! operands come before their users and equal input produces equal bytes, and divides them into [`Fragment`]s, one for
 //! each shard. [`disassemble`] prints a graph, and [`verify`] checks it independently.
 
 mod builder;

@@ -4,7 +4,7 @@
 //! requested parts. A [`FragmentPackage`] is the part of one worker. [`container`] describes the layout.
 //!
 //! Invariants:
-//! - Equal plans give equal bytes.
+//! - Equal plans produce equal bytes.
 //! - What [`write()`] has written, [`PlanReader::whole`] reads: the writer reads its own sections back.
 //! - The changes for the reviewer and the graph belong together: opening a file checks the seal over all sections.
 //! - Nothing that is read is trusted: lengths, checksums, nesting and the soundness of the graph are checked before

@@ -9,7 +9,7 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// Appends a string as [`quoted`] gives it.
+/// Appends a string as [`quoted`] returns it.
 pub fn write_quoted(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {

@@ -28,7 +28,7 @@ pub enum FetchProblem {
     /// It cannot be read.
     #[error(transparent)]
     Package(#[from] PackageProblem),
-    /// Its checksum is not the one that its source gives.
+    /// Its checksum is not the one that its source lists.
     #[error(
         "the provider package doesn't match any of the expected checksums: its source says {expected}, and the package \
          has {found}"
@@ -52,7 +52,7 @@ pub struct Fetched {
     pub zh: Option<Checksum>,
     /// Checksums from its source, of packages for any platform.
     pub trusted: BTreeSet<Checksum>,
-    /// Whether its source also gives checksums of the packages for other platforms.
+    /// Whether its source also lists checksums of the packages for other platforms.
     pub vouched: bool,
     /// How it was authenticated.
     pub authentication: Authentication,

@@ -9,7 +9,7 @@ use weft_providers::constraint::Constraints;
 
 use crate::offer::Authentication;
 
-/// An event of an installation. `Display` gives the line that `init` prints.
+/// An event of an installation. `Display` writes the line that `init` prints.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InstallEvent {
     /// Nothing to install.

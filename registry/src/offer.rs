@@ -19,7 +19,7 @@ pub(crate) const MAX_PACKAGE: u64 = 4 << 30;
 pub enum Authentication {
     /// Not at all: there is no checksum to compare with.
     None,
-    /// It has the checksum that its source gave.
+    /// It has the checksum that its source lists.
     Checksum,
     /// Its checksum is in a list that a key of the registry signed.
     Signed {

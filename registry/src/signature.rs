@@ -1,4 +1,4 @@
-//! Signatures of checksum lists: OpenPGP, detached, by a key that the registry gives.
+//! Signatures of checksum lists: OpenPGP, detached, by a key that the registry returns.
 //!
 //! A valid signature is made by a key of the list, or by a subkey that is bound to one for signing. Revoked keys and
 //! insecure digests are refused. Expired keys are accepted unless configured otherwise, because registries still offer

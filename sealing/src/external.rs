@@ -107,7 +107,7 @@ fn unusable(command: &[String], problem: OutputProblem) -> CommandError {
     CommandError::Output { program: command.first().cloned().unwrap_or_default(), problem }
 }
 
-/// Why a key provider's command gives no keys.
+/// Why the command of a key provider returns no keys.
 #[derive(Debug)]
 pub(crate) enum KeysError {
     /// The metadata was not written by a command.

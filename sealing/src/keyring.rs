@@ -27,7 +27,7 @@ const MOST_KEPT: usize = 1024;
 /// The metadata of key providers, by its key in an envelope.
 pub(crate) type Metadata = BTreeMap<String, Vec<u8>>;
 
-/// Why a key provider gives no key.
+/// Why a key provider returns no key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// There is no metadata of this provider: another one was used for sealing.

@@ -250,7 +250,7 @@ pub struct Splat {
     /// The collection.
     pub source: ExprId,
     /// Whether it was written `[*]`. A `.*` takes only attributes and legacy indices with it; indices after those
-    /// apply to the list that the splat gives.
+    /// apply to the list that the splat returns.
     pub full: bool,
     /// The expression for each element, in which `element` is the element.
     pub each: ExprId,

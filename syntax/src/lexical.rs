@@ -2,6 +2,7 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 
+use crate::problems::text as problems;
 use crate::source::SourceFile;
 use crate::token::{Token, TokenKind};
 
@@ -15,61 +16,33 @@ pub(crate) fn check(source: &SourceFile, tokens: &[Token]) -> Vec<Diagnostic> {
     let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);
     for token in tokens {
         let text = source.slice(token.span);
-        let (summary, detail) = match token.kind {
+        let problem = match token.kind {
             TokenKind::BitwiseOperator => {
                 bitwise += 1;
                 if bitwise > MAX_BITWISE_REPORTS {
                     continue;
                 }
-                let meant = match text {
-                    "&" => " For a boolean AND write \"&&\".",
-                    "|" => " For a boolean OR write \"||\".",
-                    "~" => " For a boolean NOT write \"!\".",
-                    _ => "",
-                };
-                ("Unsupported operator", format!("The language has no bitwise operators.{meant}"))
+                problems::bitwise_operator(text)
             }
-            TokenKind::QuotedNewline => (
-                "Invalid multi-line string",
-                "A quoted string ends on the line it begins on. Write \\n for a line break in it, or use a heredoc \
-                 (<<EOT) for text of several lines."
-                    .to_owned(),
-            ),
+            TokenKind::QuotedNewline => problems::quoted_newline(),
             TokenKind::Invalid => {
-                let detail = match text {
-                    "`" => {
-                        backticks += 1;
-                        if backticks != 1 && backticks != 3 {
-                            continue;
-                        }
-                        "The character \"`\" has no meaning here. For text of several lines use a heredoc (<<EOT)."
-                    }
-                    "'" => {
-                        apostrophes += 1;
-                        if apostrophes != 1 && apostrophes != 3 {
-                            continue;
-                        }
-                        "Single quotes have no meaning here. Strings are written between double quotes (\")."
-                    }
-                    ";" => {
-                        semicolons += 1;
-                        if semicolons > 1 {
-                            continue;
-                        }
-                        "The character \";\" has no meaning here. Arguments and blocks are separated by line breaks, \
-                         items of collections by commas."
-                    }
-                    "\u{201c}" | "\u{201d}" => {
-                        "Curly quotes have no meaning here; they often come with text copied from a document. \
-                         Strings are written between straight quotes (\")."
-                    }
-                    _ => "This character has no meaning in the language.",
+                let counted = match text {
+                    "`" => Some((&mut backticks, [1, 3])),
+                    "'" => Some((&mut apostrophes, [1, 3])),
+                    ";" => Some((&mut semicolons, [1, 1])),
+                    _ => None,
                 };
-                ("Invalid character", detail.to_owned())
+                if let Some((count, reported)) = counted {
+                    *count += 1;
+                    if !reported.contains(count) {
+                        continue;
+                    }
+                }
+                problems::invalid_character(text)
             }
             _ => continue,
         };
-        found.push(Diagnostic::error(summary, detail).at(source.range(token.span)));
+        found.push(problem.at(source.range(token.span)));
     }
     found
 }

@@ -1,9 +1,9 @@
 //! HCL text to lossless trees: files, expressions, templates.
 //!
 //! The way in is [`parse_file`] (or [`parse_bytes`]), [`parse_expression`], [`parse_template`] and
-//! [`parse_traversal`]. Each gives a tree, whole whatever the text is, and all errors at once. The parser is our own,
-//! written by hand: text to tokens, tokens to nodes, with a stack on the heap and never by
-//! recursion, in linear time.
+//! [`parse_traversal`]. Each returns a tree, which is complete whatever the text is, and all errors at once. The parser
+//! is our own, written by hand: text to tokens, tokens to nodes, with a stack on the heap instead of recursion, in
+//! linear time.
 //!
 //! Reading order: [`source`] is the text with its positions; [`token`] divides it without gaps; [`expression`] and
 //! [`body`] are the meaning of the tokens; [`tree`] contains everything, and an [`Expression`] is a handle on one node
@@ -13,7 +13,7 @@
 //! Not here: values (numbers and strings stay text; escapes and indentation of strings are resolved, and the creator of
 //! a value normalizes it), schemas, and the meaning of blocks.
 //!
-//! The JSON syntax ([`parse_json_file`]) gives the same trees. Only the reader knows the meaning of a property of a
+//! The JSON syntax ([`parse_json_file`]) returns the same trees. Only the reader knows the meaning of a property of a
 //! body: [`Tree::content`] reads both syntaxes, with a [`Role`] for each name.
 
 pub mod body;
@@ -24,6 +24,7 @@ mod lexer;
 mod lexical;
 mod parse;
 mod parser;
+mod problems;
 mod references;
 pub mod source;
 pub mod token;

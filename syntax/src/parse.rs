@@ -7,6 +7,7 @@ use weft_graph_format::source::Position;
 
 use crate::json;
 use crate::parser::{Goal, parse};
+use crate::problems::text as problems;
 use crate::source::{MAX_SOURCE_BYTES, SourceFile, Span, offset};
 use crate::tree::{Expression, Root, Tree};
 
@@ -33,20 +34,15 @@ fn decoded(name: &str, bytes: &[u8], parse: Parse) -> (Arc<Tree>, Vec<Diagnostic
     let (tree, _) = parse(name, Arc::from(text.as_ref()));
     let replaced = offset(valid)..offset(valid + char::REPLACEMENT_CHARACTER.len_utf8());
     let range = tree.range(Span::new(replaced.start, replaced.end));
-    let error = Diagnostic::error(
-        "Invalid character encoding",
-        "This is not UTF-8, the encoding that all configuration files have. Save the file with that encoding.",
-    );
-    (tree, vec![error.at(range)])
+    (tree, vec![problems::not_utf8().at(range)])
 }
 
 /// Parses a configuration file in JSON syntax. The tree is complete whatever the errors, which are returned together.
 /// An invalid template in a string is not among them: [`Expression::template_problems`] reports it.
 pub fn parse_json_file(name: &str, text: Arc<str>) -> (Arc<Tree>, Vec<Diagnostic>) {
     if text.len() > MAX_SOURCE_BYTES {
-        let detail = format!("A text to be parsed has {MAX_SOURCE_BYTES} bytes at most.");
         let (tree, _) = json::parse(SourceFile::new(name, "{}"));
-        return (Arc::new(tree), vec![Diagnostic::error("Text too long", detail)]);
+        return (Arc::new(tree), vec![problems::too_long(MAX_SOURCE_BYTES)]);
     }
     let (tree, diagnostics) = json::parse(SourceFile::new(name, text));
     (Arc::new(tree), diagnostics)
@@ -92,9 +88,8 @@ fn part(source: SourceFile, goal: Goal) -> (Expression, Vec<Diagnostic>) {
 
 fn whole(source: SourceFile, goal: Goal) -> (Arc<Tree>, Vec<Diagnostic>) {
     if source.text().len() > MAX_SOURCE_BYTES {
-        let detail = format!("A text to be parsed has {MAX_SOURCE_BYTES} bytes at most.");
         let (tree, _) = parse(SourceFile::new(source.name().clone(), ""), goal);
-        return (Arc::new(tree), vec![Diagnostic::error("Text too long", detail)]);
+        return (Arc::new(tree), vec![problems::too_long(MAX_SOURCE_BYTES)]);
     }
     let (tree, diagnostics) = parse(source, goal);
     (Arc::new(tree), diagnostics)

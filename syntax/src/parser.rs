@@ -28,6 +28,7 @@ use crate::body::Body;
 use crate::expression::{ExprId, ExprKind, ExprNode};
 use crate::lexer::{self, Start};
 use crate::lexical;
+use crate::problems;
 use crate::source::{SourceFile, Span, offset};
 use crate::token::{Token, TokenKind};
 use crate::tree::{Root, Syntax, Tree};
@@ -117,9 +118,7 @@ impl Parser<'_> {
         let expression = self.expression();
         let next = self.peek();
         if next.kind != TokenKind::End {
-            self.complain(next.span, "Extra characters after expression", || {
-                "A whole expression ends before this. Remove what follows it, or put an operator between.".to_owned()
-            });
+            self.complain(next.span, problems::expressions::more_after_expression);
         }
         expression
     }
@@ -142,28 +141,26 @@ impl Parser<'_> {
     }
 
     /// Reports an error, recovery or not.
-    fn report(&mut self, span: Span, summary: impl Into<String>, detail: impl Into<String>) {
-        let range = self.source.range(span);
-        self.diagnostics.push(Diagnostic::error(summary, detail).at(range));
+    fn report(&mut self, span: Span, problem: Diagnostic) {
+        self.diagnostics.push(problem.at(self.source.range(span)));
     }
 
     /// Reports an error with what should be shown around it, recovery or not.
-    fn report_within(&mut self, span: Span, context: Span, summary: impl Into<String>, detail: impl Into<String>) {
-        let (range, context) = (self.source.range(span), self.source.range(context));
-        self.diagnostics.push(Diagnostic::error(summary, detail).at(range).within(context));
+    fn report_within(&mut self, span: Span, context: Span, problem: Diagnostic) {
+        self.report(span, problem.within(self.source.range(context)));
     }
 
     /// Reports an error about a wrong token, unless the parser is recovering from another.
-    fn complain(&mut self, span: Span, summary: &str, detail: impl FnOnce() -> String) {
+    fn complain(&mut self, span: Span, problem: impl FnOnce() -> Diagnostic) {
         if !self.recovery {
-            self.report(span, summary, detail());
+            self.report(span, problem());
         }
     }
 
     /// The same with what should be shown around it.
-    fn complain_within(&mut self, span: Span, context: Span, summary: &str, detail: impl FnOnce() -> String) {
+    fn complain_within(&mut self, span: Span, context: Span, problem: impl FnOnce() -> Diagnostic) {
         if !self.recovery {
-            self.report_within(span, context, summary, detail());
+            self.report_within(span, context, problem());
         }
     }
 
@@ -175,9 +172,7 @@ impl Parser<'_> {
     /// Counts one more level of nesting. Beyond the limit that is an error, and false.
     fn descend(&mut self, span: Span) -> bool {
         if self.depth >= MAX_NESTING {
-            self.complain(span, "Nesting too deep", || {
-                format!("Brackets, strings, operators and blocks can be nested {MAX_NESTING} levels deep at most.")
-            });
+            self.complain(span, || problems::text::too_deep(MAX_NESTING));
             self.recovery = true;
             return false;
         }

@@ -86,7 +86,7 @@ impl Tree {
         }
     }
 
-    /// The content of a body, where `role` gives the roles of its names. The native syntax shows the roles, and the
+    /// The content of a body, where `role` returns the roles of its names. The native syntax shows the roles, and the
     /// body is returned as it is.
     pub fn content<'tree, 'role>(&'tree self, id: BodyId, role: &dyn Fn(&str) -> Role<'role>) -> BodyView<'tree> {
         match self.syntax {

@@ -15,6 +15,7 @@ use crate::conditional;
 use crate::iteration::{self, Decided, ObjectResults, SplatSource};
 use crate::limits;
 use crate::operators::{self, Side};
+use crate::problems;
 use crate::stack;
 
 /// The value of a node, or its error. Errors are shared, so that each is reported once.
@@ -247,9 +248,8 @@ impl<'p> Run<'p> {
                 },
             }
         }
-        let detail = crate::evaluate::no_success(&told);
-        let error = crate::functions::FunctionError::new(detail);
-        NodeProgress::Done(Err(fault_at(node, crate::functions::call_diagnostic("try", None, &error))))
+        let error = problems::calls::no_success(&told);
+        NodeProgress::Done(Err(fault_at(node, problems::calls::failed("try", None, &error))))
     }
 
     fn with_collection(&mut self, node: &Node, body: impl FnOnce(&mut Self, Value) -> NodeResult) -> NodeProgress {
@@ -270,7 +270,7 @@ impl<'p> Run<'p> {
     fn spend(&mut self, node: &Node) -> Result<(), Arc<Fault>> {
         self.steps = self.steps.saturating_add(limits::STEPS_A_ROUND);
         if self.steps > limits::MOST_STEPS {
-            return Err(fault_at(node, limits::too_many_steps().diagnostic()));
+            return Err(fault_at(node, problems::limits::too_many_steps(limits::MOST_STEPS).diagnostic()));
         }
         Ok(())
     }
@@ -411,7 +411,7 @@ enum RoundResult {
 fn bounded(node: &Node, value: Value) -> NodeResult {
     match value.excess() {
         None => Ok(value),
-        Some(excess) => Err(fault_at(node, limits::excess_problem(excess).diagnostic())),
+        Some(excess) => Err(fault_at(node, problems::limits::too_large(excess).diagnostic())),
     }
 }
 

@@ -20,6 +20,7 @@ use crate::convert::{apply_defaults, convert};
 use crate::evaluate::{constructor_key, join_parts};
 use crate::functions::{self, CallContext, FunctionError, Impure};
 use crate::operators;
+use crate::problems;
 use crate::provider_call;
 use crate::resource_rules;
 
@@ -207,9 +208,7 @@ fn ignoring(paths: Option<Vec<Path>>) -> Compute {
 }
 
 fn converted(value: &Value, ty: &Type, place: &ErrorRange) -> Result<Value, Fault> {
-    convert(value, ty).map_err(|error| {
-        place.fault(Diagnostic::error("Unsuitable value type", format!("Unsuitable value: {}.", error.with_path())))
-    })
+    convert(value, ty).map_err(|error| place.fault(problems::operations::unsuitable_value(&error)))
 }
 
 /// The part of a result at a path.
@@ -229,16 +228,15 @@ fn follow(result: Value, path: &Path, place: &ErrorRange) -> Result<Value, Fault
 /// The arguments of a call. If `expand` is set, the last one is expanded.
 fn spread(values: &[Value], expand: bool, place: &ErrorRange) -> Result<Vec<Value>, Fault> {
     let (true, Some((last, first))) = (expand, values.split_last()) else { return Ok(values.to_vec()) };
-    let invalid = |detail: &str| place.fault(Diagnostic::error("Invalid expanding argument value", detail));
     let (bare, marks) = last.unmark();
     let mut arguments = first.to_vec();
     match bare.open().1 {
-        Kind::Null(_) => Err(invalid("The expanding argument (indicated by ...) must not be null.")),
+        Kind::Null(_) => Err(place.fault(problems::calls::null_expansion())),
         Kind::List(items) | Kind::Set(items) | Kind::Tuple(items) => {
             arguments.extend(items.items().iter().map(|item| item.mark(&marks)));
             Ok(arguments)
         }
-        _ => Err(invalid("The expanding argument (indicated by ...) must be of a tuple, list, or set type.")),
+        _ => Err(place.fault(problems::calls::unsuitable_expansion())),
     }
 }
 
@@ -250,8 +248,7 @@ fn call(
     formula: &Formula,
 ) -> Result<Value, Fault> {
     let Some(function) = functions::lookup(name) else {
-        let problem = Diagnostic::error("Call to unknown function", format!("There is no function named {name:?}."));
-        return Err(place.fault(problem));
+        return Err(place.fault(problems::calls::unknown_function(name, std::iter::empty())));
     };
     function.check_count(arguments.len()).map_err(|error| place.fault(error.diagnostic()))?;
     let mut problems = Vec::new();
@@ -271,7 +268,7 @@ fn call(
 }
 
 fn function_problem(name: &str, parameter: Option<&str>, error: &FunctionError, place: &ErrorRange) -> Diagnostic {
-    let problem = functions::call_diagnostic(name, parameter, error);
+    let problem = problems::calls::failed(name, parameter, error);
     match &place.0 {
         Some(range) => problem.at(range.clone()),
         None => problem,

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicU64;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::marks::Marks;
-use weft_graph_format::nearest::did_you_mean;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Call, ExprId, Span};
@@ -13,6 +12,7 @@ use weft_syntax::{Call, ExprId, Span};
 use super::{Evaluator, ProviderFunction, certain_failure, failed, failed_value, fails_for_certain};
 use crate::functions::{self, CallContext, CountError, Function, FunctionError, Symbolic};
 use crate::limits;
+use crate::problems::calls as problems;
 use crate::provider_call;
 use crate::symbolic::{self, Passing};
 
@@ -43,23 +43,14 @@ enum Arguments {
 impl Evaluator<'_> {
     pub(super) fn call(&mut self, call: &Call, id: ExprId) -> Value {
         if !self.scope.functions_allowed() {
-            let problem = Diagnostic::error("Function calls not allowed", "Functions may not be called here.");
-            return self.fail(problem, call.name_span, id);
+            return self.fail(problems::not_allowed(), call.name_span, id);
         }
         if let Some(function) = self.scope.function(&call.name) {
             return self.built_in_call(function, call, id);
         }
         if call.name.starts_with("provider::") {
             if call.name.split("::").count() > 4 || call.name.split("::").count() < 3 {
-                let problem = Diagnostic::error(
-                    "Unable to parse provider function",
-                    format!(
-                        "invalid provider function {:?}: expected provider::<name>::<function> or \
-                         provider::<name>::<alias>::<function>",
-                        call.name.as_str()
-                    ),
-                );
-                return self.fail(problem, call.name_span, id);
+                return self.fail(problems::invalid_provider_function(&call.name), call.name_span, id);
             }
             return match self.scope.provider_function(&call.name) {
                 Ok(function) => self.provider_call(&function, call, id),
@@ -69,18 +60,10 @@ impl Evaluator<'_> {
         if let Some((namespace, _)) = call.name.split_once("::")
             && namespace != "core"
         {
-            let problem = Diagnostic::error(
-                "Unknown function namespace",
-                format!("Function {:?} does not exist within a valid namespace (provider,core)", call.name.as_str()),
-            );
-            return self.fail(problem, call.name_span, id);
+            return self.fail(problems::unknown_namespace(&call.name), call.name_span, id);
         }
-        let hint = did_you_mean(&call.name, functions::all().iter().map(|function| function.name));
-        let problem = Diagnostic::error(
-            "Call to unknown function",
-            format!("There is no function named {:?}.{hint}", call.name.as_str()),
-        );
-        self.fail(problem, call.name_span, id)
+        let names = functions::all().iter().map(|function| function.name);
+        self.fail(problems::unknown_function(&call.name, names), call.name_span, id)
     }
 
     fn arguments(&mut self, call: &Call, id: ExprId) -> Arguments {
@@ -93,13 +76,12 @@ impl Evaluator<'_> {
         if sequence_failed {
             return Arguments::Failed(sequence);
         }
-        let invalid = |evaluator: &mut Self, detail: &str| {
-            let problem = Diagnostic::error("Invalid expanding argument value", detail);
+        let invalid = |evaluator: &mut Self, problem: Diagnostic| {
             Arguments::Failed(evaluator.fail(problem, evaluator.span(last), id))
         };
         let (bare, marks) = sequence.unmark();
         match bare.open().1 {
-            Kind::Null(_) => invalid(self, "The expanding argument (indicated by ...) must not be null."),
+            Kind::Null(_) => invalid(self, problems::null_expansion()),
             Kind::List(items) | Kind::Set(items) | Kind::Tuple(items) => {
                 let spread = |item: &Value| Argument::Value(item.mark(&marks).add_origin(bare.origin()), last);
                 arguments.extend(items.items().iter().map(spread));
@@ -110,7 +92,7 @@ impl Evaluator<'_> {
             Kind::Unknown(u) if matches!(u.ty, Type::Dynamic | Type::List(_) | Type::Set(_) | Type::Tuple(_)) => {
                 Arguments::Open(sequence)
             }
-            _ => invalid(self, "The expanding argument (indicated by ...) must be of a tuple, list, or set type."),
+            _ => invalid(self, problems::unsuitable_expansion()),
         }
     }
 
@@ -137,7 +119,7 @@ impl Evaluator<'_> {
             Some(place) => (parameter, self.span(place)),
             None => (None, self.span(id)),
         };
-        self.fail(functions::call_diagnostic(name, parameter, error), subject, id)
+        self.fail(problems::failed(name, parameter, error), subject, id)
     }
 
     fn built_in_call(&mut self, function: &'static Function, call: &Call, id: ExprId) -> Value {
@@ -155,7 +137,7 @@ impl Evaluator<'_> {
         let check = |index: usize, value: &Value| {
             let error = function.convert_argument(index, value).err()?;
             let parameter = function.parameter_at(index).map(|p| p.name);
-            Some(functions::call_diagnostic(function.name, parameter, &error))
+            Some(problems::failed(function.name, parameter, &error))
         };
         let (values, failure) = self.argument_values(&arguments, check, id);
         let looked_at = if function.looks_at_all() { values.iter().map(limits::steps_over).sum() } else { 1 };
@@ -316,8 +298,8 @@ impl Evaluator<'_> {
         let check = |index: usize, value: &Value| {
             let parameter = provider_call::parameter_at(signature, index)?;
             let error = crate::convert::convert(value, &parameter.ty).err()?;
-            let error = FunctionError::argument(index, error.to_string());
-            Some(functions::call_diagnostic(&call.name, Some(&parameter.name), &error))
+            let error = problems::unsuitable_argument(index, &error);
+            Some(problems::failed(&call.name, Some(&parameter.name), &error))
         };
         let (values, failure) = self.argument_values(&arguments, check, id);
         let op = |evaluator: &Self| {
@@ -412,33 +394,12 @@ impl Evaluator<'_> {
             let formula = Formula::new(FormulaOp::Try(formulas), ty, Some(self.range(id)));
             return symbolic::replace_formulas(&result, &formula).add_origin(symbolic::joined_origin(&values).as_ref());
         }
-        let error = if arguments.is_empty() {
-            FunctionError::new("at least one argument is required")
-        } else {
-            FunctionError::new(no_success(&told))
-        };
-        let failure = self.fail(functions::call_diagnostic("try", None, &error), self.span(id), id);
+        let error = if arguments.is_empty() { problems::nothing_to_try() } else { problems::no_success(&told) };
+        let failure = self.fail(problems::failed("try", None, &error), self.span(id), id);
         if values.is_empty() {
             return failure;
         }
         let formulas = values.iter().map(Value::to_formula).collect();
         self.open_failure(id, &values, || FormulaOp::Try(formulas))
     }
-}
-
-/// The message for a `try` whose arguments all failed.
-pub(crate) fn no_success(problems: &[Diagnostic]) -> String {
-    let mut text = String::from("no expression succeeded:\n");
-    for problem in problems {
-        text.push_str("- ");
-        text.push_str(&problem.summary);
-        if let Some(subject) = &problem.subject {
-            text.push_str(&format!(" (at {}:{},{})", subject.file, subject.start.line, subject.start.column));
-        }
-        text.push_str("\n  ");
-        text.push_str(&problem.detail.replace('\n', "\n  "));
-        text.push('\n');
-    }
-    text.push_str("\nAt least one expression must produce a successful result");
-    text
 }

@@ -12,21 +12,16 @@ use weft_syntax::{ExprId, KeyForm, ObjectItem};
 
 use super::Evaluator;
 use crate::convert::convert;
+use crate::problems::objects as problems;
 use crate::symbolic;
 
 /// The key as text, if it is known, and its marks. The problem has no source range.
 pub(crate) fn constructor_key(key: &Value) -> Result<(Option<SmolStr>, Marks), Diagnostic> {
     if key.is_null() {
-        return Err(Diagnostic::error("Null value as key", "Can't use a null value as a key."));
+        return Err(problems::null_key());
     }
-    let key = convert(key, &Type::String)
-        .map_err(|e| Diagnostic::error("Incorrect key type", format!("Can't use this value as a key: {e}.")))?;
+    let key = convert(key, &Type::String).map_err(|error| problems::unsuitable_key(&error))?;
     Ok((key.as_str().map(SmolStr::new), key.marks().clone()))
-}
-
-/// A duplicate property in an object of the JSON syntax.
-fn repeated(name: &str) -> Diagnostic {
-    Diagnostic::error("Duplicate object attribute", format!("An attribute {name:?} stands in this object already."))
 }
 
 impl Evaluator<'_> {
@@ -44,12 +39,7 @@ impl Evaluator<'_> {
             let key = match &item.form {
                 KeyForm::Bare(name) => Value::string(name),
                 KeyForm::Ambiguous => {
-                    let problem = Diagnostic::error(
-                        "Ambiguous attribute key",
-                        "If this expression is intended to be a reference, wrap it in parentheses. If it's instead \
-                         intended as a literal name containing periods, wrap it in quotes to create a string literal.",
-                    );
-                    let value = self.fail(problem, self.span(item.key), id);
+                    let value = self.fail(problems::ambiguous_key(), self.span(item.key), id);
                     failure.get_or_insert(value);
                     self.value(item.value);
                     continue;
@@ -67,10 +57,8 @@ impl Evaluator<'_> {
             let value = self.value(item.value);
             let is_property = matches!(item.form, KeyForm::Property(_));
             match constructor_key(&key) {
-                Err(mut problem) => {
-                    if is_property {
-                        problem.summary = "Invalid object key expression".into();
-                    }
+                Err(problem) => {
+                    let problem = if is_property { problems::invalid_property(problem) } else { problem };
                     let value = self.fail(problem, self.span(item.key), id);
                     failure.get_or_insert(value);
                     continue;
@@ -80,7 +68,7 @@ impl Evaluator<'_> {
                     live |= key.deep().formula;
                     match name {
                         Some(name) if is_property && !properties.insert(name.clone()) => {
-                            let value = self.fail(repeated(&name), self.span(item.key), id);
+                            let value = self.fail(problems::duplicate_property(&name), self.span(item.key), id);
                             failure.get_or_insert(value);
                             continue;
                         }

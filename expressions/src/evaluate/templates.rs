@@ -17,32 +17,22 @@ use super::{Evaluator, ProviderFunction, ResolvedReference, Scope, loops};
 use crate::access::Problem;
 use crate::convert::convert;
 use crate::functions::{CallContext, FunctionError};
-use crate::limits;
+use crate::problems;
 use crate::refine;
 use crate::symbolic::{self, Passing};
 
 /// The maximum nesting of templates that are evaluated by `templatefile` and `templatestring`.
 pub const MAX_TEMPLATE_DEPTH: u32 = 1024;
 
-/// The code for a reference to a name that the template does not have.
-pub(crate) const UNKNOWN_NAME: &str = "unknown-name";
-
-const INVALID_VALUE: &str = "Invalid template interpolation value";
-
 /// The text of one part of a template, or `None` while it is unknown.
 pub(crate) fn part_text(part: &Value) -> Result<Option<SmolStr>, Problem> {
     if part.is_null() {
-        return Err(Problem::new(
-            INVALID_VALUE,
-            "The expression result is null. Cannot include a null value in a string template.",
-        ));
+        return Err(problems::templates::null_part());
     }
     if !part.is_known() {
         return Ok(None);
     }
-    let text = convert(part, &Type::String).map_err(|e| {
-        Problem::new(INVALID_VALUE, format!("Cannot include the given value in a string template: {e}."))
-    })?;
+    let text = convert(part, &Type::String).map_err(|error| problems::templates::unsuitable_part(&error))?;
     Ok(text.as_str().map(SmolStr::new))
 }
 
@@ -59,7 +49,7 @@ pub(crate) fn join_parts(parts: &[Value]) -> Result<Value, Vec<(usize, Problem)>
             Ok(None) => known = false,
             Ok(Some(found)) if known => {
                 if text.len().saturating_add(found.len()) > LONGEST_TEXT {
-                    problems.push((index, limits::excess_problem(Excess::OneText)));
+                    problems.push((index, problems::limits::too_large(Excess::OneText)));
                     break;
                 }
                 text.push_str(&found);
@@ -154,9 +144,10 @@ impl Evaluator<'_> {
         let joined = match bare.as_items() {
             Some(items) => match join_parts(items) {
                 Ok(joined) => joined,
-                Err(problems) => {
+                Err(found) => {
                     // A problem of a part was reported when the part was evaluated.
-                    for (_, problem) in problems.iter().filter(|(_, problem)| problem.summary != INVALID_VALUE) {
+                    for (_, problem) in found.iter().filter(|(_, problem)| !problems::templates::concerns_part(problem))
+                    {
                         self.problem(problem, self.span(id), id);
                     }
                     Value::refined(Type::String, Refinement::not_null())
@@ -205,16 +196,8 @@ impl Scope for TemplateScope<'_> {
         match self.variables.get(&traversal.root.text) {
             Some(value) => Ok(ResolvedReference { value: value.clone(), consumed: 0 }),
             None => {
-                let name = &traversal.root.text;
-                let problem = Diagnostic::error(
-                    "Unknown variable",
-                    format!(
-                        "vars map does not contain key {:?}, referenced at {}.",
-                        name.as_str(),
-                        place(tree, traversal)
-                    ),
-                );
-                Err(vec![problem.code(UNKNOWN_NAME).at(tree.range(traversal.root.span))])
+                let problem = problems::references::no_such_variable(&traversal.root.text, &place(tree, traversal));
+                Err(vec![problem.at(tree.range(traversal.root.span))])
             }
         }
     }
@@ -228,14 +211,11 @@ impl Scope for TemplateScope<'_> {
     }
 
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(Diagnostic::error(
-            "Call to unknown function",
-            format!("There is no function named {name:?}: a template cannot call functions of providers."),
-        ))
+        Err(problems::calls::provider_function_in_template(name))
     }
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
-        Err(FunctionError::new("a template cannot call functions of providers"))
+        Err(problems::calls::not_callable_in_template())
     }
 }
 
@@ -253,10 +233,7 @@ pub fn evaluate_template(
     variables: &BTreeMap<SmolStr, Value>,
 ) -> Result<Value, Vec<Diagnostic>> {
     if context.template_depth >= MAX_TEMPLATE_DEPTH {
-        return Err(vec![Diagnostic::error(
-            "Templates nested too deeply",
-            format!("Templates may call one another up to {MAX_TEMPLATE_DEPTH} times."),
-        )]);
+        return Err(vec![problems::limits::templates_too_deep(MAX_TEMPLATE_DEPTH)]);
     }
     let (expression, problems) = weft_syntax::parse_template(name, Arc::from(text), Position::START);
     if problems.iter().any(Diagnostic::is_error) {

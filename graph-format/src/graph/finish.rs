@@ -2,7 +2,7 @@
 //! renumbered and divided into fragments.
 //!
 //! Properties of the result:
-//! - The same drafts in another order give the same graph, down to the numbers of parameters and waiters.
+//! - The same drafts in another order produce the same graph, down to the numbers of parameters and waiters.
 //! - N operations that read or wait for the same M operations cost N + M edges: a shared formula that reads many
 //!   results becomes an `evaluate`, and a shared set of operations becomes a waiter.
 //! - Rows and waiters wait for tracked operations only. An operation behind an untracked one (a `desired`, an

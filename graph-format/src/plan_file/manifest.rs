@@ -57,7 +57,7 @@ pub struct EphemeralVariable {
     pub ty: Type,
     /// Defaults of optional attributes inside it.
     pub defaults: TypeDefaults,
-    /// The default that the configuration gives, where it gives one.
+    /// The default in the configuration, if there is one.
     pub default: Option<PlainValue>,
     /// Null is a value, and does not select the default.
     pub nullable: bool,
@@ -186,7 +186,7 @@ pub struct Manifest {
     pub check_needs: BTreeMap<String, Vec<String>>,
     /// Warnings about the configuration, which apply reports again.
     pub warnings: Vec<Diagnostic>,
-    /// What `plantimestamp()` gave: RFC 3339, UTC.
+    /// The result of `plantimestamp()`: RFC 3339, UTC.
     pub timestamp: String,
     /// The `provider_meta` of modules, by [`Manifest::meta_key`].
     pub provider_metas: BTreeMap<String, Value>,

@@ -15,7 +15,7 @@ use super::{Contents, PlanFile, SourceSnippets, read_back, record};
 use crate::digest::Digest;
 use crate::schema::ProviderSchema;
 
-/// Writes a plan. Equal plans give equal bytes; their blake3 is handed back.
+/// Writes a plan, and returns the blake3 of its bytes. Equal plans produce equal bytes.
 ///
 /// Each section is read back before anything is written, so that no plan is written that cannot be applied. The creator
 /// of the graph verifies it ([`crate::graph::verify`]), and so does every reader of the file.

@@ -25,7 +25,7 @@ impl Value {
         Value::refined(ty, Refinement::default())
     }
 
-    /// An unknown value of which something is known. A refinement that leaves one value gives that value, as cty's
+    /// An unknown value of which something is known. If the refinement leaves one value, returns that value, as cty's
     /// refinement builder does for lengths of zero and for numbers with equal inclusive bounds.
     pub fn refined(ty: Type, refinement: Refinement) -> Value {
         if refinement.leaves_one_value(&ty) {

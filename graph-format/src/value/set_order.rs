@@ -7,7 +7,7 @@ use super::{Kind, Value};
 use crate::number::NumberStyle;
 use crate::quoting::write_quoted;
 
-/// Significant digits of a number inside an element that is not primitive: as many as `big.Float.String` gives.
+/// Significant digits of a number inside an element that is not primitive: as many as `big.Float.String` returns.
 const ORDER_DIGITS: usize = 10;
 
 /// Strings by bytes, numbers by size, false before true; other types by a text made from their content. Unknown

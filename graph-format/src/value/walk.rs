@@ -200,7 +200,7 @@ impl Value {
     }
 
     /// The part behind one step, with the marks and origin of `self`; `None` if it does not exist. A step into an
-    /// unknown value gives an unknown, and a step into null nothing.
+    /// unknown value returns an unknown value, and a step into null returns `None`.
     pub fn step(&self, step: &ValueStep) -> Option<Value> {
         let found = match (&self.kind, step) {
             (Kind::Object(f) | Kind::Map(f), ValueStep::Attribute(name) | ValueStep::Key(name)) => f.get(name)?.clone(),

@@ -36,7 +36,7 @@ impl Step {
     }
 }
 
-/// Drafts `steps` in an order that `shuffle` gives, as far as what they use allows it.
+/// Drafts `steps` in an order that `shuffle` selects, as far as what they use allows it.
 pub fn graph_of(steps: &[Step], shuffle: &[u64]) -> ExecutionGraph {
     let builder = Builder::new();
     let regions = [Region::open(&builder, "eu"), Region::open(&builder, "us")];

@@ -17,7 +17,7 @@ const MAX_PAGE: u64 = 4 << 20;
 /// The header with the address of a package.
 pub(super) const LEADS_TO: &str = "x-terraform-get";
 
-/// The format and checksum of an archive, as its address gives them.
+/// The format and checksum of an archive, as its address specifies them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Archive {
     pub(super) packing: Option<Packing>,
@@ -148,7 +148,7 @@ pub(super) fn resolved(found: &str, from: &Url) -> String {
     }
 }
 
-/// The checksum that an address gives, directly or in a list.
+/// The checksum that an address specifies, directly or in a list.
 async fn checksum(http: &Http, text: &str, of: &Url) -> Result<Checksum, FetchError> {
     let Some(list) = text.strip_prefix("file:") else { return Checksum::parse(text) };
     let url = Url::parse(list).ok().filter(|url| matches!(url.scheme(), "http" | "https"));

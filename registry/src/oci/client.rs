@@ -240,7 +240,7 @@ impl OciClient {
         Ok(None)
     }
 
-    /// Gets a token from the address that the registry gives.
+    /// Gets a token from the address that the registry returned.
     async fn exchange(
         &self,
         repository: &Repository,

@@ -1,4 +1,4 @@
-//! Why a command gives no usable output.
+//! Why a command returns no usable output.
 
 use super::PROTOCOL_VERSION;
 use crate::json::JsonProblem;

@@ -2,20 +2,22 @@
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
 
 use crate::body::{Attribute, Block, Body, BodyId, Label, Role};
 use crate::expression::{ExprId, ExprKind, ExprNode, KeyForm, Literal, Name, ObjectItem};
+use crate::problems::json::{self as problems, Properties};
 use crate::source::Span;
 use crate::tree::Tree;
 
 /// The name of properties that are comments, in bodies only.
 const COMMENT: &str = "//";
 
-/// Summary of every value that is of another kind than is needed.
-const WRONG_KIND: &str = "Incorrect JSON value type";
-
 /// The content of a body, and its problems.
 type BodyAndProblems = (Body, Vec<Diagnostic>);
+
+/// The problem of a duplicate argument with this name, whose first occurrence has this range.
+type Duplicate = fn(&str, &SourceRange) -> Diagnostic;
 
 /// The beginning of a value: its bracket, or the whole value if it has none.
 fn start_of(node: &ExprNode) -> Span {
@@ -64,7 +66,7 @@ pub(crate) fn content<'a>(tree: &Tree, body: BodyId, role: &dyn Fn(&str) -> Role
     for property in reader.properties(ExprId(body.0), None) {
         match role(property.name) {
             Role::Hidden => {}
-            Role::Argument => reader.argument(&property, "Duplicate argument", &mut seen),
+            Role::Argument => reader.argument(&property, problems::duplicate_argument, &mut seen),
             Role::Unknown => reader.push(&property),
             Role::Block(labels) => reader.blocks(&property, labels),
         }
@@ -78,12 +80,12 @@ pub(crate) fn arguments(tree: &Tree, body: BodyId, hidden: &dyn Fn(&str) -> bool
     let mut seen = Seen::default();
     let node = tree.node(ExprId(body.0));
     let ExprKind::Object { items } = &node.kind else {
-        reader.report(start_of(node), "An object is needed here: each of its properties is an argument.");
+        reader.report(start_of(node), problems::no_object_of_arguments());
         return reader.finish();
     };
     for property in items.iter().filter_map(|item| property_of(tree, item)) {
         if property.name != COMMENT && !hidden(property.name) {
-            reader.argument(&property, "Duplicate attribute definition", &mut seen);
+            reader.argument(&property, problems::duplicate_attribute, &mut seen);
         }
     }
     reader.finish()
@@ -108,17 +110,14 @@ impl<'tree> Reader<'tree> {
         (self.body, self.problems)
     }
 
-    fn report(&mut self, span: Span, detail: &str) {
-        self.problems.push(Diagnostic::error(WRONG_KIND, detail).at(self.tree.range(span)));
+    fn report(&mut self, span: Span, problem: Diagnostic) {
+        self.problems.push(problem.at(self.tree.range(span)));
     }
 
     /// The properties of an object, or of all objects of an array. With a label's name, labels are expected.
     fn properties(&mut self, id: ExprId, label: Option<&str>) -> Vec<Property<'tree>> {
         let tree = self.tree;
-        let purpose = match label {
-            Some(label) => format!("to give the {label} label of a block"),
-            None => String::from("to hold arguments and blocks"),
-        };
+        let purpose = label.map_or(Properties::Content, Properties::Labels);
         let node = tree.node(id);
         let mut found: Vec<Property<'tree>> = Vec::new();
         match &node.kind {
@@ -131,14 +130,11 @@ impl<'tree> Reader<'tree> {
                         ExprKind::Object { items } => {
                             found.extend(items.iter().filter_map(|item| property_of(tree, item)));
                         }
-                        _ => self.report(start_of(inner), &format!("An object of JSON is needed here, {purpose}.")),
+                        _ => self.report(start_of(inner), problems::no_object(purpose)),
                     }
                 }
             }
-            _ => {
-                let detail = format!("An object of JSON or an array of objects is needed here, {purpose}.");
-                self.report(start_of(node), &detail);
-            }
+            _ => self.report(start_of(node), problems::no_objects(purpose)),
         }
         if label.is_none() {
             found.retain(|property| property.name != COMMENT);
@@ -147,17 +143,10 @@ impl<'tree> Reader<'tree> {
     }
 
     /// An argument that may be there once.
-    fn argument(&mut self, property: &Property<'_>, twice: &str, seen: &mut Seen) {
+    fn argument(&mut self, property: &Property<'_>, duplicate: Duplicate, seen: &mut Seen) {
         let whole = property.span.through(self.tree.node(property.value).span);
         if let Some(first) = seen.get(property.name) {
-            let first = self.tree.range(*first);
-            let detail = format!(
-                "The argument {:?} is at {}:{} already: it can be set once.",
-                property.name.as_str(),
-                first.file,
-                first.start.line
-            );
-            let problem = Diagnostic::error(twice, detail).at(self.tree.range(property.span));
+            let problem = duplicate(property.name, &self.tree.range(*first)).at(self.tree.range(property.span));
             self.problems.push(problem.within(self.tree.range(whole)));
             return;
         }
@@ -186,12 +175,8 @@ impl<'tree> Reader<'tree> {
             };
             let inner = self.properties(id, Some(label));
             if inner.is_empty() {
-                let detail = format!(
-                    "A property is needed here whose name is the {label} of a {:?} block.",
-                    block_type.text.as_str()
-                );
-                let place = self.tree.range(start_of(self.tree.node(id)));
-                self.problems.push(Diagnostic::error("Missing block label", detail).at(place));
+                let place = start_of(self.tree.node(id));
+                self.report(place, problems::no_label(label, &block_type.text));
             }
             pending.extend(inner.into_iter().rev().map(|property| {
                 let mut labels = labels.clone();
@@ -217,13 +202,7 @@ impl<'tree> Reader<'tree> {
             ExprKind::Literal(Literal::Null) => {}
             ExprKind::Object { .. } => self.body.blocks.push(one(id)),
             ExprKind::Tuple { items } => self.body.blocks.extend(items.iter().map(|item| one(*item))),
-            _ => {
-                let detail = format!(
-                    "An object of JSON is needed here, or an array of objects: the contents of {:?} blocks.",
-                    block_type.text.as_str()
-                );
-                self.report(start_of(node), &detail);
-            }
+            _ => self.report(start_of(node), problems::no_block_content(&block_type.text)),
         }
     }
 }

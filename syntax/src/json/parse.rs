@@ -14,10 +14,8 @@ use crate::expression::{
     ExprId, ExprKind, ExprNode, KeyForm, Literal, ObjectItem, Template, TemplateForm, TemplatePart, UnaryOperator,
 };
 use crate::parser::Goal;
+use crate::problems::json as problems;
 use crate::source::{SourceFile, Span, offset};
-
-/// How values begin, for messages.
-const BEGINNINGS: &str = "A value of JSON begins with a brace, a bracket, a digit, a quote, or is a keyword.";
 
 /// An object or an array that is not closed yet.
 enum Frame {
@@ -69,18 +67,14 @@ impl<'source> JsonParser<'source> {
         }
         if self.diagnostics.is_empty() && self.scanner.peek() != JsonToken::End {
             let place = self.scanner.place();
-            self.report(place, "Extraneous data after value", "The value of this file ends before this.");
+            self.report(place, problems::more_after_value());
         }
         let node = self.nodes.get(root.index());
         if matches!(node, Some(ExprNode { kind: ExprKind::Object { .. } | ExprKind::Tuple { .. }, .. })) {
             return root;
         }
         let begins = node.map_or(Span::empty(0), |node| node.span);
-        self.report(
-            begins,
-            "Root value must be object",
-            "A file in JSON syntax is one object, or an array of objects: everything that it configures is in there.",
-        );
+        self.report(begins, problems::no_root_object());
         self.nothing()
     }
 
@@ -118,16 +112,16 @@ impl<'source> JsonParser<'source> {
         Want::Done(self.add(ExprKind::Error, span))
     }
 
-    fn report(&mut self, span: Span, summary: &str, detail: &str) {
+    fn report(&mut self, span: Span, problem: Diagnostic) {
         if !self.too_deep {
-            self.diagnostics.push(Diagnostic::error(summary, detail).at(self.source.range(span)));
+            self.diagnostics.push(problem.at(self.source.range(span)));
         }
     }
 
     /// The first token of a value; the whole value where that is one token.
     fn begin(&mut self) -> Want {
         let place = self.scanner.place();
-        let summary = match self.scanner.peek() {
+        let problem = match self.scanner.peek() {
             kind @ (JsonToken::OpenBrace | JsonToken::OpenBracket) => {
                 self.scanner.take();
                 return self.open(kind, place);
@@ -145,21 +139,20 @@ impl<'source> JsonParser<'source> {
                 return self.keyword(place);
             }
             JsonToken::End => {
-                self.report(place, "Missing value", "The text ends where a value is needed.");
+                self.report(place, problems::no_value());
                 return self.hole(place);
             }
-            JsonToken::CloseBrace => "Missing JSON value",
-            JsonToken::CloseBracket => "Missing array element value",
-            _ => "Invalid start of value",
+            JsonToken::CloseBrace => problems::brace_for_value(),
+            JsonToken::CloseBracket => problems::bracket_for_value(),
+            _ => problems::invalid_value(),
         };
-        self.report(place, summary, BEGINNINGS);
+        self.report(place, problem);
         self.hole(place)
     }
 
     fn open(&mut self, kind: JsonToken, open: Span) -> Want {
         if self.frames.len() >= MAX_NESTING {
-            let detail = format!("Objects and arrays can be nested {MAX_NESTING} levels deep at most.");
-            self.report(open, "Nesting too deep", &detail);
+            self.report(open, problems::too_deep(MAX_NESTING));
             self.too_deep = true;
             while self.scanner.peek() != JsonToken::End {
                 self.scanner.take();
@@ -210,36 +203,24 @@ impl<'source> JsonParser<'source> {
             JsonToken::Comma => {
                 let (_, comma) = self.scanner.take();
                 if self.scanner.peek() == JsonToken::CloseBrace {
-                    self.report(
-                        comma,
-                        "Trailing comma in object",
-                        "In JSON no comma follows the last property of an object.",
-                    );
+                    self.report(comma, problems::trailing_comma_in_object());
                     return self.hole(open);
                 }
             }
             JsonToken::End => {
-                self.report(open, "Unclosed object", "This object of JSON has no closing brace.");
+                self.report(open, problems::unclosed_object());
                 return self.hole(open);
             }
             JsonToken::CloseBracket => {
                 let (_, bracket) = self.scanner.take();
-                self.report(
-                    bracket,
-                    "Mismatched braces",
-                    "An object of JSON ends with a brace, and this is a bracket.",
-                );
+                self.report(bracket, problems::bracket_for_brace());
                 return self.hole(open);
             }
             JsonToken::CloseBrace => {}
             _ => {
                 self.skip_object();
                 let place = self.scanner.place();
-                self.report(
-                    place,
-                    "Missing attribute seperator comma",
-                    "Properties of an object are separated by commas, and one is missing before this.",
-                );
+                self.report(place, problems::no_comma_in_object());
                 return self.hole(open);
             }
         }
@@ -254,29 +235,19 @@ impl<'source> JsonParser<'source> {
             _ => None,
         };
         let Some(name) = name else {
-            self.report(
-                Span::new(span.start, span.start.saturating_add(1).min(span.end)),
-                "Invalid object property name",
-                "The name of a property of JSON is a string, in double quotes.",
-            );
+            let start = Span::new(span.start, span.start.saturating_add(1).min(span.end));
+            self.report(start, problems::invalid_name());
             return self.hole(open);
         };
         if self.scanner.peek() != JsonToken::Colon {
             let (kind, place) = self.scanner.take();
             self.skip_object_from(kind);
-            let (summary, detail) = match kind {
-                JsonToken::CloseBrace | JsonToken::Comma => (
-                    "Missing object value",
-                    "A property has a value, behind a colon. Elements without names go into an array.",
-                ),
-                JsonToken::Equals => {
-                    ("Missing property value colon", "JSON writes a colon between name and value, no equals sign.")
-                }
-                _ => {
-                    ("Missing property value colon", "A colon is needed between the name of a property and its value.")
-                }
+            let problem = match kind {
+                JsonToken::CloseBrace | JsonToken::Comma => problems::no_property_value(),
+                JsonToken::Equals => problems::equals_for_colon(),
+                _ => problems::no_colon(),
             };
-            self.report(place, summary, detail);
+            self.report(place, problem);
             return self.hole(open);
         }
         self.scanner.take();
@@ -290,43 +261,31 @@ impl<'source> JsonParser<'source> {
             JsonToken::Comma => {
                 let (_, comma) = self.scanner.take();
                 if self.scanner.peek() == JsonToken::CloseBracket {
-                    self.report(
-                        comma,
-                        "Trailing comma in array",
-                        "In JSON no comma follows the last element of an array.",
-                    );
+                    self.report(comma, problems::trailing_comma_in_array());
                     return self.hole(open);
                 }
             }
             JsonToken::Colon => {
                 self.skip_array();
                 let place = self.scanner.place();
-                self.report(
-                    place,
-                    "Invalid array value",
-                    "Elements of an array have no names, so no colon stands there.",
-                );
+                self.report(place, problems::colon_in_array());
                 return self.hole(open);
             }
             JsonToken::End => {
-                self.report(open, "Unclosed object", "This array of JSON has no closing bracket.");
+                self.report(open, problems::unclosed_array());
                 return self.hole(open);
             }
             JsonToken::CloseBrace => {
                 let place = self.scanner.place();
                 self.skip_array();
-                self.report(place, "Mismatched brackets", "An array of JSON ends with a bracket, and this is a brace.");
+                self.report(place, problems::brace_for_bracket());
                 return self.hole(open);
             }
             JsonToken::CloseBracket => {}
             _ => {
                 self.skip_array();
                 let place = self.scanner.place();
-                self.report(
-                    place,
-                    "Missing attribute seperator comma",
-                    "Elements of an array are separated by commas, and one is missing before this.",
-                );
+                self.report(place, problems::no_comma_in_array());
                 return self.hole(open);
             }
         }
@@ -369,7 +328,7 @@ impl<'source> JsonParser<'source> {
     fn number(&mut self, span: Span) -> Want {
         let text = self.source.slice(span);
         if !is_number(text.as_bytes()) {
-            self.report(span, "Invalid JSON number", "This is not how a number is written in JSON.");
+            self.report(span, problems::invalid_number());
             return self.hole(span);
         }
         let (digits, negative) = match text.strip_prefix('-') {
@@ -397,9 +356,7 @@ impl<'source> JsonParser<'source> {
                     let begins = lower.len() >= 2 && (word.starts_with(&lower) || lower.starts_with(*word));
                     begins || (lower.len() == word.len() && differences(&lower, word) <= 1)
                 });
-                let hint = meant.map(|word| format!(" Did you mean {word:?}?")).unwrap_or_default();
-                let detail = format!("{other:?} is none of the keywords of JSON: true, false and null.{hint}");
-                self.report(span, "Invalid JSON keyword", &detail);
+                self.report(span, problems::invalid_keyword(other, meant));
                 return self.hole(span);
             }
         };
@@ -412,9 +369,7 @@ impl<'source> JsonParser<'source> {
             Err(wrong) => {
                 let at = span.start.saturating_add(wrong);
                 let subject = self.source.range(Span::new(at, at.saturating_add(1)));
-                let detail = "A string of JSON ends with a quote on the same line, and a backslash begins one of the \
-                              escapes \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX.";
-                let problem = Diagnostic::error("Invalid JSON string", detail).at(subject);
+                let problem = problems::invalid_string().at(subject);
                 self.diagnostics.push(problem.within(self.source.range(span)));
                 return self.hole(span);
             }

@@ -6,6 +6,8 @@ use smol_str::SmolStr;
 
 use crate::body::{Attribute, Block, Body, BodyId, Label};
 use crate::expression::Name;
+use crate::problems::bodies as problems;
+use crate::problems::strings;
 use crate::source::{Span, offset};
 use crate::token::{Token, TokenKind};
 
@@ -85,13 +87,9 @@ impl Parser<'_> {
     fn bad_item(&mut self) {
         let bad = self.read();
         if bad.kind == TokenKind::OpenQuote {
-            self.complain(bad.span, "Invalid argument name", || {
-                "Names of arguments are written without quotes.".to_owned()
-            });
+            self.complain(bad.span, problems::quoted_name);
         } else {
-            self.complain(bad.span, "Argument or block definition required", || {
-                "An argument (name = value) or a block (type { ... }) should begin here.".to_owned()
-            });
+            self.complain(bad.span, problems::no_item);
         }
     }
 
@@ -105,16 +103,8 @@ impl Parser<'_> {
     /// The end of the text comes before the closing brace of a block.
     fn unclosed(&mut self, draft: &Draft) {
         if let Some(header) = &draft.header {
-            self.complain_within(
-                header.open_span,
-                header.span.through(header.open_span),
-                "Unclosed configuration block",
-                || {
-                    "The brace that opens this block is not closed before the end of the file. Perhaps a brace is \
-                     missing in a block further down."
-                        .to_owned()
-                },
-            );
+            let context = header.span.through(header.open_span);
+            self.complain_within(header.open_span, context, problems::unclosed_block);
         }
         self.recovery = true;
     }
@@ -144,12 +134,7 @@ impl Parser<'_> {
             }
             TokenKind::End => {}
             _ => {
-                self.complain_within(
-                    next.span,
-                    header.through(next.span),
-                    "Missing newline after block definition",
-                    || "A line break follows the closing brace of a block.".to_owned(),
-                );
+                self.complain_within(next.span, header.through(next.span), problems::no_newline_after_block);
                 self.skip_item();
             }
         }
@@ -165,12 +150,7 @@ impl Parser<'_> {
             }
             TokenKind::OpenQuote | TokenKind::OpenBrace | TokenKind::Identifier => self.block(draft, name),
             _ => {
-                self.report(
-                    name.span,
-                    "Argument or block definition required",
-                    "An argument (name = value) or a block (type { ... }) should stand here. An equals sign follows \
-                     the name of an argument.",
-                );
+                self.report(name.span, problems::lone_name());
                 self.skip_item();
                 None
             }
@@ -193,15 +173,11 @@ impl Parser<'_> {
                 TokenKind::End => {}
                 kind => {
                     let context = token.span.through(next.span);
-                    if kind == TokenKind::Comma {
-                        self.complain_within(next.span, context, "Unexpected comma after argument", || {
-                            "Arguments are separated by line breaks, not by commas.".to_owned()
-                        });
-                    } else {
-                        self.complain_within(next.span, context, "Missing newline after argument", || {
-                            "A line break follows the value of an argument.".to_owned()
-                        });
-                    }
+                    let problem = match kind {
+                        TokenKind::Comma => problems::comma_after_argument,
+                        _ => problems::no_newline_after_argument,
+                    };
+                    self.complain_within(next.span, context, problem);
                     self.skip_item();
                 }
             }
@@ -209,8 +185,7 @@ impl Parser<'_> {
         let name = self.name_of(token);
         if let Some(first) = draft.names.get(&name.text) {
             let line = self.source.position(first.start).line;
-            let detail = format!("The argument \"{}\" has its value already, in line {line}.", name.text);
-            self.report(token.span, "Attribute redefined", detail);
+            self.report(token.span, problems::duplicate_argument(&name.text, line));
             return;
         }
         draft.names.insert(name.text.clone(), token.span);
@@ -265,24 +240,11 @@ impl Parser<'_> {
 
     /// The labels of a block are not followed by a brace.
     fn broken_header(&mut self, start: Span, found: Token) {
-        let summary = "Invalid block definition";
         let context = start.through(found.span);
         match found.kind {
-            TokenKind::Assign => self.report_within(
-                found.span,
-                context,
-                summary,
-                "An equals sign follows the name of an argument, which has no labels; a block has none.",
-            ),
-            TokenKind::Newline => self.report_within(
-                found.span,
-                context,
-                summary,
-                "The opening brace of a block stands on the same line as its type and labels.",
-            ),
-            _ => self.complain_within(found.span, context, summary, || {
-                "A label between quotes or the opening brace of the block should stand here.".to_owned()
-            }),
+            TokenKind::Assign => self.report_within(found.span, context, problems::labels_of_argument()),
+            TokenKind::Newline => self.report_within(found.span, context, problems::newline_before_brace()),
+            _ => self.complain_within(found.span, context, problems::no_brace),
         }
     }
 
@@ -299,23 +261,12 @@ impl Parser<'_> {
         let mut draft = Draft { header: Some(header), ..Draft::default() };
         self.single_argument(&mut draft);
         let next = self.peek();
-        let summary = "Invalid single-argument block definition";
         match next.kind {
             TokenKind::CloseBrace => {}
-            TokenKind::Comma => self.report(
-                next.span,
-                summary,
-                "A block on one line has one argument. Put several on lines of their own.",
-            ),
-            TokenKind::Newline => self.report(
-                next.span,
-                summary,
-                "A block whose argument stands on the line of its opening brace is closed on that line too.",
-            ),
+            TokenKind::Comma => self.report(next.span, problems::second_argument_on_line()),
+            TokenKind::Newline => self.report(next.span, problems::newline_after_single_argument()),
             TokenKind::End => self.unclosed(&draft),
-            _ => self.complain(next.span, summary, || {
-                "The closing brace follows the one argument of a block on one line.".to_owned()
-            }),
+            _ => self.complain(next.span, problems::more_after_single_argument),
         }
         if next.kind == TokenKind::CloseBrace {
             self.advance();
@@ -336,11 +287,7 @@ impl Parser<'_> {
     fn single_argument(&mut self, draft: &mut Draft) {
         let name = self.read();
         if name.kind != TokenKind::Identifier {
-            self.report(
-                name.span,
-                "Argument or block definition required",
-                "An argument (name = value) should stand here.",
-            );
+            self.report(name.span, problems::no_argument_on_line());
             return self.skip_item();
         }
         let next = self.peek();
@@ -349,20 +296,11 @@ impl Parser<'_> {
                 self.attribute(draft, name, true);
             }
             TokenKind::OpenQuote | TokenKind::OpenBrace | TokenKind::Identifier => {
-                self.report(
-                    name.span.through(next.span),
-                    "Argument definition required",
-                    "A block on one line has one argument and no blocks. Put blocks inside of it on lines of their \
-                     own; an equals sign follows the name of an argument.",
-                );
+                self.report(name.span.through(next.span), problems::block_on_line());
                 self.skip_item();
             }
             _ => {
-                self.report(
-                    name.span,
-                    "Argument or block definition required",
-                    "An equals sign follows the name of an argument.",
-                );
+                self.report(name.span, problems::no_equals_on_line());
                 self.skip_item();
             }
         }
@@ -372,7 +310,6 @@ impl Parser<'_> {
     pub(super) fn quoted_literal(&mut self) -> (SmolStr, Span) {
         let open = self.advance();
         let start = self.token(open).span;
-        let summary = "Invalid string literal";
         let mut text = String::new();
         loop {
             let at = self.advance();
@@ -383,11 +320,7 @@ impl Parser<'_> {
                 TokenKind::QuotedText => text.push_str(&self.unescape(token)),
                 TokenKind::OpenInterpolation | TokenKind::OpenDirective => {
                     let sign = if token.kind == TokenKind::OpenDirective { '%' } else { '$' };
-                    let detail = format!(
-                        "Nothing is evaluated in this string. A \"{sign}{{\" that is meant as it stands is written \
-                         \"{sign}{sign}{{\"."
-                    );
-                    self.report_within(token.span, context, summary, detail);
+                    self.report_within(token.span, context, strings::sequence_in_literal(sign));
                     self.recover_behind(at);
                     text.push_str(self.source.slice(self.since(token.span)));
                 }
@@ -396,7 +329,7 @@ impl Parser<'_> {
                     break;
                 }
                 _ => {
-                    self.report_within(token.span, context, summary, "This cannot stand in a string.");
+                    self.report_within(token.span, context, strings::not_in_literal());
                     self.recover_behind(open);
                     break;
                 }
@@ -408,8 +341,7 @@ impl Parser<'_> {
     /// A string has no end.
     fn unterminated(&mut self, start: Span) {
         let end = self.token(self.tokens.len()).span;
-        let detail = "The quote that begins this string has no partner before the end of the text.";
-        self.report_within(end, start.through(end), "Unterminated string literal", detail);
+        self.report_within(end, start.through(end), strings::unterminated());
     }
 
     /// Skips the rest of a broken item: up to the end of the line on which every bracket opened from here on is closed.

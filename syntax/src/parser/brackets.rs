@@ -1,14 +1,14 @@
 //! Tuples, objects, `for` expressions and the arguments of calls.
 
+use weft_graph_format::diagnostic::Diagnostic;
+
 use crate::expression::{Call, ExprId, ExprKind, For, KeyForm, Name, ObjectItem};
+use crate::problems::collections::{self as problems, ForForm};
 use crate::source::Span;
 use crate::token::{Token, TokenKind};
 
 use super::Parser;
 use super::frame::{CallDraft, ForDraft, ForPart, Next, Outer, Work};
-
-/// The summary of everything that can be wrong with a `for` expression.
-const INVALID_FOR: &str = "Invalid 'for' expression";
 
 impl Parser<'_> {
     /// Begins a tuple, an object or a `for` expression.
@@ -85,12 +85,8 @@ impl Parser<'_> {
                 self.push_again(Work::Tuple { open, items }, outer);
                 return self.next_member();
             }
-            TokenKind::End => self.complain(start, "Unterminated tuple constructor expression", || {
-                "The bracket that opens here is not closed before the end of the text.".to_owned()
-            }),
-            _ => self.complain_within(next.span, start.through(next.span), "Missing item separator", || {
-                "Items are separated by commas: one is missing before this.".to_owned()
-            }),
+            TokenKind::End => self.complain(start, problems::unterminated_tuple),
+            _ => self.complain_within(next.span, start.through(next.span), problems::no_item_separator),
         }
         self.recover_behind(open);
         self.close_tuple(outer, open, items)
@@ -108,7 +104,6 @@ impl Parser<'_> {
         let next = self.peek();
         let start = self.token(open).span;
         let context = start.through(next.span);
-        let separator = "Missing key/value separator";
         match next.kind {
             _ if self.failed() => {}
             TokenKind::Assign | TokenKind::Colon => {
@@ -117,22 +112,12 @@ impl Parser<'_> {
                 self.push_again(Work::ObjectValue { open, items, key, form }, outer);
                 return Next::Operand;
             }
-            TokenKind::End => self.complain(start, "Unterminated object constructor expression", || {
-                "The brace that opens here is not closed before the end of the text.".to_owned()
-            }),
+            TokenKind::End => self.complain(start, problems::unterminated_object),
             TokenKind::Newline | TokenKind::Comma => {
-                self.complain_within(next.span, context, "Missing attribute value", || {
-                    "An equals sign and a value follow the key of an item.".to_owned()
-                });
+                self.complain_within(next.span, context, problems::no_value);
             }
-            TokenKind::Identifier => self.complain_within(next.span, context, separator, || {
-                "An equals sign (\"=\") follows the key of an item. A key with dots or blanks in it stands between \
-                 quotes."
-                    .to_owned()
-            }),
-            _ => self.complain_within(next.span, context, separator, || {
-                "An equals sign (\"=\") follows the key of an item.".to_owned()
-            }),
+            TokenKind::Identifier => self.complain_within(next.span, context, problems::name_after_key),
+            _ => self.complain_within(next.span, context, problems::no_key_separator),
         }
         self.recover_behind(open);
         self.close_object(outer, open, items)
@@ -183,12 +168,8 @@ impl Parser<'_> {
                 self.push_again(Work::ObjectKey { open, items, parenthesised: false }, outer);
                 return self.next_member();
             }
-            TokenKind::End => self.complain(start, "Unterminated object constructor expression", || {
-                "The brace that opens here is not closed before the end of the text.".to_owned()
-            }),
-            _ => self.complain_within(next.span, start.through(next.span), "Missing attribute separator", || {
-                "Items are separated by line breaks or commas: one is missing before this.".to_owned()
-            }),
+            TokenKind::End => self.complain(start, problems::unterminated_object),
+            _ => self.complain_within(next.span, start.through(next.span), problems::no_attribute_separator),
         }
         self.recover_behind(open);
         self.close_object(outer, open, items)
@@ -240,28 +221,17 @@ impl Parser<'_> {
                 expand_final = true;
                 self.advance();
                 if self.accept(TokenKind::CloseParenthesis).is_none() {
-                    self.complain_within(next.span, context, "Missing closing parenthesis", || {
-                        "Only the closing parenthesis can follow an argument that is expanded with \"...\".".to_owned()
-                    });
+                    self.complain_within(next.span, context, problems::more_after_expansion);
                     self.recover_behind(open);
                 }
             }
             TokenKind::End => {
                 let subject = draft.name_span.through(self.token(open).span);
-                self.report(
-                    subject,
-                    "Unterminated function call",
-                    "The parenthesis that opens here is not closed before the end of the text.",
-                );
+                self.report(subject, problems::unterminated_call());
                 self.give_up();
             }
             _ => {
-                self.report_within(
-                    next.span,
-                    context,
-                    "Missing argument separator",
-                    "Arguments are separated by commas: one is missing before this.",
-                );
+                self.report_within(next.span, context, problems::no_argument_separator());
                 self.advance();
                 self.recover_behind(open);
             }
@@ -274,7 +244,7 @@ impl Parser<'_> {
         let newlines = self.newlines;
         self.newlines = false;
         self.advance();
-        let names = self.for_names(INVALID_FOR, Some(start.span));
+        let names = self.for_names(ForForm::Expression, Some(start.span));
         self.newlines = newlines;
         let Some((key_variable, value_variable)) = names else {
             self.recover_behind(open);
@@ -301,28 +271,28 @@ impl Parser<'_> {
 
     /// Parses the names of a `for` and the word `in`, for expressions and directives. `None` if they are invalid, which
     /// is reported.
-    pub(super) fn for_names(&mut self, summary: &str, context: Option<Span>) -> Option<(Option<Name>, Name)> {
-        let wrong = |parser: &mut Self, detail: &str| {
+    pub(super) fn for_names(&mut self, form: ForForm, context: Option<Span>) -> Option<(Option<Name>, Name)> {
+        let wrong = |parser: &mut Self, problem: fn(ForForm) -> Diagnostic| {
             let span = parser.peek().span;
             match context {
-                Some(start) => parser.complain_within(span, start.through(span), summary, || detail.to_owned()),
-                None => parser.complain(span, summary, || detail.to_owned()),
+                Some(start) => parser.complain_within(span, start.through(span), || problem(form)),
+                None => parser.complain(span, || problem(form)),
             }
         };
         let Some(first) = self.accept(TokenKind::Identifier) else {
-            wrong(self, "The name of a variable follows \"for\".");
+            wrong(self, problems::for_without_name);
             return None;
         };
         let mut names = (None, self.name_of(first));
         if self.accept(TokenKind::Comma).is_some() {
             let Some(second) = self.accept(TokenKind::Identifier) else {
-                wrong(self, "The name of the variable for the value follows the comma.");
+                wrong(self, problems::for_without_second_name);
                 return None;
             };
             names = (Some(names.1), self.name_of(second));
         }
         if !self.peek_word("in") {
-            wrong(self, "The word \"in\" follows the names of the variables.");
+            wrong(self, problems::for_without_in);
             return None;
         }
         self.advance();
@@ -340,9 +310,7 @@ impl Parser<'_> {
         match draft.part {
             ForPart::Collection => {
                 if next.kind != TokenKind::Colon {
-                    self.complain_within(next.span, context, INVALID_FOR, || {
-                        "A colon follows the collection.".to_owned()
-                    });
+                    self.complain_within(next.span, context, problems::for_without_colon);
                     return self.abandon_for(outer, draft.open);
                 }
                 self.advance();
@@ -389,9 +357,7 @@ impl Parser<'_> {
         if next.kind == close {
             self.advance();
         } else {
-            self.complain_within(next.span, start.through(next.span), INVALID_FOR, || {
-                "The expression is complete; only its closing bracket can follow.".to_owned()
-            });
+            self.complain_within(next.span, start.through(next.span), problems::more_after_for);
             self.recover_behind(draft.open);
         }
         self.leave(outer);
@@ -401,17 +367,14 @@ impl Parser<'_> {
         };
         if draft.is_object {
             if draft.key.is_none() {
-                let detail = "An object needs a key for each value: {for ... : key => value}.";
-                self.report_within(self.span_of(value), span, INVALID_FOR, detail);
+                self.report_within(self.span_of(value), span, problems::for_without_key());
             }
         } else {
             if let Some(key) = draft.key {
-                let detail = "A tuple has no keys. Write braces around the expression to build an object.";
-                self.report_within(self.span_of(key), span, INVALID_FOR, detail);
+                self.report_within(self.span_of(key), span, problems::key_in_tuple());
             }
             if let Some(grouping) = draft.grouping {
-                let detail = "Only objects can gather values by key with \"...\".";
-                self.report_within(grouping, span, INVALID_FOR, detail);
+                self.report_within(grouping, span, problems::grouping_in_tuple());
             }
         }
         let node = For {

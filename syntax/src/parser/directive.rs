@@ -1,6 +1,7 @@
 //! Directives of templates, matched with their ends.
 
 use crate::expression::{ExprId, ExprKind, Name, Template, TemplateForm, TemplatePart};
+use crate::problems::templates as problems;
 use crate::source::Span;
 
 use super::Parser;
@@ -73,8 +74,7 @@ impl Parser<'_> {
         while let Some((open, outer)) = structure.open.pop() {
             let word = if matches!(open, OpenDirective::If { .. }) { "if" } else { "for" };
             let line = self.source.position(open.span().start).line;
-            let detail = format!("The {word} directive in line {line} has no end{word} directive.");
-            self.report_within(end, open.span(), "Unexpected end of template", detail);
+            self.report_within(end, open.span(), problems::open_directive(word, line));
             self.abandon(&mut structure, outer, whole);
         }
         // Most have one part, and trees live long.
@@ -103,11 +103,11 @@ impl Parser<'_> {
                 structure.open.push((OpenDirective::If { condition, span: opened.through(span), then }, outer));
             }
             Some((open, outer)) => {
-                let detail = match open {
-                    OpenDirective::If { .. } => "This if directive has its else already.",
-                    OpenDirective::For { .. } => "A for directive has no else.",
+                let problem = match open {
+                    OpenDirective::If { .. } => problems::second_else(),
+                    OpenDirective::For { .. } => problems::else_in_for(),
                 };
-                self.report_within(span, open.span().through(span), "Unexpected else directive", detail);
+                self.report_within(span, open.span().through(span), problem);
                 self.abandon(structure, outer, open.span().through(span));
             }
             None => self.stray(structure, span, "else"),
@@ -138,9 +138,8 @@ impl Parser<'_> {
             (Some((open, outer)), _) => {
                 let wanted = if matches!(open, OpenDirective::If { .. }) { "endif" } else { "endfor" };
                 let line = self.source.position(open.span().start).line;
-                let detail = format!("The directive in line {line} is still open: it ends with {wanted}.");
                 let context = open.span().through(span);
-                self.report_within(span, context, format!("Unexpected {word} directive"), detail);
+                self.report_within(span, context, problems::wrong_end(word, line, wanted));
                 self.abandon(structure, outer, context);
             }
             (None, _) => self.stray(structure, span, word),
@@ -149,8 +148,7 @@ impl Parser<'_> {
 
     /// An end without a beginning.
     fn stray(&mut self, structure: &mut Structure, span: Span, word: &str) {
-        let detail = "No directive is open that this could belong to.";
-        self.report(span, format!("Unexpected {word} directive"), detail);
+        self.report(span, problems::no_open_directive(word));
         let expression = self.hole(span);
         structure.parts.push(TemplatePart::Interpolation { expression, span });
     }

@@ -1,12 +1,10 @@
 //! Escapes in the text of strings.
 
+use crate::problems::strings as problems;
 use crate::source::{Span, offset};
 use crate::token::{Token, TokenKind};
 
 use super::Parser;
-
-/// Summary of all errors here.
-const INVALID: &str = "Invalid escape sequence";
 
 impl Parser<'_> {
     /// The text of a token. Backslashes are escapes between quotes only, `$${` and `%%{` everywhere.
@@ -40,8 +38,7 @@ impl Parser<'_> {
     /// One escape that begins with a backslash; its length.
     fn backslash(&mut self, text: &str, start: u32, result: &mut String) -> usize {
         let Some(selector) = text.chars().nth(1) else {
-            let detail = "A backslash is followed by a character that says what is meant.";
-            self.report(Span::new(start, start + 1), INVALID, detail);
+            self.report(Span::new(start, start + 1), problems::lone_backslash());
             return copy(text, 1, result);
         };
         let simple = match selector {
@@ -54,11 +51,7 @@ impl Parser<'_> {
             'U' => return self.unicode(text, 8, start, result),
             other => {
                 let length = 1 + other.len_utf8();
-                let detail = format!(
-                    "\"\\{other}\" has no meaning. Known are \\n, \\r, \\t, \\\", \\\\, \\uNNNN and \\UNNNNNNNN; \
-                     a backslash itself is written \\\\."
-                );
-                self.report(Span::new(start, start + offset(length)), INVALID, detail);
+                self.report(Span::new(start, start + offset(length)), problems::unknown_escape(other));
                 result.push(other);
                 return length;
             }
@@ -75,8 +68,7 @@ impl Parser<'_> {
         let written = text.get(2..length).unwrap_or_default();
         if given < digits {
             let escape = text.get(..2).unwrap_or_default();
-            let detail = format!("{escape} takes {digits} hexadecimal digits; there are {given} here.");
-            self.report(span, INVALID, detail);
+            self.report(span, problems::too_few_digits(escape, digits, given));
             return copy(text, length, result);
         }
         match u32::from_str_radix(written, 16).ok().and_then(char::from_u32) {
@@ -85,7 +77,7 @@ impl Parser<'_> {
                 length
             }
             None => {
-                self.report(span, INVALID, format!("U+{written} is not a character of Unicode."));
+                self.report(span, problems::no_character(written));
                 copy(text, length, result)
             }
         }

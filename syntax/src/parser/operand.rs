@@ -6,6 +6,7 @@ use crate::expression::{
     ExprId, ExprKind, Key, Literal, Name, Splat, StepKind, Template, TemplatePart, Traversal, TraversalStep,
     UnaryOperator,
 };
+use crate::problems::expressions as problems;
 use crate::source::Span;
 use crate::token::{Token, TokenKind};
 
@@ -50,16 +51,12 @@ impl Parser<'_> {
                 Next::Postfix(self.add(ExprKind::Literal(Literal::Number(number)), start.span))
             }
             TokenKind::End => {
-                self.complain(start.span, "Missing expression", || {
-                    "An expression should begin here, but the text ends.".to_owned()
-                });
+                self.complain(start.span, problems::no_expression);
                 self.recovery = true;
                 Next::Postfix(self.hole(start.span))
             }
             _ => {
-                self.complain(start.span, "Invalid expression", || {
-                    "An expression should begin here, and nothing that does begins with this.".to_owned()
-                });
+                self.complain(start.span, problems::invalid_expression);
                 self.recovery = true;
                 Next::Postfix(self.hole(Span::empty(start.span.start)))
             }
@@ -112,8 +109,7 @@ impl Parser<'_> {
     pub(super) fn number(&mut self, token: Token) -> SmolStr {
         let text = self.source.slice(token.span);
         if !is_number(text) {
-            let detail = format!("\"{text}\" is not a number: digits, a fraction and an exponent, each once at most.");
-            self.report(token.span, "Invalid number literal", detail);
+            self.report(token.span, problems::invalid_number(text));
         }
         text.into()
     }
@@ -141,23 +137,13 @@ impl Parser<'_> {
                     name_span = name_span.through(part.span);
                     if !matches!(self.peek_kind(), TokenKind::OpenParenthesis | TokenKind::DoubleColon) {
                         let found = self.read();
-                        self.report_within(
-                            found.span,
-                            name_span.through(found.span),
-                            "Missing open parenthesis",
-                            "A name with \"::\" is that of a function: its arguments follow between parentheses.",
-                        );
+                        self.report_within(found.span, name_span.through(found.span), problems::no_parenthesis());
                         return self.abandon_call(name_span);
                     }
                 }
                 _ => {
                     let found = self.read();
-                    self.report_within(
-                        found.span,
-                        first.span.through(found.span),
-                        "Missing function name",
-                        "The name of a function, or of a namespace, follows \"::\".",
-                    );
+                    self.report_within(found.span, first.span.through(found.span), problems::no_function_name());
                     return self.abandon_call(name_span);
                 }
             }
@@ -208,11 +194,7 @@ impl Parser<'_> {
                 self.attribute_splat(term, dot.span.through(what.span))
             }
             _ => {
-                self.report(
-                    what.span,
-                    "Invalid attribute name",
-                    "The name of an attribute follows a dot. For another key write brackets: [\"key\"].",
-                );
+                self.report(what.span, problems::no_attribute_name());
                 self.recovery = true;
                 let span = self.span_of(term).through(dot.span);
                 self.hole(span)
@@ -229,8 +211,7 @@ impl Parser<'_> {
         }
         match text.split_once('.') {
             Some((first, second)) => {
-                let detail = format!("An index behind a dot stands alone. Write [{first}][{second}] instead.");
-                self.report(what.span, "Invalid legacy index syntax", detail);
+                self.report(what.span, problems::two_legacy_indices(first, second));
                 TraversalStep { kind: StepKind::LegacyIndex(first.into()), span }
             }
             None => TraversalStep { kind: StepKind::LegacyIndex(self.number(what)), span },
@@ -266,15 +247,11 @@ impl Parser<'_> {
             let dot = self.read();
             let what = self.peek();
             if !matches!(what.kind, TokenKind::Identifier | TokenKind::Number) {
-                if what.kind == TokenKind::Star {
-                    self.complain(what.span, "Nested splat expression not allowed", || {
-                        "A second .* cannot follow. Write [*] for splats within splats.".to_owned()
-                    });
-                } else {
-                    self.complain(what.span, "Invalid attribute name", || {
-                        "The name of an attribute follows a dot.".to_owned()
-                    });
-                }
+                let problem = match what.kind {
+                    TokenKind::Star => problems::nested_splat,
+                    _ => problems::no_attribute_name_in_splat,
+                };
+                self.complain(what.span, problem);
                 self.recovery = true;
                 break;
             }
@@ -291,11 +268,7 @@ impl Parser<'_> {
         self.advance();
         let close = self.read();
         if close.kind != TokenKind::CloseBracket && !self.recovery {
-            self.report(
-                close.span,
-                "Missing close bracket on splat index",
-                "A closing bracket follows the star of a splat: [*].",
-            );
+            self.report(close.span, problems::unclosed_splat());
             self.recover_behind(open);
         }
         let marker = self.since(start.span);
@@ -316,11 +289,7 @@ impl Parser<'_> {
         } else {
             let close = self.read();
             if close.kind != TokenKind::CloseBracket && !self.recovery {
-                self.report(
-                    close.span,
-                    "Missing close bracket on index",
-                    "A closing bracket (\"]\") follows the key of an index.",
-                );
+                self.report(close.span, problems::unclosed_index());
                 self.recover_behind(open);
             }
         }
@@ -362,12 +331,7 @@ impl Parser<'_> {
             self.advance();
         } else {
             let start = self.token(open).span;
-            self.report_within(
-                close.span,
-                start.through(close.span),
-                "Unbalanced parentheses",
-                "The parenthesis that opened here must be closed at the end of the expression.",
-            );
+            self.report_within(close.span, start.through(close.span), problems::unbalanced_parentheses());
             self.recovery = true;
             self.advance();
         }

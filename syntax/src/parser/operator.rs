@@ -1,6 +1,7 @@
 //! Operators and conditionals.
 
 use crate::expression::{BinaryOperator, ExprId, ExprKind, UnaryOperator};
+use crate::problems::expressions as problems;
 use crate::source::Span;
 use crate::token::TokenKind;
 
@@ -85,12 +86,7 @@ impl Parser<'_> {
         if failed || colon.kind != TokenKind::Colon {
             if !failed {
                 let context = self.span_of(condition).through(colon.span);
-                self.report_within(
-                    colon.span,
-                    context,
-                    "Missing false expression in conditional",
-                    "A conditional has two results, separated by a colon: condition ? one : other.",
-                );
+                self.report_within(colon.span, context, problems::no_second_result());
             }
             let otherwise = self.hole(Span::empty(self.previous().end));
             return Next::Done(self.finish_conditional(condition, then, otherwise));

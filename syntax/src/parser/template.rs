@@ -1,16 +1,16 @@
 //! Templates: strings, heredocs, template files.
 
 use unicode_segmentation::UnicodeSegmentation;
+use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::expression::{ExprId, ExprKind, Name, TemplateForm};
+use crate::problems::collections::ForForm;
+use crate::problems::templates as problems;
 use crate::source::Span;
 use crate::token::{Token, TokenKind};
 
 use super::Parser;
 use super::frame::{Next, Outer, Piece, TemplateDraft, Work};
-
-/// Summary of everything wrong with the head of a `for` directive.
-const INVALID_FOR: &str = "Invalid 'for' directive";
 
 impl Parser<'_> {
     /// A text that is a template as a whole.
@@ -79,12 +79,7 @@ impl Parser<'_> {
                     return self.open_directive(at);
                 }
                 _ => {
-                    self.complain_within(
-                        token.span,
-                        draft.start.through(token.span),
-                        "Unterminated template string",
-                        || "The string or template that begins here has no end.".to_owned(),
-                    );
+                    self.complain_within(token.span, draft.start.through(token.span), problems::unterminated);
                     match draft.open {
                         Some(open) => self.recover_behind(open),
                         None => self.give_up(),
@@ -154,27 +149,14 @@ impl Parser<'_> {
         let end = if next.kind == TokenKind::CloseSequence {
             self.end_sequence()
         } else {
-            let extra = "Extra characters after interpolation expression";
-            let unclosed = "Unclosed template interpolation sequence";
             let quote = matches!(next.kind, TokenKind::OpenQuote | TokenKind::CloseQuote);
-            match next.kind {
-                TokenKind::End => self.complain_within(open_span, start.through(open_span), unclosed, || {
-                    "The brace that opens the interpolation is not closed before the end of the text.".to_owned()
-                }),
-                _ if quote && form == TemplateForm::Quoted => {
-                    self.complain_within(open_span, start.through(open_span), unclosed, || {
-                        "The brace that opens the interpolation is not closed before the end of the string.".to_owned()
-                    })
-                }
-                TokenKind::Colon => self.complain_within(next.span, start.through(next.span), extra, || {
-                    "A colon means nothing here. Where \"${\" is meant for another program, write \"$${\".".to_owned()
-                }),
-                _ => self.complain_within(next.span, start.through(next.span), extra, || {
-                    "Only the closing brace can follow the expression. Where \"${\" is meant for another program, \
-                     write \"$${\"."
-                        .to_owned()
-                }),
-            }
+            let (subject, problem): (Span, fn() -> Diagnostic) = match next.kind {
+                TokenKind::End => (open_span, problems::unclosed_in_text),
+                _ if quote && form == TemplateForm::Quoted => (open_span, problems::unclosed_in_string),
+                TokenKind::Colon => (next.span, problems::colon_after_expression),
+                _ => (next.span, problems::more_after_expression),
+            };
+            self.complain_within(subject, start.through(subject), problem);
             self.recover_behind(open);
             self.previous()
         };
@@ -202,7 +184,7 @@ impl Parser<'_> {
             }
             "for" => {
                 self.advance();
-                if let Some((key_variable, value_variable)) = self.for_names(INVALID_FOR, None) {
+                if let Some((key_variable, value_variable)) = self.for_names(ForForm::Directive, None) {
                     self.newlines = outer_newlines;
                     self.push(Work::DirectiveFor { open, key_variable, value_variable });
                     self.newlines = false;
@@ -223,21 +205,12 @@ impl Parser<'_> {
                 }
             }
             "" => {
-                self.complain_within(
-                    keyword.span,
-                    open_span.through(keyword.span),
-                    "Invalid template directive",
-                    || "One of if, else, endif, for, endfor follows \"%{\".".to_owned(),
-                );
+                self.complain_within(keyword.span, open_span.through(keyword.span), problems::no_keyword);
                 self.recover_behind(open);
             }
             other => {
-                self.complain_within(
-                    keyword.span,
-                    open_span.through(keyword.span),
-                    "Invalid template control keyword",
-                    || format!("\"{other}\" is none of if, else, endif, for, endfor."),
-                );
+                let context = open_span.through(keyword.span);
+                self.complain_within(keyword.span, context, || problems::unknown_keyword(other));
                 self.recover_behind(open);
             }
         }
@@ -245,19 +218,14 @@ impl Parser<'_> {
         Next::Template
     }
 
-    /// The end of a directive, which is all that may follow its parts. Gives the whole directive.
+    /// The end of a directive, which is all that may follow its parts. Returns the whole directive.
     fn close_directive(&mut self, open: usize, word: &str) -> Span {
         let next = self.peek();
         let open_span = self.token(open).span;
         if next.kind == TokenKind::CloseSequence {
             return open_span.through(self.end_sequence());
         }
-        self.complain_within(
-            next.span,
-            open_span.through(next.span),
-            &format!("Extra characters in {word} marker"),
-            || "Only the closing brace can follow here.".to_owned(),
-        );
+        self.complain_within(next.span, open_span.through(next.span), || problems::more_in_directive(word));
         self.recover_behind(open);
         self.since(open_span)
     }

@@ -1,6 +1,7 @@
 //! A text that is one traversal and nothing else.
 
 use crate::expression::{ExprId, ExprKind, Key, StepKind, Traversal, TraversalStep};
+use crate::problems::expressions as problems;
 use crate::source::Span;
 use crate::token::TokenKind;
 
@@ -26,7 +27,7 @@ impl Parser<'_> {
     fn traversal(&mut self) -> Option<Traversal> {
         let root = self.read();
         if root.kind != TokenKind::Identifier {
-            self.report(root.span, "Variable name required", "This must begin with a name.");
+            self.report(root.span, problems::no_root());
             return None;
         }
         let mut steps = Vec::new();
@@ -38,12 +39,11 @@ impl Parser<'_> {
                     self.advance();
                     let name = self.read();
                     if name.kind != TokenKind::Identifier {
-                        let detail = if name.kind == TokenKind::Star {
-                            "A splat (.*) cannot stand here."
-                        } else {
-                            "The name of an attribute follows a dot."
+                        let problem = match name.kind {
+                            TokenKind::Star => problems::splat_in_traversal(".*"),
+                            _ => problems::no_step_name(),
                         };
-                        self.report_within(name.span, root.span.through(name.span), "Attribute name required", detail);
+                        self.report_within(name.span, root.span.through(name.span), problem);
                         return None;
                     }
                     let kind = StepKind::Attribute(self.source.slice(name.span).into());
@@ -56,8 +56,7 @@ impl Parser<'_> {
                     let close = self.read();
                     let span = next.span.through(close.span);
                     if close.kind != TokenKind::CloseBracket {
-                        let detail = "A closing bracket follows the key.";
-                        self.report_within(close.span, span, "Unclosed index brackets", detail);
+                        self.report_within(close.span, span, problems::unclosed_step());
                     }
                     if self.diagnostics.len() > errors {
                         return None;
@@ -65,12 +64,7 @@ impl Parser<'_> {
                     steps.push(TraversalStep { kind: StepKind::Index(key), span });
                 }
                 _ => {
-                    self.report_within(
-                        next.span,
-                        root.span.through(next.span),
-                        "Invalid character",
-                        "Only an attribute (.name) or an index ([key]) can follow here.",
-                    );
+                    self.report_within(next.span, root.span.through(next.span), problems::no_step());
                     return None;
                 }
             }
@@ -88,13 +82,11 @@ impl Parser<'_> {
             TokenKind::OpenQuote => Some(Key::String(self.quoted_literal().0)),
             kind => {
                 let context = root.through(next.span);
-                if kind == TokenKind::Star {
-                    let detail = "A splat ([*]) cannot stand here.";
-                    self.report_within(next.span, context, "Attribute name required", detail);
-                } else {
-                    let detail = "A literal number or a literal string stands between the brackets.";
-                    self.report_within(next.span, context, "Index value required", detail);
-                }
+                let problem = match kind {
+                    TokenKind::Star => problems::splat_in_traversal("[*]"),
+                    _ => problems::no_literal_key(),
+                };
+                self.report_within(next.span, context, problem);
                 None
             }
         }

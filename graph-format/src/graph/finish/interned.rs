@@ -31,7 +31,7 @@ pub(super) struct Interned {
     can_fail: Vec<bool>,
     /// The parameters that a row uses and that are bound above it, ascending.
     open: Vec<Box<[u32]>>,
-    /// The values that reading a `prior_state` gives.
+    /// The values that reading a `prior_state` returns.
     priors: FxHashMap<u32, Value>,
     /// Which drafts have results.
     readable: Vec<bool>,

@@ -1,0 +1,11 @@
+//! The errors that the parsers report: one function for each, which returns it without a source range.
+//!
+//! The caller knows the place and adds the source range.
+
+pub(crate) mod bodies;
+pub(crate) mod collections;
+pub(crate) mod expressions;
+pub(crate) mod json;
+pub(crate) mod strings;
+pub(crate) mod templates;
+pub(crate) mod text;
