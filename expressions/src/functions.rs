@@ -155,7 +155,7 @@ impl fmt::Debug for Function {
 }
 
 fn no_call(_: &CallContext<'_>, _: &[Value], _: &Type) -> Result<Value, FunctionError> {
-    Err(FunctionError::new("this function has no implementation"))
+    Err(problems::no_implementation())
 }
 
 /// A [`Function::refine`] for results that are never null.
@@ -266,7 +266,7 @@ impl Function {
     /// Converts argument `index` to the type of its parameter.
     pub fn convert_argument(&self, index: usize, argument: &Value) -> Result<Value, FunctionError> {
         match self.parameter_at(index) {
-            None => Err(FunctionError::argument(index, "there is no such parameter")),
+            None => Err(problems::no_such_parameter(index)),
             Some(parameter) => {
                 convert::convert(argument, &parameter.ty).map_err(|e| FunctionError::argument(index, e.to_string()))
             }
@@ -288,7 +288,7 @@ impl Function {
         }
         let all = converted.iter().map(Value::extent).reduce(Extent::and).unwrap_or_default();
         if let Some(excess) = all.excess() {
-            return Err(FunctionError::new(format!("the arguments are too large together: {excess}")));
+            return Err(problems::arguments_too_large(excess));
         }
         if self.symbolic == Symbolic::Impure && context.impure == Impure::Defer {
             let (result, marks) = self.deferred_impure(&converted)?;
@@ -326,7 +326,7 @@ impl Function {
     fn deferred_impure(&self, arguments: &[Value]) -> Result<(Value, Marks), FunctionError> {
         for (index, argument) in arguments.iter().enumerate() {
             if argument.is_null() && !self.parameter_at(index).is_some_and(|p| p.allow_null) {
-                return Err(FunctionError::argument(index, NULL_ARGUMENT));
+                return Err(problems::null_argument(index));
             }
         }
         let (bare, marks) = unmark_all(self, arguments);
@@ -339,7 +339,7 @@ impl Function {
         for (index, argument) in arguments.iter().enumerate() {
             let Some(parameter) = self.parameter_at(index) else { continue };
             if argument.is_null() && !parameter.allow_null {
-                return Err(FunctionError::argument(index, NULL_ARGUMENT));
+                return Err(problems::null_argument(index));
             }
         }
         let (bare, marks) = unmark_all(self, arguments);
@@ -362,7 +362,7 @@ impl Function {
         }
         let result = (self.call)(context, &bare, &ty)?;
         if let Some(excess) = result.excess() {
-            return Err(FunctionError::new(format!("the result is too large: {excess}")));
+            return Err(problems::result_too_large(excess));
         }
         Ok(self.refined(result, &bare).mark(&marks))
     }
@@ -384,9 +384,6 @@ impl Function {
         }
     }
 }
-
-/// The message for a null argument that is not allowed.
-const NULL_ARGUMENT: &str = "argument must not be null";
 
 /// The arguments without the marks that their parameters do not accept, and the removed marks.
 fn unmark_all(function: &Function, arguments: &[Value]) -> (Vec<Value>, Marks) {
@@ -487,5 +484,6 @@ mod arguments;
 mod clusters;
 mod equality;
 mod glob;
+mod problems;
 mod re2;
 mod rsa_key;
