@@ -21,7 +21,6 @@ pub use crate::call_context::{CallContext, DiskFiles, FileKind, Files, Forbidden
 pub use crate::call_error::{CountError, FunctionError};
 
 use crate::convert;
-use crate::problems::calls as problems;
 use crate::refine;
 use crate::symbolic::{self, Passing};
 
@@ -156,7 +155,7 @@ impl fmt::Debug for Function {
 }
 
 fn no_call(_: &CallContext<'_>, _: &[Value], _: &Type) -> Result<Value, FunctionError> {
-    Err(problems::not_implemented())
+    Err(problems::no_implementation())
 }
 
 /// A [`Function::refine`] for results that are never null.
@@ -267,10 +266,9 @@ impl Function {
     /// Converts argument `index` to the type of its parameter.
     pub fn convert_argument(&self, index: usize, argument: &Value) -> Result<Value, FunctionError> {
         match self.parameter_at(index) {
-            None => Err(problems::no_parameter(index)),
-            Some(parameter) => {
-                convert::convert(argument, &parameter.ty).map_err(|error| problems::unsuitable_argument(index, &error))
-            }
+            None => Err(problems::no_such_parameter(index)),
+            Some(parameter) => convert::convert(argument, &parameter.ty)
+                .map_err(|error| crate::problems::calls::unsuitable_argument(index, &error)),
         }
     }
 
@@ -485,5 +483,6 @@ mod arguments;
 mod clusters;
 mod equality;
 mod glob;
+mod problems;
 mod re2;
 mod rsa_key;

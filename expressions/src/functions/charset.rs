@@ -7,7 +7,7 @@ use weft_graph_format::value::Value;
 
 use super::arguments::text;
 use super::encoding::{BASE64, base64_bytes};
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 
 pub(super) fn functions() -> Vec<Function> {
     let encoding = || Parameter::new("encoding", Type::String, "An IANA name of a character encoding.");
@@ -114,10 +114,7 @@ fn charset_argument(arguments: &[Value]) -> Result<(Charset, &str), FunctionErro
     let name = text(arguments, 1)?;
     match charset(name) {
         Some(found) => Ok((found, name)),
-        None => {
-            let message = format!("{name:?} is not a supported IANA encoding name or alias");
-            Err(FunctionError::argument(1, message))
-        }
+        None => Err(problems::encoding::unknown_charset(1, name)),
     }
 }
 
@@ -125,23 +122,16 @@ fn textencodebase64(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Resul
     let (charset, name) = charset_argument(arguments)?;
     match encode(charset, text(arguments, 0)?) {
         Some(bytes) => Ok(Value::string(BASE64.encode(bytes))),
-        None => {
-            let message = format!("the given string contains characters that cannot be represented in {name}");
-            Err(FunctionError::argument(0, message))
-        }
+        None => Err(problems::encoding::cannot_represent(name)),
     }
 }
 
 fn textdecodebase64(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let (charset, name) = charset_argument(arguments)?;
-    let bytes = base64_bytes(text(arguments, 0)?)
-        .map_err(|e| FunctionError::argument(0, format!("the given value is no base64: {e}")))?;
+    let bytes = base64_bytes(text(arguments, 0)?).map_err(problems::encoding::not_base64)?;
     match decode(charset, &bytes) {
         Some(text) => Ok(Value::string(text)),
-        None => {
-            let message = format!("the given string contains symbols that are not defined for {name}");
-            Err(FunctionError::argument(0, message))
-        }
+        None => Err(problems::encoding::cannot_decode(name)),
     }
 }
 

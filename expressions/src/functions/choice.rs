@@ -3,7 +3,7 @@
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::{Safety, convert, unify};
 
 pub(super) fn functions() -> Vec<Function> {
@@ -24,7 +24,7 @@ pub(super) fn functions() -> Vec<Function> {
 fn coalesce_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     let types: Vec<Type> = arguments.iter().map(Value::ty).collect();
     let common = if types.is_empty() { None } else { unify(&types, Safety::Unsafe) };
-    common.ok_or_else(|| FunctionError::new("all arguments must have the same type"))
+    common.ok_or_else(problems::choice::types_differ)
 }
 
 fn coalesce(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
@@ -38,12 +38,12 @@ fn coalesce(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value
         }
         return Ok(converted);
     }
-    Err(FunctionError::new("no non-null, non-empty-string arguments"))
+    Err(problems::choice::all_null_or_empty())
 }
 
 fn coalescelist_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     let Some(first) = arguments.first() else {
-        return Err(FunctionError::new("at least one argument is required"));
+        return Err(problems::no_arguments());
     };
     let mut same = true;
     for argument in arguments {
@@ -51,7 +51,7 @@ fn coalescelist_type(arguments: &[Value]) -> Result<Type, FunctionError> {
             return Ok(Type::Dynamic);
         }
         if !matches!(argument.ty(), Type::List(_) | Type::Tuple(_)) {
-            return Err(FunctionError::new("coalescelist arguments must be lists or tuples"));
+            return Err(problems::choice::cannot_choose_list());
         }
         same &= argument.ty() == first.ty();
     }
@@ -67,5 +67,5 @@ fn coalescelist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<V
             return Ok(argument.clone());
         }
     }
-    Err(FunctionError::new("no non-null arguments"))
+    Err(problems::choice::all_null())
 }

@@ -3,7 +3,7 @@
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::{Function, FunctionError, Parameter, Symbolic};
+use super::{Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::{Safety, can_convert, convert};
 
 pub(super) fn functions() -> Vec<Function> {
@@ -39,6 +39,5 @@ fn wanted(arguments: &[Value], want: Type) -> Result<Type, FunctionError> {
     if have == want || can_convert(&have, &want, Safety::Unsafe) {
         return Ok(want);
     }
-    let message = format!("cannot convert {} to {}", have.friendly_name(), described(&want));
-    Err(FunctionError::argument(0, message))
+    Err(problems::choice::cannot_convert(&have, &described(&want)))
 }

@@ -8,7 +8,7 @@ use weft_graph_format::value::Value;
 use super::arguments::{text, whole_at};
 use super::encoding::{base64_bytes, lossy};
 use super::rsa_key::{PrivateKey, read_private_key};
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 
 /// The cost of `bcrypt` if the argument is missing or below the minimum.
 const DEFAULT_COST: u32 = 10;
@@ -49,22 +49,21 @@ pub(super) fn functions() -> Vec<Function> {
 
 fn bcrypt_hash(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     if arguments.len() > 2 {
-        return Err(FunctionError::new("bcrypt() takes no more than two arguments"));
+        return Err(problems::crypto::too_many_bcrypt_arguments());
     }
     let cost = match arguments.get(1) {
         None => DEFAULT_COST,
         Some(_) => match whole_at(arguments, 1)? {
             cost if cost < *COSTS.start() => DEFAULT_COST,
             cost if COSTS.contains(&cost) => u32::try_from(cost).unwrap_or(DEFAULT_COST),
-            cost => return Err(FunctionError::new(format!("the cost {cost} is outside of 4 to 31"))),
+            cost => return Err(problems::crypto::cost_out_of_range(cost)),
         },
     };
     let password = text(arguments, 0)?;
     if password.len() > LONGEST_PASSWORD {
-        return Err(FunctionError::new("the password is longer than 72 bytes"));
+        return Err(problems::crypto::password_too_long());
     }
-    let hashed = bcrypt::hash_with_result(password, cost)
-        .map_err(|e| FunctionError::new(format!("error occurred generating password: {e}")))?;
+    let hashed = bcrypt::hash_with_result(password, cost).map_err(problems::crypto::cannot_hash_password)?;
     Ok(Value::string(hashed.format_for_version(bcrypt::Version::TwoA)))
 }
 
@@ -75,18 +74,17 @@ fn uuidv5(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
         "url" => Uuid::NAMESPACE_URL,
         "oid" => Uuid::NAMESPACE_OID,
         "x500" => Uuid::NAMESPACE_X500,
-        other => Uuid::parse_str(&other.to_ascii_lowercase())
-            .map_err(|e| FunctionError::new(format!("uuidv5() doesn't support namespace {other} ({e})")))?,
+        other => {
+            Uuid::parse_str(&other.to_ascii_lowercase()).map_err(|e| problems::crypto::invalid_namespace(other, e))?
+        }
     };
     Ok(Value::string(Uuid::new_v5(&space, name.as_bytes()).to_string()))
 }
 
 fn rsadecrypt(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
-    let cipher = base64_bytes(text(arguments, 0)?)
-        .map_err(|_| FunctionError::argument(0, "failed to decode input: cipher text must be base64-encoded"))?;
-    let key = read_private_key(text(arguments, 1)?)
-        .map_err(|e| FunctionError::argument(1, format!("invalid private key: {e}")))?;
-    let plain = decrypt(&key, &cipher).ok_or_else(|| FunctionError::new("failed to decrypt: decryption error"))?;
+    let cipher = base64_bytes(text(arguments, 0)?).map_err(|_| problems::crypto::cipher_not_base64())?;
+    let key = read_private_key(text(arguments, 1)?).map_err(problems::crypto::invalid_private_key)?;
+    let plain = decrypt(&key, &cipher).ok_or_else(problems::crypto::cannot_decrypt)?;
     Ok(Value::string(lossy(&plain)))
 }
 

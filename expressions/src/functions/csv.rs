@@ -7,7 +7,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::arguments::text;
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
@@ -20,13 +20,13 @@ pub(super) fn functions() -> Vec<Function> {
 }
 
 fn header(records: &mut Records<'_>) -> Result<Vec<SmolStr>, FunctionError> {
-    let Some(names) = records.next_record()? else { return Err(FunctionError::new("missing header line")) };
+    let Some(names) = records.next_record()? else { return Err(problems::encoding::no_csv_header()) };
     let names: Vec<SmolStr> =
         names.into_iter().map(|name| SmolStr::new(Value::string(name).as_str().unwrap_or_default())).collect();
     let mut seen = BTreeMap::new();
     for name in &names {
         if seen.insert(name, ()).is_some() {
-            return Err(FunctionError::new(format!("duplicate column name {name:?}")));
+            return Err(problems::encoding::duplicate_csv_column(name));
         }
     }
     Ok(names)
@@ -46,7 +46,7 @@ fn csvdecode(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Valu
     let mut rows = Vec::new();
     while let Some(fields) = records.next_record()? {
         if fields.len() != names.len() {
-            return Err(records.failed("wrong number of fields"));
+            return Err(problems::encoding::wrong_csv_fields(records.line));
         }
         let fields = fields.into_iter().map(Value::string);
         rows.push(Value::object(names.iter().cloned().zip(fields)));
@@ -63,10 +63,6 @@ struct Records<'a> {
 impl<'a> Records<'a> {
     fn new(text: &'a str) -> Records<'a> {
         Records { rest: text, line: 0 }
-    }
-
-    fn failed(&self, what: &str) -> FunctionError {
-        FunctionError::new(format!("CSV parse error on line {}: {what}", self.line))
     }
 
     /// The next line without its line end, and whether it had one. `None` at the end of the text.
@@ -105,7 +101,7 @@ impl<'a> Records<'a> {
                             field.push('\n');
                         }
                         let Some(next) = self.next_line() else {
-                            return Err(self.failed("extraneous or missing \" in quoted-field"));
+                            return Err(problems::encoding::csv_quote_in_quoted_field(self.line));
                         };
                         (line, ended) = next;
                         continue;
@@ -122,7 +118,7 @@ impl<'a> Records<'a> {
                         fields.push(field);
                         return Ok(Some(fields));
                     } else {
-                        return Err(self.failed("extraneous or missing \" in quoted-field"));
+                        return Err(problems::encoding::csv_quote_in_quoted_field(self.line));
                     }
                 }
             } else {
@@ -131,7 +127,7 @@ impl<'a> Records<'a> {
                     None => (line, None),
                 };
                 if field.contains('"') {
-                    return Err(self.failed("bare \" in non-quoted-field"));
+                    return Err(problems::encoding::csv_quote_in_plain_field(self.line));
                 }
                 fields.push(field.into());
                 match more {

@@ -13,7 +13,7 @@ use weft_graph_format::value::Value;
 
 use super::arguments::text;
 use super::string::LONGEST_TEXT_BYTES;
-use super::{CallContext, Function, FunctionError, text_function};
+use super::{CallContext, Function, FunctionError, problems, text_function};
 
 /// Standard base64 with padding. Trailing bits are ignored, as in Go.
 pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -54,13 +54,13 @@ pub(super) fn lossy(bytes: &[u8]) -> String {
 
 fn decoded(arguments: &[Value]) -> Result<Vec<u8>, FunctionError> {
     let text = text(arguments, 0)?;
-    base64_bytes(text).map_err(|_| FunctionError::new("failed to decode base64 data"))
+    base64_bytes(text).map_err(|_| problems::encoding::invalid_base64())
 }
 
 fn base64decode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     match String::from_utf8(decoded(arguments)?) {
         Ok(text) => Ok(Value::string(text)),
-        Err(_) => Err(FunctionError::new("the result of decoding the provided string is not valid UTF-8")),
+        Err(_) => Err(problems::encoding::decoded_not_utf8()),
     }
 }
 
@@ -68,11 +68,10 @@ fn base64decode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Va
 const UNKNOWN_SYSTEM: u8 = 255;
 
 fn base64gzip(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
-    let failed = |e: std::io::Error| FunctionError::new(format!("failed to write gzip data: {e}"));
     let mut writer =
         GzBuilder::new().mtime(0).operating_system(UNKNOWN_SYSTEM).write(Vec::new(), Compression::default());
-    writer.write_all(text(arguments, 0)?.as_bytes()).map_err(failed)?;
-    Ok(Value::string(BASE64.encode(writer.finish().map_err(failed)?)))
+    writer.write_all(text(arguments, 0)?.as_bytes()).map_err(problems::encoding::cannot_compress)?;
+    Ok(Value::string(BASE64.encode(writer.finish().map_err(problems::encoding::cannot_compress)?)))
 }
 
 fn base64gunzip(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
@@ -81,9 +80,9 @@ fn base64gunzip(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Va
     MultiGzDecoder::new(bytes.as_slice())
         .take(LONGEST_TEXT_BYTES as u64 + 1)
         .read_to_end(&mut plain)
-        .map_err(|e| FunctionError::new(format!("failed to read gzip data: {e}")))?;
+        .map_err(problems::encoding::cannot_uncompress)?;
     if plain.len() > LONGEST_TEXT_BYTES {
-        return Err(FunctionError::new("the uncompressed data would be too long"));
+        return Err(problems::encoding::uncompressed_too_long());
     }
     Ok(Value::string(lossy(&plain)))
 }
@@ -118,7 +117,7 @@ fn urldecode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value
                     (tail.first().and_then(|b| digit(*b)), tail.get(1).and_then(|b| digit(*b)))
                 else {
                     let shown = lossy(rest.get(..3).unwrap_or(rest));
-                    return Err(FunctionError::new(format!("failed to decode URL: invalid URL escape {shown:?}")));
+                    return Err(problems::encoding::invalid_url_escape(&shown));
                 };
                 out.push(high * 16 + low);
                 &tail[2..]

@@ -11,7 +11,7 @@ use weft_graph_format::value::Value;
 
 use super::arguments::text;
 use super::encoding::BASE64;
-use super::{CallContext, FileKind, Function, FunctionError, Parameter, Symbolic, glob, hash};
+use super::{CallContext, FileKind, Function, FunctionError, Parameter, Symbolic, glob, hash, problems};
 
 /// The maximum size of a file. The same as the maximum length of a text that a function returns.
 const LARGEST_FILE_BYTES: usize = super::string::LONGEST_TEXT_BYTES;
@@ -96,10 +96,10 @@ fn directory(path: &str) -> String {
 fn expand_home(context: &CallContext<'_>, path: &str) -> Result<String, FunctionError> {
     let Some(rest) = path.strip_prefix('~') else { return Ok(path.into()) };
     if !rest.is_empty() && !rest.starts_with('/') {
-        return Err(FunctionError::new("cannot expand user-specific home dir"));
+        return Err(problems::files::other_home());
     }
     let home = context.files.home().and_then(|home| home.into_os_string().into_string().ok());
-    let home = home.ok_or_else(|| FunctionError::new("the home directory is not known"))?;
+    let home = home.ok_or_else(problems::files::no_home)?;
     Ok(if rest.is_empty() { home } else { clean(&format!("{home}/{rest}")) })
 }
 
@@ -108,9 +108,8 @@ fn abspath(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<V
     let absolute = if path.starts_with('/') {
         clean(path)
     } else {
-        let failed = |why: String| FunctionError::new(format!("the working directory is not known: {why}"));
-        let current = context.files.current_directory().map_err(|e| failed(e.to_string()))?;
-        let current = current.to_str().ok_or_else(|| failed("its name is not UTF-8".into()))?;
+        let current = context.files.current_directory().map_err(problems::files::no_working_directory)?;
+        let current = current.to_str().ok_or_else(problems::files::working_directory_not_utf8)?;
         clean(&format!("{current}/{path}"))
     };
     Ok(Value::string(absolute).mark(arguments[0].marks()))
@@ -159,28 +158,16 @@ impl FileContent {
         let marks = arguments[0].marks();
         let shown = shown(name, marks);
         let location = located(context, name)?;
-        let bytes = read_limited(context, &location).map_err(|e| {
-            let message = match e.kind() {
-                io::ErrorKind::NotFound => format!(
-                    "no file exists at {shown}; this function reads only files that are there before the plan is \
-                     made, so a file that a resource of this configuration creates must be taken from that resource"
-                ),
-                _ => format!("failed to read {shown}: {}", reason(&e)),
-            };
-            FunctionError::argument(0, message)
+        let bytes = read_limited(context, &location).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => problems::files::no_such_file(&shown),
+            _ => problems::files::cannot_read(&shown, reason(&e)),
         })?;
         Ok(FileContent { name: name.into(), bytes, marks: marks.clone() })
     }
 
     /// The content as text.
     pub(super) fn text(&self) -> Result<&str, FunctionError> {
-        std::str::from_utf8(&self.bytes).map_err(|_| {
-            FunctionError::new(format!(
-                "contents of {} are not valid UTF-8; use filebase64 for the contents in base64, or filemd5, filesha256 \
-                 and their like for a digest",
-                shown(&self.name, &self.marks)
-            ))
-        })
+        std::str::from_utf8(&self.bytes).map_err(|_| problems::files::content_not_utf8(&shown(&self.name, &self.marks)))
     }
 }
 
@@ -201,23 +188,21 @@ fn read_limited(context: &CallContext<'_>, path: &Path) -> io::Result<Vec<u8>> {
 fn digest(context: &CallContext<'_>, arguments: &[Value], digest: fn(&[u8]) -> String) -> Result<Value, FunctionError> {
     let (name, marks) = (text(arguments, 0)?, arguments[0].marks());
     let location = located(context, name)?;
-    let bytes = read_limited(context, &location)
-        .map_err(|e| FunctionError::new(format!("open {}: {}", shown(name, marks), reason(&e))))?;
+    let bytes =
+        read_limited(context, &location).map_err(|e| problems::files::cannot_open(&shown(name, marks), reason(&e)))?;
     Ok(Value::string(digest(&bytes)).mark(marks))
 }
 
 fn fileexists(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let (name, marks) = (text(arguments, 0)?, arguments[0].marks());
     let location = located(context, name)?;
-    let shown = || shown(name, marks);
+    let shown = shown(name, marks);
     let exists = match context.files.kind(&location) {
         Ok(FileKind::File) => true,
-        Ok(FileKind::Directory) => {
-            return Err(FunctionError::new(format!("{} is a directory, not a file", shown())));
-        }
-        Ok(FileKind::Other) => return Err(FunctionError::new(format!("{} is not a regular file", shown()))),
+        Ok(FileKind::Directory) => return Err(problems::files::is_directory(&shown)),
+        Ok(FileKind::Other) => return Err(problems::files::not_a_regular_file(&shown)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => false,
-        Err(e) => return Err(FunctionError::new(format!("failed to stat {}: {}", shown(), reason(&e)))),
+        Err(e) => return Err(problems::files::cannot_stat(&shown, reason(&e))),
     };
     Ok(Value::bool(exists).mark(marks))
 }
@@ -227,6 +212,6 @@ fn fileset(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<V
     let marks = arguments[0].marks().union(arguments[1].marks());
     let directory = located(context, path)?;
     let found = glob::find(context.files, &directory, &clean(&format!("./{pattern}")))
-        .map_err(|e| FunctionError::new(format!("failed to glob pattern {}: {e}", shown(pattern, &marks))))?;
+        .map_err(|e| problems::files::cannot_glob(&shown(pattern, &marks), e))?;
     Ok(Value::set(Type::String, found.into_iter().map(Value::string).collect()).mark(&marks))
 }

@@ -9,7 +9,7 @@ use super::arguments::text;
 use super::clusters::{self, clusters};
 use super::json::json_text;
 use super::string::LONGEST_TEXT_BYTES;
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::convert;
 use crate::refine::safe_prefix;
 
@@ -77,13 +77,7 @@ fn formatlist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Val
         if let Some(length) = length {
             match chosen {
                 Some((first, expected)) if expected != length => {
-                    return Err(FunctionError::argument(
-                        index,
-                        format!(
-                            "argument {index} has length {length}, which is inconsistent with argument {first} of \
-                             length {expected}"
-                        ),
-                    ));
+                    return Err(problems::format::lengths_differ(index, length, first, expected));
                 }
                 Some(_) => {}
                 None => chosen = Some((index, length)),
@@ -100,7 +94,7 @@ fn formatlist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Val
     }
     let rounds = chosen.map_or(1, |(_, length)| length);
     if rounds > LONGEST_LIST {
-        return Err(FunctionError::new(format!("more than {LONGEST_LIST} results")));
+        return Err(problems::format::too_many_results(LONGEST_LIST));
     }
     let mut results = Vec::with_capacity(rounds);
     let mut total: usize = 0;
@@ -116,11 +110,10 @@ fn formatlist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Val
             results.push(Value::unknown(Type::String));
             continue;
         }
-        let text = formatted(pattern, &values)
-            .map_err(|e| FunctionError::new(format!("error on format iteration {round}: {}", e.message)))?;
+        let text = formatted(pattern, &values).map_err(|e| problems::format::iteration_failed(round, &e))?;
         total = total.saturating_add(text.len());
         if total > MOST_TEXT as usize {
-            return Err(FunctionError::new(format!("the results would have more than {MOST_TEXT} bytes together")));
+            return Err(problems::format::results_too_long(MOST_TEXT));
         }
         results.push(Value::string(text));
     }
@@ -144,7 +137,7 @@ struct Verb<'a> {
 
 impl Verb<'_> {
     fn failed(&self, why: impl std::fmt::Display) -> FunctionError {
-        FunctionError::new(format!("unsupported value for {:?} at {}: {why}", self.raw, self.offset))
+        problems::format::unsupported_value(self.raw, self.offset, why)
     }
 
     /// Pads the text with spaces or zeros to the width, counted in characters.
@@ -202,7 +195,7 @@ fn formatted(pattern: &str, values: &[&Value]) -> Result<String, FunctionError> 
             at += 1;
         }
         let mode = match bytes.get(at) {
-            None => return Err(FunctionError::new(format!("invalid format string starting at offset {at}"))),
+            None => return Err(problems::format::unfinished_verb(at)),
             Some(mode) if mode.is_ascii_alphabetic() || *mode == b'%' => *mode,
             Some(_) => return Err(unrecognized(pattern, at)),
         };
@@ -215,33 +208,23 @@ fn formatted(pattern: &str, values: &[&Value]) -> Result<String, FunctionError> 
         next_argument = verb.argument.saturating_add(1);
         used = used.max(verb.argument);
         let value = verb.argument.checked_sub(1).and_then(|index| values.get(index)).ok_or_else(|| {
-            FunctionError::new(format!(
-                "not enough arguments for {:?} at {}: need index {} but have {} total",
-                verb.raw,
-                verb.offset,
-                verb.argument,
-                values.len()
-            ))
+            problems::format::not_enough_arguments(verb.raw, verb.offset, verb.argument, values.len())
         })?;
         out.push_str(&expanded(&verb, mode, value)?);
         if out.len() > LONGEST_TEXT_BYTES {
-            return Err(FunctionError::new("the result would be too long"));
+            return Err(problems::result_too_long());
         }
     }
     out.push_str(&pattern[at..]);
     if used < values.len() {
-        let what = match used {
-            0 => "too many arguments; no verbs in format string".into(),
-            used => format!("too many arguments; only {used} used by format string"),
-        };
-        return Err(FunctionError::argument(used + 1, what));
+        return Err(problems::format::too_many_arguments(used));
     }
     Ok(out)
 }
 
 fn unrecognized(pattern: &str, at: usize) -> FunctionError {
     let c = pattern.get(at..).and_then(|rest| rest.chars().next()).unwrap_or('?');
-    FunctionError::new(format!("unrecognized format character {c:?} at offset {at}"))
+    problems::format::unrecognized_character(c, at)
 }
 
 fn digits(bytes: &[u8], at: &mut usize) -> Result<Option<usize>, FunctionError> {
@@ -249,7 +232,7 @@ fn digits(bytes: &[u8], at: &mut usize) -> Result<Option<usize>, FunctionError> 
     while let Some(digit @ b'0'..=b'9') = bytes.get(*at) {
         let number = found.unwrap_or(0usize) * 10 + usize::from(digit - b'0');
         if number > WIDEST {
-            return Err(FunctionError::new(format!("a number over {WIDEST} in a verb is not supported")));
+            return Err(problems::format::number_too_large(WIDEST));
         }
         found = Some(number);
         *at += 1;
@@ -259,7 +242,7 @@ fn digits(bytes: &[u8], at: &mut usize) -> Result<Option<usize>, FunctionError> 
 
 fn expanded(verb: &Verb<'_>, mode: u8, value: &Value) -> Result<String, FunctionError> {
     if mode != b'v' && value.is_null() {
-        return Err(verb.failed("null value cannot be formatted"));
+        return Err(problems::format::cannot_format_null(verb.raw, verb.offset));
     }
     let converted = |ty: &Type| convert(value, ty).map_err(|e| verb.failed(e.with_path()));
     match mode {
@@ -293,17 +276,12 @@ fn expanded(verb: &Verb<'_>, mode: u8, value: &Value) -> Result<String, Function
             let converted = converted(&Type::Number)?;
             Ok(float(verb, mode, converted.as_number().unwrap_or(&Number::ZERO)))
         }
-        other => Err(FunctionError::new(format!(
-            "unsupported format verb {:?} in {:?} at offset {}",
-            char::from(other),
-            verb.raw,
-            verb.offset
-        ))),
+        other => Err(problems::format::unsupported_verb(char::from(other), verb.raw, verb.offset)),
     }
 }
 
 fn integer(verb: &Verb<'_>, mode: u8, number: &Number) -> Result<String, FunctionError> {
-    let whole = number.to_integer().ok_or_else(|| verb.failed("an integer is required"))?;
+    let whole = number.to_integer().ok_or_else(|| problems::format::integer_required(verb.raw, verb.offset))?;
     let (radix, prefix) = match mode {
         b'b' => (2, "0b"),
         b'o' => (8, "0"),

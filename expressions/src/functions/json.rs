@@ -8,7 +8,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
 
 use super::arguments::text;
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::refine::definitely_not_null;
 use crate::stack;
 
@@ -36,7 +36,7 @@ fn jsondecode(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Resul
 fn jsonencode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let value = &arguments[0];
     if value.deep().provider {
-        return Err(FunctionError::argument(0, "a provider configuration has no form in JSON"));
+        return Err(problems::encoding::cannot_encode_provider("JSON"));
     }
     if value.is_wholly_known() {
         return match json_text(value) {
@@ -125,6 +125,6 @@ fn jsondecode_type(arguments: &[Value]) -> Result<Type, FunctionError> {
         Some('"') => Ok(Type::String),
         Some('t' | 'f') => Ok(Type::Bool),
         Some('-' | '0'..='9') => Ok(Type::Number),
-        Some(c) => Err(FunctionError::argument(0, format!("a JSON document cannot begin with the character {c:?}"))),
+        Some(c) => Err(problems::encoding::invalid_json_start(c)),
     }
 }

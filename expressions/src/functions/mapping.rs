@@ -8,7 +8,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
 use super::arguments::items;
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::convert;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -49,22 +49,18 @@ pub(super) fn functions() -> Vec<Function> {
             .calls(zipmap),
         Function::new("list", "Always an error that names tolist.", Symbolic::Opaque)
             .variadic(anything("vals", "Not used."))
-            .returns_of(|_| Err(gone("list", "tolist([ ... ]) syntax to write a literal list"))),
+            .returns_of(|_| Err(problems::mapping::gone("list", "tolist([ ... ]) syntax to write a literal list"))),
         Function::new("map", "Always an error that names tomap.", Symbolic::Opaque)
             .variadic(anything("vals", "Not used."))
-            .returns_of(|_| Err(gone("map", "tomap({ ... }) syntax to write a literal map"))),
+            .returns_of(|_| Err(problems::mapping::gone("map", "tomap({ ... }) syntax to write a literal map"))),
     ]
-}
-
-fn gone(name: &str, instead: &str) -> FunctionError {
-    FunctionError::new(format!("the \"{name}\" function is no longer available; use {instead}"))
 }
 
 fn keys_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     match arguments[0].ty() {
         Type::Map(_) => Ok(Type::list(Type::String)),
         Type::Object(object) => Ok(Type::tuple(object.attributes.keys().map(|_| Type::String))),
-        _ => Err(FunctionError::argument(0, "must have map or object type")),
+        _ => Err(problems::mapping::has_no_keys()),
     }
 }
 
@@ -82,7 +78,7 @@ fn values_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     match arguments[0].ty() {
         Type::Map(element) => Ok(Type::List(element)),
         Type::Object(object) => Ok(Type::tuple(object.attributes.values().cloned())),
-        _ => Err(FunctionError::new("values() requires a map as the first argument")),
+        _ => Err(problems::mapping::has_no_values()),
     }
 }
 
@@ -106,8 +102,7 @@ fn shown(key: &Value) -> String {
 
 fn lookup_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     if arguments.len() > 3 {
-        let count = arguments.len();
-        return Err(FunctionError::new(format!("lookup() takes two or three arguments, got {count}")));
+        return Err(problems::mapping::too_many_lookup_arguments(arguments.len()));
     }
     let default = arguments.get(2);
     match arguments[0].ty() {
@@ -116,21 +111,16 @@ fn lookup_type(arguments: &[Value]) -> Result<Type, FunctionError> {
             match (object.attributes.get(key), default) {
                 (Some(ty), _) => Ok(ty.clone()),
                 (None, Some(default)) => Ok(default.ty()),
-                (None, None) => Err(FunctionError::argument(
-                    0,
-                    format!("the given object has no attribute {}", shown(&arguments[1])),
-                )),
+                (None, None) => Err(problems::mapping::no_such_attribute(&shown(&arguments[1]))),
             }
         }
         Type::Map(element) => {
             if let Some(default) = default {
-                convert(default, &element).map_err(|_| {
-                    FunctionError::argument(2, "the default value must have the same type as the map elements")
-                })?;
+                convert(default, &element).map_err(|_| problems::mapping::default_of_other_type())?;
             }
             Ok((*element).clone())
         }
-        _ => Err(FunctionError::argument(0, "lookup() requires a map as the first argument")),
+        _ => Err(problems::mapping::cannot_look_up()),
     }
 }
 
@@ -143,14 +133,10 @@ fn lookup(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, 
         (Some(found), _) => found.clone(),
         (None, Some(default)) => convert(default, ty).map_err(|e| FunctionError::argument(2, e.to_string()))?,
         (None, None) => {
-            return Err(FunctionError::new(format!("lookup failed to find key {}", shown(&arguments[1]))));
+            return Err(problems::mapping::key_not_found(&shown(&arguments[1])));
         }
     };
     Ok(found.mark(&marks))
-}
-
-fn not_a_map(ty: &Type) -> FunctionError {
-    FunctionError::new(format!("arguments must be maps or objects, got {:?}", ty.friendly_name()))
 }
 
 fn merge_type(arguments: &[Value]) -> Result<Type, FunctionError> {
@@ -170,7 +156,7 @@ fn merge_type(arguments: &[Value]) -> Result<Type, FunctionError> {
                 attributes.extend(map.entries().keys().map(|key| (key.clone(), (**element).clone())));
             }
             (Type::Map(_), _) => all_known = false,
-            _ => return Err(not_a_map(&ty)),
+            _ => return Err(problems::mapping::not_a_map(&ty)),
         }
         same &= ty == first;
     }
@@ -190,7 +176,7 @@ fn merge(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, F
             Kind::Null(_) => {}
             Kind::Map(f) | Kind::Object(f) => entries.extend(f.iter().map(|(k, v)| (k.clone(), v.clone()))),
             Kind::Unknown(_) => return Ok(Value::unknown(ty.clone()).mark(&marks)),
-            _ => return Err(not_a_map(&argument.ty())),
+            _ => return Err(problems::mapping::not_a_map(&argument.ty())),
         }
     }
     let result = match ty {
@@ -207,11 +193,11 @@ fn transpose(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Valu
     let mut turned: BTreeMap<SmolStr, Vec<Value>> = BTreeMap::new();
     for (key, list) in arguments[0].as_fields().into_iter().flatten() {
         let Some(list) = list.as_items() else {
-            return Err(FunctionError::argument(0, format!("cannot use null list for [{key:?}]")));
+            return Err(problems::mapping::null_list(key));
         };
         for (place, item) in list.iter().enumerate() {
             let Some(item) = item.as_str() else {
-                return Err(FunctionError::argument(0, format!("cannot use null string for [{key:?}][{place}]")));
+                return Err(problems::mapping::null_string(key, place));
             };
             turned.entry(item.into()).or_default().push(Value::string(key));
         }
@@ -220,14 +206,8 @@ fn transpose(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Valu
     Ok(Value::map(Type::list(Type::String), entries))
 }
 
-fn counts_differ(keys: usize, values: usize) -> FunctionError {
-    FunctionError::new(format!("number of keys ({keys}) does not match number of values ({values})"))
-}
-
 fn zipmap_key(place: usize, key: &Value) -> Result<SmolStr, FunctionError> {
-    key.as_str()
-        .map(SmolStr::new)
-        .ok_or_else(|| FunctionError::new(format!("keys list has null value at index {place}")))
+    key.as_str().map(SmolStr::new).ok_or_else(|| problems::mapping::null_key(place))
 }
 
 fn zipmap_type(arguments: &[Value]) -> Result<Type, FunctionError> {
@@ -239,7 +219,7 @@ fn zipmap_type(arguments: &[Value]) -> Result<Type, FunctionError> {
             }
             let keys = items(arguments, 0)?;
             if keys.len() != elements.len() {
-                return Err(counts_differ(keys.len(), elements.len()));
+                return Err(problems::mapping::counts_differ(keys.len(), elements.len()));
             }
             let mut attributes = BTreeMap::new();
             for (place, (key, ty)) in keys.iter().zip(elements.iter()).enumerate() {
@@ -247,7 +227,7 @@ fn zipmap_type(arguments: &[Value]) -> Result<Type, FunctionError> {
             }
             Ok(Type::object(attributes))
         }
-        _ => Err(FunctionError::new("values argument must be a list or tuple value")),
+        _ => Err(problems::mapping::values_not_a_list()),
     }
 }
 
@@ -261,7 +241,7 @@ fn zipmap(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, 
     }
     let (keys, values) = (keys.as_items().unwrap_or_default(), items(arguments, 1)?);
     if keys.len() != values.len() {
-        return Err(counts_differ(keys.len(), values.len()));
+        return Err(problems::mapping::counts_differ(keys.len(), values.len()));
     }
     let mut entries = BTreeMap::new();
     for (place, (key, value)) in keys.iter().zip(values).enumerate() {

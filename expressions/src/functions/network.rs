@@ -9,8 +9,8 @@ use num_traits::{One, Signed};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::arguments::{WHOLE_NUMBER, number, text, whole, whole_at};
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::arguments::{number, text, whole, whole_at};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 
 /// The maximum number of bits by which one subnet of `cidrsubnets` extends the prefix, as in OpenTofu.
 const LARGEST_EXTENSION: i64 = 32;
@@ -150,7 +150,7 @@ impl fmt::Display for Network {
 }
 
 fn network_argument(arguments: &[Value]) -> Result<Network, FunctionError> {
-    Network::parse(text(arguments, 0)?).map_err(|e| FunctionError::new(format!("invalid CIDR expression: {e}")))
+    Network::parse(text(arguments, 0)?).map_err(problems::network::invalid_network)
 }
 
 fn cidrcontains(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
@@ -159,13 +159,13 @@ fn cidrcontains(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Va
     let (first, last) = match Network::parse(inner_text) {
         Ok(inner) => (inner.address, inner.last()),
         Err(_) => {
-            let address = Address::parse(inner_text)
-                .ok_or_else(|| FunctionError::new(format!("invalid IP address or prefix: {inner_text}")))?;
+            let address =
+                Address::parse(inner_text).ok_or_else(|| problems::network::invalid_address_or_prefix(inner_text))?;
             (address, address)
         }
     };
     if outer.address.v4().is_some() != first.v4().is_some() {
-        return Err(FunctionError::new(format!("address family mismatch: {outer_text} vs. {inner_text}")));
+        return Err(problems::network::families_differ(outer_text, inner_text));
     }
     // Both in the longer form, so that an IPv4 address compares with one in IPv6.
     let long = |address: Address| match address.v4() {
@@ -178,7 +178,7 @@ fn cidrcontains(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Va
 }
 
 fn integer_at(arguments: &[Value], index: usize) -> Result<BigInt, FunctionError> {
-    number(arguments, index)?.to_integer().ok_or_else(|| FunctionError::new("value must be a whole number"))
+    number(arguments, index)?.to_integer().ok_or_else(problems::network::not_an_integer)
 }
 
 fn cidrhost(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
@@ -187,11 +187,9 @@ fn cidrhost(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value,
     let largest = (BigInt::one() << (network.address.bits - network.prefix)) - 1;
     let from_start = if host.is_negative() { &largest + 1 + &host } else { host.clone() };
     if from_start.is_negative() || from_start > largest {
-        let prefix = network.prefix;
-        let message = format!("prefix of {prefix} does not accommodate a host numbered {host}");
-        return Err(FunctionError::new(message));
+        return Err(problems::network::no_such_host(network.prefix, &host));
     }
-    let offset = u128::try_from(&from_start).map_err(|_| FunctionError::new("host number out of range"))?;
+    let offset = u128::try_from(&from_start).map_err(|_| problems::network::host_out_of_range())?;
     let address = Address { value: network.address.value | offset, ..network.address };
     Ok(Value::string(address.to_string()))
 }
@@ -199,7 +197,7 @@ fn cidrhost(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value,
 fn cidrnetmask(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let network = network_argument(arguments)?;
     if network.address.v4().is_none() {
-        return Err(FunctionError::new(format!("IPv6 addresses cannot have a netmask: {}", text(arguments, 0)?)));
+        return Err(problems::network::no_netmask(text(arguments, 0)?));
     }
     let bits = network.address.bits;
     Ok(Value::string(Address { bits, value: mask(bits, network.prefix) }.to_string()))
@@ -212,42 +210,36 @@ fn cidrsubnet(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     let (bits, prefix) = (network.address.bits, network.prefix);
     let new_prefix = i64::from(prefix).saturating_add(new_bits);
     let Some(new_prefix) = u32::try_from(new_prefix).ok().filter(|p| *p <= bits) else {
-        let message = format!("insufficient address space to extend prefix of {prefix} by {new_bits}");
-        return Err(FunctionError::new(message));
+        return Err(problems::network::no_space_to_extend(prefix, new_bits));
     };
     // OpenTofu does not check a negative extension, except for the range of a machine word.
     let count_bits = u32::try_from(new_bits).unwrap_or(u64::BITS);
     if subnet.magnitude().bits() > u64::from(count_bits) {
-        let message = format!("prefix extension of {new_bits} does not accommodate a subnet numbered {subnet}");
-        return Err(FunctionError::new(message));
+        return Err(problems::network::no_such_subnet(new_bits, &subnet));
     }
     // A negative number gives the address formed by its bits without the sign, as in OpenTofu.
     let joined = BigInt::from_biguint(Sign::Plus, network.address.value.into()) | (subnet << (bits - new_prefix));
     let value = joined.magnitude() & num_bigint::BigUint::from(mask(bits, bits));
-    let value = u128::try_from(value).map_err(|_| FunctionError::new("address out of range"))?;
+    let value = u128::try_from(value).map_err(|_| problems::network::address_out_of_range())?;
     Ok(Value::string(Network { address: Address { bits, value }, prefix: new_prefix }.to_string()))
 }
 
 fn cidrsubnets(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
-    let network = Network::parse(text(arguments, 0)?)
-        .map_err(|e| FunctionError::argument(0, format!("invalid CIDR expression: {e}")))?;
+    let network = Network::parse(text(arguments, 0)?).map_err(|e| problems::network::invalid_network_argument(0, e))?;
     let bits = network.address.bits;
     let mut subnets = Vec::with_capacity(arguments.len());
     let mut previous: Option<Network> = None;
     for index in 1..arguments.len() {
-        let failed = |message: String| FunctionError::argument(index, message);
-        let extension = whole(number(arguments, index)?).map_err(|_| failed(WHOLE_NUMBER.into()))?;
+        let extension = whole(number(arguments, index)?).map_err(|e| FunctionError::argument(index, e))?;
         if extension < 1 {
-            return Err(failed("must extend prefix by at least one bit".into()));
+            return Err(problems::network::extension_too_small(index));
         }
         if extension > LARGEST_EXTENSION {
-            return Err(failed(format!("may not extend prefix by more than {LARGEST_EXTENSION} bits")));
+            return Err(problems::network::extension_too_large(index, LARGEST_EXTENSION));
         }
         let prefix = network.prefix + u32::try_from(extension).unwrap_or(0);
         if prefix > bits {
-            let protocol = if bits == 32 { "IPv4" } else { "IPv6" };
-            let message = format!("would extend prefix to {prefix} bits, which is too long for an {protocol} address");
-            return Err(failed(message));
+            return Err(problems::network::prefix_too_long(index, prefix, bits));
         }
         let value = match previous {
             None => Some(network.address.value),
@@ -261,9 +253,7 @@ fn cidrsubnets(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Val
         let next = value.map(|value| Network { address: Address { bits, value }, prefix });
         let Some(next) = next.filter(|next| network.contains(next.address)) else {
             let after = previous.map_or_else(|| network.to_string(), |previous| previous.to_string());
-            return Err(failed(format!(
-                "not enough remaining address space for a subnet with a prefix of {prefix} bits after {after}"
-            )));
+            return Err(problems::network::no_space_left(index, prefix, after));
         };
         subnets.push(Value::string(next.to_string()));
         previous = Some(next);

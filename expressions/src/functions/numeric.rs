@@ -6,7 +6,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::arguments::{number, whole, whole_at};
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::convert;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -60,7 +60,7 @@ fn to_whole(arguments: &[Value], round: fn(&Number) -> Result<Number, NumberErro
 }
 
 fn real(value: f64) -> Result<Value, FunctionError> {
-    Number::from_f64(value).map(Value::number).ok_or_else(|| FunctionError::new("the result is not a number"))
+    Number::from_f64(value).map(Value::number).ok_or_else(problems::numeric::result_not_a_number)
 }
 
 /// A power. Whole exponents are computed by squaring, which is exact if all intermediate results are, as in OpenTofu:
@@ -125,15 +125,13 @@ fn extreme(arguments: &[Value], better: fn(&Number, &Number) -> bool) -> Result<
             best = Some(new);
         }
     }
-    best.map(|best| Value::number(best.clone())).ok_or_else(|| FunctionError::new("must pass at least one number"))
+    best.map(|best| Value::number(best.clone())).ok_or_else(problems::numeric::no_numbers)
 }
 
 fn parseint_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     match arguments[0].ty() {
         Type::String => Ok(Type::Number),
-        other => {
-            Err(FunctionError::argument(0, format!("first argument must be a string, not {}", other.friendly_name())))
-        }
+        other => Err(problems::numeric::not_a_string_type(&other)),
     }
 }
 
@@ -145,13 +143,13 @@ const LARGEST_CASELESS_BASE: u32 = 36;
 
 fn parseint(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let Some(text) = arguments[0].as_str() else {
-        return Err(FunctionError::argument(0, "first argument must be a string"));
+        return Err(problems::numeric::not_a_string());
     };
     let base = whole(number(arguments, 1)?).map_err(|e| FunctionError::argument(1, e))?;
     let Some(base) = u32::try_from(base).ok().filter(|b| (2..=62).contains(b)) else {
-        return Err(FunctionError::argument(1, "base must be a whole number between 2 and 62 inclusive"));
+        return Err(problems::numeric::invalid_base());
     };
-    let failed = || FunctionError::argument(0, format!("cannot parse {text:?} as a base {base} integer"));
+    let failed = || problems::numeric::cannot_parse(text, base);
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -179,18 +177,16 @@ fn parseint(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value,
 }
 
 fn sum(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
-    let failed = |message: &str| FunctionError::argument(0, message);
     let list = &arguments[0];
     let (items, fields) = (list.as_items(), list.as_fields());
     if items.is_none() && fields.is_none() {
-        return Err(failed("cannot sum noniterable"));
+        return Err(problems::numeric::cannot_sum());
     }
     if items.is_some_and(<[Value]>::is_empty) || fields.is_some_and(|f| f.is_empty()) {
-        return Err(failed("cannot sum an empty list"));
+        return Err(problems::numeric::cannot_sum_empty());
     }
     let Some(items) = items else {
-        let received = list.ty().friendly_name();
-        return Err(failed(&format!("argument must be list, set, or tuple. Received {received}")));
+        return Err(problems::numeric::cannot_sum_type(&list.ty()));
     };
     if !list.is_wholly_known() {
         return Ok(Value::unknown(Type::Number));
@@ -199,7 +195,7 @@ fn sum(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, Func
     for item in items {
         let converted = convert(item, &Type::Number).ok();
         let Some(next) = converted.as_ref().and_then(Value::as_number) else {
-            return Err(failed("argument must be list, set, or tuple of number values"));
+            return Err(problems::numeric::cannot_sum_elements());
         };
         total = Some(match total {
             None => next.clone(),

@@ -10,7 +10,7 @@ use weft_graph_format::value::{MOST_PARTS, Value};
 use super::arguments::text;
 use super::re2::{self, Pattern};
 use super::string::LONGEST_TEXT_BYTES;
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 
 pub(super) fn functions() -> Vec<Function> {
     let string = |name, description| Parameter::new(name, Type::String, description);
@@ -56,7 +56,7 @@ fn compiled(pattern: &str) -> Result<Rc<Pattern>, String> {
 }
 
 fn pattern_argument(arguments: &[Value]) -> Result<Rc<Pattern>, FunctionError> {
-    compiled(text(arguments, 0)?).map_err(|e| FunctionError::argument(0, format!("invalid regexp pattern: {e}")))
+    compiled(text(arguments, 0)?).map_err(problems::text::invalid_pattern)
 }
 
 fn match_type(arguments: &[Value]) -> Result<Type, FunctionError> {
@@ -72,8 +72,7 @@ fn match_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     } else if named == pattern.names.len() {
         Ok(Type::object(pattern.names.iter().flatten().map(|name| (name.as_str(), Type::String))))
     } else {
-        let message = "invalid regexp pattern: cannot mix both named and unnamed capture groups";
-        Err(FunctionError::argument(0, message))
+        Err(problems::text::mixed_groups())
     }
 }
 
@@ -96,7 +95,7 @@ fn regex(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, F
     let pattern = pattern_argument(arguments)?;
     match pattern.regex.captures(text(arguments, 1)?) {
         Some(captures) => Ok(matched(&pattern, &captures, ty)),
-        None => Err(FunctionError::new("pattern did not match any part of the given string")),
+        None => Err(problems::text::no_match()),
     }
 }
 
@@ -109,7 +108,7 @@ fn regexall(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value
         let item = matched(&pattern, &captures, &element);
         parts = parts.saturating_add(item.extent().parts);
         if parts >= MOST_PARTS {
-            return Err(FunctionError::new(format!("the result would have more than {MOST_PARTS} parts")));
+            return Err(problems::too_many_parts(MOST_PARTS));
         }
         found.push(item);
     }
@@ -118,23 +117,23 @@ fn regexall(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value
 
 fn replace(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let (subject, part, with) = (text(arguments, 0)?, text(arguments, 1)?, text(arguments, 2)?);
-    let too_long = || FunctionError::new("the result would be too long");
+
     let inner = part.strip_prefix('/').and_then(|inner| inner.strip_suffix('/'));
     let Some(inner) = inner else {
         let count = if part.is_empty() { subject.len() + 1 } else { subject.matches(part).count() };
         if count.saturating_mul(with.len()).saturating_add(subject.len()) > LONGEST_TEXT_BYTES {
-            return Err(too_long());
+            return Err(problems::result_too_long());
         }
         return Ok(Value::string(subject.replace(part, with)));
     };
-    let pattern = compiled(inner).map_err(|e| FunctionError::new(format!("error parsing regexp: {e}")))?;
+    let pattern = compiled(inner).map_err(problems::text::invalid_replace_pattern)?;
     let mut out = String::new();
     let mut end = 0;
     for captures in pattern.regex.captures_iter(subject) {
         let Some(whole) = captures.get(0) else { continue };
         out.push_str(&subject[end..whole.start()]);
         if !expand(with, &pattern, &captures, &mut out) {
-            return Err(too_long());
+            return Err(problems::result_too_long());
         }
         end = whole.end();
     }

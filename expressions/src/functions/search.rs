@@ -9,7 +9,7 @@ use weft_graph_format::value::{Kind, Refinement, Value};
 use super::arguments::items;
 use super::clusters;
 use super::equality::{ByContent, equal};
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::{Safety, convert, unify};
 use crate::refine::length_bounds;
 
@@ -111,7 +111,7 @@ fn compact(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value,
 
 fn contains(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let Some(list) = arguments[0].as_items() else {
-        return Err(FunctionError::new("argument must be list, tuple, or set"));
+        return Err(problems::search::not_a_sequence());
     };
     let mut open = false;
     for item in list {
@@ -137,10 +137,10 @@ fn distinct(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value
 fn index(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let list = match arguments[0].open().1 {
         Kind::List(s) | Kind::Tuple(s) => s.items(),
-        _ => return Err(FunctionError::new("argument must be a list or tuple")),
+        _ => return Err(problems::search::has_no_indices()),
     };
     if list.is_empty() {
-        return Err(FunctionError::new("cannot search an empty list"));
+        return Err(problems::search::empty_list());
     }
     for (place, item) in list.iter().enumerate() {
         match equal(item, &arguments[1]) {
@@ -149,14 +149,12 @@ fn index(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, Fu
             None => return Ok(Value::unknown(Type::Number)),
         }
     }
-    Err(FunctionError::new("item not found"))
+    Err(problems::search::item_not_found())
 }
 
 fn length_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     match arguments[0].ty() {
-        Type::Bool | Type::Number => {
-            Err(FunctionError::new("argument must be a string, a collection type, or a structural type"))
-        }
+        Type::Bool | Type::Number => Err(problems::search::has_no_length()),
         _ => Ok(Type::Number),
     }
 }
@@ -180,7 +178,7 @@ fn length(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
         }
         Kind::Unknown(unknown) if unknown.ty == Type::Dynamic => Value::unknown(Type::Number),
         Kind::Null(_) | Kind::Bool(_) | Kind::Number(_) => {
-            return Err(FunctionError::argument(0, "argument must not be null"));
+            return Err(problems::null_argument(0));
         }
         _ => match length_bounds(value) {
             (low, Some(high)) if low == high => number(low),
@@ -191,8 +189,7 @@ fn length(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
 }
 
 fn matchkeys_common(arguments: &[Value]) -> Result<Type, FunctionError> {
-    unify(&[arguments[1].ty(), arguments[2].ty()], Safety::Unsafe)
-        .ok_or_else(|| FunctionError::new("keys and searchset must be of the same type"))
+    unify(&[arguments[1].ty(), arguments[2].ty()], Safety::Unsafe).ok_or_else(problems::search::key_types_differ)
 }
 
 fn matchkeys_type(arguments: &[Value]) -> Result<Type, FunctionError> {
@@ -204,7 +201,7 @@ fn matchkeys_type(arguments: &[Value]) -> Result<Type, FunctionError> {
 fn matchkeys(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
     let (values, keys) = (items(arguments, 0)?, items(arguments, 1)?);
     if values.len() != keys.len() {
-        return Err(FunctionError::new("length of keys and values should be equal"));
+        return Err(problems::search::key_count_differs());
     }
     let element = ty.element().cloned().unwrap_or(Type::Dynamic);
     if items(arguments, 2)?.is_empty() {
@@ -223,19 +220,15 @@ fn matchkeys(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Valu
     Ok(Value::list(element, found.map(|(value, _)| value.clone()).collect()))
 }
 
-fn too_many() -> FunctionError {
-    FunctionError::argument(0, "must be a list, set, or tuple value with either zero or one elements")
-}
-
 fn one_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     match arguments[0].ty() {
         Type::List(element) | Type::Set(element) => Ok((*element).clone()),
         Type::Tuple(elements) => match &*elements {
             [] => Ok(Type::Dynamic),
             [element] => Ok(element.clone()),
-            _ => Err(too_many()),
+            _ => Err(problems::search::more_than_one()),
         },
-        _ => Err(too_many()),
+        _ => Err(problems::search::more_than_one()),
     }
 }
 
@@ -245,7 +238,7 @@ fn one(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, Fun
         [only] => Ok(only.clone()),
         // Unknown elements of a set may turn out to be equal.
         _ if matches!(length_bounds(&arguments[0]), (0 | 1, _)) => Ok(Value::unknown(ty.clone())),
-        _ => Err(too_many()),
+        _ => Err(problems::search::more_than_one()),
     }
 }
 
@@ -255,7 +248,7 @@ fn sort(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, Fu
     }
     let mut list = items(arguments, 0)?.to_vec();
     if let Some(place) = list.iter().position(Value::is_null) {
-        return Err(FunctionError::new(format!("given list element {place} is null; a null string cannot be sorted")));
+        return Err(problems::search::cannot_sort_null(place));
     }
     list.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
     Ok(Value::list(Type::String, list))

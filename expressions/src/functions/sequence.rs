@@ -7,7 +7,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
 use super::arguments::{items, number, whole};
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::{Safety, convert, unify};
 use crate::stack;
 
@@ -61,8 +61,8 @@ const STRUCTURAL: Symbolic = Symbolic::Structural;
 
 fn chunklist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
     let marks = arguments[0].marks().union(arguments[1].marks());
-    let size = whole(number(arguments, 1)?).map_err(|e| FunctionError::new(format!("invalid size: {e}")))?;
-    let size = usize::try_from(size).map_err(|_| FunctionError::new("the size argument must be positive"))?;
+    let size = whole(number(arguments, 1)?).map_err(problems::sequence::invalid_size)?;
+    let size = usize::try_from(size).map_err(|_| problems::sequence::negative_size())?;
     let element = ty.element().cloned().unwrap_or(Type::Dynamic);
     let list = items(arguments, 0)?;
     let chunks = if size == 0 {
@@ -76,7 +76,7 @@ fn chunklist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Valu
 
 fn concat_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     if arguments.is_empty() {
-        return Err(FunctionError::new("at least one argument is required"));
+        return Err(problems::no_arguments());
     }
     let types: Vec<Type> = arguments.iter().map(Value::ty).collect();
     if types.iter().all(|t| matches!(t, Type::List(_)))
@@ -93,10 +93,7 @@ fn concat_type(arguments: &[Value]) -> Result<Type, FunctionError> {
                 Some(found) => elements.extend(found.iter().map(|_| (**element).clone())),
             },
             other => {
-                return Err(FunctionError::argument(
-                    index,
-                    format!("all arguments must be lists or tuples; got {}", other.friendly_name()),
-                ));
+                return Err(problems::sequence::cannot_concatenate(index, other));
             }
         }
     }
@@ -125,14 +122,12 @@ fn sequence_of(ty: &Type, items: Vec<Value>) -> Value {
     }
 }
 
-const EMPTY_ELEMENT: &str = "cannot use element function with an empty list";
-
 fn element_index(index: &Value, count: usize) -> Result<usize, FunctionError> {
-    let Some(index) = index.as_number() else { return Err(FunctionError::argument(1, "number required")) };
-    let index = whole(index).map_err(|e| FunctionError::new(format!("invalid index: {e}")))?;
+    let Some(index) = index.as_number() else { return Err(problems::type_required(1, "number")) };
+    let index = whole(index).map_err(problems::sequence::invalid_index)?;
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     if count == 0 {
-        return Err(FunctionError::new(EMPTY_ELEMENT));
+        return Err(problems::sequence::no_element_in_empty_list());
     }
     Ok(usize::try_from(index.rem_euclid(count)).unwrap_or(0))
 }
@@ -145,14 +140,14 @@ fn element_type(arguments: &[Value]) -> Result<Type, FunctionError> {
             let index = element_index(&arguments[1], elements.len())?;
             Ok(elements.get(index).cloned().unwrap_or(Type::Dynamic))
         }
-        other => Err(FunctionError::new(format!("cannot read elements from {}", other.friendly_name()))),
+        other => Err(problems::sequence::has_no_elements(&other)),
     }
 }
 
 fn element(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let list = items(arguments, 0)?;
     let index = element_index(&arguments[1], list.len())?;
-    let found = list.get(index).ok_or_else(|| FunctionError::new(EMPTY_ELEMENT))?;
+    let found = list.get(index).ok_or_else(problems::sequence::no_element_in_empty_list)?;
     Ok(found.mark(arguments[0].marks()))
 }
 
@@ -196,7 +191,7 @@ fn flatten_type(arguments: &[Value]) -> Result<Type, FunctionError> {
         return Ok(Type::Dynamic);
     }
     if arguments[0].as_items().is_none() {
-        return Err(FunctionError::new("can only flatten lists, sets and tuples"));
+        return Err(problems::sequence::cannot_flatten());
     }
     let mut flat = Flat::default();
     match flatten_into(&arguments[0], &mut flat) {
@@ -219,23 +214,20 @@ fn range(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, Fu
         [end] => (Number::ZERO, end.clone(), counting(&Number::ZERO, end)),
         [start, end] => (start.clone(), end.clone(), counting(start, end)),
         [start, end, step] => (start.clone(), end.clone(), step.clone()),
-        _ => return Err(FunctionError::new("must have one, two, or three arguments")),
+        _ => return Err(problems::sequence::wrong_range_arguments()),
     };
     let down = step.signum() < 0;
     if down && end > start {
-        return Err(FunctionError::argument(1, "end must be less than start when step is negative"));
+        return Err(problems::sequence::range_end_above_start());
     }
     if !down && end < start {
-        return Err(FunctionError::argument(1, "end must be greater than start when step is positive"));
+        return Err(problems::sequence::range_end_below_start());
     }
     let mut found = Vec::new();
     let mut next = start;
     while if down { next > end } else { next < end } {
         if found.len() >= RANGE_LIMIT {
-            return Err(FunctionError::new(format!(
-                "more than {RANGE_LIMIT} values were generated; either decrease the difference between start and end \
-                 or use a smaller step"
-            )));
+            return Err(problems::sequence::range_too_long(RANGE_LIMIT));
         }
         found.push(Value::number(next.clone()));
         next = next.add(&step).map_err(|e| FunctionError::new(e.to_string()))?;
@@ -247,10 +239,7 @@ fn reverse_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     match arguments[0].ty() {
         Type::Tuple(elements) => Ok(Type::tuple(elements.iter().rev().cloned())),
         Type::List(element) | Type::Set(element) => Ok(Type::List(element)),
-        other => Err(FunctionError::argument(
-            0,
-            format!("can only reverse list or tuple values, not {}", other.friendly_name()),
-        )),
+        other => Err(problems::sequence::cannot_reverse(&other)),
     }
 }
 
@@ -273,19 +262,17 @@ fn slice_bounds(arguments: &[Value]) -> Result<(Option<usize>, Option<usize>), F
     };
     let bound = |index: usize, name: &str| -> Result<Option<usize>, FunctionError> {
         let Some(given) = arguments[index].as_number() else { return Ok(None) };
-        let failed = |what: String| FunctionError::argument(index, what);
-        let given = whole(given).map_err(|e| failed(format!("invalid {name} index: {e}")))?;
-        let given = usize::try_from(given).map_err(|_| failed(format!("{name} index must not be less than zero")))?;
+
+        let given = whole(given).map_err(|e| problems::sequence::invalid_bound(index, name, e))?;
+        let given = usize::try_from(given).map_err(|_| problems::sequence::negative_bound(index, name))?;
         if length.is_some_and(|length| given > length) {
-            return Err(failed(format!("{name} index must not be greater than the length of the list")));
+            return Err(problems::sequence::bound_after_end(index, name));
         }
         Ok(Some(given))
     };
     let (start, end) = (bound(1, "start")?, bound(2, "end")?);
     match (start, end) {
-        (Some(s), Some(e)) if s > e => {
-            Err(FunctionError::argument(1, "start index must not be greater than end index"))
-        }
+        (Some(s), Some(e)) if s > e => Err(problems::sequence::slice_start_after_end()),
         both => Ok(both),
     }
 }
@@ -293,17 +280,13 @@ fn slice_bounds(arguments: &[Value]) -> Result<(Option<usize>, Option<usize>), F
 fn slice_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     let ty = arguments[0].ty();
     match &ty {
-        Type::Set(_) => Err(FunctionError::argument(
-            0,
-            "cannot slice a set, because its elements do not have indices; explicitly convert to a list if the \
-             ordering of the result is not important",
-        )),
+        Type::Set(_) => Err(problems::sequence::cannot_slice_set()),
         Type::List(_) => slice_bounds(arguments).map(|_| ty.clone()),
         Type::Tuple(elements) => Ok(match slice_bounds(arguments)? {
             (Some(start), Some(end)) => Type::tuple(elements.iter().take(end).skip(start).cloned()),
             _ => Type::Dynamic,
         }),
-        _ => Err(FunctionError::argument(0, "must be a list or tuple value")),
+        _ => Err(problems::sequence::cannot_slice()),
     }
 }
 

@@ -7,7 +7,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, MOST_PARTS, Value};
 
 use super::equality::ByContent;
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::{Safety, convert, unify};
 
 /// The maximum number of tuples that `setproduct` returns: more than a configuration can use, but not enough to exhaust
@@ -57,9 +57,7 @@ fn common_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     if elements.is_empty() {
         return Ok(Type::set(Type::Dynamic));
     }
-    unify(&elements, Safety::Unsafe)
-        .map(Type::set)
-        .ok_or_else(|| FunctionError::new("given sets must all have compatible element types"))
+    unify(&elements, Safety::Unsafe).map(Type::set).ok_or_else(problems::set::element_types_differ)
 }
 
 fn converted(arguments: &[Value], ty: &Type) -> Result<Vec<Value>, FunctionError> {
@@ -96,7 +94,7 @@ fn keep(arguments: &[Value], ty: &Type, when_in: bool) -> Result<Value, Function
         return Ok(Value::unknown(ty.clone()));
     }
     let Some((first, others)) = sets.split_first() else {
-        return Err(FunctionError::new("at least one set is required"));
+        return Err(problems::set::no_sets());
     };
     let mut kept: Vec<Value> = first.as_items().unwrap_or_default().to_vec();
     for other in others {
@@ -108,7 +106,7 @@ fn keep(arguments: &[Value], ty: &Type, when_in: bool) -> Result<Value, Function
 
 fn product_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     if arguments.len() < 2 {
-        return Err(FunctionError::new("at least two arguments are required"));
+        return Err(problems::set::too_few_factors());
     }
     let mut elements = Vec::with_capacity(arguments.len());
     let mut all_lists = true;
@@ -120,11 +118,10 @@ fn product_type(arguments: &[Value]) -> Result<Type, FunctionError> {
             }
             Type::List(element) => elements.push((*element).clone()),
             Type::Tuple(parts) if parts.is_empty() => elements.push(Type::Dynamic),
-            Type::Tuple(parts) => elements.push(
-                unify(&parts, Safety::Unsafe)
-                    .ok_or_else(|| FunctionError::argument(index, "all elements must be of the same type"))?,
-            ),
-            _ => return Err(FunctionError::argument(index, "a set or a list is required")),
+            Type::Tuple(parts) => {
+                elements.push(unify(&parts, Safety::Unsafe).ok_or_else(|| problems::set::mixed_tuple(index))?)
+            }
+            _ => return Err(problems::set::not_a_factor(index)),
         }
     }
     let tuple = Type::tuple(elements);
@@ -133,7 +130,7 @@ fn product_type(arguments: &[Value]) -> Result<Type, FunctionError> {
 
 fn product(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
     let tuple = element_of(ty);
-    let Type::Tuple(elements) = &tuple else { return Err(FunctionError::new("tuples expected")) };
+    let Type::Tuple(elements) = &tuple else { return Err(problems::set::tuples_expected()) };
     let mut marks = Marks::NONE;
     let mut total: usize = 1;
     let mut open = false;
@@ -151,7 +148,7 @@ fn product(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value,
         return Ok(Value::unknown(ty.clone()).mark(&marks));
     }
     if total > PRODUCT_LIMIT || total.saturating_mul(parts.len()) > MOST_PARTS as usize {
-        return Err(FunctionError::new(format!("the product would have more than {PRODUCT_LIMIT} elements")));
+        return Err(problems::set::product_too_large(PRODUCT_LIMIT));
     }
     let mut tuples = Vec::with_capacity(total);
     for number in 0..total {

@@ -5,7 +5,7 @@ use weft_graph_format::value::{LONGEST_TEXT, MOST_PARTS, Value};
 
 use super::arguments::{items, text, whole_at};
 use super::clusters::{self, clusters};
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 
 /// The maximum length of a text that a function builds by repeating or padding. More than a configuration needs, and
 /// small enough that no numeric argument exhausts memory.
@@ -144,11 +144,10 @@ fn title(text: &str) -> String {
 fn indent(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let spaces = whole_at(arguments, 0)?;
     let text = text(arguments, 1)?;
-    let spaces =
-        usize::try_from(spaces).map_err(|_| FunctionError::argument(0, "the number of spaces must not be negative"))?;
+    let spaces = usize::try_from(spaces).map_err(|_| problems::text::negative_spaces())?;
     let lines = text.matches('\n').count();
     if lines.saturating_mul(spaces).saturating_add(text.len()) > LONGEST_TEXT_BYTES {
-        return Err(FunctionError::argument(0, "the result would be too long"));
+        return Err(problems::text::indented_too_long());
     }
     if lines == 0 {
         return Ok(Value::string(text));
@@ -181,7 +180,7 @@ fn join(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, Fun
     let separator = text(arguments, 0)?;
     let lists = arguments.get(1..).unwrap_or_default();
     if lists.is_empty() {
-        return Err(FunctionError::new("at least one list is required"));
+        return Err(problems::text::no_lists());
     }
     if !lists.iter().all(Value::is_wholly_known) {
         return Ok(Value::unknown(Type::String));
@@ -191,9 +190,7 @@ fn join(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, Fun
     for index in 1..arguments.len() {
         for (place, item) in items(arguments, index)?.iter().enumerate() {
             let Some(item) = item.as_str() else {
-                let of = if lists.len() > 1 { format!(" of list {index}") } else { String::new() };
-                let message = format!("element {place}{of} is null; cannot concatenate null values");
-                return Err(FunctionError::argument(index, message));
+                return Err(problems::text::cannot_join_null(index, place, lists.len() > 1));
             };
             if !first {
                 joined.push_str(separator);
@@ -201,7 +198,7 @@ fn join(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, Fun
             first = false;
             joined.push_str(item);
             if joined.len() > LONGEST_TEXT_BYTES {
-                return Err(FunctionError::new("the result would be too long"));
+                return Err(problems::result_too_long());
             }
         }
     }
@@ -212,7 +209,7 @@ fn split(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, Fu
     let (separator, text) = (text(arguments, 0)?, text(arguments, 1)?);
     let pieces = if separator.is_empty() { text.len() } else { text.matches(separator).count() };
     if pieces >= MOST_PARTS as usize {
-        return Err(FunctionError::new(format!("the result would have more than {MOST_PARTS} parts")));
+        return Err(problems::too_many_parts(MOST_PARTS));
     }
     let parts = if separator.is_empty() {
         text.chars().map(|c| Value::string(c.encode_utf8(&mut [0; 4]))).collect()

@@ -9,7 +9,7 @@ use weft_graph_format::value::Value;
 
 use super::arguments::text;
 use super::files::FileContent;
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::evaluate::{UNKNOWN_NAME, evaluate_template};
 use crate::stack;
 
@@ -31,17 +31,13 @@ pub(super) fn functions() -> Vec<Function> {
 const STRING_NAME: &str = "<templatestring argument>";
 
 fn names(value: &Value) -> Result<BTreeMap<SmolStr, Value>, FunctionError> {
-    let wrong = |message: String| FunctionError::argument(1, message);
     let Some(fields) = value.as_fields() else {
-        return Err(wrong("invalid vars value: must be a map".into()));
+        return Err(problems::text::variables_not_a_map());
     };
     let mut names = BTreeMap::new();
     for (name, value) in fields {
         if !weft_syntax::is_identifier(name) {
-            return Err(wrong(format!(
-                "invalid template variable name {name:?}: must start with a letter, followed by zero or more letters, \
-                 digits, and underscores"
-            )));
+            return Err(problems::text::invalid_variable_name(name));
         }
         names.insert(name.clone(), value.clone());
     }
@@ -56,7 +52,7 @@ fn rendered(
 ) -> Result<Value, FunctionError> {
     stack::guarded(|| evaluate_template(context, name, text, variables)).map_err(|problems| {
         let first = problems.into_iter().find(Diagnostic::is_error);
-        let Some(first) = first else { return FunctionError::new("the template cannot be rendered") };
+        let Some(first) = first else { return problems::text::cannot_render() };
         let detail = first.detail.trim_end_matches('.').to_owned();
         if first.code == UNKNOWN_NAME {
             return FunctionError::argument(1, detail);
@@ -85,7 +81,7 @@ fn templatefile(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Res
 fn templatestring(context: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     if !arguments[1].marks().is_empty() {
         // OpenTofu fails here too, with a less helpful message.
-        return Err(FunctionError::new("the map of variables as a whole is sensitive or ephemeral; mark its values"));
+        return Err(problems::text::marked_variables());
     }
     let variables = names(&arguments[1])?;
     let result = rendered(context, STRING_NAME, text(arguments, 0)?, &variables)?;

@@ -7,7 +7,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::arguments::text;
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 
 pub(super) fn functions() -> Vec<Function> {
     let string = |name, description| Parameter::new(name, Type::String, description);
@@ -282,8 +282,7 @@ fn timeadd(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, 
     let moment = parse(text(arguments, 0)?, false).map_err(FunctionError::new)?;
     let nanos = duration(text(arguments, 1)?).map_err(FunctionError::new)?;
     let total = i128::from(moment.seconds) * NANOS_PER_SECOND + i128::from(moment.nanos) + i128::from(nanos);
-    let seconds = i64::try_from(total.div_euclid(NANOS_PER_SECOND))
-        .map_err(|_| FunctionError::new("the result is out of range"))?;
+    let seconds = i64::try_from(total.div_euclid(NANOS_PER_SECOND)).map_err(|_| problems::text::time_out_of_range())?;
     Ok(Value::string(Moment { seconds, nanos: 0, offset: moment.offset }.rfc3339()))
 }
 

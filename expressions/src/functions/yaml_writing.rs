@@ -3,7 +3,7 @@
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
-use super::{CallContext, Function, FunctionError, Parameter, Symbolic};
+use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::stack;
 
 /// The column after which a quoted string continues on the next line, at a space.
@@ -27,7 +27,7 @@ pub(super) fn functions() -> Vec<Function> {
 fn yamlencode(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let value = &arguments[0];
     if value.deep().provider {
-        return Err(FunctionError::argument(0, "a provider configuration has no form in YAML"));
+        return Err(problems::encoding::cannot_encode_provider("YAML"));
     }
     if !value.is_wholly_known() {
         return Ok(Value::unknown(Type::String));

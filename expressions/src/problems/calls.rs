@@ -116,21 +116,6 @@ pub(crate) fn unsuitable_argument(index: usize, error: &ConvertError) -> Functio
     FunctionError::argument(index, error.to_string())
 }
 
-/// Arguments that exceed a limit together.
-pub(crate) fn arguments_too_large(excess: Excess) -> FunctionError {
-    FunctionError::new(format!("the arguments together exceed a limit: {excess}"))
-}
-
-/// A result that exceeds a limit.
-pub(crate) fn result_too_large(excess: Excess) -> FunctionError {
-    FunctionError::new(format!("the result exceeds a limit: {excess}"))
-}
-
-/// A function whose definition has no code.
-pub(crate) fn not_implemented() -> FunctionError {
-    FunctionError::new("this function has no implementation")
-}
-
 /// A result that does not convert to the type in the signature.
 pub(crate) fn unsuitable_result(error: &ConvertError) -> FunctionError {
     FunctionError::new(format!("the provider returned a value of the wrong type: {error}"))
