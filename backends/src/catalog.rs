@@ -25,6 +25,9 @@ pub struct Connected {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// The answer of [`connect`]: the errors have no place.
+pub type Connecting = Result<Connected, Vec<Diagnostic>>;
+
 /// What is known about a type of backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -93,7 +96,7 @@ pub fn missing(kind: &str, settings: &Settings, environment: Environment<'_>) ->
 ///
 /// # Errors
 /// Invalid settings. The diagnostics have no place.
-pub fn connect(kind: &str, settings: &Settings, environment: Environment<'_>) -> Result<Connected, Vec<Diagnostic>> {
+pub fn connect(kind: &str, settings: &Settings, environment: Environment<'_>) -> Connecting {
     match kind {
         "http" => http::connect(settings, environment),
         "pg" => pg::connect(settings, environment),

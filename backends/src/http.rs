@@ -13,12 +13,11 @@ use md5::{Digest as _, Md5};
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
 };
 
-use crate::catalog::{Connected, Environment, Settings};
+use crate::catalog::{Connected, Connecting, Environment, Settings};
 use crate::client::{client, reason};
 use crate::problems;
 use crate::retry::Attempt;
@@ -34,7 +33,7 @@ const CONTENT_MD5: &str = "Content-MD5";
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Result<Connected, Vec<Diagnostic>> {
+pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = HttpSettings::read(settings, environment)?;
     let client = client(&settings.client).map_err(|error| vec![problems::no_client(&error)])?;
     Ok(Connected { backend: Arc::new(Http { state: Arc::new(HttpState { settings, client }) }), warnings })

@@ -5,6 +5,7 @@
 
 mod connection;
 mod names;
+mod refusals;
 mod settings;
 mod string;
 mod tls;
@@ -17,12 +18,11 @@ use bytes::Bytes;
 use md5::{Digest as _, Md5};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_postgres::Client;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
 };
 
-use crate::catalog::{Connected, Environment, Settings};
+use crate::catalog::{Connected, Connecting, Environment, Settings};
 use settings::PgSettings;
 pub use settings::schema;
 
@@ -33,7 +33,7 @@ const DEFAULT: &str = "default";
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Result<Connected, Vec<Diagnostic>> {
+pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = PgSettings::read(settings, environment)?;
     Ok(Connected { backend: Arc::new(Pg { session: Session::new(Arc::new(settings)) }), warnings })
 }
@@ -179,12 +179,7 @@ impl RemoteState for PgState {
                 ask!(session, DOING, execute, &statement, &[workspace, &text, &before.0])?
             }
         };
-        if rows > 0 {
-            return Ok(Written::Done(version));
-        }
-        // A request that is repeated because its answer was lost finds its own content.
-        let now = RemoteState::read(self).await?.map(|object| object.version);
-        Ok(if now.as_ref() == Some(&version) { Written::Done(version) } else { Written::Conflict })
+        Ok(if rows > 0 { Written::Done(version) } else { Written::Conflict })
     }
 
     async fn lock(&self, info: &LockInfo) -> Result<LockAnswer, BackendError> {
@@ -260,13 +255,7 @@ impl Objects for PgState {
             session.settings.names.objects()
         );
         let rows = ask!(session, "writing a journal", execute, &statement, &[workspace, &name, &content.as_ref()])?;
-        if rows > 0 {
-            return Ok(Written::Done(Version(1.to_string())));
-        }
-        match Objects::read(self, name).await? {
-            Some(found) if found.content == content && !content.is_empty() => Ok(Written::Done(found.version)),
-            _ => Ok(Written::Conflict),
-        }
+        Ok(if rows > 0 { Written::Done(Version(1.to_string())) } else { Written::Conflict })
     }
 
     async fn put(&self, name: &str, content: Bytes) -> Result<Version, BackendError> {

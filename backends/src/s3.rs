@@ -4,6 +4,7 @@ mod credentials;
 mod dynamodb;
 mod lock;
 mod problems;
+mod refusals;
 mod requests;
 mod schema;
 mod settings;
@@ -18,12 +19,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use md5::{Digest as _, Md5};
 use tokio::time::{Instant, sleep};
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
 };
 
-use crate::catalog::{Connected, Environment, Settings};
+use crate::catalog::{Connected, Connecting, Environment, Settings};
 use requests::{Client, ObjectKind, When};
 pub use schema::schema;
 use settings::S3Settings;
@@ -41,7 +41,7 @@ const STALE_READS: (Duration, Duration) = (Duration::from_secs(10), Duration::fr
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Result<Connected, Vec<Diagnostic>> {
+pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = S3Settings::read(settings, environment)?;
     let client = Client::new(settings).map_err(|problem| vec![problem])?;
     Ok(Connected { backend: Arc::new(S3 { client: Arc::new(client) }), warnings })
@@ -75,7 +75,7 @@ impl Backend for S3 {
         let keys = match self.client.list("listing the workspaces", &prefix).await {
             Ok(keys) => keys,
             // Without the right to list, only the default workspace is known.
-            Err(error) if problems::is_denied(&error) => Vec::new(),
+            Err(error) if refusals::is_denied(&error) => Vec::new(),
             Err(error) => return Err(error),
         };
         let ending = format!("/{}", settings.key);
@@ -141,7 +141,7 @@ impl RemoteState for S3State {
                 return Ok(found);
             }
             if start.elapsed() >= STALE_READS.0 {
-                return Err(problems::other_digest(client.place(key), &have));
+                return Err(refusals::other_digest(client.place(key), &have));
             }
             sleep(STALE_READS.1).await;
         }
@@ -205,7 +205,7 @@ impl Objects for S3State {
         let key = self.object(name);
         match self.0.client.put(DOING, &key, content, ObjectKind::State, &When::Always).await? {
             Written::Done(version) => Ok(version),
-            Written::Conflict => Err(problems::unexpected_conflict(self.0.client.place(&key), DOING)),
+            Written::Conflict => Err(refusals::unexpected_conflict(self.0.client.place(&key), DOING)),
         }
     }
 

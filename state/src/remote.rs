@@ -216,8 +216,8 @@ pub trait Objects: Send + Sync + fmt::Debug {
     /// An object, or `None` if there is none.
     async fn read(&self, name: &str) -> Result<Option<Object>, BackendError>;
 
-    /// Creates an object if there is none. A request that is repeated because its answer was lost finds its own object
-    /// and reports success.
+    /// Creates an object if there is none. A request that the backend repeats because its answer was lost finds its own
+    /// object and reports success.
     async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError>;
 
     /// Writes an object, whether there is one or not.

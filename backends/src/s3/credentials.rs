@@ -12,7 +12,7 @@ use aws_credential_types::Credentials;
 use serde_json::{Map, Value as Json};
 use weft_state::remote::BackendError;
 
-use super::problems;
+use super::refusals;
 use super::settings::{Login, S3Settings};
 use super::sts::Sts;
 use profiles::Profiles;
@@ -104,7 +104,7 @@ impl Provider {
             let text = |part: &Option<String>| part.clone().unwrap_or_default();
             if id.is_none() || secret.is_none() {
                 let tried = ["access_key and secret_key must both be set".to_owned()];
-                return Err(problems::no_credentials(place.to_owned(), &tried));
+                return Err(refusals::no_credentials(place.to_owned(), &tried));
             }
             return Ok(Expiring::new(&text(id), &text(secret), token.as_deref(), None));
         }
@@ -138,7 +138,7 @@ impl Provider {
             },
             None => tried.push("the metadata service is switched off".to_owned()),
         }
-        Err(problems::no_credentials(place.to_owned(), &tried))
+        Err(refusals::no_credentials(place.to_owned(), &tried))
     }
 
     fn of_environment(&self) -> Option<Expiring> {
@@ -170,7 +170,7 @@ impl Provider {
                 Some(file) => token_in(place, Path::new(&file))?,
                 None => {
                     let tried = ["assume_role_with_web_identity has no token".to_owned()];
-                    return Err(problems::no_credentials(place.to_owned(), &tried));
+                    return Err(refusals::no_credentials(place.to_owned(), &tried));
                 }
             },
         };
@@ -221,7 +221,7 @@ impl Provider {
             found = match (keys, text("credential_process")) {
                 ((Some(id), Some(secret)), _) => Some(Expiring::new(id, secret, text("aws_session_token"), None)),
                 (_, Some(command)) => services::of_process(command).await.map(Some).map_err(|error| {
-                    problems::no_credentials(place.to_owned(), &[format!("credential_process: {error}")])
+                    refusals::no_credentials(place.to_owned(), &[format!("credential_process: {error}")])
                 })?,
                 _ => None,
             };
@@ -236,7 +236,7 @@ impl Provider {
 
     /// The credentials that `credential_source` names.
     async fn of_source(&self, place: &str, source: &str) -> Result<Expiring, BackendError> {
-        let failed = |error: String| problems::no_credentials(place.to_owned(), &[format!("{source}: {error}")]);
+        let failed = |error: String| refusals::no_credentials(place.to_owned(), &[format!("{source}: {error}")]);
         let variable = |name: &str| self.variable(name).map(str::to_owned);
         match source {
             "Environment" => self.of_environment().ok_or_else(|| failed("the keys are not set".to_owned())),
@@ -255,5 +255,5 @@ impl Provider {
 
 fn token_in(place: &str, path: &Path) -> Result<String, BackendError> {
     let read = std::fs::read_to_string(path).map(|text| text.trim().to_owned());
-    read.map_err(|error| problems::no_credentials(place.to_owned(), &[format!("{}: {error}", path.display())]))
+    read.map_err(|error| refusals::no_credentials(place.to_owned(), &[format!("{}: {error}", path.display())]))
 }

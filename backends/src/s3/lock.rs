@@ -3,7 +3,7 @@
 use weft_state::remote::{BackendError, LockAnswer, LockInfo, Version, Written};
 
 use super::requests::{Client, ObjectKind, When};
-use super::{LOCK, problems};
+use super::{LOCK, refusals};
 
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
@@ -76,14 +76,14 @@ pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), 
     if client.settings.use_lockfile {
         let found = stored(client, RELEASING, key).await?;
         if found.is_none_or(|(holder, _)| holder.id != id) {
-            return Err(problems::other_lock(client.place(key), id));
+            return Err(refusals::other_lock(client.place(key), id));
         }
         client.delete(RELEASING, &format!("{key}{LOCK}")).await?;
     }
     if client.settings.dynamodb_table.is_some() {
         match client.item(key).await? {
             Some(holder) if holder.id == id => client.remove_item(key, &holder).await?,
-            _ => return Err(problems::other_lock(client.place(key), id)),
+            _ => return Err(refusals::other_lock(client.place(key), id)),
         }
     }
     Ok(())

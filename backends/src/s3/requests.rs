@@ -12,7 +12,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::{BackendError, Object, Version, Written};
 
 use super::credentials::{Expiring, Provider};
-use super::problems::{self, About};
+use super::refusals::{self, About};
 use super::settings::{Encryption, S3Settings};
 use super::{signing, xml};
 use crate::client::{client, reason};
@@ -63,6 +63,8 @@ pub(super) struct Request {
 /// The answer of a service.
 #[derive(Debug)]
 pub(super) struct Answer {
+    /// The number of the attempt that was answered, from 1.
+    attempt: u32,
     pub(super) status: StatusCode,
     pub(super) version: Option<Version>,
     pub(super) body: Bytes,
@@ -104,16 +106,16 @@ impl Client {
     /// Signs and sends a request, again if it fails for a reason that may pass.
     pub(super) async fn send(&self, request: &Request) -> Result<Answer, BackendError> {
         let place = self.place(&self.settings.key);
-        self.settings.retry.run(|_| self.attempt(request, &place)).await
+        self.settings.retry.run(|number| self.attempt(request, &place, number)).await
     }
 
-    async fn attempt(&self, request: &Request, place: &str) -> Attempt<Answer, BackendError> {
+    async fn attempt(&self, request: &Request, place: &str, number: u32) -> Attempt<Answer, BackendError> {
         let credentials = match self.credentials().await {
             Ok(found) => found,
             Err(error) => return Attempt::Final(Err(error)),
         };
         let Request { doing, service, method, url, headers, body } = request;
-        let failed = |error: String| problems::unreachable(place.to_owned(), doing, error);
+        let failed = |error: String| refusals::unreachable(place.to_owned(), doing, error);
         let region = &self.settings.region;
         let signed = signing::headers(&credentials.keys, region, service, method, url, headers, body);
         let signed = match signed {
@@ -145,7 +147,7 @@ impl Client {
             // Keys that expired on the way are looked for again at the next request.
             *self.credentials.lock().await = None;
         }
-        Attempt::Final(Ok(Answer { status, version, body }))
+        Attempt::Final(Ok(Answer { attempt: number, status, version, body }))
     }
 
     /// The error in an answer.
@@ -161,7 +163,7 @@ impl Client {
             _ => (settings.bucket.as_str(), "s3:GetObject"),
         };
         let about = About { name, region: &settings.region, action };
-        problems::refused(self.place(&settings.key), request.doing, status, body, about)
+        refusals::refused(self.place(&settings.key), request.doing, status, body, about)
     }
 
     /// The address of an object, or of the bucket with an empty key.
@@ -235,9 +237,11 @@ impl Client {
         match answer.status {
             StatusCode::OK => Ok(Written::Done(answer.version.unwrap_or(Version(String::new())))),
             StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT if *when != When::Always => {
+                if answer.attempt == 1 {
+                    return Ok(Written::Conflict);
+                }
                 match self.get(doing, key).await? {
-                    // An empty object ends a journal, whoever wrote it.
-                    Some(found) if found.content == content && !content.is_empty() => Ok(Written::Done(found.version)),
+                    Some(found) if found.content == content => Ok(Written::Done(found.version)),
                     _ => Ok(Written::Conflict),
                 }
             }

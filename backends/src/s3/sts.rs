@@ -7,7 +7,7 @@ use url::Url;
 use weft_state::remote::BackendError;
 
 use super::credentials::Expiring;
-use super::problems::{self, About};
+use super::refusals::{self, About};
 use super::{signing, xml};
 use crate::client::reason;
 
@@ -86,7 +86,7 @@ impl Sts {
     ) -> Result<Expiring, BackendError> {
         let name = role.get("role_arn").and_then(Json::as_str).unwrap_or_default();
         let asked = self.ask(place, Some(keys), &parameters("AssumeRole", role, None)).await;
-        asked.map_err(|error| problems::role_not_assumed(place.to_owned(), name, &error))
+        asked.map_err(|error| refusals::role_not_assumed(place.to_owned(), name, &error))
     }
 
     /// Assumes a role with a token of an identity provider.
@@ -101,7 +101,7 @@ impl Sts {
         let mut parameters = parameters("AssumeRoleWithWebIdentity", role, session);
         parameters.push(("WebIdentityToken".to_owned(), token.to_owned()));
         let asked = self.ask(place, None, &parameters).await;
-        asked.map_err(|error| problems::role_not_assumed(place.to_owned(), name, &error))
+        asked.map_err(|error| refusals::role_not_assumed(place.to_owned(), name, &error))
     }
 
     async fn ask(
@@ -110,7 +110,7 @@ impl Sts {
         keys: Option<&Credentials>,
         parameters: &[(String, String)],
     ) -> Result<Expiring, BackendError> {
-        let failed = |error: String| problems::unreachable(place.to_owned(), DOING, error);
+        let failed = |error: String| refusals::unreachable(place.to_owned(), DOING, error);
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
         let headers = vec![("content-type".to_owned(), "application/x-www-form-urlencoded".to_owned())];
         let mut left = ATTEMPTS;
@@ -140,7 +140,7 @@ impl Sts {
             }
             if status != StatusCode::OK {
                 let about = About { name: "the role", region: &self.region, action: "sts:AssumeRole" };
-                return Err(problems::refused(place.to_owned(), DOING, status, &body, about));
+                return Err(refusals::refused(place.to_owned(), DOING, status, &body, about));
             }
             let part = |name: &str| xml::text(&body, name).unwrap_or_default();
             let expiration = part("Expiration");

@@ -72,7 +72,7 @@ fn sentence(error: &BackendError) -> String {
 
 /// The folder of a workspace cannot be removed.
 pub fn workspace_not_deleted(path: &Path, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Cannot delete the workspace", format!("{}: {error}.", path.display()))
+    Diagnostic::error("Cannot delete workspace", format!("{}: {error}.", path.display()))
 }
 
 /// A plan names its backend in a form that cannot be read.

@@ -2,7 +2,6 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::nearest::did_you_mean;
-use weft_graph_format::value::Excess;
 
 use crate::call_error::{CountError, FunctionError};
 use crate::convert::ConvertError;

@@ -177,6 +177,15 @@ pub(super) fn held(path: &Path, holder: &LockInfo, wanted: &LockInfo, message: &
     StoreError::Locked { path: path.display().to_string(), holder }
 }
 
+/// The service, or something on the way to it, ignores the conditions of writes.
+pub(super) fn no_conditions(path: &Path) -> StoreError {
+    StoreError::Unfit(format!(
+        "{} was created twice: the service, or a proxy on the way to it, ignores the condition \"only if absent\". \
+         Without it, two runs could not be kept apart. Use a service with conditional writes",
+        path.display()
+    ))
+}
+
 /// The state file is on a network file system.
 pub(super) fn network_file_system(path: &Path) -> StoreError {
     StoreError::Unfit(format!(

@@ -15,6 +15,7 @@ const NO_SUMMARIES: &[&str] = &[
     "Additional checksums for this platform are now tracked in the lock file",
     "All checksums for this platform were already tracked in the lock file",
     "Backend configuration block has changed",
+    "Backend type changed from \"*\" to \"*\"",
     "Could not resolve provider *: *",
     "Could not retrieve the list of available versions for provider *: *",
     "Diff: ",
@@ -26,7 +27,7 @@ const NO_SUMMARIES: &[&str] = &[
     "Function * does not exist within a valid namespace (provider,core)",
     "Hub(* workers, * runs)",
     "Its instances are: *",
-    "Initial configuration of the requested backend \"local\"",
+    "Initial configuration of the requested backend \"*\"",
     "It was written by a newer tool",
     "LiveObjects(* slots)",
     "Mismatched list element types: *",
@@ -44,7 +45,7 @@ const NO_SUMMARIES: &[&str] = &[
     "The store does not answer. Retrying: *",
     "Type mismatch for object attribute *: *",
     "Type mismatch for tuple element *: *",
-    "Unsetting the previously set backend \"local\"",
+    "Unsetting the previously set backend \"*\"",
     "Usage: weft [global options] *",
     "Warning: *",
     "Would move",
@@ -54,6 +55,7 @@ const NO_SUMMARIES: &[&str] = &[
 /// Summaries that are put together from parts, and what comes of it.
 const COMPOSED: &[(&str, &[&str])] = &[
     ("Invalid *", &["Invalid resource type", "Invalid data source", "Invalid ephemeral resource"]),
+    ("Invalid * value", &["Invalid bucket value", "Invalid key value", "Invalid workspace_key_prefix value"]),
     ("no change found for ** in *", &["no change found for * in *"]),
 ];
 

@@ -10,9 +10,17 @@ use weft_suite::{root, source_files};
 /// Dependencies that no source names: package, dependency, and what they are for.
 const UNNAMED: &[(&str, &str, &str)] = &[];
 
+/// The system for which the compiler builds.
+fn host() -> String {
+    let output = Command::new("rustc").arg("-vV").output().expect("rustc runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc names its host").to_owned()
+}
+
 fn metadata() -> serde_json::Value {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--offline", "--locked"])
+        // Packages for other systems need not be here.
+        .args(["metadata", "--format-version=1", "--offline", "--locked", "--filter-platform", &host()])
         .current_dir(root())
         .output()
         .expect("cargo metadata runs");

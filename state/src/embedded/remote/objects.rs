@@ -228,8 +228,13 @@ impl RunFiles for ObjectFiles {
     fn start_journal(&self, run: &RunId, epoch: u64, frame: &[u8]) -> Result<Box<dyn JournalSink>, StoreError> {
         let path = self.path(&format!("{run}/journal.{epoch}"));
         let first = Part::Segment(epoch, 1).name(run.as_str());
-        if self.create(first, Bytes::copy_from_slice(frame))? == Written::Conflict {
+        let content = Bytes::copy_from_slice(frame);
+        if self.create(first.clone(), content.clone())? == Written::Conflict {
             return Err(StoreError::Closed(problems::superseded(&path)));
+        }
+        // The conditions of writes may get lost on the way. Then nothing would fence two writers.
+        if self.create(first, content)? != Written::Conflict {
+            return Err(problems::no_conditions(&path));
         }
         let (objects, bridge) = (Arc::clone(&self.objects), Arc::clone(&self.bridge));
         let run = run.to_string();
