@@ -127,7 +127,7 @@ impl<'a> FunctionCaller<'a> {
 
 /// Whether it is the built-in provider, whose functions need no process.
 fn is_terraform(provider: &FunctionProvider) -> bool {
-    *provider == FunctionProvider::Unconfigured(ProviderSource::builtin("terraform"))
+    provider.instance().is_none() && *provider.source() == ProviderSource::builtin("terraform")
 }
 
 fn lease_of(provider: &Provider) -> Option<&Lease> {

@@ -10,7 +10,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use weft_expressions::evaluate::ProviderFunction;
 use weft_expressions::functions::FunctionError;
 use weft_expressions::terraform_functions;
-use weft_graph_format::address::{FunctionProvider, ProviderInstance, ProviderSource};
+use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
 use weft_graph_format::source::SourceRange;
@@ -127,7 +127,7 @@ impl ModuleNode {
             });
         };
         Ok(ProviderFunction {
-            provider: instance.map_or(FunctionProvider::Unconfigured(source), FunctionProvider::Configured),
+            provider: instance.map_or_else(|| source.into(), ProviderInstance::into),
             function: wanted.function.into(),
             signature: Arc::new(signature),
         })

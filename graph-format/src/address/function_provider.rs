@@ -2,17 +2,18 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use smol_str::SmolStr;
 
 use super::{AddressError, ProviderInstance, ProviderSource};
 
-/// The provider of a function. Stored as text: the address of an instance, or of a source.
+/// The provider of a function. Cheap to clone. Stored as text: the address of an instance, or of a source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FunctionProvider {
     /// The function runs in a process without a configuration.
-    Unconfigured(ProviderSource),
+    Unconfigured(Arc<ProviderSource>),
     /// The function runs in this configured instance.
     Configured(ProviderInstance),
 }
@@ -35,6 +36,18 @@ impl FunctionProvider {
     }
 }
 
+impl From<ProviderSource> for FunctionProvider {
+    fn from(source: ProviderSource) -> FunctionProvider {
+        FunctionProvider::Unconfigured(Arc::new(source))
+    }
+}
+
+impl From<ProviderInstance> for FunctionProvider {
+    fn from(instance: ProviderInstance) -> FunctionProvider {
+        FunctionProvider::Configured(instance)
+    }
+}
+
 impl fmt::Display for FunctionProvider {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -51,7 +64,7 @@ impl FromStr for FunctionProvider {
         // The text of an instance has as many slashes as that of a source.
         match text.parse() {
             Ok(instance) => Ok(FunctionProvider::Configured(instance)),
-            Err(_) => text.parse().map(FunctionProvider::Unconfigured),
+            Err(_) => text.parse().map(ProviderSource::into),
         }
     }
 }
@@ -85,6 +98,6 @@ mod tests {
             assert_eq!(bytes, postcard::to_stdvec(text).unwrap());
             assert_eq!(postcard::from_bytes::<FunctionProvider>(&bytes).unwrap(), provider);
         }
-        assert!(postcard::from_bytes::<FunctionProvider>(&postcard::to_stdvec("no provider").unwrap()).is_err());
+        assert!(postcard::from_bytes::<FunctionProvider>(&postcard::to_stdvec("a/b/c/d").unwrap()).is_err());
     }
 }
