@@ -99,9 +99,13 @@ impl Client {
         }
     }
 
-    /// The digest of a state in the table, if there is one.
+    /// The digest of a state in the table, if there is one. As in OpenTofu, a state can be read without the right to
+    /// read the table.
     pub(super) async fn stored_digest(&self, key: &str) -> Result<Option<String>, BackendError> {
-        let item = self.get_item("reading the digest", &format!("{}{DIGEST}", self.item_name(key))).await?;
+        let item = match self.get_item("reading the digest", &format!("{}{DIGEST}", self.item_name(key))).await {
+            Err(BackendError::Refused { .. }) => return Ok(None),
+            answer => answer?,
+        };
         Ok(item.and_then(|item| item.pointer("/Digest/S").and_then(Json::as_str).map(str::to_owned)))
     }
 
