@@ -16,7 +16,7 @@ use weft_syntax::Role;
 use super::compile::Compiling;
 use super::content::FoundBlock;
 use super::static_values::{Needing, StaticValues};
-use super::{BodySource, Settings};
+use super::{BodySource, Settings, problems};
 use crate::problems::{missing_argument, unsupported_argument, unsupported_block, wrong_type};
 
 /// A `backend` or `provider_meta` block.
@@ -98,23 +98,12 @@ impl BackendBlock {
 /// A `backend` block.
 pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if !compiling.module.path.is_root() {
-        compiling.diagnostics.push(
-            Diagnostic::warning(
-                "Backend configuration ignored",
-                "Only the backend of the root module counts. A module that is called may be a root module \
-                 elsewhere, so this is allowed, but it does nothing here.",
-            )
-            .at(block.range.clone()),
-        );
+        compiling.report(problems::backend::ignored(block.range.clone()));
         return;
     }
     if let Some(first) = &compiling.module.settings.backend {
-        let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.error(
-            "Duplicate backend configuration",
-            format!("A module may have only one backend; the first is at {place}."),
-            &block.range,
-        );
+        let problem = problems::backend::duplicate(&first.range, &block.range);
+        compiling.report(problem);
         return;
     }
     let found = BackendBlock {
@@ -131,9 +120,8 @@ pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 /// A `cloud` block of the root module.
 pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if let Some(first) = &compiling.module.settings.cloud {
-        let detail =
-            format!("A module may have only one cloud block; the first is at {}:{}.", first.file, first.start.line);
-        compiling.error("Duplicate cloud configurations", detail, &block.range);
+        let problem = problems::backend::duplicate_cloud(first, &block.range);
+        compiling.report(problem);
         return;
     }
     compiling.module.settings.cloud = Some(block.range.clone());
@@ -144,12 +132,8 @@ pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 fn refuse_both(compiling: &mut Compiling<'_>) {
     let Settings { backend, cloud, .. } = &compiling.module.settings;
     if let (Some(backend), Some(cloud)) = (backend, cloud) {
-        let detail = format!(
-            "A cloud block, such as that at {}:{}, says where state is, and so does a backend block. Keep one of them.",
-            cloud.file, cloud.start.line
-        );
-        let at = backend.range.clone();
-        compiling.error("Both a backend and a cloud configuration are present", detail, &at);
+        let problem = problems::backend::beside_cloud(&backend.range, cloud);
+        compiling.report(problem);
     }
 }
 
@@ -157,12 +141,8 @@ fn refuse_both(compiling: &mut Compiling<'_>) {
 pub(super) fn provider_meta(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
     if let Some(first) = compiling.module.settings.provider_metas.get(&name) {
-        let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.clash(
-            "Duplicate provider_meta block",
-            format!("A module may have one provider_meta block for {name:?}; the first is at {place}."),
-            &block.range,
-        );
+        let problem = problems::backend::duplicate_provider_meta(&name, &first.range, &block.range);
+        compiling.report_together(problem);
         return;
     }
     let found = BackendBlock {

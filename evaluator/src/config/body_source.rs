@@ -8,6 +8,7 @@ use weft_graph_format::source::SourceRange;
 use weft_syntax::{Attribute, Block, Body, BodyId, BodyView, Expression, Role, Tree};
 
 use super::content::{OverrideBody, missing_place};
+use super::problems;
 
 /// A body that is decoded later, without the names that are already read.
 #[derive(Clone, Debug)]
@@ -165,16 +166,8 @@ fn add_escaped(found: &mut BodyContent, tree: &Arc<Tree>, body: &Body) {
         match found.attributes.iter().find(|(_, first)| first.name.text == attribute.name.text) {
             Some((other, first)) => {
                 let place = other.range(first.name.span);
-                found.problems.push(
-                    Diagnostic::error(
-                        "Duplicate argument",
-                        format!(
-                            "The argument {:?} is set at {}:{} already.",
-                            first.name.text, place.file, place.start.line
-                        ),
-                    )
-                    .at(tree.range(attribute.name.span)),
-                );
+                let at = tree.range(attribute.name.span);
+                found.problems.push(problems::body::duplicate_argument(&first.name.text, &place, at));
             }
             None => found.attributes.push((tree.clone(), attribute.clone())),
         }

@@ -11,7 +11,7 @@ use super::compile::{Compiling, ESCAPE};
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{literal_string, optional, required};
 use super::meta::{Unquoted, provider_name};
-use super::{ModuleCall, PassedProvider, ProviderKey, ProviderReference};
+use super::{ModuleCall, PassedProvider, ProviderKey, ProviderReference, problems};
 
 const MODULE: ContentRules = ContentRules {
     attributes: &[
@@ -48,11 +48,7 @@ pub(super) fn module_call(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         match inner.block_type {
             "lifecycle" => enabled = compiling.module_lifecycle(inner),
             ESCAPE => {}
-            other => compiling.error(
-                "Reserved block type name in module block",
-                format!("The block type name {other:?} is kept for use by the language."),
-                &inner.range,
-            ),
+            other => compiling.report(problems::call::reserved_block(other, &inner.range)),
         }
     }
     let mut arguments = BTreeMap::new();
@@ -127,11 +123,7 @@ pub(super) fn passed_providers(
     expression: &Expression,
 ) -> (Vec<PassedProvider>, Vec<SourceRange>) {
     let Some(entries) = expression.as_map() else {
-        compiling.error(
-            "Invalid expression",
-            "The providers argument is an object: the child's provider names on the left, ours on the right.",
-            &expression.range(),
-        );
+        compiling.report(problems::call::providers_not_an_object(expression.range()));
         return (Vec::new(), Vec::new());
     };
     let (mut passed, mut with_key) = (Vec::new(), Vec::new());
@@ -148,11 +140,7 @@ pub(super) fn passed_providers(
             Some((SmolStr::new(parts.next()?), parts.next().map(SmolStr::new), None))
         });
         let Some((child_name, child_alias, child_key)) = child else {
-            compiling.error(
-                "Invalid provider configuration reference",
-                "The left side is a provider's local name in the child module, and perhaps an alias.",
-                &key.range(),
-            );
+            compiling.report(problems::call::invalid_child_provider(key.range()));
             continue;
         };
         let keyed = bare.as_traversal().is_some_and(|traversal| {
@@ -172,11 +160,7 @@ pub(super) fn passed_providers(
         };
         if let Some(parent) = parent {
             if let Some(first) = seen.get(&(child_name.clone(), child_alias.clone())) {
-                compiling.error(
-                    "Duplicate provider address",
-                    format!("This configuration of the child module is given a provider already, on line {first}."),
-                    &value.range(),
-                );
+                compiling.report(problems::call::duplicate_provider(*first, value.range()));
                 continue;
             }
             seen.insert((child_name.clone(), child_alias.clone()), key.range().start.line);

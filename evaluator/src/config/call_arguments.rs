@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::diagnostic::{Diagnostic, IGNORED_ATTRIBUTE};
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
-use weft_syntax::{Expression, Syntax};
+use weft_syntax::Expression;
 
 use super::call::MODULE_ARGUMENTS;
-use super::content::did_you_mean;
-use super::{CompiledModule, ModuleCall};
+use super::{CompiledModule, ModuleCall, problems};
+use crate::problems::{missing_argument, unsupported_block};
 
 /// The problems of the arguments of all calls in a tree of modules.
 pub(crate) fn argument_problems(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
@@ -36,14 +36,8 @@ pub(super) fn check_ignored(name: &str, value: &Expression, ty: &Type, diagnosti
                     match object.attributes.get(&text) {
                         Some(ty) => pending.push((inner.without_parentheses(), ty.clone())),
                         None => {
-                            let hint = did_you_mean(&text, object.attributes.keys().map(|n| n.as_str()));
-                            let detail = format!(
-                                "The object type of input variable {name:?} has no attribute {:?}, so what is given \
-                                 here is not used.{hint}",
-                                text.as_str()
-                            );
-                            let problem = Diagnostic::warning("Object attribute is ignored", detail);
-                            diagnostics.push(problem.code(IGNORED_ATTRIBUTE).at(key.range()));
+                            let known = object.attributes.keys().map(|n| n.as_str());
+                            diagnostics.push(problems::call::ignored_attribute(name, &text, known, key.range()));
                         }
                     }
                 }
@@ -68,42 +62,17 @@ fn check_arguments(call: &ModuleCall, child: &CompiledModule, diagnostics: &mut 
             check_ignored(name, value, &variable.ty, diagnostics);
         }
         if !child.variables.contains_key(name) {
-            let hint = did_you_mean(name, child.variables.keys().map(|n| n.as_str()));
-            let summary = match value.tree.syntax() {
-                Syntax::Native => "Unsupported argument",
-                Syntax::Json => "Extraneous JSON object property",
-            };
-            diagnostics.push(
-                Diagnostic::error(
-                    summary,
-                    format!(
-                        "An argument named {:?} is not expected here: the module has no such variable.{hint}",
-                        name.as_str()
-                    ),
-                )
-                .at(range.clone()),
-            );
+            let known = child.variables.keys().map(|n| n.as_str());
+            diagnostics.push(problems::call::unsupported_argument(name, known, value.tree.syntax(), range));
         }
     }
     for (block_type, range) in &call.unexpected_blocks {
-        diagnostics.push(
-            Diagnostic::error(
-                "Unsupported block type",
-                format!("Blocks of type {:?} are not expected here.", block_type.as_str()),
-            )
-            .at(range.clone()),
-        );
+        diagnostics.push(unsupported_block(block_type, [], [], range.clone()));
     }
     for variable in child.variables.values() {
         let reserved = MODULE_ARGUMENTS.contains(&variable.name.as_str());
         if variable.default.is_none() && !reserved && !call.arguments.contains_key(&variable.name) {
-            diagnostics.push(
-                Diagnostic::error(
-                    "Missing required argument",
-                    format!("The argument {:?} is required, but it is not there.", variable.name.as_str()),
-                )
-                .at(call.missing.clone()),
-            );
+            diagnostics.push(missing_argument(&variable.name, &call.missing));
         }
     }
 }

@@ -6,10 +6,10 @@ use smol_str::SmolStr;
 use weft_graph_format::address::Resource;
 use weft_graph_format::source::SourceRange;
 
-use super::Condition;
 use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::resource::{Nested, resource_block};
+use super::{Condition, problems};
 use crate::reference::Reference;
 
 const CHECK: ContentRules = ContentRules {
@@ -50,19 +50,14 @@ pub(super) fn check(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             continue;
         }
         if let Some((_, first)) = &data {
-            let place = format!("{}:{}", first.file, first.start.line);
-            compiling.error(
-                "Multiple data resource blocks",
-                format!("This check block has a data block at {place} already: it can have one."),
-                &inner.range,
-            );
+            compiling.report(problems::check::second_data(first, &inner.range));
             continue;
         }
         let found = resource_block(compiling, inner, Nested::Check(name.clone()));
         data = found.map(|found| (found, inner.range.clone()));
     }
     if asserts.is_empty() {
-        compiling.error("Zero assert blocks", "A check block needs at least one assert block.", &block.range);
+        compiling.report(problems::check::no_assertion(&block.range));
     }
     let mut references = Vec::new();
     for condition in &asserts {
@@ -70,12 +65,8 @@ pub(super) fn check(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         references.extend(compiling.references(&condition.error_message));
     }
     if let Some(first) = compiling.module.checks.get(&name) {
-        let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.clash(
-            &format!("Duplicate check \"{name}\" configuration"),
-            format!("A check block named {name:?} is at {place} already. Names of checks are unique in a module."),
-            &block.range,
-        );
+        let problem = problems::check::duplicate(&name, &first.range, &block.range);
+        compiling.report_together(problem);
         return;
     }
     if valid {

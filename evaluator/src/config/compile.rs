@@ -13,7 +13,7 @@ use super::content::{
     BlockContent, BlockRule, ContentRules, FoundBlock, OverrideBody, read_block, read_body, read_content,
 };
 use super::meta::references_of;
-use super::{BodySource, CompiledModule, Local};
+use super::{BodySource, CompiledModule, Local, problems};
 use super::{call, check, import, moved, output, provider, removed, resource, terraform, variable};
 
 pub(super) const fn rule(name: &'static str, labels: &'static [&'static str]) -> BlockRule {
@@ -59,6 +59,16 @@ pub(super) struct Compiling<'a> {
 pub(super) const ESCAPE: &str = "_";
 
 impl Compiling<'_> {
+    /// Adds a problem of one block.
+    pub(super) fn report(&mut self, problem: Diagnostic) {
+        self.diagnostics.push(problem);
+    }
+
+    /// Adds a problem that only appears when the blocks of all files are combined.
+    pub(super) fn report_together(&mut self, problem: Diagnostic) {
+        self.together.push(problem);
+    }
+
     pub(super) fn error(&mut self, summary: &str, detail: impl Into<String>, at: &SourceRange) {
         self.diagnostics.push(Diagnostic::error(summary, detail.into()).at(at.clone()));
     }
@@ -102,15 +112,7 @@ impl Compiling<'_> {
         let mut escaping = blocks.iter().filter(|block| block.block_type == ESCAPE);
         let Some(first) = escaping.next() else { return Vec::new() };
         for second in escaping {
-            let place = format!("{}:{}", first.range.file, first.range.start.line);
-            self.error(
-                "Duplicate escaping block",
-                format!(
-                    "A block of type \"_\" holds arguments whose names mean something else outside of it. There can be \
-                     one, and the first is at {place}."
-                ),
-                &second.range,
-            );
+            self.report(problems::declarations::second_escape(&first.range, &second.range));
         }
         vec![OverrideBody { tree: first.tree.clone(), body: first.body }]
     }
@@ -119,37 +121,25 @@ impl Compiling<'_> {
     pub(super) fn identifier(&mut self, label: &(SmolStr, SourceRange), what: &str) -> bool {
         let valid = weft_syntax::is_identifier(&label.0);
         if !valid {
-            self.error(
-                &format!("Invalid {what} name"),
-                "Names begin with a letter or an underscore; after it there may also be digits and dashes.",
-                &label.1,
-            );
+            self.report(problems::declarations::invalid_name(what, &label.1));
         }
         valid
     }
 
     /// Reports a second declaration of a variable or local value.
     pub(super) fn duplicate_value(&mut self, what: &str, name: &str, first: &SourceRange, second: &SourceRange) {
-        self.diagnostics.push(duplicate(what, name, first).at(second.clone()));
+        self.report(problems::declarations::duplicate(what, name, first, second));
     }
 
     /// Reports a second declaration of a name.
     pub(super) fn duplicate(&mut self, what: &str, name: &str, first: &SourceRange, second: &SourceRange) {
-        self.together.push(duplicate(what, name, first).at(second.clone()));
+        self.report_together(problems::declarations::duplicate(what, name, first, second));
     }
 
     /// The references of an expression. Invalid ones are recorded for the check of references.
     pub(super) fn references(&mut self, expression: &Expression) -> Vec<crate::reference::Reference> {
         references_of(expression, &mut self.module.invalid_references)
     }
-}
-
-fn duplicate(what: &str, name: &str, first: &SourceRange) -> Diagnostic {
-    let place = format!("{}:{}", first.file, first.start.line);
-    Diagnostic::error(
-        format!("Duplicate {what}"),
-        format!("{name:?} is declared at {place} already. Each name can be declared once in a module."),
-    )
 }
 
 /// Compiles all files of a module. The loader adds the children. The second value has the problems of all blocks
@@ -193,11 +183,7 @@ impl Compiling<'_> {
         match block.block_type {
             "terraform" => terraform::terraform(self, block),
             "locals" => self.locals(block),
-            "required_providers" => self.error(
-                "Invalid required_providers block",
-                "A required_providers block stands in a terraform block.",
-                &block.range,
-            ),
+            "required_providers" => self.report(problems::declarations::required_providers_outside(&block.range)),
             "variable" => variable::variable(self, block),
             "output" => output::output(self, block),
             "module" => call::module_call(self, block),
@@ -216,11 +202,8 @@ impl Compiling<'_> {
         let tree = &block.tree;
         let body = self.arguments(tree, block.body);
         for inner in &body.blocks {
-            self.error(
-                &format!("Unexpected {:?} block", inner.block_type.text.as_str()),
-                "A locals block has no nested blocks: each local value is an argument.",
-                &tree.range(inner.block_type.span),
-            );
+            let at = tree.range(inner.block_type.span);
+            self.report(problems::declarations::block_in_locals(&inner.block_type.text, at));
         }
         for attribute in &body.attributes {
             self.local(tree, attribute);

@@ -8,7 +8,8 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Block, BodyId, Expression, Role, Tree};
 
-use crate::problems;
+use super::problems;
+use crate::problems::{missing_argument, unsupported_argument, unsupported_block};
 
 /// An argument of a body.
 #[derive(Clone, Copy, Debug)]
@@ -143,7 +144,7 @@ pub fn read_block(
                 refuse_conditions(&inner, diagnostics);
             }
             if CONDITIONS.contains(&inner.block_type) {
-                diagnostics.push(condition_overridden(inner.block_type, inner.range));
+                diagnostics.push(problems::body::condition_overridden(inner.block_type, inner.range));
                 continue;
             }
             // Arguments of a `lifecycle` block are overridden one by one. Other blocks are replaced as a whole.
@@ -164,16 +165,8 @@ pub fn read_block(
     found
 }
 
-/// Reports blocks that override files cannot have.
+/// Blocks that override files cannot have.
 const CONDITIONS: [&str; 3] = ["validation", "precondition", "postcondition"];
-
-fn condition_overridden(block_type: &str, at: SourceRange) -> Diagnostic {
-    Diagnostic::error(
-        format!("Can't override {block_type} blocks"),
-        format!("A {block_type} block cannot stand in an override file: write it in the block that is overridden."),
-    )
-    .at(at)
-}
 
 /// Reports conditions in a `lifecycle` block of an override file that overrides nothing.
 fn refuse_conditions(lifecycle: &FoundBlock, diagnostics: &mut Vec<Diagnostic>) {
@@ -182,7 +175,7 @@ fn refuse_conditions(lifecycle: &FoundBlock, diagnostics: &mut Vec<Diagnostic>) 
     for block in &tree.content(lifecycle.body, &role).body.blocks {
         let name = block.block_type.text.as_str();
         if CONDITIONS.contains(&name) {
-            diagnostics.push(condition_overridden(name, tree.range(block.block_type.span)));
+            diagnostics.push(problems::body::condition_overridden(name, tree.range(block.block_type.span)));
         }
     }
 }
@@ -215,7 +208,7 @@ pub fn read_content(
 fn require(found: &BlockContent, rules: &ContentRules, missing: &SourceRange, diagnostics: &mut Vec<Diagnostic>) {
     for rule in rules.attributes.iter().filter(|rule| rule.required) {
         if !found.attributes.contains_key(rule.name) {
-            diagnostics.push(problems::missing_argument(rule.name, missing));
+            diagnostics.push(missing_argument(rule.name, missing));
         }
     }
 }
@@ -243,12 +236,7 @@ pub(super) fn read_body(
             );
         } else if !rules.open {
             let arguments = rules.attributes.iter().map(|a| a.name);
-            diagnostics.push(problems::unsupported_argument(
-                tree,
-                attribute,
-                arguments,
-                rules.blocks.iter().map(|b| b.name),
-            ));
+            diagnostics.push(unsupported_argument(tree, attribute, arguments, rules.blocks.iter().map(|b| b.name)));
         }
     }
     for block in &body.blocks {
@@ -264,7 +252,7 @@ pub(super) fn read_body(
                 let arguments = rules.attributes.iter().map(|a| a.name);
                 let blocks = rules.blocks.iter().map(|b| b.name);
                 let at = tree.range(block.block_type.span);
-                diagnostics.push(problems::unsupported_block(name, arguments, blocks, at));
+                diagnostics.push(unsupported_block(name, arguments, blocks, at));
             }
         }
     }
@@ -279,24 +267,12 @@ fn read_labels(
 ) -> Option<FoundBlock> {
     let wanted = rule.labels;
     if let Some(extra) = block.labels.get(wanted.len()) {
-        let detail = match wanted.len() {
-            0 => format!("No labels are expected for {} blocks.", rule.name),
-            n => format!("Only {n} labels ({}) are expected for {} blocks.", wanted.join(", "), rule.name),
-        };
-        diagnostics
-            .push(Diagnostic::error(format!("Extraneous label for {}", rule.name), detail).at(tree.range(extra.span)));
+        diagnostics.push(problems::body::extraneous_label(rule, tree.range(extra.span)));
         return None;
     }
-    if block.labels.len() < wanted.len() {
-        let first = wanted[block.labels.len()];
-        diagnostics.push(
-            Diagnostic::error(
-                format!("Missing {first} for {}", rule.name),
-                format!("All {} blocks must have {} labels ({}).", rule.name, wanted.len(), wanted.join(", ")),
-            )
-            .at(tree.range(block.open_span))
-            .within(tree.range(block.header_span)),
-        );
+    if let Some(missing) = wanted.get(block.labels.len()) {
+        let (header, at) = (tree.range(block.header_span), tree.range(block.open_span));
+        diagnostics.push(problems::body::missing_label(rule, missing, header, at));
         return None;
     }
     Some(FoundBlock {

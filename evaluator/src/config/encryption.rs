@@ -18,9 +18,11 @@ use weft_graph_format::value::Value;
 use weft_syntax::{BodyId, ExprKind, Expression, StepKind, Syntax, Traversal, Tree, parse_file, parse_json_file};
 
 use super::compile::Compiling;
-use super::content::{BlockContent, BlockRule, ContentRules, FoundBlock, did_you_mean, read_content};
+use super::content::{BlockContent, BlockRule, ContentRules, FoundBlock, read_content};
 use super::literal::optional;
+use super::problems;
 use super::static_values::{Needing, StaticValues};
+use crate::problems::missing_argument;
 
 /// The name for settings from the environment in messages. Their text is never shown, since it contains secrets.
 const ENVIRONMENT: &str = "TF_ENCRYPTION";
@@ -140,12 +142,8 @@ pub(super) fn encryption(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         return;
     }
     if let Some(first) = &compiling.module.settings.encryption_block {
-        let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.error(
-            "Duplicate encryption configuration",
-            format!("A module may have one encryption block only; the first is at {place}."),
-            &block.range,
-        );
+        let problem = problems::encryption::duplicate(&first.range, &block.range);
+        compiling.report(problem);
         return;
     }
     // Unsupported content is reported with the other problems of the module.
@@ -204,13 +202,8 @@ fn layer(tree: &Arc<Tree>, body: BodyId, range: &SourceRange, problems: &mut Vec
                 let name: PartName = (block.labels[0].0.clone(), block.labels[1].0.clone());
                 let parts = if kind == "method" { &mut found.methods } else { &mut found.key_providers };
                 if parts.contains_key(&name) {
-                    let detail = format!(
-                        "The encryption settings have a block {kind} {:?} {:?} already, before line {}.",
-                        name.0.as_str(),
-                        name.1.as_str(),
-                        block.range.start.line
-                    );
-                    problems.push(Diagnostic::error(format!("Duplicate {kind}"), detail).at(range.clone()));
+                    let line = block.range.start.line;
+                    problems.push(problems::encryption::duplicate_part(kind, &name, line, range));
                     continue;
                 }
                 let arguments = block.tree.arguments(block.body, &|_| false);
@@ -227,14 +220,9 @@ fn layer(tree: &Arc<Tree>, body: BodyId, range: &SourceRange, problems: &mut Vec
     found
 }
 
-fn duplicate(what: &str, block: &FoundBlock) -> Diagnostic {
-    let detail = format!("The encryption settings have a block {what} already.");
-    Diagnostic::error("Duplicate encryption block", detail).at(block.range.clone())
-}
-
 fn once(place: &mut Option<WrittenTarget>, block: &FoundBlock, rules: &ContentRules, problems: &mut Vec<Diagnostic>) {
     if place.is_some() {
-        problems.push(duplicate(block.block_type, block));
+        problems.push(problems::encryption::second_block(block.block_type, block.range.clone()));
         return;
     }
     *place = Some(target(block, rules, problems));
@@ -245,7 +233,9 @@ fn remote(found: &mut WrittenEncryption, block: &FoundBlock, problems: &mut Vec<
     for inner in &content.blocks {
         match inner.labels.first() {
             None => once(&mut found.remote_default, inner, &FALLBACK, problems),
-            Some((name, _)) if found.remotes.contains_key(name) => problems.push(duplicate(name, inner)),
+            Some((name, _)) if found.remotes.contains_key(name) => {
+                problems.push(problems::encryption::duplicate_remote(name, inner.range.clone()));
+            }
             Some((name, _)) => drop(found.remotes.insert(name.clone(), target(inner, &FALLBACK, problems))),
         }
     }
@@ -271,7 +261,7 @@ fn target(block: &FoundBlock, rules: &ContentRules, problems: &mut Vec<Diagnosti
 fn only_fallback(content: BlockContent, problems: &mut Vec<Diagnostic>) -> Option<FoundBlock> {
     let mut blocks = content.blocks.into_iter();
     let first = blocks.next();
-    problems.extend(blocks.map(|second| duplicate("fallback", &second)));
+    problems.extend(blocks.map(|second| problems::encryption::second_block("fallback", second.range)));
     first
 }
 
@@ -343,7 +333,7 @@ impl Computing<'_> {
             match convert(&value, &Type::Bool).ok().and_then(|value| value.as_bool()) {
                 Some(enforced) => target.enforced |= enforced,
                 None => {
-                    self.refuse("Unsuitable value type", "enforced must be true or false.", expression);
+                    self.report(problems::encryption::enforced_not_bool(expression.range()));
                     return None;
                 }
             }
@@ -351,23 +341,20 @@ impl Computing<'_> {
         let own = (&written.range, &written.method);
         for (range, method) in std::iter::once(own).chain(written.fallbacks.iter().map(|(range, m)| (range, m))) {
             let Some(expression) = method else {
-                let detail = "The argument \"method\" is required, but it is not there.";
-                self.found.problems.push(Diagnostic::error("Missing required argument", detail).at(range.clone()));
+                self.report(missing_argument("method", range));
                 return None;
             };
             let Some(traversal) = reference(expression) else {
-                let detail = "A single static reference is needed here, as method.aes_gcm.main.";
-                self.refuse("Invalid expression", detail, expression);
+                self.report(problems::encryption::method_not_a_reference(expression.range()));
                 return None;
             };
             let Some(name) = named_part(&traversal, "method") else {
-                let detail = "This must be the name of a method, as method.aes_gcm.main.";
-                self.refuse("Invalid encryption method identifier", detail, expression);
+                self.report(problems::encryption::invalid_method(expression.range()));
                 return None;
             };
             if !self.all.methods.contains_key(&name) {
-                let detail = undeclared("method", &name, &self.all.methods);
-                self.refuse("Reference to undeclared encryption method", &detail, expression);
+                let declared = self.all.methods.keys();
+                self.report(problems::encryption::undeclared_method(&name, declared, expression.range()));
                 return None;
             }
             target.methods.push(name);
@@ -415,8 +402,8 @@ impl Computing<'_> {
 
     fn keys(&mut self, name: PartName, at: &Expression) -> Option<EncryptionSetting> {
         if !self.all.key_providers.contains_key(&name) && !self.found.key_providers.contains_key(&name) {
-            let detail = undeclared("key_provider", &name, &self.all.key_providers);
-            self.refuse("Reference to undeclared key provider", &detail, at);
+            let declared = self.all.key_providers.keys();
+            self.report(problems::encryption::undeclared_key_provider(&name, declared, at.range()));
             return None;
         }
         self.pending.push(name.clone());
@@ -430,27 +417,15 @@ impl Computing<'_> {
         debug_assert!(found.is_some() || has_errors(&self.found.problems));
         let value = found?;
         if !value.is_wholly_known() {
-            self.refuse(
-                "Dynamic value in static context",
-                "Settings of the encryption have to be known before planning.",
-                expression,
-            );
+            self.report(problems::encryption::unknown_setting(expression.range()));
             return None;
         }
         Some(value.unmark_deep().0.mark(&Marks::SENSITIVE))
     }
 
-    fn refuse(&mut self, summary: &str, detail: &str, at: &Expression) {
-        self.found.problems.push(Diagnostic::error(summary, detail).at(at.range()));
+    fn report(&mut self, problem: Diagnostic) {
+        self.found.problems.push(problem);
     }
-}
-
-/// Reports a block that does not exist, with the most similar name.
-fn undeclared(kind: &str, name: &PartName, there: &BTreeMap<PartName, WrittenPart>) -> String {
-    let whole = |name: &PartName| format!("{kind}.{}.{}", name.0, name.1);
-    let all: Vec<String> = there.keys().map(whole).collect();
-    let hint = did_you_mean(&whole(name), all.iter().map(String::as_str));
-    format!("The encryption settings have no block {kind} {:?} {:?}.{hint}", name.0.as_str(), name.1.as_str())
 }
 
 /// The block in a reference such as `method.aes_gcm.main`.

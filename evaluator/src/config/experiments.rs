@@ -4,7 +4,8 @@ use smol_str::SmolStr;
 use weft_syntax::Expression;
 
 use super::compile::Compiling;
-use super::content::{FoundBlock, did_you_mean};
+use super::content::FoundBlock;
+use super::problems;
 
 /// The experiments in `language { experiments = [...] }`. Each module enables its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,27 +40,15 @@ impl Compiling<'_> {
     /// Reports unknown experiments.
     pub(super) fn check_experiments(&mut self, expression: &Expression) {
         let Some(items) = expression.as_list() else {
-            self.error(
-                "Invalid expression",
-                "Experiments are a list of names, such as [provider_values].",
-                &expression.range(),
-            );
+            self.report(problems::experiments::not_a_list(expression.range()));
             return;
         };
         const KNOWN: [&str; 2] = [PROVIDER_ITERATION, PROVIDER_VALUES];
         for item in &items {
             match item.as_keyword() {
                 Some(name) if KNOWN.contains(&name) => {}
-                Some(name) => {
-                    let hint = did_you_mean(name, KNOWN);
-                    let all = KNOWN.join(", ");
-                    let detail = format!("There is no experiment {name:?} of the language; there are {all}.{hint}");
-                    self.error("Unknown experiment keyword", detail, &item.range());
-                }
-                None => {
-                    let detail = format!("An experiment is named without quotes: {}.", KNOWN.join(", "));
-                    self.error("Invalid experiment keyword", detail, &item.range());
-                }
+                Some(name) => self.report(problems::experiments::unknown(name, &KNOWN, item.range())),
+                None => self.report(problems::experiments::not_a_name(&KNOWN, item.range())),
             }
         }
     }

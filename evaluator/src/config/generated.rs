@@ -7,7 +7,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_syntax::Tree;
 
 use super::compile::compile_module;
-use super::{CompiledModule, ImportBlock, ImportKey};
+use super::{CompiledModule, ImportBlock, ImportKey, problems};
 
 /// The `import` blocks, in order, for which configuration can be generated: those without a resource block.
 ///
@@ -20,21 +20,13 @@ pub fn imports_without_block(root: &CompiledModule) -> Result<Vec<&ImportBlock>,
         if block.to.resource.mode != ResourceMode::Managed || has_block(root, block) {
             continue;
         }
-        let refuse = |summary: &str, why: &str| {
-            let address = ConfigResource { module: block.to.module_config(), resource: block.to.resource.clone() };
-            let detail = format!(
-                "There is no block for {address}, and Weft cannot write it: {why}. Write the block, then import the object."
-            );
-            Diagnostic::error(summary, detail).at(block.range.clone())
-        };
+        let address = || ConfigResource { module: block.to.module_config(), resource: block.to.resource.clone() };
         let single =
             matches!(&block.to.key, ImportKey::Constant(key) if *key == InstanceKey::None) && block.for_each.is_none();
         if !block.to.module.is_empty() {
-            let summary = "Cannot generate configuration for resource inside sub-module";
-            problems.push(refuse(summary, "it belongs to a module that the root module calls"));
+            problems.push(problems::import::not_generated_in_module(&address(), &block.range));
         } else if !single {
-            let summary = "Configuration generation for count and for_each resources not supported";
-            problems.push(refuse(summary, "its address has a key, so the resource is repeated"));
+            problems.push(problems::import::not_generated_with_key(&address(), &block.range));
         } else {
             found.push(block);
         }

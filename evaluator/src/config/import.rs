@@ -9,6 +9,7 @@ use super::ProviderReference;
 use super::compile::Compiling;
 use super::content::{ContentRules, FoundBlock};
 use super::literal::{optional, required};
+use super::problems;
 use super::relative_address::{RelativeAddress, address_of};
 use crate::reference::Reference;
 
@@ -89,33 +90,19 @@ impl ImportTarget {
 pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let content = compiling.content(block, &IMPORT);
     if !compiling.module.path.is_root() {
-        compiling.error(
-            "Invalid import configuration",
-            format!(
-                "An import block was found in {}: such blocks belong into the root module only.",
-                compiling.module.path
-            ),
-            &block.range,
-        );
+        let problem = problems::import::outside_root(&compiling.module.path, &block.range);
+        compiling.report(problem);
         return;
     }
     let (id, identity) = (content.get("id").cloned(), content.get("identity").cloned());
     match (content.attributes.get("id"), content.attributes.get("identity")) {
-        (None, None) => compiling.error(
-            "Missing required import argument",
-            "An import block says which object it means by \"id\" or by \"identity\".",
-            &block.range,
-        ),
+        (None, None) => compiling.report(problems::import::no_object(&block.range)),
         (Some(id), Some(identity)) => {
             let both = match id.range.start < identity.range.start {
                 true => id.range.through(&identity.range),
                 false => identity.range.through(&id.range),
             };
-            compiling.error(
-                "Conflicting import arguments",
-                "An import block says which object it means by \"id\" or by \"identity\": one of them.",
-                &both,
-            );
+            compiling.report(problems::import::two_names(both));
         }
         _ => {}
     }
@@ -139,12 +126,8 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if let Some(address) = to.static_address().filter(|_| for_each.is_none())
         && let Some(first) = compiling.module.statements.imports.iter().find(|other| other.means(&address))
     {
-        let (file, line) = (first.range.file.clone(), first.range.start.line);
-        return compiling.clash(
-            &format!("Duplicate import configuration for \"{address}\""),
-            format!("An import block for {address} is at {file}:{line} already: an object is imported once."),
-            &range,
-        );
+        let problem = problems::import::duplicate(&address, &first.range, &range);
+        return compiling.report_together(problem);
     }
     compiling.module.statements.imports.push(ImportBlock { to, id, identity, provider, for_each, references, range });
 }
@@ -170,11 +153,7 @@ fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
                 texts.push(RelativePart::Steps(steps.clone()));
                 here.child(*source)
             }
-            _ => {
-                let detail = "An object is imported to the address of a resource: a name, perhaps with keys and the \
-                              modules before it, without quotes.";
-                return Err(Diagnostic::error("Invalid import address expression", detail).at(here.range()));
-            }
+            _ => return Err(problems::import::target_not_an_address(here.range())),
         };
         here = next;
     };
@@ -189,11 +168,9 @@ fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
     }
     computed.reverse();
     let address = address_of(&whole, range.clone())?;
-    let invalid = |detail: &str| Diagnostic::error("Invalid import address", detail.to_owned()).at(range.clone());
     let RelativeAddress { module, resource, .. } = address;
     let Some((resource, key)) = resource else {
-        let detail = "An object is imported to a resource, not to a module.";
-        return Err(Diagnostic::error("Invalid address", detail).at(range));
+        return Err(problems::import::target_is_module(range));
     };
     let mut steps: Vec<(ModuleStep, Option<Expression>)> = module.0.iter().cloned().map(|step| (step, None)).collect();
     let mut own = ImportKey::Constant(key);
@@ -201,7 +178,7 @@ fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
         match behind_module(&whole, hole) {
             Some(index) if index < steps.len() => steps[index].1 = Some(expression),
             _ if hole == whole.steps.len() => own = ImportKey::Computed(expression),
-            _ => return Err(invalid("A key stands where the address can have none.")),
+            _ => return Err(problems::import::misplaced_key(range)),
         }
     }
     Ok(ImportTarget { module: steps, resource, key: own, range })

@@ -2,14 +2,14 @@
 
 use weft_expressions::constant::evaluate_constant;
 use weft_graph_format::address::{Resource, ResourceMode};
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::path::{Path, ValueStep};
 use weft_syntax::{Expression, Key, StepKind, references};
 
 use super::compile::Compiling;
 use super::content::{AttributeRule, BlockRule, ContentRules, FoundBlock};
 use super::meta::{Unquoted, references_of};
-use super::{Condition, Lifecycle};
+use super::{Condition, Lifecycle, problems};
 use crate::reference::{Subject, resolve};
 
 const LIFECYCLE: ContentRules = ContentRules {
@@ -41,13 +41,7 @@ impl Compiling<'_> {
         let mut lifecycle = Lifecycle::default();
         if mode != ResourceMode::Managed {
             for (name, found) in content.attributes.iter().filter(|(name, _)| *name != "enabled") {
-                let (summary, at) = match mode {
-                    ResourceMode::Data => ("Invalid data resource lifecycle argument", &found.name_range),
-                    _ => ("Invalid lifecycle configuration for ephemeral resource", &block.range),
-                };
-                let detail =
-                    format!("The lifecycle argument {name:?} is for managed resources (\"resource\" blocks) only.");
-                self.error(summary, detail, at);
+                self.report(problems::lifecycle::argument_of_managed(name, mode, &found.name_range, &block.range));
             }
         }
         lifecycle.create_before_destroy = self.literal_bool(content.get("create_before_destroy"));
@@ -71,13 +65,7 @@ impl Compiling<'_> {
                         }
                     }
                 }
-                None => {
-                    self.error(
-                        "Invalid expression",
-                        "A static list of references is needed here.",
-                        &expression.range(),
-                    );
-                }
+                None => self.report(problems::lifecycle::triggers_not_a_list(expression.range())),
             }
         }
         for inner in &content.blocks {
@@ -100,53 +88,30 @@ impl Compiling<'_> {
                     .is_ok_and(|found| matches!(&found.subject, Subject::Resource(named) if named == resource))
             });
             if itself {
-                self.error(
-                    &format!("Invalid reference in {}", block.block_type),
-                    format!(
-                        "{resource} may not refer to itself by its address. In a postcondition write self in its place."
-                    ),
-                    &part.range(),
-                );
+                self.report(problems::lifecycle::reference_to_itself(block.block_type, resource, part.range()));
             }
         }
     }
 
     /// An entry of `replace_triggered_by`. It refers to one resource, and otherwise only to the key of an instance.
     fn trigger(&mut self, item: Expression, lifecycle: &mut Lifecycle) {
-        const SUMMARY: &str = "Invalid replace_triggered_by expression";
         let at = item.range();
         let mut problems = Vec::new();
         let references = references_of(&item, &mut problems);
         let mut resources = 0;
         if problems.is_empty() {
             for reference in &references {
-                let (summary, detail) = match reference.subject {
-                    Subject::Resource(_) => {
-                        resources += 1;
-                        continue;
-                    }
-                    Subject::CountIndex | Subject::EachKey => continue,
-                    Subject::EachValue => (
-                        "Invalid each reference in replace_triggered_by expression",
-                        "Of each, replace_triggered_by can use the key only: each.key.",
-                    ),
-                    _ => (
-                        "Invalid reference in replace_triggered_by expression",
-                        "Only resources, and as keys of their instances count.index and each.key, may be named in \
-                         replace_triggered_by.",
-                    ),
-                };
-                problems.push(Diagnostic::error(summary, detail));
+                match reference.subject {
+                    Subject::Resource(_) => resources += 1,
+                    Subject::CountIndex | Subject::EachKey => {}
+                    Subject::EachValue => problems.push(problems::lifecycle::each_value_in_trigger()),
+                    _ => problems.push(problems::lifecycle::name_in_trigger()),
+                }
             }
             match resources {
                 1 => {}
-                0 => {
-                    problems.push(Diagnostic::error(SUMMARY, "Each entry must name a resource, and this one does not."))
-                }
-                _ => problems.push(Diagnostic::error(
-                    SUMMARY,
-                    "Each entry names one resource. Give each resource an entry of its own.",
-                )),
+                0 => problems.push(problems::lifecycle::trigger_without_resource()),
+                _ => problems.push(problems::lifecycle::trigger_with_resources()),
             }
         }
         match problems.is_empty() {
@@ -161,21 +126,13 @@ impl Compiling<'_> {
             return;
         }
         let Some(items) = expression.as_list() else {
-            self.error(
-                "Invalid expression",
-                "ignore_changes is the keyword all, or a list of attributes.",
-                &expression.range(),
-            );
+            self.report(problems::lifecycle::ignored_not_a_list(expression.range()));
             return;
         };
         let mut star = None;
         for item in items {
             if item.as_string_literal().is_some_and(|text| text == "*") {
-                self.error(
-                    "Invalid ignore_changes wildcard",
-                    "The list [\"*\"] meant all attributes once. Write ignore_changes = all.",
-                    &expression.range(),
-                );
+                self.report(problems::lifecycle::ignored_star(expression.range()));
                 star = Some(item.range());
                 continue;
             }
@@ -185,11 +142,7 @@ impl Compiling<'_> {
                 Unquoted::AsWritten => item.as_traversal(),
             };
             let Some(traversal) = traversal else {
-                self.error(
-                    "Invalid expression",
-                    "Each entry is the name of an attribute, perhaps with constant keys behind it.",
-                    &item.range(),
-                );
+                self.report(problems::lifecycle::ignored_not_an_attribute(item.range()));
                 continue;
             };
             let mut steps = vec![ValueStep::Attribute(traversal.root.text.clone())];
@@ -205,11 +158,7 @@ impl Compiling<'_> {
             lifecycle.ignore_changes.push((Path(steps), item.range()));
         }
         if let Some(star) = star.filter(|_| !lifecycle.ignore_changes.is_empty()) {
-            self.error(
-                "Invalid ignore_changes ruleset",
-                "An entry \"*\" stands for all attributes: nothing can be named beside it.",
-                &star,
-            );
+            self.report(problems::lifecycle::ignored_star_beside_others(&star));
         }
     }
 }

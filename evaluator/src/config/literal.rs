@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert;
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
@@ -11,6 +11,7 @@ use weft_syntax::{ExprKind, Expression, Syntax};
 
 use super::compile::Compiling;
 use super::content::AttributeRule;
+use super::problems;
 
 /// An optional argument.
 pub(super) const fn optional(name: &'static str) -> AttributeRule {
@@ -29,7 +30,7 @@ pub(super) fn literal_string(expression: &Expression) -> Option<SmolStr> {
 
 impl Compiling<'_> {
     /// The converted value of an expression without references. Problems are reported.
-    fn literal(&mut self, expression: &Expression, ty: &Type, wanted: &str) -> Option<Value> {
+    fn literal(&mut self, expression: &Expression, ty: &Type) -> Option<Value> {
         let (value, problems) = evaluate_constant(expression);
         if has_errors(&problems) {
             self.diagnostics.extend(problems);
@@ -40,11 +41,7 @@ impl Compiling<'_> {
             // The problem is already reported.
             _ if matches!(expression.kind(), ExprKind::Error) => None,
             _ => {
-                self.error(
-                    "Unsuitable value type",
-                    format!("Unsuitable value: {wanted} is required, written out: this is read before any evaluation."),
-                    &expression.range(),
-                );
+                self.report(problems::literal::unsuitable(ty, expression.range()));
                 None
             }
         }
@@ -52,7 +49,7 @@ impl Compiling<'_> {
 
     /// A literal truth value, if the argument exists and is valid.
     pub(super) fn literal_bool(&mut self, expression: Option<&Expression>) -> Option<bool> {
-        self.literal(expression?, &Type::Bool, "a bool")?.as_bool()
+        self.literal(expression?, &Type::Bool)?.as_bool()
     }
 
     /// A literal truth value, with a default.
@@ -62,7 +59,7 @@ impl Compiling<'_> {
 
     /// A literal string.
     pub(super) fn text(&mut self, expression: Option<&Expression>) -> Option<String> {
-        self.literal(expression?, &Type::String, "a string")?.as_str().map(str::to_owned)
+        self.literal(expression?, &Type::String)?.as_str().map(str::to_owned)
     }
 
     /// The message of a `deprecated` argument, which must not be empty. Problems are reported at `at`, or at the
@@ -76,7 +73,7 @@ impl Compiling<'_> {
         let text = self.text(expression)?;
         if text.trim().is_empty() {
             let at = at.cloned().unwrap_or_else(|| expression.map(Expression::range).unwrap_or_default());
-            self.error(summary, "The argument \"deprecated\" says what to use instead: it cannot be empty.", &at);
+            self.report(problems::literal::empty_deprecation(summary, at));
             return None;
         }
         Some(text)
@@ -95,20 +92,10 @@ impl Compiling<'_> {
             .into_iter()
             .find(|word| expression.as_keyword() == Some(word) || quoted.as_ref().is_some_and(|text| text == word));
         if let Some(text) = quoted.filter(|text| weft_syntax::is_identifier(text)) {
-            self.diagnostics.push(
-                Diagnostic::warning(
-                    "Quoted keywords are deprecated",
-                    format!("Write the keyword {text} without quotes here."),
-                )
-                .at(expression.range()),
-            );
+            self.report(problems::literal::quoted_keyword(&text, expression.range()));
         }
         if found.is_none() {
-            self.error(
-                &format!("Invalid \"{name}\" keyword"),
-                format!("The argument {name:?} is one of these words: {} or {}.", words[0], words[1]),
-                &expression.range(),
-            );
+            self.report(problems::literal::unknown_keyword(name, words, expression.range()));
         }
         found
     }

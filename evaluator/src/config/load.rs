@@ -11,7 +11,7 @@ use thiserror::Error;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_graph_format::module_source::{ModuleSource, ModuleSourceError};
+use weft_graph_format::module_source::ModuleSource;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
@@ -25,7 +25,7 @@ use super::module_places::{AsWritten, Below, Installed, ModulePlaces, ModuleRequ
 use super::provider_links::{check_providers, unsuitable};
 use super::required_version::unmet;
 use super::static_values::{Needing, StaticGiven, StaticInputs, StaticValues, static_text};
-use super::{CallSource, CompiledModule, ModuleCall};
+use super::{CallSource, CompiledModule, ModuleCall, problems};
 
 /// The maximum nesting of module calls. It stops a module that calls itself.
 const DEEPEST_MODULES: usize = 100;
@@ -172,7 +172,7 @@ impl<'a> Loader<'a> {
         let files = match self.files(dir) {
             Ok(files) => files,
             Err(error) => {
-                self.diagnostics.push(Diagnostic::error("Unreadable module directory", format!("{error}.")));
+                self.diagnostics.push(problems::loading::unreadable_directory(&error));
                 return CompiledModule { path, dir: dir.to_string(), ..CompiledModule::default() };
             }
         };
@@ -254,13 +254,7 @@ impl<'a> Loader<'a> {
         for Called { call, source, version, .. } in calls {
             let child_path = module.path.child(&call.name);
             if child_path.0.len() > DEEPEST_MODULES {
-                self.diagnostics.push(
-                    Diagnostic::error(
-                        "Module calls nested too deeply",
-                        format!("Modules call each other {DEEPEST_MODULES} levels deep here; one may call itself."),
-                    )
-                    .at(call.range.clone()),
-                );
+                self.diagnostics.push(problems::loading::nested_too_deeply(DEEPEST_MODULES, &call.range));
                 continue;
             }
             let request = ModuleRequest {
@@ -299,7 +293,8 @@ impl<'a> Loader<'a> {
         let source = match parsed {
             Ok(source) => source,
             Err(error) => {
-                self.diagnostics.push(no_source(&error, version.is_some()).at(call.source.range()));
+                let at = call.source.range();
+                self.diagnostics.push(problems::loading::invalid_source(&error, version.is_some(), at));
                 return None;
             }
         };
@@ -336,13 +331,12 @@ impl<'a> Loader<'a> {
             return Ok(None);
         }
         let text = convert(&value, &Type::String).ok();
-        let detail = match text.as_ref().and_then(Value::as_str) {
-            _ if value.contains_sensitive() => "The version is shown and stored, so it cannot be sensitive.",
-            _ if value.deep().ephemeral => "The version is stored, so it cannot be ephemeral.",
+        self.diagnostics.push(match text.as_ref().and_then(Value::as_str) {
+            _ if value.contains_sensitive() => problems::loading::sensitive_version(written.range()),
+            _ if value.deep().ephemeral => problems::loading::ephemeral_version(written.range()),
             Some(text) => return Ok(Some(text.into())),
-            None => "The argument version is a string of version constraints, such as \"~> 1.2\".",
-        };
-        self.diagnostics.push(Diagnostic::error("Invalid version constraint", detail).at(written.range()));
+            None => problems::loading::version_not_text(written.range()),
+        });
         Err(NoVersion)
     }
 
@@ -360,9 +354,8 @@ impl<'a> Loader<'a> {
                 true => None,
                 false => self.statics.evaluate(&module.path, expression, &needing, &mut self.diagnostics),
             };
-            if let Some(detail) = value.and_then(|value| unsuitable(&value)) {
-                let problem = Diagnostic::error("Invalid for_each argument", detail);
-                self.diagnostics.push(problem.at(expression.range()));
+            if let Some(why) = value.and_then(|value| unsuitable(&value)) {
+                self.diagnostics.push(problems::loading::unsuitable_provider_keys(why, expression.range()));
             }
         }
     }
@@ -393,24 +386,3 @@ struct Called {
 
 /// An unknown version. The problem is already reported.
 struct NoVersion;
-
-fn no_source(error: &ModuleSourceError, versioned: bool) -> Diagnostic {
-    let (summary, detail) = match error {
-        ModuleSourceError::Relative(text) => (
-            "Invalid module source address",
-            format!(
-                "Nothing tells how a module is to be fetched from {text:?}. If a directory below that of this module \
-                 is meant, write \"./{text}\": paths begin with ./ or ../."
-            ),
-        ),
-        error if versioned => (
-            "Invalid registry module source address",
-            format!(
-                "This cannot be the source of a module with the argument \"version\", which only modules of registries \
-                 have: {error}."
-            ),
-        ),
-        error => ("Invalid module source address", format!("This cannot be the source of a module: {error}.")),
-    };
-    Diagnostic::error(summary, detail)
-}

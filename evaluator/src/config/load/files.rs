@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_syntax::Tree;
 
 use super::{LoadError, Loader};
+use crate::config::problems;
 
 /// The maximum size of a configuration file in bytes. Larger ones are not written by hand.
 pub(in crate::config) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
@@ -75,24 +75,18 @@ impl Loader<'_> {
             return Some(found.clone());
         }
         let path = self.root.join(dir).join(name);
-        let refuse = |loader: &mut Self, summary: &str, detail: String| {
-            loader.diagnostics.push(Diagnostic::error(summary, detail));
-            None
-        };
         match std::fs::metadata(&path) {
             Ok(found) if found.len() > LARGEST_FILE => {
-                return refuse(
-                    self,
-                    "Configuration file too large",
-                    format!("The file {shown} has {} bytes; the limit is {LARGEST_FILE}.", found.len()),
-                );
+                self.diagnostics.push(problems::loading::file_too_large(&shown, found.len(), LARGEST_FILE));
+                return None;
             }
             _ => {}
         }
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
             Err(cause) => {
-                return refuse(self, "Failed to read file", format!("The file {shown} cannot be read: {cause}."));
+                self.diagnostics.push(problems::loading::unreadable_file(&shown, &cause));
+                return None;
             }
         };
         let (tree, problems) = match kind_of(name) {

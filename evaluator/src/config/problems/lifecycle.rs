@@ -1,0 +1,85 @@
+//! Diagnostics of `lifecycle` blocks.
+
+use weft_graph_format::address::{Resource, ResourceMode};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+
+const INVALID_EXPRESSION: &str = "Invalid expression";
+const INVALID_TRIGGER: &str = "Invalid replace_triggered_by expression";
+
+/// An argument that a resource of mode `mode` does not have. It is at `argument`, in the block at `block`.
+pub(in crate::config) fn argument_of_managed(
+    name: &str,
+    mode: ResourceMode,
+    argument: &SourceRange,
+    block: &SourceRange,
+) -> Diagnostic {
+    let (summary, at) = match mode {
+        ResourceMode::Data => ("Invalid data resource lifecycle argument", argument),
+        _ => ("Invalid lifecycle configuration for ephemeral resource", block),
+    };
+    let detail = format!("Only managed resources (\"resource\" blocks) can have the lifecycle argument {name:?}.");
+    Diagnostic::error(summary, detail).at(at.clone())
+}
+
+/// A `replace_triggered_by` that is not a list.
+pub(in crate::config) fn triggers_not_a_list(at: SourceRange) -> Diagnostic {
+    let detail = "replace_triggered_by must be a list of references, such as [aws_instance.web.id].";
+    Diagnostic::error(INVALID_EXPRESSION, detail).at(at)
+}
+
+/// A reference to the resource of the condition. `block_type` is the type of the condition's block.
+pub(in crate::config) fn reference_to_itself(block_type: &str, resource: &Resource, at: SourceRange) -> Diagnostic {
+    let detail = format!("{resource} cannot refer to itself by its address. In a postcondition, use self instead.");
+    Diagnostic::error(format!("Invalid reference in {block_type}"), detail).at(at)
+}
+
+/// `each.value` in an entry of `replace_triggered_by`.
+pub(in crate::config) fn each_value_in_trigger() -> Diagnostic {
+    let detail = "replace_triggered_by cannot use each.value. Use each.key.";
+    Diagnostic::error("Invalid each reference in replace_triggered_by expression", detail)
+}
+
+/// Another name in an entry of `replace_triggered_by`.
+pub(in crate::config) fn name_in_trigger() -> Diagnostic {
+    let detail = "replace_triggered_by can only refer to resources. The keys of their instances can use count.index \
+                  and each.key.";
+    Diagnostic::error("Invalid reference in replace_triggered_by expression", detail)
+}
+
+/// An entry of `replace_triggered_by` without a resource.
+pub(in crate::config) fn trigger_without_resource() -> Diagnostic {
+    Diagnostic::error(INVALID_TRIGGER, "Each entry must refer to a resource, but this one does not.")
+}
+
+/// An entry of `replace_triggered_by` with several resources.
+pub(in crate::config) fn trigger_with_resources() -> Diagnostic {
+    let detail = "Each entry must refer to only one resource. Write a separate entry for each resource.";
+    Diagnostic::error(INVALID_TRIGGER, detail)
+}
+
+/// An `ignore_changes` that is not a list.
+pub(in crate::config) fn ignored_not_a_list(at: SourceRange) -> Diagnostic {
+    let detail = "ignore_changes must be the keyword all or a list of attributes, such as [tags].";
+    Diagnostic::error(INVALID_EXPRESSION, detail).at(at)
+}
+
+/// An entry of `ignore_changes` that is not the name of an attribute.
+pub(in crate::config) fn ignored_not_an_attribute(at: SourceRange) -> Diagnostic {
+    let detail = "Each entry must be the name of an attribute, optionally with constant keys after it, such as \
+                  tags[\"Name\"].";
+    Diagnostic::error(INVALID_EXPRESSION, detail).at(at)
+}
+
+/// The entry "*" of `ignore_changes`.
+pub(in crate::config) fn ignored_star(at: SourceRange) -> Diagnostic {
+    let detail = "The list [\"*\"] is an old form for all attributes. Write ignore_changes = all.";
+    Diagnostic::error("Invalid ignore_changes wildcard", detail).at(at)
+}
+
+/// The entry "*" of `ignore_changes` beside others.
+pub(in crate::config) fn ignored_star_beside_others(at: &SourceRange) -> Diagnostic {
+    let detail = "The entry \"*\" stands for all attributes, so the list cannot have other entries. Write \
+                  ignore_changes = all, or list only the attributes.";
+    Diagnostic::error("Invalid ignore_changes ruleset", detail).at(at.clone())
+}
