@@ -41,15 +41,14 @@ import shutil
 import subprocess
 import sys
 import time
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
-from stage import (ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Postgres, Redis, Stage,  # noqa: E402
-                   answers, free_port, wait_until)
+from stage import (ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Moto, Postgres, Redis, Stage,  # noqa: E402
+                   wait_until)
 
 # The maximum time of a command, in seconds. The machine may be busy.
 COMMAND_SECONDS = 60
@@ -301,14 +300,9 @@ class Case:
         self.names["states"] = f"http://127.0.0.1:{port.read_text()}"
 
     def do_s3(self, _rest, _):
-        server = os.environ.get("WEFT_MOTO_SERVER") or shutil.which("moto_server")
-        if server is None:
+        if not Moto.there():
             raise Skipped("moto_server is not installed")
-        port = free_port()
-        self.stage.start("moto", server, "-H", "127.0.0.1", "-p", str(port))
-        wait_until("the start of moto", lambda: answers(port))
-        address = self.names["s3"] = f"http://127.0.0.1:{port}"
-        urllib.request.urlopen(urllib.request.Request(f"{address}/states", method="PUT")).close()
+        self.names["s3"] = Moto(self.stage).url()
 
     def do_postgres(self, _rest, _):
         if not Postgres.there():

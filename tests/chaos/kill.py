@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Kills processes with -9 at random moments during examples/regions, resumes, and checks the ledger of the cloud.
 
-    kill.py --bin-dir target/debug --embedded 20 --cluster 10 [--seed N] [--jobs N] [--only KIND/N] [--keep]
+    kill.py --bin-dir target/debug --embedded 20 --s3 5 --pg 5 --cluster 10 [--seed N] [--jobs N] [--only KIND/N] [--keep]
 
 An embedded round kills `weft apply`, and sometimes also the `weft runs resume` after it. Every fourth round kills a
-destroy. A cluster round has Redis, a coordinator and three workers, and kills a worker, the coordinator and Redis in
+destroy. A round of `s3` or `pg` does the same with the state in a backend, and each resume is in another folder with
+nothing but the configuration. A cluster round has Redis, a coordinator and three workers, and kills a worker, the coordinator and Redis in
 turn. Doubts are resolved as a user would resolve them, by looking at the cloud. Then these invariants must hold:
 
 - no object was created twice;
@@ -32,7 +33,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from stage import (  # noqa: E402
-    ROOT, Broken, Cloud, Cluster, Redis, Stage, created_twice, ids_in_state, key_in_cloud)
+    ROOT, Broken, Cloud, Cluster, Moto, Postgres, Redis, Stage, created_twice, ids_in_state, key_in_cloud)
 
 # Six regions with a network, a subnet, this many instances and four records each.
 INSTANCES = 4
@@ -74,9 +75,10 @@ class Round:
     def __init__(self, template, kind, number, seed, stage):
         self.kind, self.number, self.stage = kind, number, stage
         self.chance = random.Random(f"{seed}/{kind}/{number}")
-        self.destroys = kind == "embedded" and number % 4 == 0
+        self.destroys = kind != "cluster" and number % 4 == 0
         self.cloud = Cloud(stage, cloud_config(self.chance, lies=not self.destroys))
-        self.work = stage.path / "regions"
+        self.template, self.backend, self.folders = template, None, 0
+        self.work = self.first = stage.path / "regions"
         shutil.copytree(template, self.work, symlinks=True)
         self.env = {}
         self.story = []
@@ -91,6 +93,17 @@ class Round:
     def start(self, *arguments):
         self.resumes += 1
         return self.stage.weft(f"run-{self.resumes}", *arguments, cwd=self.work, env=self.env)
+
+    def elsewhere(self):
+        """Goes to another folder with nothing but the configuration, if the state is in a backend."""
+        if self.backend is None:
+            return
+        self.folders += 1
+        self.work = self.stage.path / f"elsewhere-{self.folders}"
+        shutil.copytree(ROOT / "examples" / "regions", self.work)
+        (self.work / "terraform.tfvars").write_text(TFVARS)
+        (self.work / "backend.tf").write_text(self.backend)
+        self.stage.must(0, "init", "-input=false", "-no-color", cwd=self.work, env=self.env)
 
     def plan(self, *more):
         self.stage.must(0, "plan", "-input=false", "-no-color", "-out=plan.weft", *more, cwd=self.work, env=self.env)
@@ -180,6 +193,7 @@ class Round:
     def finish(self, total, again):
         """Resumes until the run is done. `again` may kill the process that it gets, and returns whether it did."""
         for _ in range(ROUNDS):
+            self.elsewhere()
             resume = self.start("runs", "resume", "-no-color")
             if again(resume, total):
                 resume.wait(LONG)
@@ -238,6 +252,23 @@ class Round:
         again = self.start("apply", "-input=false", "-no-color", "plan.weft")
         if again.wait(LONG) not in (0, 1, 3):
             raise Broken(f"the second apply ended with {again.popen.returncode}:\n{again.tail()}")
+
+    def s3(self):
+        moto = Moto(self.stage)
+        self.env = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1",
+                    "AWS_ENDPOINT_URL": moto.url()}
+        self.remote('backend "s3" {\n  bucket = "states"\n  key = "app"\n  use_lockfile = true\n'
+                    '  use_path_style = true\n}')
+
+    def pg(self):
+        self.env = {"PG_CONN_STR": Postgres(self.stage).url()}
+        self.remote('backend "pg" {}')
+
+    def remote(self, backend):
+        self.backend = "terraform {\n" + backend + "\n}\n"
+        (self.work / "backend.tf").write_text(self.backend)
+        self.stage.must(0, "init", "-input=false", "-no-color", cwd=self.work, env=self.env)
+        self.embedded()
 
     def embedded(self):
         destroy = self.destroys
@@ -329,17 +360,24 @@ def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--bin-dir", required=True, help="folder with weft, simcloud and terraform-provider-cloud")
     a.add_argument("--embedded", type=int, default=20, metavar="N")
+    a.add_argument("--s3", type=int, default=0, metavar="N")
+    a.add_argument("--pg", type=int, default=0, metavar="N")
     a.add_argument("--cluster", type=int, default=10, metavar="N")
     a.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     a.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     a.add_argument("--only", metavar="KIND/N", help="one round, such as embedded/3")
     a.add_argument("--keep", action="store_true", help="keep the folders of rounds that failed")
     o = a.parse_args()
-    rounds = [("embedded", n) for n in range(1, o.embedded + 1)] + [("cluster", n) for n in range(1, o.cluster + 1)]
+    kinds = {"embedded": o.embedded, "s3": o.s3, "pg": o.pg, "cluster": o.cluster}
+    for kind, server in (("s3", Moto), ("pg", Postgres)):
+        if kinds[kind] and not server.there():
+            print(f"SKIPPED: the rounds of {kind} need a server that is not installed", flush=True)
+            kinds[kind] = 0
+    rounds = [(kind, n) for kind, count in kinds.items() for n in range(1, count + 1)]
     if o.only:
         kind, _, number = o.only.partition("/")
-        if kind not in ("embedded", "cluster") or not number.isdigit():
-            a.error("--only takes embedded/N or cluster/N")
+        if kind not in kinds or not number.isdigit():
+            a.error(f"--only takes KIND/N, with one of {', '.join(kinds)}")
         rounds = [(kind, int(number))]
     if any(kind == "cluster" for kind, _ in rounds) and not Redis.there():
         sys.exit("cluster rounds need redis-server (on Debian: apt-get install redis-server)")

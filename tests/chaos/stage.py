@@ -256,6 +256,27 @@ class Redis:
         return f"redis://127.0.0.1:{self.port}/0?state={state}"
 
 
+class Moto:
+    """A server like S3 and DynamoDB on a stage, with the bucket `states`."""
+
+    def __init__(self, stage):
+        self.port = free_port()
+        self.process = stage.start("moto", self.program(), "-H", "127.0.0.1", "-p", str(self.port))
+        wait_until("the start of moto", lambda: answers(self.port) or not self.process.alive())
+        urllib.request.urlopen(urllib.request.Request(f"{self.url()}/states", method="PUT")).close()
+
+    @staticmethod
+    def program():
+        return os.environ.get("WEFT_MOTO_SERVER") or shutil.which("moto_server")
+
+    @staticmethod
+    def there():
+        return Moto.program() is not None
+
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+
 class Postgres:
     """A PostgreSQL server on a stage, with the database `states` and a user without a password."""
 

@@ -16,7 +16,7 @@ use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 use super::medium::Document;
 use super::{Backup, pending, problems};
 use crate::remote::LockInfo;
-use crate::run::{Holder, RunId};
+use crate::run::Holder;
 use crate::store::StoreError;
 use crate::tfstate::{FormatDigit, find_format_digit};
 
@@ -149,11 +149,6 @@ impl Document for StateHandle {
             }
         };
         write_private(&path, content)
-    }
-
-    /// The lock file names the process already.
-    fn announce(&self, _run: Option<&RunId>) -> Result<(), StoreError> {
-        Ok(())
     }
 }
 

@@ -55,9 +55,6 @@ pub(super) trait Document: fmt::Debug + Send {
 
     /// Stores a copy of an earlier content, if the medium has copies.
     fn back_up(&self, content: &[u8], at: &super::Backup) -> Result<(), StoreError>;
-
-    /// Tells others which run the holder of the lock carries out, or that it carries out none.
-    fn announce(&self, run: Option<&RunId>) -> Result<(), StoreError>;
 }
 
 /// The files of runs. Names have the form `RUN/NAME`.

@@ -23,7 +23,7 @@ use super::lock::digit_of;
 use super::medium::{Document, Medium, RunFiles};
 use super::{Backup, problems};
 use crate::remote::{Expected, LockAnswer, LockInfo, RemoteState, Version, Written};
-use crate::run::{Holder, RunId};
+use crate::run::Holder;
 use crate::store::StoreError;
 use crate::tfstate::FormatDigit;
 use bridge::Bridge;
@@ -97,33 +97,47 @@ impl RemoteMedium {
         self.options.state.place()
     }
 
-    /// Takes the lock, waiting as long as the options allow. Takes it over from a run whose process is dead.
-    fn take_lock(&self) -> Result<Option<LockInfo>, StoreError> {
-        let RemoteOptions { state, locks, lock_timeout, operation, holder, .. } = &self.options;
+    /// Takes the lock, waiting as long as the options allow. Takes it over from a process that is dead. Before it asks
+    /// for the lock, it says who asks: otherwise nobody could tell that a holder is dead.
+    fn take_lock(&self) -> Result<(Option<LockInfo>, Option<Beats>), StoreError> {
+        let RemoteOptions { state, locks, operation, holder, .. } = &self.options;
         if !locks || !state.locks() {
-            return Ok(None);
+            return Ok((None, None));
         }
         let wanted = LockInfo::new(operation, holder);
+        let Files::Objects(files) = &self.files else { return Ok((Some(self.wait_for_lock(&wanted)?), None)) };
+        let beats = Beats::start(files, &self.bridge, HolderRecord::new(&wanted.id, holder))?;
+        match self.wait_for_lock(&wanted) {
+            Ok(info) => Ok((Some(info), Some(beats))),
+            Err(error) => {
+                beats.end();
+                holder::forget(files, &self.bridge, &wanted.id)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn wait_for_lock(&self, wanted: &LockInfo) -> Result<LockInfo, StoreError> {
         let start = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {
-            let (remote, info) = (Arc::clone(state), wanted.clone());
+            let (remote, info) = (Arc::clone(&self.options.state), wanted.clone());
             let held = match self.bridge.wait(async move { remote.lock(&info).await })?? {
-                LockAnswer::Locked(info) => return Ok(Some(info)),
+                LockAnswer::Locked(info) => return Ok(info),
                 LockAnswer::Held { holder, message } => (holder, message),
             };
-            if let Some(info) = self.take_over(&held.0, &wanted)? {
-                return Ok(Some(info));
+            if let Some(info) = self.take_over(&held.0, wanted)? {
+                return Ok(info);
             }
-            if held.0.id.is_empty() || start.elapsed() + pause > *lock_timeout {
-                return Err(problems::held(&self.path, &held.0, &wanted, &held.1));
+            if held.0.id.is_empty() || start.elapsed() + pause > self.options.lock_timeout {
+                return Err(problems::held(&self.path, &held.0, wanted, &held.1));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    /// Takes the lock from a dead run of this state.
+    /// Takes the lock from a dead process of Weft.
     fn take_over(&self, held: &LockInfo, wanted: &LockInfo) -> Result<Option<LockInfo>, StoreError> {
         let Files::Objects(files) = &self.files else { return Ok(None) };
         if held.id.is_empty() || !holder::is_dead(files, &self.bridge, &held.id)? {
@@ -146,7 +160,7 @@ impl Medium for RemoteMedium {
     }
 
     fn lock(&self) -> Result<Box<dyn Document>, StoreError> {
-        let lock = self.take_lock()?;
+        let (lock, beats) = self.take_lock()?;
         let document = RemoteDocument {
             state: Arc::clone(&self.options.state),
             bridge: Arc::clone(&self.bridge),
@@ -156,9 +170,8 @@ impl Medium for RemoteMedium {
                 Files::Objects(files) => Some(Arc::clone(files)),
                 Files::Local(_) => None,
             },
-            holder: self.options.holder.clone(),
             known: Mutex::default(),
-            beats: Mutex::default(),
+            beats,
         };
         if let Files::Objects(files) = &self.files {
             files.fence()?;
@@ -193,10 +206,9 @@ struct RemoteDocument {
     path: PathBuf,
     lock: Option<LockInfo>,
     files: Option<Arc<ObjectFiles>>,
-    holder: Holder,
     /// The content and version that this process has read or written last; `None` if there is no document.
     known: Mutex<Option<(Bytes, Version)>>,
-    beats: Mutex<Option<Beats>>,
+    beats: Option<Beats>,
 }
 
 impl fmt::Debug for RemoteDocument {
@@ -280,32 +292,18 @@ impl Document for RemoteDocument {
     fn back_up(&self, _content: &[u8], _at: &Backup) -> Result<(), StoreError> {
         Ok(())
     }
-
-    fn announce(&self, run: Option<&RunId>) -> Result<(), StoreError> {
-        let mut beats = self.beats.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(beats) = beats.take() {
-            beats.end();
-        }
-        let (Some(files), Some(lock)) = (&self.files, &self.lock) else { return Ok(()) };
-        match run {
-            Some(run) => {
-                let record = HolderRecord::new(&lock.id, run, &self.holder);
-                *beats = Some(Beats::start(files, &self.bridge, record)?);
-                Ok(())
-            }
-            None => holder::forget(files, &self.bridge, &lock.id),
-        }
-    }
 }
 
 impl Drop for RemoteDocument {
     fn drop(&mut self) {
         // Whatever cannot be removed now is found by the next process: the record of a holder that is dead by then, and
         // its lock.
-        let _ = self.announce(None);
-        if let Some(lock) = self.lock.take() {
-            let state = Arc::clone(&self.state);
-            let _ = self.bridge.wait(async move { state.unlock(&lock.id).await });
+        let Some(lock) = self.lock.take() else { return };
+        let (state, id) = (Arc::clone(&self.state), lock.id.clone());
+        let _ = self.bridge.wait(async move { state.unlock(&id).await });
+        if let (Some(beats), Some(files)) = (self.beats.take(), &self.files) {
+            beats.end();
+            let _ = holder::forget(files, &self.bridge, &lock.id);
         }
     }
 }

@@ -121,7 +121,6 @@ impl Core {
             }
         }
         self.folders.remove_summary(run)?;
-        live.handle.announce(Some(run))?;
         if let Some(seed) = live.seed.take() {
             let mut guarded = seed;
             let found = digit_of(&guarded, live.handle.path())?;
@@ -287,7 +286,6 @@ impl Core {
         self.fold(live)?;
         live.append_now(&[Event::Ended { status: header.status, abandoned }])?;
         live.end_term();
-        live.handle.announce(None)?;
         if header.status.is_final() {
             self.summarise(live, &header.id)?;
         }
@@ -313,7 +311,6 @@ impl Core {
         }
         live.end_term();
         live.forget(&lease.run);
-        live.handle.announce(None)?;
         self.folders.files.remove_run(&lease.run)?;
         if live.guarded && !recovery::guards(&live.ledger) {
             live.unguard()?;

@@ -1,4 +1,4 @@
-//! Who carries out a run: a small object beside the state, named after the lock, rewritten while the process lives.
+//! Who holds a lock: a small object beside the state, named after the lock, rewritten while the process lives.
 //!
 //! The record tells a dead holder from a slow one. It decides only whether a lock may be taken over. That a slow holder
 //! does no harm afterwards is the work of the journal.
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use super::bridge::Bridge;
 use super::objects::ObjectFiles;
 use crate::remote::Version;
-use crate::run::{Holder, RunId};
+use crate::run::Holder;
 use crate::store::StoreError;
 
 /// The start of a record's name. The id of the lock follows.
@@ -28,13 +28,11 @@ const STALE_AFTER: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
 /// How often a record is read while it is watched.
 const WATCH_PAUSE: Duration = Duration::from_secs(3);
 
-/// The holder of a lock that carries out a run.
+/// The holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct HolderRecord {
     /// The id of the lock.
     lock: String,
-    /// The run.
-    run: String,
     /// The host name.
     machine: String,
     /// The process id.
@@ -69,10 +67,9 @@ impl Scope {
 
 impl HolderRecord {
     /// The record of this process.
-    pub(super) fn new(lock: &str, run: &RunId, holder: &Holder) -> HolderRecord {
+    pub(super) fn new(lock: &str, holder: &Holder) -> HolderRecord {
         HolderRecord {
             lock: lock.to_owned(),
-            run: run.to_string(),
             machine: holder.machine.clone(),
             process: holder.process,
             user: holder.user.clone(),
@@ -132,7 +129,7 @@ pub(super) fn forget(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result
     Ok(bridge.wait(async move { objects.remove(&[name]).await })??)
 }
 
-/// Whether this lock belongs to a run of this state whose process is dead. Watches a stale record of another machine
+/// Whether this lock belongs to a process of Weft that is dead. Watches a stale record of another machine
 /// until it has not changed for [`DEAD_AFTER`].
 pub(super) fn is_dead(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result<bool, StoreError> {
     let start = Instant::now();
@@ -178,7 +175,7 @@ mod tests {
 
     fn record(process: u32) -> HolderRecord {
         let holder = Holder { machine: "host".to_owned(), process, user: "ann".to_owned() };
-        HolderRecord::new("lock", &RunId::parse("run-a").unwrap(), &holder)
+        HolderRecord::new("lock", &holder)
     }
 
     #[test]
