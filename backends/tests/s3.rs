@@ -200,6 +200,34 @@ async fn objects_are_created_once_and_listed_over_several_pages() {
 }
 
 #[tokio::test]
+async fn only_allowed_accounts_are_used() {
+    let Some(moto) = moto().await else { return };
+    let sts = format!("http://127.0.0.1:{}", moto.port);
+    for (list, account, good) in [
+        ("allowed_account_ids", "123456789012", true),
+        ("allowed_account_ids", "210987654321", false),
+        ("forbidden_account_ids", "123456789012", false),
+        ("forbidden_account_ids", "210987654321", true),
+    ] {
+        let mut settings = json!({"endpoints": {"s3": sts, "sts": sts}});
+        settings[list] = json!([account]);
+        let read = backend(moto.port, settings).state("default").unwrap().read().await;
+        assert_eq!(read.is_ok(), good, "{list} {account}: {read:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_role_is_assumed() {
+    let Some(moto) = moto().await else { return };
+    let sts = format!("http://127.0.0.1:{}", moto.port);
+    let role = json!({"role_arn": "arn:aws:iam::123456789012:role/states", "duration": "15m", "tags": {"a": "b"}});
+    let settings = json!({"endpoints": {"s3": sts, "sts": sts}, "assume_role": role});
+    let state = backend(moto.port, settings).state("default").unwrap();
+    done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
+    assert!(state.read().await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn a_missing_bucket_is_named_with_the_command_that_creates_it() {
     let Some(moto) = moto().await else { return };
     let backend = backend(moto.port, json!({"bucket": "missing"}));

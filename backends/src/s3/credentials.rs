@@ -92,10 +92,18 @@ impl Provider {
             Some(role) => self.with_web_identity(place, role).await?,
             None => self.chain(place).await?,
         };
-        match &self.login.role {
-            Some(role) => self.sts.assume(place, &found.keys, role).await,
-            None => Ok(found),
+        let found = match &self.login.role {
+            Some(role) => self.sts.assume(place, &found.keys, role).await?,
+            None => found,
+        };
+        let [allowed, forbidden] = &self.login.accounts;
+        if !allowed.is_empty() || !forbidden.is_empty() {
+            let account = self.sts.account(place, &found.keys).await?;
+            if forbidden.contains(&account) || (!allowed.is_empty() && !allowed.contains(&account)) {
+                return Err(refusals::other_account(place.to_owned(), &account));
+            }
         }
+        Ok(found)
     }
 
     /// The first source that has credentials.
@@ -223,6 +231,13 @@ impl Provider {
                 (_, Some(command)) => services::of_process(command).await.map(Some).map_err(|error| {
                     refusals::no_credentials(place.to_owned(), &[format!("credential_process: {error}")])
                 })?,
+                _ if text("sso_session").or(text("sso_start_url")).is_some() => {
+                    let tried = [format!(
+                        "the profile {name:?} signs in with SSO, which Weft does not do itself. Set credential_process \
+                         = \"aws configure export-credentials --profile {name}\" in another profile, and use that one"
+                    )];
+                    return Err(refusals::no_credentials(place.to_owned(), &tried));
+                }
                 _ => None,
             };
             break;

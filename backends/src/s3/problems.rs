@@ -68,6 +68,14 @@ pub(super) fn conflict(old: &str, new: &str) -> Diagnostic {
     Diagnostic::error("Conflicting Parameters", format!("{old:?} and {new:?} cannot both be set. Use {new:?}."))
 }
 
+/// Allowed and forbidden accounts are both given.
+pub(super) fn two_lists_of_accounts() -> Diagnostic {
+    Diagnostic::error(
+        "Invalid Attribute Combination",
+        "Only one of \"allowed_account_ids\" and \"forbidden_account_ids\" can be set.",
+    )
+}
+
 /// An argument is deprecated.
 pub(super) fn deprecated(old: &str, new: &str) -> Diagnostic {
     Diagnostic::warning("Deprecated Parameter", format!("The argument {old:?} is deprecated. Use {new:?}."))

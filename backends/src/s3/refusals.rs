@@ -47,6 +47,12 @@ pub(super) fn no_credentials(place: String, tried: &[String]) -> BackendError {
     BackendError::Credentials { place, error: tried.join("; ") }
 }
 
+/// The credentials belong to an account that the settings exclude.
+pub(super) fn other_account(place: String, account: &str) -> BackendError {
+    let error = format!("the account {account} is excluded by allowed_account_ids or forbidden_account_ids");
+    BackendError::Credentials { place, error }
+}
+
 /// A role cannot be assumed.
 pub(super) fn role_not_assumed(place: String, role: &str, error: &BackendError) -> BackendError {
     BackendError::Refused {

@@ -64,6 +64,8 @@ pub(super) struct Login {
     pub(super) web_identity: Option<Map<String, Json>>,
     /// The metadata service, unless it is switched off.
     pub(super) metadata: Option<Url>,
+    /// The accounts that are allowed, and those that are forbidden.
+    pub(super) accounts: [Vec<String>; 2],
     /// The variables of the environment that the chain of credentials reads.
     pub(super) variables: Map<String, Json>,
 }
@@ -326,6 +328,7 @@ fn login(arguments: &mut Arguments<'_>) -> Login {
     let object = |name: &str| arguments.written(name).and_then(Json::as_object).cloned();
     let (role, web_identity) = (object("assume_role"), object("assume_role_with_web_identity"));
     let old = old_role(arguments, role.is_some());
+    let accounts = accounts(arguments);
     const VARIABLES: [&str; 12] = [
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
@@ -350,8 +353,22 @@ fn login(arguments: &mut Arguments<'_>) -> Login {
         role: role.or(old),
         web_identity,
         metadata: metadata.filter(|_| !skips_metadata),
+        accounts,
         variables,
     }
+}
+
+/// The accounts that are allowed, and those that are forbidden.
+fn accounts(arguments: &mut Arguments<'_>) -> [Vec<String>; 2] {
+    const NAMES: [&str; 2] = ["allowed_account_ids", "forbidden_account_ids"];
+    let found = NAMES.map(|name| {
+        let listed = arguments.written(name).and_then(Json::as_array).into_iter().flatten();
+        listed.filter_map(|id| id.as_str().map(str::to_owned)).collect::<Vec<String>>()
+    });
+    if found.iter().all(|ids| !ids.is_empty()) {
+        arguments.problems.push(problems::two_lists_of_accounts());
+    }
+    found
 }
 
 /// The role in the old arguments.

@@ -1,6 +1,7 @@
 //! Temporary credentials from STS.
 
 use aws_credential_types::Credentials;
+use bytes::Bytes;
 use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value as Json};
 use url::Url;
@@ -104,12 +105,34 @@ impl Sts {
         asked.map_err(|error| refusals::role_not_assumed(place.to_owned(), name, &error))
     }
 
+    /// The account that credentials belong to.
+    pub(super) async fn account(&self, place: &str, keys: &Credentials) -> Result<String, BackendError> {
+        let parameters = [("Action", "GetCallerIdentity"), ("Version", VERSION)];
+        let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let body = self.answer(place, Some(keys), &parameters).await?;
+        Ok(xml::text(&body, "Account").unwrap_or_default())
+    }
+
     async fn ask(
         &self,
         place: &str,
         keys: Option<&Credentials>,
         parameters: &[(String, String)],
     ) -> Result<Expiring, BackendError> {
+        let body = self.answer(place, keys, parameters).await?;
+        let part = |name: &str| xml::text(&body, name).unwrap_or_default();
+        let expiration = part("Expiration");
+        let (id, secret, token) = (part("AccessKeyId"), part("SecretAccessKey"), part("SessionToken"));
+        Ok(Expiring::new(&id, &secret, Some(&token), Some(&expiration)))
+    }
+
+    /// The answer of the service to signed or unsigned parameters.
+    async fn answer(
+        &self,
+        place: &str,
+        keys: Option<&Credentials>,
+        parameters: &[(String, String)],
+    ) -> Result<Bytes, BackendError> {
         let failed = |error: String| refusals::unreachable(place.to_owned(), DOING, error);
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
         let headers = vec![("content-type".to_owned(), "application/x-www-form-urlencoded".to_owned())];
@@ -142,10 +165,7 @@ impl Sts {
                 let about = About { name: "the role", region: &self.region, action: "sts:AssumeRole" };
                 return Err(refusals::refused(place.to_owned(), DOING, status, &body, about));
             }
-            let part = |name: &str| xml::text(&body, name).unwrap_or_default();
-            let expiration = part("Expiration");
-            let (id, secret, token) = (part("AccessKeyId"), part("SecretAccessKey"), part("SessionToken"));
-            return Ok(Expiring::new(&id, &secret, Some(&token), Some(&expiration)));
+            return Ok(body);
         }
     }
 }

@@ -89,7 +89,7 @@ impl RunFolders {
     pub(super) fn list(&self) -> Result<Vec<RunFolder>, StoreError> {
         let all: BTreeSet<String> = self.files.list()?.into_iter().collect();
         let ids: Vec<RunId> = all.iter().filter_map(|name| RunId::parse(name.strip_suffix("/header")?)).collect();
-        let with_summary = ids.iter().map(|id| summary_name(id)).filter(|name| all.contains(name));
+        let with_summary = ids.iter().map(summary_name).filter(|name| all.contains(name));
         let wanted: Vec<String> = ids.iter().map(header_name).chain(with_summary).collect();
         let contents = self.files.read(&wanted)?;
         let contents: BTreeMap<String, Vec<u8>> =
