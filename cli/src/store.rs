@@ -236,6 +236,14 @@ impl StoreLocation {
         }
     }
 
+    /// The folder of the journals of runs, if the state is in a backend that cannot hold them.
+    pub fn journals_here(&self) -> Option<&Path> {
+        match self {
+            StoreLocation::Remote(remote) if remote.options.state.objects().is_none() => Some(&remote.options.folder),
+            _ => None,
+        }
+    }
+
     /// The place for people, without secrets.
     pub fn shown(&self) -> String {
         match self {

@@ -264,7 +264,16 @@ impl<'a> Site<'a> {
     async fn open(invocation: &Invocation<'_>, place: &'a StoreLocation) -> Result<Site<'a>, Vec<Diagnostic>> {
         match apply::coordinator(&invocation.arguments) {
             Some(address) => Ok(Site::Elsewhere(address, place)),
-            None => Ok(Site::Here(place.open(Access::Change).await.map_err(|problem| vec![problem])?)),
+            None => {
+                if let Some(folder) = place.journals_here() {
+                    let folder = folder.display();
+                    invocation.view.aside(&format!(
+                        "The journal of this run is in {folder}, because the backend cannot hold it. Only there can the \
+                         run be resumed."
+                    ));
+                }
+                Ok(Site::Here(place.open(Access::Change).await.map_err(|problem| vec![problem])?))
+            }
         }
     }
 

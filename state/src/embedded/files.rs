@@ -6,9 +6,9 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate, fcntl_lock};
 
-use super::lock::{PRIVATE, write_private};
+use super::lock::{PRIVATE, holding_process, read_all, write_private};
 use super::medium::{JournalSink, RunFiles};
 use super::problems;
 use crate::run::RunId;
@@ -18,6 +18,8 @@ use crate::store::StoreError;
 const PRIVATE_FOLDER: u32 = 0o700;
 /// The folder of the runs that were set aside, beside that of the others.
 const SET_ASIDE: &str = "set-aside";
+/// The file that is locked while a process uses the folder.
+const LOCK: &str = "lock";
 /// The start of a journal's name. The epoch follows.
 const JOURNAL: &str = "journal.";
 
@@ -57,6 +59,31 @@ impl LocalFiles {
         let weft = self.runs.parent().unwrap_or(Path::new("."));
         sync_folder(weft)?;
         sync_folder(weft.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+    }
+
+    /// Takes the lock of this folder, for a state that is elsewhere. It lives as long as the answer, which also has the
+    /// content that the last holder wrote.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] by another process.
+    pub(super) fn lock(&self) -> Result<FolderLock, StoreError> {
+        let weft = self.runs.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(&self.runs).map_err(problems::creating(&self.runs))?;
+        self.keep_private()?;
+        let path = weft.join(LOCK);
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(PRIVATE).open(&path);
+        let file = open.map_err(problems::opening(&path))?;
+        match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => {
+                let holder = problems::unknown_holder(holding_process(&file));
+                return Err(StoreError::Locked { path: path.display().to_string(), holder });
+            }
+            Err(error) => return Err(problems::locking(&path)(error.into())),
+        }
+        let content = read_all(&file).map_err(problems::reading(&path))?;
+        let left = String::from_utf8(content).ok().filter(|left| !left.is_empty());
+        Ok(FolderLock { file, path, left })
     }
 
     fn journal(&self, run: &RunId, epoch: u64) -> PathBuf {
@@ -158,6 +185,27 @@ impl RunFiles for LocalFiles {
 
     fn pack(&self, _run: &RunId) -> Result<(), StoreError> {
         Ok(())
+    }
+}
+
+/// The lock of a folder of runs.
+#[derive(Debug)]
+pub(super) struct FolderLock {
+    file: File,
+    path: PathBuf,
+    /// The lock of the backend that the last holder did not release.
+    pub(super) left: Option<String>,
+}
+
+impl FolderLock {
+    /// Writes down which lock of the backend this process holds, or that it holds none.
+    pub(super) fn note(&self, lock: &str) -> Result<(), StoreError> {
+        let write = || {
+            self.file.write_all_at(lock.as_bytes(), 0)?;
+            self.file.set_len(lock.len() as u64)?;
+            self.file.sync_all()
+        };
+        write().map_err(problems::writing(&self.path))
     }
 }
 

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
+use super::files::FolderLock;
 use super::lock::digit_of;
 use super::medium::{Document, Medium, RunFiles};
 use super::{Backup, problems};
@@ -99,13 +100,19 @@ impl RemoteMedium {
 
     /// Takes the lock, waiting as long as the options allow. Takes it over from a process that is dead. Before it asks
     /// for the lock, it says who asks: otherwise nobody could tell that a holder is dead.
-    fn take_lock(&self) -> Result<(Option<LockInfo>, Option<Beats>), StoreError> {
+    fn take_lock(&self, folder: Option<&FolderLock>) -> Result<(Option<LockInfo>, Option<Beats>), StoreError> {
         let RemoteOptions { state, locks, operation, holder, .. } = &self.options;
         if !locks || !state.locks() {
             return Ok((None, None));
         }
         let wanted = LockInfo::new(operation, holder);
-        let Files::Objects(files) = &self.files else { return Ok((Some(self.wait_for_lock(&wanted)?), None)) };
+        let Files::Objects(files) = &self.files else {
+            // Written before the lock is taken: whoever finds the lock can tell whose it was.
+            let left = folder.and_then(|folder| folder.left.clone());
+            self.release_left(left.as_deref(), &wanted)?;
+            folder.map(|folder| folder.note(&wanted.id)).transpose()?;
+            return Ok((Some(self.wait_for_lock(&wanted)?), None));
+        };
         let beats = Beats::start(files, &self.bridge, HolderRecord::new(&wanted.id, holder))?;
         match self.wait_for_lock(&wanted) {
             Ok(info) => Ok((Some(info), Some(beats))),
@@ -115,6 +122,21 @@ impl RemoteMedium {
                 Err(error)
             }
         }
+    }
+
+    /// Releases a lock that a process of this machine left behind. No other process uses the folder now.
+    fn release_left(&self, left: Option<&str>, wanted: &LockInfo) -> Result<(), StoreError> {
+        let Some(left) = left else { return Ok(()) };
+        let (remote, info) = (Arc::clone(&self.options.state), wanted.clone());
+        if let LockAnswer::Held { holder, .. } = self.bridge.wait(async move { remote.lock(&info).await })?? {
+            if holder.id == left {
+                let (remote, id) = (Arc::clone(&self.options.state), holder.id);
+                self.bridge.wait(async move { remote.unlock(&id).await })??;
+            }
+            return Ok(());
+        }
+        let (remote, id) = (Arc::clone(&self.options.state), wanted.id.clone());
+        Ok(self.bridge.wait(async move { remote.unlock(&id).await })??)
     }
 
     fn wait_for_lock(&self, wanted: &LockInfo) -> Result<LockInfo, StoreError> {
@@ -160,7 +182,11 @@ impl Medium for RemoteMedium {
     }
 
     fn lock(&self) -> Result<Box<dyn Document>, StoreError> {
-        let (lock, beats) = self.take_lock()?;
+        let folder = match &self.files {
+            Files::Local(files) => Some(files.lock()?),
+            Files::Objects(_) => None,
+        };
+        let (lock, beats) = self.take_lock(folder.as_ref())?;
         let document = RemoteDocument {
             state: Arc::clone(&self.options.state),
             bridge: Arc::clone(&self.bridge),
@@ -172,6 +198,7 @@ impl Medium for RemoteMedium {
             },
             known: Mutex::default(),
             beats,
+            folder,
         };
         if let Files::Objects(files) = &self.files {
             files.fence()?;
@@ -209,6 +236,7 @@ struct RemoteDocument {
     /// The content and version that this process has read or written last; `None` if there is no document.
     known: Mutex<Option<(Bytes, Version)>>,
     beats: Option<Beats>,
+    folder: Option<FolderLock>,
 }
 
 impl fmt::Debug for RemoteDocument {
@@ -300,7 +328,10 @@ impl Drop for RemoteDocument {
         // its lock.
         let Some(lock) = self.lock.take() else { return };
         let (state, id) = (Arc::clone(&self.state), lock.id.clone());
-        let _ = self.bridge.wait(async move { state.unlock(&id).await });
+        let released = self.bridge.wait(async move { state.unlock(&id).await });
+        if let (Ok(Ok(())), Some(folder)) = (released, &self.folder) {
+            let _ = folder.note("");
+        }
         if let (Some(beats), Some(files)) = (self.beats.take(), &self.files) {
             beats.end();
             let _ = holder::forget(files, &self.bridge, &lock.id);
