@@ -178,13 +178,19 @@ pub const VARIABLES: &[Flag] = &[
 /// The lock on the state.
 pub const LOCK: &[Flag] = &[
     switch_on("lock", "Do not lock the state. Others may then change it at the same time.").of(State),
-    option("lock-timeout", Takes::Time, "How long to wait for the lock, such as 30s (0s).").of(State),
+    option("lock-timeout", Takes::Time, "How long to wait for the lock, such as 30s. [default: 0s]").of(State),
 ];
 /// Where the state is.
 pub const STATE: &[Flag] = &[
-    text("state", "FILE", "Read the state from FILE (terraform.tfstate).").of(State),
-    text("state-out", "FILE", "Write the new state to FILE (the same as -state).").of(State),
-    text("backup", "FILE", "Keep the previous state in FILE; - keeps none.").of(State),
+    text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]").of(State),
+    text("state-out", "FILE", "Write the new state to FILE. [default: that of -state]").of(State),
+    text("backup", "FILE", "Keep the previous state in FILE, or none with -. [default: beside the state]").of(State),
+];
+/// Where the state is, for commands that do not write it: the other options are accepted all the same.
+pub const STATE_TO_READ: &[Flag] = &[
+    text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]").of(State),
+    text("state-out", "FILE", "").of(State),
+    text("backup", "FILE", "").of(State),
 ];
 /// Where state and runs are stored.
 pub const STORE: &[Flag] = &[text(
@@ -201,9 +207,17 @@ pub const COORDINATOR: &[Flag] = &[text(
     "Carry out operations on the workers of this coordinator. Environment: WEFT_COORDINATOR.",
 )
 .of(Section::Execution)];
+/// The coordinator of a worker.
+pub const COORDINATOR_OF_WORKER: &[Flag] = &[text(
+    "coordinator",
+    "HOST:PORT",
+    "The coordinator to connect to. Several are separated by commas. Environment: WEFT_COORDINATOR.",
+)
+.of(Section::Execution)];
 /// The degree of concurrency.
 pub const PARALLELISM: &[Flag] =
-    &[option("parallelism", Takes::Integer, "Maximum number of concurrent operations (10).").of(Section::Execution)];
+    &[option("parallelism", Takes::Integer, "Maximum number of concurrent operations. [default: 10]")
+        .of(Section::Execution)];
 /// What is planned.
 pub const PLANNING: &[Flag] = &[
     switch_on("refresh", "Trust the state instead of reading the real objects first.").of(Section::Planning),

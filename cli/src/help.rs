@@ -26,8 +26,8 @@ pub fn overview() -> String {
     text.push_str(
         "\nGlobal options (use these before the command):\n  -chdir=DIR    Switch to another directory before running the \
          command.\n  -help         Show this help, or the help of a command.\n  -version      The same as the version \
-         command.\n\nShell completion:\n  -install-autocomplete    Set it up for your shell.\n  -uninstall-autocomplete  \
-         Remove it again.\n",
+         command.\n\nShell completion:\n  -install-autocomplete    Complete commands in your shell.\n  -uninstall-autocomplete  \
+         Remove the completion.\n",
     );
     text
 }

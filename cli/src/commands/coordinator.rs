@@ -35,7 +35,7 @@ pub const COORDINATOR: Command = Command {
         command::VIEW,
         command::VARIABLES,
         command::STORE,
-        command::STATE,
+        command::STATE_TO_READ,
         command::LOCK,
         &[
             text("listen", "ADDR", "Loopback address to listen on (127.0.0.1:7438)."),

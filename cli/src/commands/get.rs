@@ -24,7 +24,7 @@ pub const GET: Command = Command {
         command::VARIABLES,
         &[
             switch("update", "Check for newer versions of installed modules."),
-            text("test-directory", "DIR", "Directory of test files (tests)."),
+            text("test-directory", "DIR", "Directory of test files. [default: tests]"),
         ],
     ],
     mixed: false,

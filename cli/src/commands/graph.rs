@@ -30,7 +30,7 @@ pub const GRAPH: Command = Command {
         command::VARIABLES,
         command::STORE,
         &[
-            text("type", "TYPE", "plan, plan-refresh-only, plan-destroy or apply (plan)."),
+            text("type", "TYPE", "plan, plan-refresh-only, plan-destroy or apply. [default: plan]"),
             text("plan", "FILE", "Print the graph of the plan in FILE."),
             switch("draw-cycles", "Mark cycles with colors instead of failing."),
             text("module-depth", "N", ""),

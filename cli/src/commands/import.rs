@@ -42,7 +42,7 @@ pub const IMPORT: Command = Command {
         command::STATE,
         command::STORE,
         command::PARALLELISM,
-        &[text("config", "DIR", "Directory of the configuration (.)."), switch("ignore-remote-version", "")],
+        &[text("config", "DIR", "Directory of the configuration. [default: .]"), switch("ignore-remote-version", "")],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,

@@ -41,7 +41,7 @@ pub const PLAN: Command = Command {
         command::SENSITIVE,
         command::VARIABLES,
         command::LOCK,
-        command::STATE,
+        command::STATE_TO_READ,
         command::STORE,
         command::PLANNING,
         command::SELECTION,

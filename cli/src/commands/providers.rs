@@ -36,7 +36,7 @@ pub const PROVIDERS: Command = Command {
         command::VIEW,
         command::VARIABLES,
         command::STORE,
-        &[text("test-directory", "DIR", "Directory of test files (tests).")],
+        &[text("test-directory", "DIR", "Directory of test files. [default: tests]")],
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,

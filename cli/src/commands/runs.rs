@@ -105,7 +105,7 @@ pub const PRUNE: Command = Command {
         command::LOCK,
         command::STORE,
         PLACE,
-        &[text("older-than", "DAYS", "Remove runs that began more than DAYS days ago (30).")],
+        &[text("older-than", "DAYS", "Remove runs that began more than DAYS days ago. [default: 30]")],
     ],
     run: |invocation| concluded(invocation, block_on(prune(invocation))),
     ..LIST

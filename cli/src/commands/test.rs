@@ -36,7 +36,7 @@ pub const TEST: Command = Command {
         command::VARIABLES,
         &[
             text("filter", "FILE", "Run only this test file. Can be repeated."),
-            text("test-directory", "DIR", "Directory of test files (tests)."),
+            text("test-directory", "DIR", "Directory of test files. [default: tests]"),
             switch("verbose", "Show the plan or the state of each run."),
         ],
     ],

@@ -34,7 +34,7 @@ pub const VALIDATE: Command = Command {
         command::DOCUMENT,
         command::VARIABLES,
         &[
-            text("test-directory", "DIR", "Directory of test files (tests)."),
+            text("test-directory", "DIR", "Directory of test files. [default: tests]"),
             switch("no-tests", "Do not check test files."),
         ],
     ],

@@ -38,7 +38,7 @@ pub const WORKER: Command = Command {
     flags: &[
         command::VIEW,
         command::VARIABLES,
-        command::COORDINATOR,
+        command::COORDINATOR_OF_WORKER,
         &[
             text("label", "KEY=VALUE", "A label for placement. Can be repeated."),
             text("plugin-dir", "DIR", "Also look for provider packages in DIR. Can be repeated."),
