@@ -26,6 +26,7 @@ mod names_below;
 mod needs;
 mod output;
 mod overrides;
+mod problems;
 mod provider;
 mod provider_links;
 mod provider_value;

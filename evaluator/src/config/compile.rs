@@ -59,6 +59,16 @@ pub(super) struct Compiling<'a> {
 pub(super) const ESCAPE: &str = "_";
 
 impl Compiling<'_> {
+    /// Adds a problem of one block.
+    pub(super) fn report(&mut self, problem: Diagnostic) {
+        self.diagnostics.push(problem);
+    }
+
+    /// Adds a problem that only appears when the blocks of all files are combined.
+    pub(super) fn report_together(&mut self, problem: Diagnostic) {
+        self.together.push(problem);
+    }
+
     pub(super) fn error(&mut self, summary: &str, detail: impl Into<String>, at: &SourceRange) {
         self.diagnostics.push(Diagnostic::error(summary, detail.into()).at(at.clone()));
     }
