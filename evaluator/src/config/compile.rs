@@ -73,11 +73,6 @@ impl Compiling<'_> {
         self.diagnostics.push(Diagnostic::error(summary, detail.into()).at(at.clone()));
     }
 
-    /// Adds a problem that only appears when the blocks of all files are combined.
-    pub(super) fn clash(&mut self, summary: &str, detail: impl Into<String>, at: &SourceRange) {
-        self.together.push(Diagnostic::error(summary, detail.into()).at(at.clone()));
-    }
-
     /// The number of errors so far.
     pub(super) fn errors(&self) -> usize {
         self.diagnostics.iter().filter(|problem| problem.is_error()).count()

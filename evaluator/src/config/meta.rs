@@ -7,7 +7,7 @@ use weft_syntax::{ExprKind, Expression, StepKind, Syntax, Traversal, references}
 
 use super::compile::Compiling;
 use super::content::{AttributeRule, BlockContent, ContentRules, FoundBlock};
-use super::{Condition, ProviderKey, ProviderReference, Repetition};
+use super::{Condition, ProviderKey, ProviderReference, Repetition, problems};
 use crate::reference::{Reference, Subject, resolve};
 
 /// Local name, alias and key of an expression such as `aws.by_region[each.key]`.
@@ -110,10 +110,7 @@ impl Compiling<'_> {
         let (parsed, problems) = weft_syntax::parse_traversal(&range.file, text.as_str().into(), start);
         let broken = !problems.is_empty();
         self.diagnostics.extend(problems);
-        self.diagnostics.push(
-            Diagnostic::warning("Quoted references are deprecated", "Write the reference without quotes here.")
-                .at(range),
-        );
+        self.report(problems::references::quoted(range));
         if broken { Unquoted::Broken } else { Unquoted::Reference(parsed) }
     }
 
@@ -126,24 +123,16 @@ impl Compiling<'_> {
         let counted = argument("count", Repetition::Count);
         let given: Vec<(&str, Repetition, SourceRange)> =
             counted.into_iter().chain(enabled).chain(argument("for_each", Repetition::ForEach)).collect();
-        let names: Vec<String> = given.iter().map(|(name, ..)| format!("{name:?}")).collect();
-        let several = match names.as_slice() {
-            [a, b] => Some(format!("{a} and {b}")),
-            [a, b, c] => Some(format!("{a}, {b}, and {c}")),
-            _ => None,
-        };
         let places = given
             .iter()
             .map(|(_, _, at)| at)
             .min_by_key(|at| at.start)
             .zip(given.iter().map(|(_, _, at)| at).max_by_key(|at| at.start));
-        if let (Some(several), Some((first, last))) = (several, places) {
-            let at = first.through(last);
-            self.error(
-                &format!("Invalid combination of {several}"),
-                format!("The arguments {several} say how many instances there are: only one of them can be set."),
-                &at,
-            );
+        if given.len() > 1
+            && let Some((first, last)) = places
+        {
+            let names: Vec<&str> = given.iter().map(|(name, ..)| *name).collect();
+            self.report(problems::repetition::combined(&names, first.through(last)));
         }
         given.into_iter().next().map(|(_, r, _)| r).unwrap_or_default()
     }
@@ -171,14 +160,14 @@ impl Compiling<'_> {
             Unquoted::AsWritten => named,
             Unquoted::Broken => {
                 if !begins_with_name(&named) {
-                    self.no_provider_reference(&range);
+                    self.report(problems::provider::invalid_reference(range));
                 }
                 return None;
             }
         };
         let place = |span| named.tree.range(span);
         let Some(Traversal { root, steps, .. }) = named.as_traversal().filter(|found| found.steps.len() <= most) else {
-            self.no_provider_reference(&range);
+            self.report(problems::provider::invalid_reference(range));
             return None;
         };
         if !self.normalised_provider(&root.text, &place(root.span)) {
@@ -189,7 +178,7 @@ impl Compiling<'_> {
             Some(step) => match attribute_name(&step.kind) {
                 Some(alias) => Some(alias),
                 None => {
-                    self.no_provider_reference(&place(step.span));
+                    self.report(problems::provider::invalid_reference(place(step.span)));
                     return None;
                 }
             },
@@ -199,7 +188,7 @@ impl Compiling<'_> {
             Some(step) => match &step.kind {
                 StepKind::Index(key) => Some(ProviderKey::Literal(key.clone(), expression.range())),
                 _ => {
-                    self.no_provider_reference(&place(step.span));
+                    self.report(problems::provider::invalid_reference(place(step.span)));
                     return None;
                 }
             },
@@ -207,19 +196,10 @@ impl Compiling<'_> {
         Some(ProviderReference { local_name: root.text, alias, key, range })
     }
 
-    fn no_provider_reference(&mut self, at: &SourceRange) {
-        self.error(
-            "Invalid provider configuration reference",
-            "The provider argument needs a provider's local name, and an alias where it is not the default \
-             configuration: aws, aws.west or aws.by_region[each.key].",
-            at,
-        );
-    }
-
     /// `depends_on`: references to whole objects.
     pub(super) fn depends_on(&mut self, expression: &Expression) -> Vec<Reference> {
         let Some(items) = expression.as_list() else {
-            self.error("Invalid expression", "A static list of references is needed here.", &expression.range());
+            self.report(problems::references::not_a_list(expression.range()));
             return Vec::new();
         };
         let mut found = Vec::new();
@@ -242,12 +222,7 @@ impl Compiling<'_> {
             Unquoted::AsWritten => match item.as_traversal() {
                 Some(traversal) => resolve(&item.tree, &traversal),
                 None => {
-                    self.error(
-                        "Invalid expression",
-                        "A single static reference is needed here: only attribute access and indexing with constant \
-                         keys.",
-                        &item.range(),
-                    );
+                    self.report(problems::references::not_static(item.range()));
                     return None;
                 }
             },
@@ -268,11 +243,7 @@ impl Compiling<'_> {
         if let Some(condition) = &condition
             && references(condition).is_empty()
         {
-            self.error(
-                &format!("Invalid {} expression", block.block_type),
-                "The condition names nothing from elsewhere in the configuration, so it checks nothing.",
-                &condition.range(),
-            );
+            self.report(problems::references::constant_condition(block.block_type, condition.range()));
             return (Some(condition.clone()), None);
         }
         let error_message = content.get("error_message").cloned();

@@ -8,6 +8,8 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::module_source::{ModuleSource, join};
 use weft_graph_format::source::SourceRange;
 
+use super::problems;
+
 /// The directories of installed modules, by the path of the call.
 pub type Installed = BTreeMap<Module, PathBuf>;
 
@@ -74,12 +76,11 @@ impl ModulePlaces for AsWritten<'_> {
         match dir {
             Some(dir) if self.root.join(&dir).is_dir() => Some(dir),
             Some(dir) => {
-                problems.push(not_installed(format!("The directory {dir:?} of this module is not there."), request));
+                problems.push(problems::modules::missing_directory(&dir, request.call_range));
                 None
             }
             None => {
-                let detail = format!("This module comes from {}, and it was not fetched yet.", request.source);
-                problems.push(not_installed(detail, request));
+                problems.push(problems::modules::not_installed(request.source, request.call_range));
                 None
             }
         }
@@ -116,8 +117,4 @@ impl ModulePlaces for Below<'_> {
         let path = self.full(path);
         self.places.unsourced(&path, call, problems)
     }
-}
-
-fn not_installed(detail: String, request: &ModuleRequest<'_>) -> Diagnostic {
-    Diagnostic::error("Module not installed", detail).at(request.call_range.clone())
 }

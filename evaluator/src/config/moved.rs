@@ -7,7 +7,8 @@ use weft_syntax::Expression;
 use super::compile::Compiling;
 use super::content::{ContentRules, FoundBlock};
 use super::literal::required;
-use super::relative_address::{RelativeAddress, not_static, read_address};
+use super::problems;
+use super::relative_address::{RelativeAddress, read_address};
 
 const MOVED: ContentRules = ContentRules { attributes: &[required("from"), required("to")], blocks: &[], open: false };
 
@@ -29,11 +30,7 @@ pub(super) fn moved(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let to = endpoint(compiling, content.get("to"), "to", block);
     let (Some(from), Some(to)) = (from, to) else { return };
     if from.resource.is_some() != to.resource.is_some() {
-        compiling.error(
-            "Invalid \"moved\" addresses",
-            "Both addresses must be of resources, or both of modules.",
-            &block.range,
-        );
+        compiling.report(problems::moved::unlike_addresses(&block.range));
         return;
     }
     compiling.module.statements.moved.push(MovedBlock { from, to, range: block.range.clone() });
@@ -45,11 +42,12 @@ fn endpoint(
     name: &str,
     block: &FoundBlock,
 ) -> Option<RelativeAddress> {
-    let read = expression.map(|given| read_address(given).unwrap_or_else(|| Err(not_static(given.range()))));
+    let read = expression
+        .map(|given| read_address(given).unwrap_or_else(|| Err(problems::references::not_static(given.range()))));
     let found = match read {
         Some(Ok(found)) => Some(found),
         Some(Err(problem)) => {
-            compiling.diagnostics.push(problem);
+            compiling.report(problem);
             None
         }
         None => None,
@@ -57,11 +55,7 @@ fn endpoint(
     let movable = found
         .filter(|found| found.resource.as_ref().is_none_or(|(resource, _)| resource.mode != ResourceMode::Ephemeral));
     if movable.is_none() {
-        compiling.error(
-            "Invalid \"moved\" address",
-            format!("What {name:?} names cannot be moved: only resources and modules can."),
-            &block.range,
-        );
+        compiling.report(problems::moved::unmovable(name, &block.range));
     }
     movable
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::Output;
 use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{optional, required};
+use super::{Output, problems};
 
 const OUTPUT: ContentRules = ContentRules {
     attributes: &[
@@ -29,11 +29,7 @@ pub(super) fn output(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     for inner in &content.blocks {
         match inner.block_type {
             "precondition" => preconditions.extend(compiling.condition(inner)),
-            _ => compiling.error(
-                "Postconditions are not allowed",
-                "Of an output value conditions are checked before it is stored: write a precondition.",
-                &inner.range,
-            ),
+            _ => compiling.report(problems::output::postcondition(&inner.range)),
         }
     }
     let depends_on = content.get("depends_on").map(|e| compiling.depends_on(e)).unwrap_or_default();

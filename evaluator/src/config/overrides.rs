@@ -4,25 +4,13 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
-use super::CompiledModule;
 use super::compile::Compiling;
 use super::content::{FoundBlock, OverrideBody};
 use super::literal::literal_string;
-use super::terraform;
+use super::{CompiledModule, problems, terraform};
 
-/// The kind of block that an override needs, and the summary if it is missing.
-fn missing_base(block_type: &str) -> Option<&'static str> {
-    Some(match block_type {
-        "variable" => "Missing base variable declaration to override",
-        "output" => "Missing base output definition to override",
-        "module" => "Missing module call to override",
-        "resource" => "Missing resource to override",
-        "data" => "Missing data resource to override",
-        "ephemeral" => "Missing ephemeral resource to override",
-        "provider" => "Missing base provider configuration for override",
-        _ => return None,
-    })
-}
+/// The types of blocks that override a whole block of another file.
+const OVERRIDING: &[&str] = &["variable", "output", "module", "resource", "data", "ephemeral", "provider"];
 
 /// The alias of a provider block.
 fn alias_of(block: &FoundBlock) -> Option<SmolStr> {
@@ -41,10 +29,10 @@ impl Compiling<'_> {
         };
         let places: BTreeMap<_, usize> = base.iter().enumerate().rev().map(|(at, block)| (name(block), at)).collect();
         for block in above {
-            let Some(summary) = missing_base(block.block_type) else {
+            if !OVERRIDING.contains(&block.block_type) {
                 rest.push(block);
                 continue;
-            };
+            }
             let key = name(&block);
             match places.get(&key).and_then(|at| base.get_mut(*at)) {
                 Some(below) => {
@@ -52,8 +40,7 @@ impl Compiling<'_> {
                         && let Some(items) = block.tree.expression(found.expression).as_list()
                         && let Some(first) = items.first()
                     {
-                        let at = first.range();
-                        self.clash("Unsupported override", "The depends_on argument may not be overridden.", &at);
+                        self.report_together(problems::overrides::depends_on(first.range()));
                     }
                     below.layers.push(OverrideBody { tree: block.tree.clone(), body: block.body });
                 }
@@ -61,14 +48,10 @@ impl Compiling<'_> {
                 None if block.block_type == "provider" && key.2.is_none() => base.push(block),
                 None => {
                     self.overriding_nothing(&block);
-                    let detail = format!(
-                        "There is no {} block {} in the other files of this module that this could override.",
-                        block.block_type,
-                        key.1.join(".")
-                    );
+                    let problem = problems::overrides::missing_base(block.block_type, &key.1.join("."), &block.range);
                     match block.block_type {
-                        "variable" => self.error(summary, detail, &block.range),
-                        _ => self.clash(summary, detail, &block.range),
+                        "variable" => self.report(problem),
+                        _ => self.report_together(problem),
                     }
                 }
             }
@@ -116,16 +99,7 @@ impl Compiling<'_> {
                     if matches!(other, "moved" | "removed" | "import") {
                         self.aside(block);
                     }
-                    self.clash(
-                        // OpenTofu's summaries differ.
-                        &match other {
-                            "check" => "Can't override check blocks".to_owned(),
-                            "removed" => "Cannot override 'Removed' blocks".to_owned(),
-                            other => format!("Cannot override '{other}' blocks"),
-                        },
-                        format!("Blocks of type {other:?} cannot stand in override files."),
-                        &block.range,
-                    );
+                    self.report_together(problems::overrides::unsupported_block(other, &block.range));
                 }
             }
         }
@@ -136,11 +110,7 @@ impl Compiling<'_> {
         for attribute in &self.arguments(tree, block.body).attributes {
             let name = &attribute.name.text;
             if self.module.locals.remove(name).is_none() {
-                self.error(
-                    "Missing base local value definition to override",
-                    format!("There is no local value {name:?} in the other files of this module."),
-                    &tree.range(attribute.span),
-                );
+                self.report(problems::overrides::missing_local(name, tree.range(attribute.span)));
                 continue;
             }
             self.local(tree, attribute);

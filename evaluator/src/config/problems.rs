@@ -1,9 +1,11 @@
 //! Diagnostics of the reading of configurations, by subject.
 
+pub mod address;
 pub mod backend;
 pub mod body;
 pub mod call;
 pub mod check;
+pub mod cycles;
 pub mod declarations;
 pub mod encryption;
 pub mod experiments;
@@ -11,3 +13,20 @@ pub mod import;
 pub mod lifecycle;
 pub mod literal;
 pub mod loading;
+pub mod modules;
+pub mod moved;
+pub mod output;
+pub mod overrides;
+pub mod provider;
+pub mod provisioner;
+pub mod references;
+pub mod removed;
+pub mod repetition;
+pub mod requirements;
+pub mod resource;
+pub mod terraform;
+pub mod test_file;
+pub mod test_mocks;
+pub mod test_run;
+pub mod variable;
+pub mod versions;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Expression, Key, Role};
 
@@ -12,6 +11,7 @@ use super::body_references::references_of_body;
 use super::compile::{Compiling, ESCAPE};
 use super::content::{BlockContent, BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
+use super::problems;
 use crate::reference::Reference;
 
 /// A provider as a block names it: `aws`, `aws.west`, `aws.by_region[each.key]`.
@@ -115,16 +115,12 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let alias = content.get("alias").and_then(|given| alias(compiling, block, given));
     let for_each = content.get("for_each").cloned();
     if let (Some(expression), None) = (&for_each, &alias) {
-        let at = expression.range();
-        compiling.error(
-            "Alias required when using \"for_each\"",
-            "A provider block with for_each needs an alias: instances are named ALIAS[KEY].",
-            &at,
-        );
+        compiling.report(problems::provider::for_each_without_alias(expression.range()));
     }
     let key = (local_name, alias);
-    if let Some(first) = compiling.module.providers.get(&key).cloned() {
-        duplicate(compiling, &first, block);
+    if let Some(first) = compiling.module.providers.get(&key) {
+        let problem = problems::provider::duplicate(&key.0, key.1.as_ref(), &first.range, &block.range);
+        compiling.report_together(problem);
         return;
     }
     let mut body = compiling.body_source(block, ARGUMENTS, BLOCKS);
@@ -154,20 +150,11 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 fn reserved_names(compiling: &mut Compiling<'_>, content: &BlockContent) {
     for reserved in ["count", "depends_on", "source"] {
         if let Some(found) = content.attributes.get(reserved) {
-            let at = found.name_range.clone();
-            compiling.error(
-                "Reserved argument name in provider block",
-                format!("The provider argument name {reserved:?} is kept for later use by the language."),
-                &at,
-            );
+            compiling.report(problems::provider::reserved_argument(reserved, found.name_range.clone()));
         }
     }
     for inner in content.blocks.iter().filter(|inner| inner.block_type != ESCAPE) {
-        compiling.error(
-            "Reserved block type name in provider block",
-            format!("The block type name {:?} is kept for use by the language.", inner.block_type),
-            &inner.range,
-        );
+        compiling.report(problems::provider::reserved_block(inner.block_type, &inner.range));
     }
 }
 
@@ -175,45 +162,16 @@ fn reserved_names(compiling: &mut Compiling<'_>, content: &BlockContent) {
 fn alias(compiling: &mut Compiling<'_>, block: &FoundBlock, expression: &Expression) -> Option<SmolStr> {
     let text = compiling.text(Some(expression)).map(SmolStr::from);
     if !text.as_ref().is_some_and(|t| weft_syntax::is_identifier(t)) {
-        compiling.diagnostics.push(Diagnostic::error(
-            "Invalid provider configuration alias",
-            format!(
-                "The alias of the provider {:?} in {} must be a plain name: letters, digits, underscores and dashes.",
-                block.labels[0].0, block.range.file
-            ),
-        ));
+        compiling.report(problems::provider::invalid_alias(&block.labels[0].0, &block.range.file));
     }
     text.filter(|text| !text.is_empty())
-}
-
-/// Reports a second block for a configuration.
-fn duplicate(compiling: &mut Compiling<'_>, first: &ProviderBlock, block: &FoundBlock) {
-    let place = format!("{}:{}", first.range.file, first.range.start.line);
-    let ProviderBlock { local_name, alias, .. } = first;
-    let detail = match alias {
-        None => {
-            format!(
-                "The default configuration of provider {local_name:?} is at {place} already. Give this one an alias."
-            )
-        }
-        Some(alias) => {
-            format!("A configuration of provider {local_name:?} with alias {alias:?} is at {place} already.")
-        }
-    };
-    compiling.clash("Duplicate provider configuration", detail, &block.range);
 }
 
 /// The version constraint, which is deprecated here.
 fn version(compiling: &mut Compiling<'_>, content: &BlockContent) -> Option<SmolStr> {
     let found = content.attributes.get("version")?;
     let version = compiling.version_text(&found.value);
-    compiling.diagnostics.push(
-        Diagnostic::warning(
-            "Version constraints inside provider configuration blocks are deprecated",
-            "Say the version in required_providers in the terraform block: only there it is sure to count.",
-        )
-        .at(found.value.range()),
-    );
+    compiling.report(problems::provider::version_in_block(found.value.range()));
     version
 }
 

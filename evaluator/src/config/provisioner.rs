@@ -1,13 +1,12 @@
 //! `provisioner` and `connection` blocks.
 
 use smol_str::SmolStr;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-use super::BodySource;
 use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
+use super::{BodySource, problems};
 use crate::reference::{Reference, Subject};
 
 const PROVISIONER: ContentRules = ContentRules {
@@ -49,11 +48,7 @@ pub struct Provisioner {
 pub(super) fn provisioner(compiling: &mut Compiling<'_>, block: &FoundBlock) -> Option<Provisioner> {
     let kind = block.labels[0].0.clone();
     if GONE.contains(&kind.as_str()) {
-        compiling.error(
-            &format!("The \"{kind}\" provisioner has been removed"),
-            format!("The provisioner {kind:?} was taken out of the language long ago."),
-            &block.range,
-        );
+        compiling.report(problems::provisioner::gone(&kind, &block.range));
         return None;
     }
     let content = compiling.content(block, &PROVISIONER);
@@ -63,14 +58,10 @@ pub(super) fn provisioner(compiling: &mut Compiling<'_>, block: &FoundBlock) -> 
     for inner in &content.blocks {
         match inner.block_type {
             "connection" if connection.is_some() => {
-                compiling.error("Duplicate connection block", "A provisioner has one connection block.", &inner.range);
+                compiling.report(problems::provisioner::second_connection(&inner.range));
             }
             "connection" => connection = Some(inner.clone()),
-            "lifecycle" => compiling.error(
-                "Reserved block type name in provisioner block",
-                "The block type name \"lifecycle\" is kept for later use by the language.",
-                &inner.range,
-            ),
+            "lifecycle" => compiling.report(problems::provisioner::reserved_lifecycle(&inner.range)),
             _ => {}
         }
     }
@@ -104,14 +95,7 @@ pub(super) fn only_own(compiling: &mut Compiling<'_>, references: &[Reference]) 
             Subject::SelfObject | Subject::EachKey | Subject::CountIndex | Subject::Path(_) | Subject::Terraform(..)
         );
         if !own {
-            compiling.diagnostics.push(
-                Diagnostic::error(
-                    "Invalid reference from destroy provisioner",
-                    "A provisioner that runs before an object is destroyed, and its connection, may refer to self, \
-                     count.index and each.key only: other objects may be gone by then.",
-                )
-                .at(reference.range.clone()),
-            );
+            compiling.report(problems::provisioner::reference_on_destroy(reference.range.clone()));
         }
     }
 }

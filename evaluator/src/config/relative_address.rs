@@ -6,6 +6,8 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Expression, Key, StepKind, Traversal};
 
+use super::problems;
+
 /// A module call or a resource, with its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelativeAddress {
@@ -35,27 +37,16 @@ pub(super) fn read_address(expression: &Expression) -> Option<Result<RelativeAdd
     Some(address_of(&traversal, expression.range()))
 }
 
-/// The problem of an expression that is not an address.
-pub(super) fn not_static(range: SourceRange) -> Diagnostic {
-    Diagnostic::error(
-        "Invalid expression",
-        "A single static reference is needed here: names, attributes and constant keys, no calculations or strings.",
-    )
-    .at(range)
-}
-
 /// Parses an address from a traversal at `range`.
 pub(super) fn address_of(traversal: &Traversal, range: SourceRange) -> Result<RelativeAddress, Diagnostic> {
-    let names = Names { traversal, next: 0 };
-    names
-        .read()
-        .map_err(|detail| Diagnostic::error("Invalid address", detail).at(range.clone()))
-        .map(|(module, resource)| RelativeAddress { module: ModuleInstance(module.into()), resource, range })
+    let (module, resource) = Names { traversal, range: &range, next: 0 }.read()?;
+    Ok(RelativeAddress { module: ModuleInstance(module.into()), resource, range })
 }
 
 /// A cursor over the names and keys of a traversal, starting with the root.
 struct Names<'a> {
     traversal: &'a Traversal,
+    range: &'a SourceRange,
     next: usize,
 }
 
@@ -74,15 +65,16 @@ impl Names<'_> {
         Some(found)
     }
 
-    fn key(&mut self) -> Result<InstanceKey, String> {
+    fn key(&mut self) -> Result<InstanceKey, Diagnostic> {
         let Some(step) = self.next.checked_sub(1).and_then(|at| self.traversal.steps.get(at)) else {
             return Ok(InstanceKey::None);
         };
         let key = match &step.kind {
             StepKind::Attribute(_) => return Ok(InstanceKey::None),
             StepKind::Index(Key::String(text)) => InstanceKey::String(text.clone()),
-            StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => InstanceKey::written(digits)
-                .ok_or_else(|| format!("The key {digits} is no whole number of zero or more."))?,
+            StepKind::Index(Key::Number(digits)) | StepKind::LegacyIndex(digits) => {
+                InstanceKey::written(digits).ok_or_else(|| problems::address::invalid_key(digits, self.range))?
+            }
         };
         self.next += 1;
         Ok(key)
@@ -92,17 +84,16 @@ impl Names<'_> {
         self.next > self.traversal.steps.len()
     }
 
-    fn read(mut self) -> Result<Parts, String> {
-        const RESOURCE: &str = "A resource is named by its type and its name.";
+    fn read(mut self) -> Result<Parts, Diagnostic> {
         let mut module = Vec::new();
         loop {
             if self.is_done() && !module.is_empty() {
                 return Ok((module, None));
             }
-            let Some(name) = self.name() else { return Err(String::from(RESOURCE)) };
+            let Some(name) = self.name() else { return Err(problems::address::incomplete_resource(self.range)) };
             if name == "module" {
                 let Some(call) = self.name() else {
-                    return Err(String::from("\"module.\" must be followed by the name of a module call."));
+                    return Err(problems::address::unnamed_module(self.range));
                 };
                 let key = self.key()?;
                 module.push(ModuleStep { name: call, key });
@@ -114,10 +105,12 @@ impl Names<'_> {
                 "resource" => (ResourceMode::Managed, self.name()),
                 _ => (ResourceMode::Managed, Some(name)),
             };
-            let (Some(type_name), Some(name)) = (type_name, self.name()) else { return Err(String::from(RESOURCE)) };
+            let (Some(type_name), Some(name)) = (type_name, self.name()) else {
+                return Err(problems::address::incomplete_resource(self.range));
+            };
             let key = self.key()?;
             if !self.is_done() {
-                return Err(String::from("Something follows the address of a resource: only whole objects are meant."));
+                return Err(problems::address::steps_after_resource(self.range));
             }
             return Ok((module, Some((Resource { mode, type_name, name }, key))));
         }

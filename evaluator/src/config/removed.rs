@@ -8,8 +8,9 @@ use weft_syntax::Expression;
 use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{optional, required};
+use super::problems;
 use super::provisioner::{Provisioner, provisioner};
-use super::relative_address::{RelativeAddress, address_of, not_static, read_address};
+use super::relative_address::{RelativeAddress, address_of, read_address};
 
 const REMOVED: ContentRules = ContentRules {
     attributes: &[required("from")],
@@ -63,7 +64,7 @@ pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     for inner in &content.blocks {
         if inner.block_type == "lifecycle" {
             if lifecycle.is_some() {
-                compiling.error("Duplicate lifecycle block", "A removed block has one lifecycle block.", &inner.range);
+                compiling.report(problems::removed::second_lifecycle(&inner.range));
                 continue;
             }
             let read = compiling.content(inner, &LIFECYCLE);
@@ -74,24 +75,21 @@ pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         if found.on_destroy {
             provisioners.push(found);
         } else {
-            compiling.error(
-                "Invalid \"removed.provisioner\" block",
-                "What runs for removed objects runs before they are destroyed: write when = destroy.",
-                &inner.range,
-            );
+            compiling.report(problems::removed::creation_provisioner(&inner.range));
         }
     }
     let Some(expression) = content.get("from") else { return };
     let address = match read_address(expression) {
         Some(Ok(found)) => found,
         Some(Err(problem)) => {
-            let problem = if leads_into_resource(expression) { with_keys(expression.range()) } else { problem };
-            return compiling.diagnostics.push(problem);
+            let whole = leads_into_resource(expression);
+            let problem = if whole { problems::removed::resource_with_keys(expression.range()) } else { problem };
+            return compiling.report(problem);
         }
-        None => return compiling.diagnostics.push(not_static(expression.range())),
+        None => return compiling.report(problems::references::not_static(expression.range())),
     };
     if let Some(problem) = unsuitable(&address) {
-        return compiling.diagnostics.push(problem);
+        return compiling.report(problem);
     }
     let module = address.module_from(&compiling.module.path);
     let found = RemovedBlock {
@@ -103,7 +101,7 @@ pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         range: block.range.clone(),
     };
     if compiling.errors() == errors && found.destroy.is_none() {
-        compiling.diagnostics.push(without_lifecycle(&found));
+        compiling.report(problems::removed::without_lifecycle(&found.address(), &found.range));
     }
     compiling.module.statements.removed.push(found);
 }
@@ -119,47 +117,16 @@ fn leads_into_resource(expression: &Expression) -> bool {
     false
 }
 
-fn with_keys(range: SourceRange) -> Diagnostic {
-    Diagnostic::error(
-        "Resource instance address with keys is not allowed",
-        "All instances of a resource are removed together: write the address of the resource, and nothing behind it.",
-    )
-    .at(range)
-}
-
-/// Reports addresses with keys, and addresses of objects that cannot be destroyed.
+/// The problem of an address with keys, or of objects that cannot be destroyed.
 fn unsuitable(address: &RelativeAddress) -> Option<Diagnostic> {
-    let (summary, detail) = if address.has_module_keys() {
-        (
-            "Module instance address with keys is not allowed",
-            "All instances of a module are removed together: write the address without keys.",
-        )
-    } else {
-        match &address.resource {
-            Some((resource, _)) if resource.mode == ResourceMode::Data => (
-                "Data source address is not allowed",
-                "Data sources have no objects that could be destroyed or forgotten. Taking their block out is enough.",
-            ),
-            Some((resource, _)) if resource.mode == ResourceMode::Ephemeral => (
-                "Ephemeral resource address is not allowed",
-                "Ephemeral resources are never in state. Taking their block out is enough.",
-            ),
-            Some((_, key)) if *key != InstanceKey::None => return Some(with_keys(address.range.clone())),
-            _ => return None,
-        }
-    };
-    Some(Diagnostic::error(summary, detail).at(address.range.clone()))
-}
-
-/// Warns about a block without `destroy`.
-fn without_lifecycle(block: &RemovedBlock) -> Diagnostic {
-    Diagnostic::warning(
-        "Missing lifecycle from the removed block",
-        format!(
-            "This block does not say whether the objects of {} are to be destroyed, so they are forgotten and stay in \
-             the world. Write lifecycle {{ destroy = false }} or destroy = true.",
-            block.address()
-        ),
-    )
-    .at(block.range.clone())
+    let at = || address.range.clone();
+    if address.has_module_keys() {
+        return Some(problems::removed::module_with_keys(at()));
+    }
+    let (resource, key) = address.resource.as_ref()?;
+    match resource.mode {
+        ResourceMode::Data => Some(problems::removed::data_source(at())),
+        ResourceMode::Ephemeral => Some(problems::removed::ephemeral_resource(at())),
+        ResourceMode::Managed => (*key != InstanceKey::None).then(|| problems::removed::resource_with_keys(at())),
+    }
 }

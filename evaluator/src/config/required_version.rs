@@ -5,8 +5,8 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::version::{Version, VersionConstraints};
 
-use super::RequiredVersion;
 use super::literal::literal_string;
+use super::{RequiredVersion, problems};
 
 /// The version of OpenTofu whose language Weft implements.
 pub const LANGUAGE_VERSION: [u64; 3] = [1, 12, 6];
@@ -14,28 +14,12 @@ pub const LANGUAGE_VERSION: [u64; 3] = [1, 12, 6];
 /// The problem of a constraint.
 pub(super) fn unmet(required: &RequiredVersion) -> Option<Diagnostic> {
     let Some(text) = literal_string(&required.constraint) else {
-        return Some(
-            Diagnostic::error("Invalid version constraint", "A version constraint is a quoted string.")
-                .at(required.constraint.range()),
-        );
+        return Some(problems::versions::not_a_string(required.constraint.range()));
     };
     match allows(&text, LANGUAGE_VERSION) {
         Some(true) => None,
-        Some(false) => Some(
-            Diagnostic::error(
-                "Incompatible module",
-                format!(
-                    "The module demands version {text:?} of OpenTofu, whose language this version of Weft reads as of \
-                     {}.{}.{}.",
-                    LANGUAGE_VERSION[0], LANGUAGE_VERSION[1], LANGUAGE_VERSION[2]
-                ),
-            )
-            .at(required.range.clone()),
-        ),
-        None => Some(
-            Diagnostic::error("Invalid version constraint", format!("{text:?} is no version constraint."))
-                .at(required.constraint.range()),
-        ),
+        Some(false) => Some(problems::versions::unmet(&text, LANGUAGE_VERSION, required.range.clone())),
+        None => Some(problems::versions::not_a_constraint(&text, required.constraint.range())),
     }
 }
 

@@ -6,40 +6,29 @@ use smol_str::SmolStr;
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::ProviderSource;
-use weft_graph_format::diagnostic::has_errors;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_syntax::{ExprKind, Expression, Syntax};
 
-use super::RequiredProvider;
 use super::compile::Compiling;
 use super::content::FoundBlock;
-use super::relative_address::not_static;
-
-/// The characters of a provider name, for messages.
-const PART: &str = "letters, digits and dashes, with no dash at either end and no two in a row";
+use super::{RequiredProvider, problems};
 
 impl Compiling<'_> {
     /// A `required_providers` block.
     pub(super) fn required_providers(&mut self, block: &FoundBlock) {
         if let Some(first) = &self.requirements {
-            let place = format!("{}:{}", first.file, first.start.line);
-            self.clash(
-                "Duplicate required providers configuration",
-                format!("A module may have only one required_providers block; the first is at {place}."),
-                &block.range,
-            );
+            let problem = problems::requirements::duplicate(first, &block.range);
+            self.report_together(problem);
         }
         let counts = self.requirements.is_none();
         self.requirements.get_or_insert_with(|| block.range.clone());
         let tree = &block.tree;
         let body = self.arguments(tree, block.body);
         for inner in &body.blocks {
-            self.error(
-                &format!("Unexpected {:?} block", inner.block_type.text.as_str()),
-                "A required_providers block has no nested blocks: each provider is an argument.",
-                &tree.range(inner.block_type.span),
-            );
+            let at = tree.range(inner.block_type.span);
+            self.report(problems::requirements::nested_block(&inner.block_type.text, at));
         }
         for attribute in &body.attributes {
             let name = attribute.name.text.clone();
@@ -55,14 +44,14 @@ impl Compiling<'_> {
 
     /// Whether a local name of a provider is valid. Reports the problem.
     pub(super) fn normalised_provider(&mut self, name: &str, at: &SourceRange) -> bool {
-        let detail = if !is_part(name) {
-            format!("{name:?} cannot be the local name of a provider: such names are made of {PART}.")
+        let problem = if !is_part(name) {
+            problems::provider::invalid_local_name(name, at)
         } else if name.to_lowercase() != name {
-            format!("Local names of providers are written in small letters: write {:?}.", name.to_lowercase())
+            problems::provider::local_name_not_lowercase(name, at)
         } else {
             return true;
         };
-        self.error("Invalid provider local name", detail, at);
+        self.report(problem);
         false
     }
 
@@ -84,11 +73,7 @@ impl Compiling<'_> {
             return Some(required);
         }
         let Some(entries) = value.as_map() else {
-            self.error(
-                "Invalid required_providers object",
-                "An entry of required_providers must be an object with source and version, or a version constraint.",
-                &value.range(),
-            );
+            self.report(problems::requirements::invalid_entry(value.range()));
             return None;
         };
         let mut sound = true;
@@ -114,13 +99,7 @@ impl Compiling<'_> {
                 },
                 other => {
                     sound = false;
-                    self.error(
-                        "Invalid required_providers object",
-                        format!(
-                            "required_providers objects have source, version and configuration_aliases, not {other:?}."
-                        ),
-                        &key.range(),
-                    );
+                    self.report(problems::requirements::unknown_attribute(other, key.range()));
                 }
             }
         }
@@ -129,13 +108,13 @@ impl Compiling<'_> {
 
     fn source_text(&mut self, entry: &Expression) -> Option<ProviderSource> {
         let Some(text) = constant_text(entry, false) else {
-            self.error("Invalid source", "The source of a provider must be a quoted string.", &entry.range());
+            self.report(problems::requirements::source_not_text(entry.range()));
             return None;
         };
         match read_source(&text) {
             Ok(source) => Some(source),
-            Err((summary, detail)) => {
-                self.error(summary, detail, &entry.range());
+            Err(problem) => {
+                self.report(problem.at(entry.range()));
                 None
             }
         }
@@ -144,17 +123,12 @@ impl Compiling<'_> {
     /// A literal version constraint.
     pub(super) fn version_text(&mut self, entry: &Expression) -> Option<SmolStr> {
         let text = constant_text(entry, true);
-        const SUMMARY: &str = "Invalid version constraint";
         let Some(text) = text else {
-            self.error(SUMMARY, "The version must be a quoted string, such as \"~> 1.2\".", &entry.range());
+            self.report(problems::versions::not_a_string(entry.range()));
             return None;
         };
         if !is_constraint(&text) {
-            self.error(
-                SUMMARY,
-                format!("{text:?} is no version constraint. Such are \">= 1.2.0\" and \"~> 1.2, != 1.2.3\"."),
-                &entry.range(),
-            );
+            self.report(problems::versions::not_a_constraint(&text, entry.range()));
             return None;
         }
         Some(text)
@@ -163,20 +137,15 @@ impl Compiling<'_> {
     /// A version constraint as a string. In an object other values are not converted.
     fn quoted_version(&mut self, entry: &Expression) -> Option<SmolStr> {
         if constant_text(entry, false).is_none() {
-            self.error(
-                "Invalid version constraint",
-                "The version must be a quoted string, such as \"~> 1.2\".",
-                &entry.range(),
-            );
+            self.report(problems::versions::not_a_string(entry.range()));
             return None;
         }
         self.version_text(entry)
     }
 
     fn aliases(&mut self, name: &SmolStr, entry: &Expression) -> Option<Vec<Promised>> {
-        const SUMMARY: &str = "Invalid configuration_aliases value";
         let Some(items) = entry.as_list() else {
-            self.error("Invalid expression", "A static list expression is required.", &entry.range());
+            self.report(problems::requirements::aliases_not_a_list(entry.range()));
             return None;
         };
         let mut found = Vec::new();
@@ -184,38 +153,27 @@ impl Compiling<'_> {
         for item in items {
             let whole = whole_configuration(&item);
             if whole.is_some() && !self.module.settings.experiments.provider_iteration {
-                self.error(
-                    "Invalid expression",
-                    "A single static reference is needed here. A configuration with for_each can be taken as a whole by \
-                     modules that say experiments = [provider_iteration] in a language block.",
-                    &item.range(),
-                );
+                self.report(problems::requirements::whole_without_experiment(item.range()));
                 sound = false;
                 continue;
             }
             if whole.is_none() && item.as_traversal().is_none() {
-                self.diagnostics.push(not_static(item.range()));
+                self.report(problems::references::not_static(item.range()));
                 sound = false;
                 continue;
             }
             let problem = match super::meta::provider_name(whole.as_ref().unwrap_or(&item)) {
-                Some((_, None, _)) if whole.is_some() => String::from(
-                    "A default configuration is a single instance. Only one with an alias can have for_each, as in \
-                     aws.by_region[*].",
-                ),
+                Some((_, None, _)) if whole.is_some() => problems::requirements::whole_default(entry.range()),
                 Some((local, _, None)) if local != *name => {
-                    format!("Each entry begins with the local name of the provider: {name:?}, not {local:?}.")
+                    problems::requirements::alias_of_other(name, &local, entry.range())
                 }
                 Some((local_name, alias, None)) => {
                     found.push(Promised { local_name, alias, whole: whole.is_some() });
                     continue;
                 }
-                _ => String::from(
-                    "Each entry is a provider's local name and an alias, such as aws.west, or aws.by_region[*] for a \
-                     configuration with for_each and all its instances.",
-                ),
+                _ => problems::requirements::invalid_alias(entry.range()),
             };
-            self.error(SUMMARY, problem, &entry.range());
+            self.report(problem);
             sound = false;
         }
         sound.then_some(found)
@@ -286,47 +244,38 @@ fn is_host(text: &str) -> bool {
     port.parse::<u16>().is_ok() && name.split('.').all(label)
 }
 
-/// Parses a source address. The error is the summary and detail of the problem.
+/// Parses a source address.
 ///
 /// # Errors
-/// The hint for the user.
-pub fn read_source(text: &str) -> Result<ProviderSource, (&'static str, String)> {
-    const WHOLE: &str = "Invalid provider source string";
+/// The problem, without a range.
+pub fn read_source(text: &str) -> Result<ProviderSource, Diagnostic> {
     let parts: Vec<&str> = text.split('/').collect();
     if parts.len() > 3 || parts.iter().any(|part| part.is_empty()) {
-        return Err((WHOLE, format!("{text:?} is not of the form [hostname/][namespace/]name.")));
+        return Err(problems::requirements::malformed_source(text));
     }
     let part = |at: usize| parts.len().checked_sub(at).and_then(|at| parts.get(at)).copied();
-    let not = |what: &str, part: &str| format!("The {what} {part:?} in {text:?} is not made of {PART}.");
     let type_name = part(1).unwrap_or_default();
     if !is_part(type_name) {
-        return Err(("Invalid provider type", not("type", type_name)));
+        return Err(problems::requirements::invalid_type(type_name, text));
     }
     for prefix in ["terraform-provider-", "terraform-"] {
         if let Some(rest) = type_name.strip_prefix(prefix) {
-            return Err((
-                "Invalid provider type",
-                format!(
-                    "{text:?} has a type that begins with {prefix:?}: that is part of the name of a repository, not \
-                     of the \
-                     provider. {rest:?} may be meant."
-                ),
-            ));
+            return Err(problems::requirements::type_with_prefix(text, prefix, rest));
         }
     }
     if let Some(namespace) = part(2)
         && namespace != "-"
         && !is_part(namespace)
     {
-        return Err(("Invalid provider namespace", not("namespace", namespace)));
+        return Err(problems::requirements::invalid_namespace(namespace, text));
     }
     if let Some(host) = part(3)
         && !is_host(host)
     {
-        return Err(("Invalid provider source hostname", format!("{host:?} in {text:?} is no host name.")));
+        return Err(problems::requirements::invalid_host(host, text));
     }
     text.parse().map_err(|_| match parts.len() {
-        3 => ("Invalid provider source hostname", format!("{:?} in {text:?} is no host name.", parts[0])),
-        _ => (WHOLE, format!("{text:?} is not of the form [hostname/][namespace/]name.")),
+        3 => problems::requirements::invalid_host(parts[0], text),
+        _ => problems::requirements::malformed_source(text),
     })
 }

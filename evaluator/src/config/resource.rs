@@ -10,7 +10,7 @@ use super::compile::Compiling;
 use super::content::{BlockContent, BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 use super::provisioner::provisioner;
-use super::{BodySource, Lifecycle, ProviderReference, Repetition, ResourceBlock};
+use super::{BodySource, Lifecycle, ProviderReference, Repetition, ResourceBlock, problems};
 use crate::reference::{Reference, Subject};
 
 const RESOURCE: ContentRules = ContentRules {
@@ -54,31 +54,13 @@ struct Words {
     type_name: &'static str,
     /// Its invalid name.
     name: &'static str,
-    /// Its duplicate declaration.
-    duplicate: &'static str,
-    /// The place of an unsupported nested block.
-    block: &'static str,
 }
 
 fn kind(block: &FoundBlock) -> (ResourceMode, Words) {
     match block.block_type {
-        "resource" => (
-            ResourceMode::Managed,
-            Words { type_name: "resource type", name: "resource", duplicate: "resource", block: "resource" },
-        ),
-        "data" => (
-            ResourceMode::Data,
-            Words { type_name: "data source", name: "data resource", duplicate: "data", block: "data" },
-        ),
-        _ => (
-            ResourceMode::Ephemeral,
-            Words {
-                type_name: "ephemeral resource type",
-                name: "ephemeral resource",
-                duplicate: "ephemeral resource",
-                block: "ephemeral",
-            },
-        ),
+        "resource" => (ResourceMode::Managed, Words { type_name: "resource type", name: "resource" }),
+        "data" => (ResourceMode::Data, Words { type_name: "data source", name: "data resource" }),
+        _ => (ResourceMode::Ephemeral, Words { type_name: "ephemeral resource type", name: "ephemeral resource" }),
     }
 }
 
@@ -98,7 +80,7 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
     if nested != Nested::No {
         refuse_repetition(compiling, &content);
     }
-    let read = inner_blocks(compiling, &content.blocks, &resource, &nested, &words);
+    let read = inner_blocks(compiling, &content.blocks, &resource, &nested);
     let InnerBlocks { lifecycle, enabled, connection, provisioners } = read;
     let repetition = compiling.repetition(&content, enabled);
     let provider_value = content.get("provider").and_then(|e| compiling.provider_value(e));
@@ -133,12 +115,8 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
         return None;
     }
     if let Some(first) = compiling.module.resources.get(&resource) {
-        let place = format!("{}:{}", first.range.file, first.range.start.line);
-        compiling.clash(
-            &format!("Duplicate {} {:?} configuration", words.duplicate, resource.type_name.as_str()),
-            format!("{resource} is declared at {place} already. Names are unique for each type in a module."),
-            &block.range,
-        );
+        let problem = problems::resource::duplicate(&resource, &first.range, &block.range);
+        compiling.report_together(problem);
         return None;
     }
     compiling.module.resources.insert(resource.clone(), Arc::new(found));
@@ -149,12 +127,7 @@ pub(super) fn resource_block(compiling: &mut Compiling<'_>, block: &FoundBlock, 
 fn refuse_repetition(compiling: &mut Compiling<'_>, content: &BlockContent) {
     for name in ["count", "for_each"] {
         if let Some(found) = content.attributes.get(name) {
-            let at = found.name_range.clone();
-            compiling.error(
-                &format!("Invalid \"{name}\" attribute"),
-                format!("A data block in a check is there once: {name:?} cannot be used in it."),
-                &at,
-            );
+            compiling.report(problems::resource::repeated_in_check(name, found.name_range.clone()));
         }
     }
 }
@@ -208,54 +181,36 @@ fn inner_blocks(
     blocks: &[FoundBlock],
     resource: &Resource,
     nested: &Nested,
-    words: &Words,
 ) -> InnerBlocks {
     let mut read = InnerBlocks::default();
     let mut first_lifecycle = None;
     let mut first_connection = None;
-    let place = |block: &FoundBlock| format!("{}:{}", block.range.file, block.range.start.line);
     for inner in blocks {
         match inner.block_type {
-            "lifecycle" if *nested != Nested::No => compiling.error(
-                "Invalid lifecycle block",
-                "A data block in a check has no lifecycle of its own: the check is what looks at it.",
-                &inner.range,
-            ),
+            "lifecycle" if *nested != Nested::No => {
+                compiling.report(problems::resource::lifecycle_in_check(&inner.range))
+            }
             "lifecycle" => match &first_lifecycle {
-                Some(first) => compiling.error(
-                    "Duplicate lifecycle block",
-                    format!("This resource already has a lifecycle block at {first}."),
-                    &inner.range,
-                ),
+                Some(first) => compiling.report(problems::resource::second_lifecycle(first, &inner.range)),
                 None => {
-                    first_lifecycle = Some(place(inner));
+                    first_lifecycle = Some(inner.range.clone());
                     (read.lifecycle, read.enabled) = compiling.lifecycle(inner, resource);
                 }
             },
-            kind @ ("connection" | "provisioner") if resource.mode == ResourceMode::Ephemeral => compiling.error(
-                "Invalid configuration block for ephemeral resource",
-                format!("A block of type {kind:?} is for managed resources (\"resource\" blocks) only."),
-                &inner.range,
-            ),
+            kind @ ("connection" | "provisioner") if resource.mode == ResourceMode::Ephemeral => {
+                compiling.report(problems::resource::block_of_ephemeral(kind, &inner.range));
+            }
             "connection" => match &first_connection {
-                Some(first) => compiling.error(
-                    "Duplicate connection block",
-                    format!("This resource already has a connection block at {first}."),
-                    &inner.range,
-                ),
+                Some(first) => compiling.report(problems::resource::second_connection(first, &inner.range)),
                 None => {
-                    first_connection = Some(place(inner));
+                    first_connection = Some(inner.range.clone());
                     let body = compiling.body_source(inner, &[], &[]);
                     let references = compiling.body_references(&body);
                     read.connection = Some(Connection { body, references });
                 }
             },
             "provisioner" => read.provisioners.extend(provisioner(compiling, inner)),
-            "locals" => compiling.error(
-                &format!("Reserved block type name in {} block", words.block),
-                "The block type name \"locals\" is kept for use by the language.",
-                &inner.range,
-            ),
+            "locals" => compiling.report(problems::resource::reserved_locals(resource.mode, &inner.range)),
             _ => {}
         }
     }

@@ -1,6 +1,5 @@
 //! `terraform` and `language` blocks: the requirements of a module.
 
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::Expression;
 
@@ -9,6 +8,7 @@ use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::encryption::encryption;
 use super::literal::{literal_string, optional};
+use super::problems;
 use super::required_version::allows;
 
 /// The schema of a `terraform` block.
@@ -48,20 +48,11 @@ pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             "backend" => backend(compiling, inner),
             "provider_meta" => provider_meta(compiling, inner),
             "encryption" => encryption(compiling, inner),
-            "cloud" if !compiling.module.path.is_root() => compiling.diagnostics.push(
-                Diagnostic::warning(
-                    "Cloud configuration ignored",
-                    "Only the cloud block of the root module counts. A module that is called may be a root module \
-                     elsewhere, so this is allowed, but it does nothing here.",
-                )
-                .at(inner.range.clone()),
-            ),
+            "cloud" if !compiling.module.path.is_root() => {
+                compiling.report(problems::terraform::cloud_ignored(&inner.range));
+            }
             "cloud" => cloud(compiling, inner),
-            other => compiling.error(
-                "Block not supported yet",
-                format!("A {other:?} block is part of the language, but this version of Weft does not know it yet."),
-                &inner.range,
-            ),
+            other => compiling.report(problems::terraform::unsupported_block(other, &inner.range)),
         }
     }
     // In .tf files this argument refers to another product.
@@ -83,13 +74,11 @@ pub(super) fn language(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if let Some(edition) = content.get("edition")
         && edition.as_keyword() != Some(EDITION)
     {
-        let summary = match edition.as_keyword() {
-            None => "Invalid language edition",
-            Some(_) => "Unsupported language edition",
+        let problem = match edition.as_keyword() {
+            None => problems::terraform::invalid_edition(EDITION, edition.range()),
+            Some(_) => problems::terraform::unsupported_edition(EDITION, edition.range()),
         };
-        let detail =
-            format!("The only edition of the language that this version of Weft knows is {EDITION}, without quotes.");
-        compiling.error(summary, detail, &edition.range());
+        compiling.report(problem);
     }
     if let Some(experiments) = content.get("experiments") {
         compiling.check_experiments(experiments);
@@ -100,12 +89,7 @@ pub(super) fn language(compiling: &mut Compiling<'_>, block: &FoundBlock) {
             let constraint = tree.expression(found.expression);
             let range = tree.range(found.span);
             if literal_string(&constraint).is_some_and(|text| allows(&text, BEFORE_COMPATIBLE_WITH) == Some(true)) {
-                let problem = Diagnostic::warning(
-                    "Ineffective version constraint",
-                    "OpenTofu reads compatible_with since version 1.12, so a constraint in it that allows earlier \
-                     versions holds nobody back. Write \">= 1.12\" at least, or required_version in a .tofu file.",
-                );
-                compiling.diagnostics.push(problem.at(range.clone()));
+                compiling.report(problems::terraform::ineffective_constraint(range.clone()));
             }
             compiling.module.settings.required_versions.push(RequiredVersion { constraint, range });
         }

@@ -25,7 +25,7 @@ pub use finding::{FoundTests, find_tests};
 
 use super::compile::{Compiling, rule};
 use super::content::{ContentRules, FoundBlock, read_content};
-use super::{CompiledModule, Condition, PassedProvider, ProviderBlock, provider};
+use super::{CompiledModule, Condition, PassedProvider, ProviderBlock, problems, provider};
 use crate::reference::Reference;
 
 /// Values of attributes, by name.
@@ -237,22 +237,14 @@ impl Compiling<'_> {
     /// Reads a `variables` block. `place` names its parent, which can have one.
     fn test_variables(&mut self, block: &FoundBlock, first: &mut Variables, place: &str) {
         if let Some((first, _)) = first {
-            let (file, line) = (&first.file, first.start.line);
-            self.error(
-                "Multiple \"variables\" blocks",
-                format!("A {place} has one variables block, and it is at {file}:{line} already."),
-                &block.range,
-            );
+            self.report(problems::test_file::second_variables(place, first, &block.range));
             return;
         }
         let tree = &block.tree;
         let body = self.arguments(tree, block.body);
         for inner in &body.blocks {
-            self.error(
-                &format!("Unexpected {:?} block", inner.block_type.text.as_str()),
-                "Blocks are not allowed here: variables get their values as arguments.",
-                &tree.range(inner.block_type.span),
-            );
+            let at = tree.range(inner.block_type.span);
+            self.report(problems::test_file::block_in_variables(&inner.block_type.text, at));
         }
         let named =
             |attribute: &weft_syntax::Attribute| (attribute.name.text.clone(), tree.expression(attribute.expression));
@@ -271,12 +263,7 @@ impl Compiling<'_> {
             match &first {
                 None => first = read(self, block).map(|found| (found, block.range.clone())),
                 Some((_, range)) => {
-                    let (file, line) = (range.file.clone(), range.start.line);
-                    self.error(
-                        &format!("Multiple \"{block_type}\" blocks"),
-                        format!("A run block has one {block_type} block, and it is at {file}:{line} already."),
-                        &block.range,
-                    );
+                    self.report(problems::test_run::second_block(block_type, range, &block.range));
                 }
             }
         }

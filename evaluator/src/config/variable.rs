@@ -15,7 +15,7 @@ use super::call_arguments::check_ignored;
 use super::compile::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
-use super::{CompiledModule, Variable};
+use super::{CompiledModule, Variable, problems};
 use crate::reference::{Subject, resolve};
 
 const VARIABLE: ContentRules = ContentRules {
@@ -50,11 +50,7 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let name = block.labels[0].0.clone();
     let valid = compiling.identifier(&block.labels[0], "variable");
     if RESERVED.contains(&name.as_str()) {
-        compiling.error(
-            "Invalid variable name",
-            format!("The variable name {name:?} is reserved: module calls use it for something else."),
-            &block.labels[0].1,
-        );
+        compiling.report(problems::variable::reserved_name(&name, &block.labels[0].1));
     }
     let content = compiling.content(block, &VARIABLE);
     let (ty, defaults, typed) = match content.get("type") {
@@ -124,11 +120,7 @@ fn names_itself(compiling: &mut Compiling<'_>, name: &str, condition: &Expressio
             .is_ok_and(|found| matches!(&found.subject, Subject::Variable(v) if v == name))
     });
     if !itself {
-        compiling.error(
-            "Invalid variable validation condition",
-            format!("The condition says nothing of the variable that it validates: it must refer to var.{name}."),
-            &condition.range(),
-        );
+        compiling.report(problems::variable::condition_of_other(name, condition.range()));
     }
 }
 
@@ -153,15 +145,12 @@ fn check_default(
         compiling.diagnostics.extend(problems);
         return;
     }
-    const SUMMARY: &str = "Invalid default value for variable";
     match convert_with_defaults(&value, ty, defaults) {
-        Err(problem) => compiling.error(
-            SUMMARY,
-            format!("This default value is not compatible with the type of the variable: {}.", problem.with_path()),
-            &default.range(),
-        ),
+        Err(problem) => {
+            compiling.report(problems::variable::incompatible_default(&problem.with_path(), default.range()));
+        }
         Ok(value) if value.is_null() && !nullable => {
-            compiling.error(SUMMARY, "A null default value is not valid when nullable is false.", &default.range())
+            compiling.report(problems::variable::null_default(default.range()));
         }
         Ok(_) => {}
     }

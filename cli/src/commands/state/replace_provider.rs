@@ -46,7 +46,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(invocation.mistake(&problems::two_arguments()));
     };
     let source = |role: &str, text: &str| {
-        provider_source(text).map_err(|(_, detail)| state_problems::invalid_provider(role, text, detail))
+        provider_source(text).map_err(|problem| state_problems::invalid_provider(role, text, problem.detail))
     };
     let (from, to) = match (source("from", from), source("to", to)) {
         (Ok(from), Ok(to)) => (from, to),

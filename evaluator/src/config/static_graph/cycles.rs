@@ -7,7 +7,7 @@ use weft_graph_format::address::{Module, ProviderConfig};
 use weft_graph_format::diagnostic::Diagnostic;
 
 use super::{Node, StaticGraph, components};
-use crate::config::CompiledModule;
+use crate::config::{CompiledModule, problems};
 
 impl StaticGraph {
     /// One diagnostic for each cycle. It names every step.
@@ -32,19 +32,13 @@ impl StaticGraph {
         let steps: BTreeSet<String> = members.iter().map(|i| name(&self.nodes[*i], modules)).collect();
         let steps: Vec<String> = steps.into_iter().collect();
         if let ([one], Node::Local(module, name)) = (steps.as_slice(), &self.nodes[members[0]]) {
-            let problem = Diagnostic::error(
-                "Self-referencing local value",
-                format!("{one} refers to itself, so its value can never be known."),
-            );
+            let problem = problems::cycles::local_refers_to_itself(one);
             return match modules.get(module).and_then(|module| module.locals.get(name)) {
                 Some(local) => problem.at(local.range.clone()),
                 None => problem,
             };
         }
-        Diagnostic::error(
-            format!("Cycle: {}", steps.join(", ")),
-            "Each of these needs the value of another one of them first. Take one reference out of the circle.",
-        )
+        problems::cycles::cycle(&steps)
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use super::{TestFile, read_test_file};
-use crate::config::Sources;
 use crate::config::load::LARGEST_FILE;
+use crate::config::{Sources, problems};
 
 /// Extensions of test files.
 const ENDS: [&str; 4] = [".tftest.hcl", ".tftest.json", ".tofutest.hcl", ".tofutest.json"];
@@ -34,14 +34,12 @@ pub fn find_tests(directory: &str) -> FoundTests {
         Ok(names) => names.into_iter().map(|name| joined(&shown, &name)).collect(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             if shown != USUAL_DIRECTORY {
-                let detail = format!("There is no directory {shown}, so no tests are looked for in it.");
-                found.diagnostics.push(Diagnostic::warning("Test directory does not exist", detail));
+                found.diagnostics.push(problems::test_file::missing_directory(&shown));
             }
             Vec::new()
         }
         Err(error) => {
-            let detail = format!("The directory {shown} for tests cannot be read: {error}.");
-            found.diagnostics.push(Diagnostic::error("Failed to read test directory", detail));
+            found.diagnostics.push(problems::test_file::unreadable_directory(&shown, &error));
             return found;
         }
     };
@@ -82,19 +80,15 @@ fn is_hidden(name: &str, all: &[String]) -> bool {
 }
 
 fn read(name: &str, found: &mut FoundTests) {
-    let refuse = |found: &mut FoundTests, summary: &str, detail: String| {
-        found.diagnostics.push(Diagnostic::error(summary, detail));
-    };
     if let Ok(about) = std::fs::metadata(name)
         && about.len() > LARGEST_FILE
     {
-        let detail = format!("The file {name} has {} bytes; the limit is {LARGEST_FILE}.", about.len());
-        return refuse(found, "Configuration file too large", detail);
+        return found.diagnostics.push(problems::test_file::too_large(name, about.len(), LARGEST_FILE));
     }
     let bytes = match std::fs::read(name) {
         Ok(bytes) => bytes,
         Err(cause) => {
-            return refuse(found, "Failed to read file", format!("The file {name} cannot be read: {cause}."));
+            return found.diagnostics.push(problems::test_file::unreadable(name, &cause));
         }
     };
     let (tree, problems) = match name.ends_with(".json") {

@@ -7,10 +7,10 @@ use smol_str::SmolStr;
 use weft_graph_format::address::ResourceMode;
 
 use super::{GivenValues, MockBlock, OverrideResource, ProviderName};
-use crate::config::ProviderBlock;
 use crate::config::compile::{Compiling, rule};
 use crate::config::content::{ContentRules, FoundBlock};
 use crate::config::literal::optional;
+use crate::config::{ProviderBlock, problems};
 
 const MOCK: ContentRules = ContentRules {
     attributes: &[optional("alias"), optional("for_each")],
@@ -37,21 +37,13 @@ impl Compiling<'_> {
         let alias = content.get("alias").and_then(|given| {
             let text = self.text(Some(given)).unwrap_or_default();
             if !weft_syntax::is_identifier(&text) {
-                self.error(
-                    "Invalid mock provider configuration alias",
-                    "An alias is a plain name: letters, digits, underscores and dashes.",
-                    &given.range(),
-                );
+                self.report(problems::test_mocks::invalid_alias(given.range()));
             }
             Some(SmolStr::new(text)).filter(|text| !text.is_empty())
         });
         let for_each = content.get("for_each").cloned();
         if let (Some(expression), None) = (&for_each, &alias) {
-            self.error(
-                "Alias required when using \"for_each\"",
-                "A mock provider with for_each needs an alias: instances are named ALIAS[KEY].",
-                &expression.range(),
-            );
+            self.report(problems::test_mocks::for_each_without_alias(expression.range()));
         }
         let types = self.mocked_types(block, &content.blocks);
         let resources = self.mocked_resources(block, &content.blocks);
@@ -60,11 +52,7 @@ impl Compiling<'_> {
         }
         let name = (local_name.clone(), alias.clone());
         if mocks.contains_key(&name) {
-            self.error(
-                "Duplicated `mock_provider` block",
-                "This provider configuration is mocked already: there is one `mock_provider` block for each.",
-                &block.range,
-            );
+            self.report(problems::test_mocks::second_mock(&block.range));
             return;
         }
         let references = for_each.iter().flat_map(|expression| self.references(expression)).collect();
@@ -99,11 +87,7 @@ impl Compiling<'_> {
             let values = self.given_values(&content, "defaults");
             let name = inner.labels[0].0.clone();
             if types.contains_key(&(mode, name.clone())) {
-                self.error(
-                    &format!("Duplicated `{}` block", inner.block_type),
-                    format!("The type {name} is mocked in this block already."),
-                    &mock.range,
-                );
+                self.report(problems::test_mocks::second_type(inner.block_type, &name, &mock.range));
                 continue;
             }
             types.insert((mode, name), Arc::new(values));
@@ -116,11 +100,8 @@ impl Compiling<'_> {
         for inner in blocks.iter().filter(|inner| inner.block_type.starts_with("override_")) {
             let Some(one) = self.override_resource(inner) else { continue };
             if found.iter().any(|other| other.target == one.target) {
-                self.error(
-                    &format!("Duplicated `{}` block", inner.block_type),
-                    format!("`{}` is overridden in this `mock_provider` block already.", one.target),
-                    &mock.range,
-                );
+                let target = one.target.to_string();
+                self.report(problems::test_mocks::second_override(inner.block_type, &target, &mock.range));
                 continue;
             }
             found.push(one);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_expressions::constant::evaluate_constant;
-use weft_graph_format::address::{ConfigResource, Module, ResourceMode};
+use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::types::Type;
 use weft_syntax::Expression;
@@ -13,8 +13,8 @@ use super::{GivenValues, OverrideModule, OverrideResource, Overrides};
 use crate::config::compile::Compiling;
 use crate::config::content::{BlockContent, ContentRules, FoundBlock};
 use crate::config::literal::{optional, required};
-use crate::config::relative_address::{RelativeAddress, not_static, read_address};
-use weft_graph_format::address::InstanceKey;
+use crate::config::problems;
+use crate::config::relative_address::{RelativeAddress, read_address};
 
 const RESOURCE: ContentRules =
     ContentRules { attributes: &[required("target"), optional("values")], blocks: &[], open: false };
@@ -48,22 +48,15 @@ impl Compiling<'_> {
         let values = self.given_values(&content, "values");
         let address = address?;
         let Some((resource, key)) = address.resource.clone() else {
-            self.error("Invalid address", "The target of this block is a resource: TYPE.NAME.", &address.range);
+            self.report(problems::test_mocks::target_not_a_resource(&address.range));
             return None;
         };
         if address.has_module_keys() {
-            self.error(
-                "Module instance address with keys is not allowed",
-                "An override is for all instances of a module: leave out the keys, as in module.net.aws_vpc.main.",
-                &address.range,
-            );
+            let example = "module.net.aws_vpc.main";
+            self.report(problems::test_mocks::target_with_module_keys(example, &address.range));
         }
         if key != InstanceKey::None {
-            self.error(
-                "Resource instance address with keys is not allowed",
-                "An override is for all instances of a resource: leave out the key, as in aws_vpc.main.",
-                &address.range,
-            );
+            self.report(problems::test_mocks::target_with_resource_key(&address.range));
         }
         let target = ConfigResource { module: address.module_from(&Module::root()), resource };
         let found = OverrideResource { target, mode, values: Arc::new(values), range: address.range };
@@ -77,15 +70,11 @@ impl Compiling<'_> {
         let outputs = self.given_values(&content, "outputs");
         let address = address?;
         if address.resource.is_some() {
-            self.error("Invalid module address", "The target of this block is a module: module.NAME.", &address.range);
+            self.report(problems::test_mocks::target_not_a_module(&address.range));
             return None;
         }
         if address.has_module_keys() {
-            self.error(
-                "Module instance address with keys is not allowed",
-                "An override is for all instances of a module: leave out the keys, as in module.net.",
-                &address.range,
-            );
+            self.report(problems::test_mocks::target_with_module_keys("module.net", &address.range));
         }
         let target = address.module_from(&Module::root());
         let found = OverrideModule { target, outputs, range: address.range };
@@ -94,10 +83,10 @@ impl Compiling<'_> {
 
     fn target(&mut self, content: &BlockContent) -> Option<RelativeAddress> {
         let given = content.get("target")?;
-        match read_address(given).unwrap_or_else(|| Err(not_static(given.range()))) {
+        match read_address(given).unwrap_or_else(|| Err(problems::references::not_static(given.range()))) {
             Ok(address) => Some(address),
             Err(problem) => {
-                self.diagnostics.push(problem);
+                self.report(problem);
                 None
             }
         }
@@ -109,12 +98,7 @@ impl Compiling<'_> {
         match self.written_object(&found.value) {
             Some(values) => values,
             None => {
-                let at = found.range.clone();
-                self.error(
-                    "Object expected",
-                    format!("The argument `{name}` is an object: attributes with their values."),
-                    &at,
-                );
+                self.report(problems::test_mocks::values_not_an_object(name, found.range.clone()));
                 GivenValues::new()
             }
         }
@@ -143,9 +127,7 @@ impl Overrides {
         let modules = self.modules.iter().map(|one| ("override_module", one.target.to_string(), &one.range));
         for (block_type, target, range) in resources.chain(modules) {
             if !seen.insert(target.clone()) {
-                let detail =
-                    format!("`{target}` is overridden here already: one `{block_type}` block for each target.");
-                found.push(Diagnostic::error(format!("Duplicated `{block_type}` block"), detail).at(range.clone()));
+                found.push(problems::test_mocks::second_override(block_type, &target, range));
             }
         }
         found

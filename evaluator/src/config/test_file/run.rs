@@ -1,8 +1,7 @@
 //! `run` blocks.
 
 use smol_str::SmolStr;
-use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::module_source::{ModuleSource, ModuleSourceError};
+use weft_graph_format::module_source::ModuleSource;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{Expression, Syntax};
 
@@ -12,7 +11,7 @@ use crate::config::compile::{Compiling, rule};
 use crate::config::content::{ContentRules, FoundBlock};
 use crate::config::literal::optional;
 use crate::config::meta::Unquoted;
-use crate::config::relative_address::not_static;
+use crate::config::problems;
 use crate::reference::{Reference, resolve};
 
 const RUN: ContentRules = ContentRules {
@@ -88,11 +87,7 @@ impl Compiling<'_> {
         let word = given.as_keyword().map(SmolStr::new).or(quoted);
         let found = words.into_iter().find(|known| word.as_deref() == Some(known));
         if found.is_none() {
-            self.error(
-                &format!("Invalid \"{name}\" keyword"),
-                format!("The argument {name:?} is one of these words, without quotes: {} or {}.", words[0], words[1]),
-                &given.range(),
-            );
+            self.report(problems::test_run::unknown_keyword(name, words, given.range()));
         }
         found
     }
@@ -111,12 +106,7 @@ impl Compiling<'_> {
             && options.refresh_only
             && !options.refresh
         {
-            let at = found.range.clone();
-            self.error(
-                "Incompatible plan options",
-                "In the mode \"refresh-only\" a run does nothing but refresh, so \"refresh\" cannot be false.",
-                &at,
-            );
+            self.report(problems::test_run::refresh_only_without_refresh(found.range.clone()));
         }
         (self.errors() == before).then_some(options)
     }
@@ -124,7 +114,7 @@ impl Compiling<'_> {
     /// The static references in a list. Others are reported.
     fn static_references(&mut self, list: &Expression) -> Vec<(Expression, SourceRange)> {
         let Some(items) = list.as_list() else {
-            self.error("Invalid expression", "A static list of references is needed here.", &list.range());
+            self.report(problems::references::not_a_list(list.range()));
             return Vec::new();
         };
         let mut found = Vec::new();
@@ -137,7 +127,7 @@ impl Compiling<'_> {
             };
             match named.as_traversal() {
                 Some(_) => found.push((named, range)),
-                None => self.diagnostics.push(not_static(range)),
+                None => self.report(problems::references::not_static(range)),
             }
         }
         found
@@ -157,11 +147,7 @@ impl Compiling<'_> {
     fn test_module(&mut self, block: &FoundBlock) -> Option<TestModule> {
         let content = self.content(block, &MODULE);
         let Some(given) = content.get("source") else {
-            self.error(
-                "Missing \"source\" attribute for module block",
-                "A run that tests another module says which: source = \"./path\", for example.",
-                &block.range,
-            );
+            self.report(problems::test_run::missing_source(&block.range));
             return None;
         };
         let version = content.get("version").map(|written| (self.text(Some(written)), written.range()));
@@ -179,14 +165,7 @@ impl Compiling<'_> {
                 source_range,
             }),
             Err(error) => {
-                let registry = version.is_some() && !matches!(error, ModuleSourceError::Relative(_));
-                let summary = match registry {
-                    true => "Invalid registry module source address",
-                    false => "Invalid module source address",
-                };
-                let detail =
-                    format!("This cannot be the source of a module: {error}. Local paths begin with ./ or ../.");
-                self.error(summary, detail, &source_range);
+                self.report(problems::test_run::invalid_source(&error, version.is_some(), source_range));
                 None
             }
         }
@@ -201,17 +180,7 @@ fn expected_failure(named: &Expression, range: SourceRange) -> Option<ExpectedFa
             return Some(ExpectedFailure { object: SmolStr::new(named.text()), range, problem: Some(problem) });
         }
     };
-    let refused = |what: &str| {
-        Diagnostic::error(
-            "Invalid `expect_failures` reference",
-            format!(
-                "Nothing about {what} can be expected to fail: only variables, outputs, check blocks, resources and data \
-                 sources of the tested module have conditions."
-            ),
-        )
-        .at(range.clone())
-    };
     let object = object_of(&reference);
-    let problem = object.is_none().then(|| refused(named.text()));
+    let problem = object.is_none().then(|| problems::test_run::cannot_fail(named.text(), range.clone()));
     Some(ExpectedFailure { object: object.unwrap_or_else(|| named.text().to_owned()).into(), range, problem })
 }

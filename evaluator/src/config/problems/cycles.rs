@@ -1,0 +1,17 @@
+//! Diagnostics of cycles between references.
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+/// A local value that refers to itself.
+pub(in crate::config) fn local_refers_to_itself(address: &str) -> Diagnostic {
+    let detail = format!("{address} refers to itself, so its value cannot be computed. Remove the reference.");
+    Diagnostic::error("Self-referencing local value", detail)
+}
+
+/// A cycle of several nodes.
+pub(in crate::config) fn cycle(steps: &[String]) -> Diagnostic {
+    Diagnostic::error(
+        format!("Cycle: {}", steps.join(", ")),
+        "Each of these depends on another one of them, so none can be first. Remove one of the references.",
+    )
+}

@@ -1,0 +1,44 @@
+//! Diagnostics of test files and their directory.
+
+use std::io;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+
+/// A test directory that does not exist.
+pub(in crate::config) fn missing_directory(directory: &str) -> Diagnostic {
+    let detail = format!("The directory {directory} does not exist, so it has no test files.");
+    Diagnostic::warning("Test directory does not exist", detail)
+}
+
+/// A test directory that cannot be read.
+pub(in crate::config) fn unreadable_directory(directory: &str, cause: &io::Error) -> Diagnostic {
+    let detail = format!("The test directory {directory} cannot be read: {cause}.");
+    Diagnostic::error("Failed to read test directory", detail)
+}
+
+/// A file with more than `most` bytes.
+pub(in crate::config) fn too_large(file: &str, bytes: u64, most: u64) -> Diagnostic {
+    let detail = format!("The file {file} has {bytes} bytes; the limit is {most}.");
+    Diagnostic::error("Configuration file too large", detail)
+}
+
+/// A file that cannot be read.
+pub(in crate::config) fn unreadable(file: &str, cause: &io::Error) -> Diagnostic {
+    Diagnostic::error("Failed to read file", format!("The file {file} cannot be read: {cause}."))
+}
+
+/// A second `variables` block. `parent` is what has both.
+pub(in crate::config) fn second_variables(parent: &str, first: &SourceRange, at: &SourceRange) -> Diagnostic {
+    let detail = format!(
+        "A {parent} can have only one variables block. The first one is at {}:{}. Move the values there.",
+        first.file, first.start.line
+    );
+    Diagnostic::error("Multiple \"variables\" blocks", detail).at(at.clone())
+}
+
+/// A block in a `variables` block.
+pub(in crate::config) fn block_in_variables(block_type: &str, at: SourceRange) -> Diagnostic {
+    let detail = "A variables block cannot have nested blocks. Write each value as an argument.";
+    Diagnostic::error(format!("Unexpected {block_type:?} block"), detail).at(at)
+}
