@@ -9,13 +9,13 @@ use weft_providers::CallError;
 use weft_providers::call::{AppliedChange, ApplyRequest, ObjectState, Reply};
 
 use crate::change::{Begun, Change, Seen};
+use crate::context::TaskContext;
 use crate::final_plan::{FinalPlan, final_plan, plan_again};
 use crate::outcome::{Done, TaskOutcome};
 use crate::problems;
-use crate::provider::is_alive;
 use crate::resource::{marked, settle_unknowns};
+use crate::shard::provider::is_alive;
 use crate::subject::{Problems, has_errors};
-use crate::task::TaskContext;
 
 /// What is left to do before the call.
 enum Prepared {

@@ -13,12 +13,12 @@ use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 use weft_providers::call::{ImportTarget, ObjectState, ReadRequest};
 use weft_providers::{CallError, Provider};
 
+use crate::host::Host;
 use crate::problems::{damaged, no_schema};
-use crate::provider::ProviderSlot;
 use crate::resource::{ResourceType, marked, settle_unknowns};
 use crate::shard::Shard;
+use crate::shard::provider::ProviderSlot;
 use crate::subject::{Problems, Subject, has_errors};
-use crate::task::Host;
 
 /// The summary of the error when an imported object does not exist.
 const NO_SUCH_OBJECT: &str = "Cannot import non-existent remote object";

@@ -5,12 +5,12 @@ use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, Severity};
 use weft_graph_format::graph::Operation;
 use weft_graph_format::value::Value;
 
+use crate::context::TaskContext;
 use crate::outcome::Done;
 use crate::problems::{self, damaged, not_here};
-use crate::provider::ProviderSlot;
 use crate::resource::marked;
+use crate::shard::provider::ProviderSlot;
 use crate::subject::{Problems, Subject, has_errors};
-use crate::task::TaskContext;
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
 /// Reads a data source and stores the result. An error in a read for a check block stops nothing.

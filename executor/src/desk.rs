@@ -8,37 +8,23 @@ use futures::FutureExt;
 use futures::future::join_all;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::AbortHandle;
-use weft_graph_format::digest::Digest;
 use weft_graph_format::run::RunId;
 use weft_protocol::clock::Moment;
 use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{OpenShard, Report, RunOrders, SettleOrder, SettleVerdict, Task};
 
+use crate::context::{Event, Permission, RunContext, TaskContext};
 use crate::docket::{Action, Docket, Now};
-use crate::ephemeral::ObjectSlot;
-use crate::outcome::TaskOutcome;
+use crate::host::Host;
 use crate::problems::defect;
 use crate::settle::settle;
 use crate::shard::Shard;
+use crate::shard::ephemeral::ObjectSlot;
 use crate::subject::Problems;
-use crate::task::{Host, Permission, RunContext, TaskContext, run_task};
+use crate::task::run_task;
 
 /// The maximum number of concurrent searches for evidence. Each may read from a provider, and none is urgent.
 const MOST_SETTLING: usize = 64;
-
-/// An event of a task or shard.
-pub(crate) enum Event {
-    /// A shard was opened, or cannot be opened.
-    Opened { run: RunId, shard: u32, outcome: Result<Box<Shard>, Problems> },
-    /// A task is ready for its call.
-    Asked { run: RunId, task: Task, planned: Digest },
-    /// A task ended.
-    Finished { run: RunId, task: Task, outcome: TaskOutcome },
-    /// A panic ended a task.
-    Broken { run: RunId, task: Task },
-    /// A search for evidence ended.
-    Settled { run: RunId, task: Task, verdict: SettleVerdict },
-}
 
 struct RunState {
     context: Arc<RunContext>,

@@ -3,12 +3,13 @@
 //! Reading order: [`worker`] is what a program starts. [`options`] and [`packages`] are what it needs from its host.
 //!
 //! Inside: [`docket`] and [`held`] are the pure decisions about runs, shards and tasks, and [`desk`] carries them out.
-//! [`shard`] is a fragment prepared to run, with its results in [`results`] and its provider instances in [`provider`].
-//! [`formulas`] runs formulas, and [`functions`] calls functions of providers for them. [`carried`] encodes values.
-//! [`ephemeral`] keeps ephemeral objects open, and [`live`] knows their readers. [`resource`] knows resource types and
-//! the stored form of objects, and [`problems`] has the diagnostics.
+//! [`shard`] is a fragment prepared to run, with its results in [`results`]. Its modules keep its provider instances,
+//! run its formulas, call functions of providers for them, keep ephemeral objects open and know their readers.
+//! [`carried`] encodes values. [`resource`] knows resource types and the stored form of objects, and [`problems`] has
+//! the diagnostics.
 //!
-//! [`task`] carries out a task. [`simple`] has the operations that call no provider, and [`data`] reads data sources.
+//! [`host`] is what all tasks share, and [`context`] what one task needs. [`task`] carries out a task. [`simple`] has
+//! the operations that call no provider, and [`data`] reads data sources.
 //! [`change`] prepares a change of the world, [`final_plan`] makes the final plan, and [`apply`] carries it out and
 //! decides what the reply means. [`provision`] runs provisioners, and [`settle`] finds out what an attempt in doubt
 //! did.
@@ -28,20 +29,17 @@
 mod apply;
 mod carried;
 mod change;
+mod context;
 mod data;
 mod desk;
 mod docket;
-mod ephemeral;
 mod final_plan;
-mod formulas;
-mod functions;
 mod held;
-mod live;
+mod host;
 mod options;
 mod outcome;
 mod packages;
 mod problems;
-mod provider;
 mod provision;
 mod resource;
 mod results;

@@ -5,9 +5,9 @@ use weft_protocol::{ObjectChange, SettleOrder, SettleVerdict, TaskWrites};
 
 use crate::apply::{as_planned, found};
 use crate::change::{Begun, Change, Seen};
+use crate::context::TaskContext;
 use crate::final_plan::final_plan;
 use crate::subject::Problems;
-use crate::task::TaskContext;
 
 /// Looks for evidence, and returns the verdict.
 pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> SettleVerdict {

@@ -1,5 +1,11 @@
 //! A fragment, prepared to run.
 
+pub(crate) mod ephemeral;
+mod formulas;
+mod functions;
+mod live;
+pub(crate) mod provider;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,16 +21,17 @@ use weft_graph_format::value::Value;
 use weft_protocol::{OpenShard, ShardPackage};
 use weft_providers::Builtin;
 
+use ephemeral::LiveObjects;
+use formulas::call_providers;
+use live::LiveParts;
+use provider::ProviderSlot;
+
 use crate::carried;
-use crate::ephemeral::LiveObjects;
-use crate::formulas::call_providers;
-use crate::live::LiveParts;
+use crate::host::Host;
 use crate::problems;
-use crate::provider::ProviderSlot;
 use crate::resource::{ResourceType, ResourceTypes};
 use crate::results::{LiveResults, ShardResults};
 use crate::subject::Problems;
-use crate::task::Host;
 
 /// An operation of a fragment.
 pub(crate) type FragmentOperation = Operation<FormulaIndex>;

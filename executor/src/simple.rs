@@ -9,11 +9,11 @@ use weft_graph_format::graph::{CheckKind, Operation};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
+use crate::context::TaskContext;
 use crate::outcome::Done;
 use crate::problems::{self, message, not_here};
 use crate::resource::marked;
 use crate::subject::{Problems, Subject};
-use crate::task::TaskContext;
 use weft_graph_format::stored::{OutputRecord, OutputWrite, RawJson};
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 

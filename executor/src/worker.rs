@@ -7,10 +7,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use weft_protocol::{CoordinatorFrame, Greeting, PROTOCOL, Welcome, WorkerFrame};
 
-use crate::desk::{Desk, Event};
+use crate::context::Event;
+use crate::desk::Desk;
 use crate::held::UnfinishedWork;
+use crate::host::Host;
 use crate::options::WorkerOptions;
-use crate::task::Host;
 
 /// One encoded frame of `weft.cluster.v1`.
 pub type Frame = Vec<u8>;

@@ -20,7 +20,7 @@ pub use lines::{
     progress_line, provisioning_line, started_line, started_message,
 };
 
-use super::events::Counts;
+use super::counts::Counts;
 use super::style::Style;
 use resource::Told;
 

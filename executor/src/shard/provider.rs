@@ -11,9 +11,9 @@ use weft_graph_format::graph::FormulaIndex;
 use weft_graph_format::value::Value;
 use weft_providers::{InstanceRequest, Plugin, Provider};
 
-use crate::shard::Shard;
+use super::Shard;
+use crate::host::Host;
 use crate::subject::{Problems, Subject};
-use crate::task::Host;
 
 /// One `open_provider` of a shard.
 pub(crate) struct ProviderSlot {

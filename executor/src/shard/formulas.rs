@@ -15,11 +15,11 @@ use weft_graph_format::graph::{FormulaIndex, FormulaTable, OperationId};
 use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
 
-use crate::functions::FunctionCaller;
+use super::functions::FunctionCaller;
+use super::{LiveValues, Shard};
+use crate::host::Host;
 use crate::problems;
-use crate::shard::{LiveValues, Shard};
 use crate::subject::{Problems, Subject};
-use crate::task::Host;
 
 /// For each row of a table, whether running it calls a provider. One pass.
 pub(crate) fn call_providers(table: &FormulaTable) -> Vec<bool> {

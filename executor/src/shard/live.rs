@@ -13,10 +13,10 @@ use weft_graph_format::formula::FormulaOp;
 use weft_graph_format::graph::{FormulaIndex, Fragment, Operation, OperationId};
 use weft_graph_format::value::Value;
 
-use crate::ephemeral::{LiveObjects, ObjectSlot};
-use crate::shard::{LiveValues, Shard};
+use super::ephemeral::{LiveObjects, ObjectSlot};
+use super::{LiveValues, Shard};
+use crate::host::Host;
 use crate::subject::Problems;
-use crate::task::Host;
 
 /// Which operations of a shard need which ephemeral objects, and the known live values.
 #[derive(Default)]

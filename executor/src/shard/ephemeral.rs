@@ -17,12 +17,12 @@ use weft_graph_format::value::Value;
 use weft_providers::ephemeral::{ProviderAgain, RenewalHeard};
 use weft_providers::{OpenObject, ProviderDiagnostic, Renewal};
 
+use super::{LiveValues, Shard};
+use crate::host::Host;
 use crate::options::{EphemeralStep, HostMessage};
 use crate::problems::{self, damaged, no_schema};
 use crate::resource::marked;
-use crate::shard::{LiveValues, Shard};
 use crate::subject::{Problems, Subject, has_errors};
-use crate::task::Host;
 
 /// The ephemeral objects of one run at this worker.
 #[derive(Default)]

@@ -14,10 +14,10 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::value::Value;
 use weft_providers::{InstanceRequest, Lease, Provider};
 
+use super::Shard;
+use crate::host::Host;
 use crate::problems;
-use crate::shard::Shard;
 use crate::subject::Subject;
-use crate::task::Host;
 
 /// Calls functions for the run of one formula. Plugins that it started stay in use until it is dropped.
 pub(crate) struct FunctionCaller<'a> {
