@@ -69,10 +69,6 @@ impl Compiling<'_> {
         self.together.push(problem);
     }
 
-    pub(super) fn error(&mut self, summary: &str, detail: impl Into<String>, at: &SourceRange) {
-        self.diagnostics.push(Diagnostic::error(summary, detail.into()).at(at.clone()));
-    }
-
     /// The number of errors so far.
     pub(super) fn errors(&self) -> usize {
         self.diagnostics.iter().filter(|problem| problem.is_error()).count()
