@@ -1,5 +1,7 @@
 //! Reading settings: what is written, else a variable of the environment, else the default.
 
+use std::path::PathBuf;
+
 use serde_json::Value as Json;
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -112,6 +114,14 @@ impl<'a> Arguments<'a> {
             true => Err(self.problems),
             false => Ok((read, self.problems)),
         }
+    }
+}
+
+/// A path with the home directory in place of `~`.
+pub fn expanded(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
     }
 }
 

@@ -7,7 +7,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
 use weft_state::remote::Backend;
 
-use crate::{http, pg, s3};
+use crate::{gcs, http, pg, s3};
 
 /// The settings of a backend: every attribute of its schema, null where nothing is written, as in
 /// `.terraform/terraform.tfstate`.
@@ -42,9 +42,9 @@ pub enum Kind {
 }
 
 /// The types of backends that Weft has, `local` apart.
-pub const KINDS: &[&str] = &["http", "pg", "s3"];
+pub const KINDS: &[&str] = &["gcs", "http", "pg", "s3"];
 /// The types that only OpenTofu has.
-const MISSING: &[&str] = &["azurerm", "consul", "cos", "gcs", "inmem", "kubernetes", "oss", "remote"];
+const MISSING: &[&str] = &["azurerm", "consul", "cos", "inmem", "kubernetes", "oss", "remote"];
 /// The types that OpenTofu had once.
 const REMOVED: &[(&str, Option<&str>)] = &[
     ("artifactory", None),
@@ -69,6 +69,7 @@ pub fn kind(name: &str) -> Kind {
 /// The schema of the settings of a backend other than `local`, or `None` if Weft does not have it.
 pub fn schema(kind: &str) -> Option<Block> {
     match kind {
+        "gcs" => Some(gcs::schema()),
         "http" => Some(http::schema()),
         "pg" => Some(pg::schema()),
         "s3" => Some(s3::schema()),
@@ -98,6 +99,7 @@ pub fn missing(kind: &str, settings: &Settings, environment: Environment<'_>) ->
 /// Invalid settings. The diagnostics have no place.
 pub fn connect(kind: &str, settings: &Settings, environment: Environment<'_>) -> Connecting {
     match kind {
+        "gcs" => gcs::connect(settings, environment),
         "http" => http::connect(settings, environment),
         "pg" => pg::connect(settings, environment),
         "s3" => s3::connect(settings, environment),

@@ -12,10 +12,14 @@
 #![forbid(unsafe_code)]
 
 pub mod arguments;
+mod bucket;
 pub mod catalog;
 pub mod client;
+mod exchange;
+pub mod gcs;
 pub mod http;
 pub mod pg;
 mod problems;
 mod retry;
 pub mod s3;
+mod tokens;

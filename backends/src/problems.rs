@@ -44,6 +44,24 @@ pub fn needs(name: &str, other: &str) -> Diagnostic {
     Diagnostic::error(format!("\"{name}\": all of `{name},{other}` must be specified"), "")
 }
 
+/// Two arguments exclude each other.
+pub fn conflicts(name: &str, other: &str) -> Diagnostic {
+    Diagnostic::error(format!("\"{name}\": conflicts with {other}"), "")
+}
+
+/// A key of the customer has another form.
+pub fn customer_key(name: &str, length: usize) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid customer key",
+        format!("The argument {name:?} must be the base64 text of {length} bytes, or a file with such a text."),
+    )
+}
+
+/// Credentials cannot be read.
+pub fn credentials(error: &str) -> Diagnostic {
+    Diagnostic::error("Error loading credentials", format!("{error}."))
+}
+
 /// An address is not one of a web server.
 pub fn not_a_web_address(name: &str) -> Diagnostic {
     Diagnostic::error(format!("{name} must be HTTP or HTTPS"), "")

@@ -20,18 +20,17 @@ use bytes::Bytes;
 use md5::{Digest as _, Md5};
 use tokio::time::{Instant, sleep};
 use weft_state::remote::{
-    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
+    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
 };
 
+use crate::bucket::{Beside, Bucket as _, ObjectKind};
 use crate::catalog::{Connected, Connecting, Environment, Settings};
-use requests::{Client, ObjectKind, When};
+use requests::Client;
 pub use schema::schema;
 use settings::S3Settings;
 
 /// The workspace that always exists.
 const DEFAULT: &str = "default";
-/// What follows the key of a state in those of its objects.
-const OBJECTS: &str = ".weft/";
 /// What follows the key of a state in that of its lock.
 const LOCK: &str = ".tflock";
 /// How long a state is read again while its digest in DynamoDB differs, and the pause between two attempts.
@@ -96,24 +95,19 @@ impl Backend for S3 {
             return Err(BackendError::DefaultStays("can't delete default state"));
         }
         let key = self.key(workspace);
-        for name in self.client.list(DOING, &format!("{key}{OBJECTS}")).await? {
-            self.client.delete(DOING, &name).await?;
-        }
+        Beside::new(&self.client, &key).remove_all(DOING).await?;
         self.client.delete(DOING, &key).await?;
         self.client.remove_digest(&key).await
     }
 
     fn state(&self, workspace: &str) -> Result<Arc<dyn RemoteState>, BackendError> {
-        Ok(Arc::new(S3State(Arc::new(StateKey { client: Arc::clone(&self.client), key: self.key(workspace) }))))
+        Ok(Arc::new(S3State { client: Arc::clone(&self.client), key: self.key(workspace) }))
     }
 }
 
 /// The state of a workspace, and its objects.
-#[derive(Clone, Debug)]
-struct S3State(Arc<StateKey>);
-
 #[derive(Debug)]
-struct StateKey {
+struct S3State {
     client: Arc<Client>,
     key: String,
 }
@@ -126,12 +120,12 @@ fn digest(content: &[u8]) -> String {
 #[async_trait]
 impl RemoteState for S3State {
     fn place(&self) -> String {
-        self.0.client.place(&self.0.key)
+        self.client.place(&self.key)
     }
 
     async fn read(&self) -> Result<Option<Object>, BackendError> {
         const DOING: &str = "reading the state";
-        let StateKey { client, key } = &*self.0;
+        let S3State { client, key } = self;
         let start = Instant::now();
         loop {
             let found = client.get(DOING, key).await?;
@@ -149,13 +143,9 @@ impl RemoteState for S3State {
 
     async fn write(&self, content: Bytes, expected: &Expected, _lock: Option<&str>) -> Result<Written, BackendError> {
         const DOING: &str = "writing the state";
-        let StateKey { client, key } = &*self.0;
-        let when = match expected {
-            Expected::Absent => When::Absent,
-            Expected::Version(version) => When::Is(version.clone()),
-        };
+        let S3State { client, key } = self;
         let digest = digest(&content);
-        let written = client.put(DOING, key, content, ObjectKind::State, &when).await?;
+        let written = client.put(DOING, key, content, ObjectKind::State, &expected.into()).await?;
         if let Written::Done(_) = &written {
             client.store_digest(key, &digest).await?;
         }
@@ -163,65 +153,23 @@ impl RemoteState for S3State {
     }
 
     async fn lock(&self, info: &LockInfo) -> Result<LockAnswer, BackendError> {
-        lock::take(&self.0.client, &self.0.key, info).await
+        lock::take(&self.client, &self.key, info).await
     }
 
     async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError> {
-        lock::take_over(&self.0.client, &self.0.key, dead, info).await
+        lock::take_over(&self.client, &self.key, dead, info).await
     }
 
     async fn unlock(&self, id: &str) -> Result<(), BackendError> {
-        lock::release(&self.0.client, &self.0.key, id).await
+        lock::release(&self.client, &self.key, id).await
     }
 
     fn locks(&self) -> bool {
-        let settings = &self.0.client.settings;
+        let settings = &self.client.settings;
         settings.use_lockfile || settings.dynamodb_table.is_some()
     }
 
     fn objects(&self) -> Option<Arc<dyn Objects>> {
-        Some(Arc::new(self.clone()))
-    }
-}
-
-impl S3State {
-    fn object(&self, name: &str) -> String {
-        format!("{}{OBJECTS}{name}", self.0.key)
-    }
-}
-
-#[async_trait]
-impl Objects for S3State {
-    async fn read(&self, name: &str) -> Result<Option<Object>, BackendError> {
-        self.0.client.get("reading a journal", &self.object(name)).await
-    }
-
-    async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError> {
-        self.0.client.put("writing a journal", &self.object(name), content, ObjectKind::State, &When::Absent).await
-    }
-
-    async fn put(&self, name: &str, content: Bytes) -> Result<Version, BackendError> {
-        const DOING: &str = "writing a journal";
-        let key = self.object(name);
-        match self.0.client.put(DOING, &key, content, ObjectKind::State, &When::Always).await? {
-            Written::Done(version) => Ok(version),
-            Written::Conflict => Err(refusals::unexpected_conflict(self.0.client.place(&key), DOING)),
-        }
-    }
-
-    async fn list(&self, prefix: &str) -> Result<Vec<String>, BackendError> {
-        let start = self.object("");
-        let keys = self.0.client.list("listing the journals", &self.object(prefix)).await?;
-        let mut names: Vec<String> =
-            keys.iter().filter_map(|key| key.strip_prefix(&start).map(str::to_owned)).collect();
-        names.sort();
-        Ok(names)
-    }
-
-    async fn remove(&self, names: &[String]) -> Result<(), BackendError> {
-        for name in names {
-            self.0.client.delete("removing a journal", &self.object(name)).await?;
-        }
-        Ok(())
+        Some(Arc::new(Beside::new(&self.client, &self.key)))
     }
 }

@@ -117,6 +117,9 @@ pub struct LockInfo {
     pub created: String,
     /// What is locked.
     pub path: String,
+    /// The id with which the holder asked for the lock, if the service gave it another one.
+    #[serde(skip)]
+    pub asked: Option<String>,
 }
 
 impl LockInfo {
@@ -130,7 +133,18 @@ impl LockInfo {
             version: WRITER_VERSION.to_owned(),
             created: format!("{:.9}", jiff::Timestamp::now()),
             path: String::new(),
+            asked: None,
         }
+    }
+
+    /// The information under the id that the service gave to the lock.
+    pub fn named(self, id: String) -> LockInfo {
+        LockInfo { asked: Some(self.id), id, ..self }
+    }
+
+    /// The id with which the holder asked for the lock.
+    pub fn asked(&self) -> &str {
+        self.asked.as_deref().unwrap_or(&self.id)
     }
 
     /// The JSON that OpenTofu stores.

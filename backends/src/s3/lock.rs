@@ -2,8 +2,9 @@
 
 use weft_state::remote::{BackendError, LockAnswer, LockInfo, Version, Written};
 
-use super::requests::{Client, ObjectKind, When};
+use super::requests::Client;
 use super::{LOCK, refusals};
+use crate::bucket::{Bucket as _, ObjectKind, When};
 
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";

@@ -13,12 +13,6 @@ pub(super) fn unreachable(place: String, doing: &'static str, error: String) -> 
     BackendError::Unreachable { place, doing, error }
 }
 
-/// A conditional write that cannot have a condition failed on it.
-pub(super) fn unexpected_conflict(place: String, doing: &'static str) -> BackendError {
-    let error = "the service refused the write because of a condition that it did not have".to_owned();
-    BackendError::Refused { place, doing, error, advice: String::new() }
-}
-
 /// The digest in DynamoDB is not that of the state.
 pub(super) fn other_digest(place: String, have: &str) -> BackendError {
     BackendError::Refused {

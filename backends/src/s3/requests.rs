@@ -1,5 +1,6 @@
 //! Requests to S3.
 
+use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -15,6 +16,7 @@ use super::credentials::{Expiring, Provider};
 use super::refusals::{self, About};
 use super::settings::{Encryption, S3Settings};
 use super::{signing, xml};
+use crate::bucket::{Bucket, ObjectKind, When};
 use crate::client::{client, reason};
 use crate::problems::no_client;
 use crate::retry::Attempt;
@@ -28,26 +30,6 @@ const PASSING: [&str; 6] =
     ["SlowDown", "RequestTimeout", "Throttling", "ThrottlingException", "InternalError", "RequestLimitExceeded"];
 /// The media type of states and locks.
 const JSON: &str = "application/json";
-
-/// When a write takes effect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum When {
-    /// Always.
-    Always,
-    /// If there is no object.
-    Absent,
-    /// If the object has this version.
-    Is(Version),
-}
-
-/// What an object is, which decides about its tags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ObjectKind {
-    /// A state, or an object beside it.
-    State,
-    /// A lock.
-    Lock,
-}
 
 /// A request before it is signed.
 #[derive(Clone, Debug)]
@@ -85,11 +67,6 @@ impl Client {
         let http = client(&settings.client).map_err(|error| no_client(&error))?;
         let provider = Provider::new(&settings, http.clone());
         Ok(Client { settings, http, provider, credentials: Mutex::default() })
-    }
-
-    /// The place of an object, for people.
-    pub(super) fn place(&self, key: &str) -> String {
-        format!("s3://{}/{key}", self.settings.bucket)
     }
 
     /// The credentials, looked for again before they expire.
@@ -205,51 +182,6 @@ impl Client {
             .into()
     }
 
-    /// An object, or `None` if there is none.
-    pub(super) async fn get(&self, doing: &'static str, key: &str) -> Result<Option<Object>, BackendError> {
-        let mut request = self.request(doing, Method::GET, key);
-        request.headers = self.customer_headers();
-        let answer = self.send(&request).await?;
-        match answer.status {
-            StatusCode::OK => {
-                let version = answer.version.unwrap_or(Version(String::new()));
-                Ok(Some(Object { content: answer.body, version }))
-            }
-            StatusCode::NOT_FOUND if xml::text(&answer.body, "Code").as_deref() != Some("NoSuchBucket") => Ok(None),
-            status => Err(self.refused(&request, status, &answer.body)),
-        }
-    }
-
-    /// Writes an object under a condition. A request that is repeated because its answer was lost finds its own object
-    /// and reports success.
-    pub(super) async fn put(
-        &self,
-        doing: &'static str,
-        key: &str,
-        content: Bytes,
-        kind: ObjectKind,
-        when: &When,
-    ) -> Result<Written, BackendError> {
-        let mut request = self.request(doing, Method::PUT, key);
-        request.headers = self.write_headers(&content, kind, when);
-        request.body = content.clone();
-        let answer = self.send(&request).await?;
-        match answer.status {
-            StatusCode::OK => Ok(Written::Done(answer.version.unwrap_or(Version(String::new())))),
-            StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT if *when != When::Always => {
-                if answer.attempt == 1 {
-                    return Ok(Written::Conflict);
-                }
-                match self.get(doing, key).await? {
-                    Some(found) if found.content == content => Ok(Written::Done(found.version)),
-                    _ => Ok(Written::Conflict),
-                }
-            }
-            StatusCode::NOT_FOUND if matches!(when, When::Is(_)) => Ok(Written::Conflict),
-            status => Err(self.refused(&request, status, &answer.body)),
-        }
-    }
-
     fn write_headers(&self, content: &Bytes, kind: ObjectKind, when: &When) -> Vec<(String, String)> {
         let settings = &self.settings;
         let mut headers = vec![("content-type".to_owned(), JSON.to_owned())];
@@ -282,9 +214,57 @@ impl Client {
         headers.extend(self.customer_headers());
         headers
     }
+}
 
-    /// Deletes an object. An absent one is no error.
-    pub(super) async fn delete(&self, doing: &'static str, key: &str) -> Result<(), BackendError> {
+#[async_trait]
+impl Bucket for Client {
+    fn place(&self, key: &str) -> String {
+        format!("s3://{}/{key}", self.settings.bucket)
+    }
+
+    async fn get(&self, doing: &'static str, key: &str) -> Result<Option<Object>, BackendError> {
+        let mut request = self.request(doing, Method::GET, key);
+        request.headers = self.customer_headers();
+        let answer = self.send(&request).await?;
+        match answer.status {
+            StatusCode::OK => {
+                let version = answer.version.unwrap_or(Version(String::new()));
+                Ok(Some(Object { content: answer.body, version }))
+            }
+            StatusCode::NOT_FOUND if xml::text(&answer.body, "Code").as_deref() != Some("NoSuchBucket") => Ok(None),
+            status => Err(self.refused(&request, status, &answer.body)),
+        }
+    }
+
+    async fn put(
+        &self,
+        doing: &'static str,
+        key: &str,
+        content: Bytes,
+        kind: ObjectKind,
+        when: &When,
+    ) -> Result<Written, BackendError> {
+        let mut request = self.request(doing, Method::PUT, key);
+        request.headers = self.write_headers(&content, kind, when);
+        request.body = content.clone();
+        let answer = self.send(&request).await?;
+        match answer.status {
+            StatusCode::OK => Ok(Written::Done(answer.version.unwrap_or(Version(String::new())))),
+            StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT if *when != When::Always => {
+                if answer.attempt == 1 {
+                    return Ok(Written::Conflict);
+                }
+                match self.get(doing, key).await? {
+                    Some(found) if found.content == content => Ok(Written::Done(found.version)),
+                    _ => Ok(Written::Conflict),
+                }
+            }
+            StatusCode::NOT_FOUND if matches!(when, When::Is(_)) => Ok(Written::Conflict),
+            status => Err(self.refused(&request, status, &answer.body)),
+        }
+    }
+
+    async fn delete(&self, doing: &'static str, key: &str) -> Result<(), BackendError> {
         let request = self.request(doing, Method::DELETE, key);
         let answer = self.send(&request).await?;
         match answer.status {
@@ -293,8 +273,7 @@ impl Client {
         }
     }
 
-    /// The keys of all objects that begin with this prefix, in the order of the service.
-    pub(super) async fn list(&self, doing: &'static str, prefix: &str) -> Result<Vec<String>, BackendError> {
+    async fn list(&self, doing: &'static str, prefix: &str) -> Result<Vec<String>, BackendError> {
         let mut keys = Vec::new();
         let mut next: Option<String> = None;
         loop {

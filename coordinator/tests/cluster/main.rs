@@ -6,7 +6,7 @@ mod worker;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use plan::Reader;
 use tokio::sync::mpsc;

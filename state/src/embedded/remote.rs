@@ -129,7 +129,7 @@ impl RemoteMedium {
         let Some(left) = left else { return Ok(()) };
         let (remote, info) = (Arc::clone(&self.options.state), wanted.clone());
         if let LockAnswer::Held { holder, .. } = self.bridge.wait(async move { remote.lock(&info).await })?? {
-            if holder.id == left {
+            if holder.asked() == left {
                 let (remote, id) = (Arc::clone(&self.options.state), holder.id);
                 self.bridge.wait(async move { remote.unlock(&id).await })??;
             }
@@ -162,13 +162,13 @@ impl RemoteMedium {
     /// Takes the lock from a dead process of Weft.
     fn take_over(&self, held: &LockInfo, wanted: &LockInfo) -> Result<Option<LockInfo>, StoreError> {
         let Files::Objects(files) = &self.files else { return Ok(None) };
-        if held.id.is_empty() || !holder::is_dead(files, &self.bridge, &held.id)? {
+        if held.id.is_empty() || !holder::is_dead(files, &self.bridge, held.asked())? {
             return Ok(None);
         }
         let (remote, dead, info) = (Arc::clone(&self.options.state), held.clone(), wanted.clone());
         match self.bridge.wait(async move { remote.take_over(&dead, &info).await })?? {
             LockAnswer::Locked(info) => {
-                holder::forget(files, &self.bridge, &held.id)?;
+                holder::forget(files, &self.bridge, held.asked())?;
                 Ok(Some(info))
             }
             LockAnswer::Held { .. } => Ok(None),
@@ -334,7 +334,7 @@ impl Drop for RemoteDocument {
         }
         if let (Some(beats), Some(files)) = (self.beats.take(), &self.files) {
             beats.end();
-            let _ = holder::forget(files, &self.bridge, &lock.id);
+            let _ = holder::forget(files, &self.bridge, lock.asked());
         }
     }
 }

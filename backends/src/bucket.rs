@@ -1,0 +1,134 @@
+//! What services for objects have in common: objects by key, written under conditions.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use weft_state::remote::{BackendError, Expected, Object, Objects, Version, Written};
+
+/// What follows the key of a state in the keys of the objects beside it.
+pub const BESIDE: &str = ".weft/";
+
+/// When a write takes effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Always.
+    Always,
+    /// If there is no object.
+    Absent,
+    /// If the object has this version.
+    Is(Version),
+}
+
+impl From<&Expected> for When {
+    fn from(expected: &Expected) -> When {
+        match expected {
+            Expected::Absent => When::Absent,
+            Expected::Version(version) => When::Is(version.clone()),
+        }
+    }
+}
+
+/// What an object is. Services treat them differently, for example with tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// A state, or an object beside it.
+    State,
+    /// A lock.
+    Lock,
+}
+
+/// Objects by key.
+#[async_trait]
+pub trait Bucket: Send + Sync + std::fmt::Debug {
+    /// The place of an object, for people.
+    fn place(&self, key: &str) -> String;
+
+    /// An object, or `None` if there is none.
+    async fn get(&self, doing: &'static str, key: &str) -> Result<Option<Object>, BackendError>;
+
+    /// Writes an object under a condition. A request that is repeated because its answer was lost finds its own object
+    /// and reports success.
+    async fn put(
+        &self,
+        doing: &'static str,
+        key: &str,
+        content: Bytes,
+        kind: ObjectKind,
+        when: &When,
+    ) -> Result<Written, BackendError>;
+
+    /// Deletes an object. An absent one is no error.
+    async fn delete(&self, doing: &'static str, key: &str) -> Result<(), BackendError>;
+
+    /// The keys of all objects that begin with this prefix, in the order of the service.
+    async fn list(&self, doing: &'static str, prefix: &str) -> Result<Vec<String>, BackendError>;
+}
+
+/// The objects beside a state.
+#[derive(Debug)]
+pub struct Beside<B> {
+    bucket: Arc<B>,
+    /// The start of their keys.
+    start: String,
+}
+
+impl<B: Bucket> Beside<B> {
+    /// The objects beside the state with this key.
+    pub fn new(bucket: &Arc<B>, key: &str) -> Beside<B> {
+        Beside { bucket: Arc::clone(bucket), start: format!("{key}{BESIDE}") }
+    }
+
+    /// Removes all of them, because the state is deleted.
+    pub async fn remove_all(&self, doing: &'static str) -> Result<(), BackendError> {
+        for key in self.bucket.list(doing, &self.start).await? {
+            self.bucket.delete(doing, &key).await?;
+        }
+        Ok(())
+    }
+
+    fn key(&self, name: &str) -> String {
+        format!("{}{name}", self.start)
+    }
+}
+
+#[async_trait]
+impl<B: Bucket> Objects for Beside<B> {
+    async fn read(&self, name: &str) -> Result<Option<Object>, BackendError> {
+        self.bucket.get("reading a journal", &self.key(name)).await
+    }
+
+    async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError> {
+        self.bucket.put("writing a journal", &self.key(name), content, ObjectKind::State, &When::Absent).await
+    }
+
+    async fn put(&self, name: &str, content: Bytes) -> Result<Version, BackendError> {
+        const DOING: &str = "writing a journal";
+        let key = self.key(name);
+        match self.bucket.put(DOING, &key, content, ObjectKind::State, &When::Always).await? {
+            Written::Done(version) => Ok(version),
+            Written::Conflict => Err(unexpected_conflict(self.bucket.place(&key), DOING)),
+        }
+    }
+
+    async fn list(&self, prefix: &str) -> Result<Vec<String>, BackendError> {
+        let keys = self.bucket.list("listing the journals", &self.key(prefix)).await?;
+        let mut names: Vec<String> =
+            keys.iter().filter_map(|key| key.strip_prefix(&self.start).map(str::to_owned)).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    async fn remove(&self, names: &[String]) -> Result<(), BackendError> {
+        for name in names {
+            self.bucket.delete("removing a journal", &self.key(name)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// A write without a condition failed because of one.
+fn unexpected_conflict(place: String, doing: &'static str) -> BackendError {
+    let error = "the service refused the write because of a condition that it did not have".to_owned();
+    BackendError::Refused { place, doing, error, advice: String::new() }
+}

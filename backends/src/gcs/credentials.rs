@@ -1,0 +1,250 @@
+//! What Google accepts as credentials: documents as its tools write them, and where they are found.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+
+/// Where accounts get their tokens unless a document says it.
+const TOKENS: &str = "https://oauth2.googleapis.com/token";
+/// The credentials of `gcloud auth application-default login`, in the home directory.
+const WELL_KNOWN: &str = ".config/gcloud/application_default_credentials.json";
+/// How many accounts may stand for each other.
+const DEPTH: usize = 5;
+
+/// Where tokens come from.
+#[derive(Clone)]
+pub(super) enum Source {
+    /// The service needs none.
+    None,
+    /// A token that is given.
+    Token(String),
+    /// A service account with its key.
+    Account(AccountKey),
+    /// A person.
+    User(UserGrant),
+    /// An identity of another provider.
+    External(ExternalIdentity),
+    /// Another account, in whose name this one may act.
+    Impersonated(Box<Impersonation>),
+    /// The metadata service of the machine.
+    Machine(String),
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Source")
+    }
+}
+
+/// The key of a service account.
+#[derive(Clone)]
+pub(super) struct AccountKey {
+    /// The name of the account.
+    pub(super) email: String,
+    /// The id of the key.
+    pub(super) key_id: String,
+    /// The private key in PEM.
+    pub(super) key: String,
+    /// Where it gets tokens.
+    pub(super) tokens: String,
+}
+
+/// The grant of a person.
+#[derive(Clone)]
+pub(super) struct UserGrant {
+    /// The id of the client.
+    pub(super) client: String,
+    /// Its secret.
+    pub(super) secret: String,
+    /// The refresh token.
+    pub(super) refresh: String,
+    /// Where it gets tokens.
+    pub(super) tokens: String,
+}
+
+/// An identity of another provider, for workload identity federation.
+#[derive(Clone)]
+pub(super) struct ExternalIdentity {
+    /// The provider and its pool.
+    pub(super) audience: String,
+    /// The type of the provider's token.
+    pub(super) token_type: String,
+    /// Where it is exchanged.
+    pub(super) tokens: String,
+    /// Where the provider's token is.
+    pub(super) subject: Subject,
+}
+
+/// Where the token of another provider is.
+#[derive(Clone)]
+pub(super) struct Subject {
+    /// The file, or the address.
+    pub(super) place: SubjectPlace,
+    /// The field of a JSON document that has the token; without one, the token is the whole text.
+    pub(super) field: Option<String>,
+}
+
+/// The place of the token of another provider.
+#[derive(Clone)]
+pub(super) enum SubjectPlace {
+    /// A file.
+    File(PathBuf),
+    /// An address with headers.
+    Address(String, Vec<(String, String)>),
+}
+
+/// Acting in the name of a service account.
+#[derive(Clone)]
+pub(super) struct Impersonation {
+    /// Who acts.
+    pub(super) source: Source,
+    /// Where tokens of the account are made.
+    pub(super) url: String,
+    /// The accounts in between.
+    pub(super) delegates: Vec<String>,
+}
+
+impl Source {
+    /// The source that a document describes.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words without secrets.
+    pub(super) fn of_document(document: &Json) -> Result<Source, String> {
+        Source::nested(document, DEPTH)
+    }
+
+    fn nested(document: &Json, depth: usize) -> Result<Source, String> {
+        if depth == 0 {
+            return Err(format!("more than {DEPTH} accounts stand for each other"));
+        }
+        let text = |name: &str| document.get(name).and_then(Json::as_str).map(str::to_owned);
+        let needed = |name: &str| text(name).ok_or_else(|| format!("the document has no {name:?}"));
+        let tokens = |name: &str| text(name).unwrap_or_else(|| TOKENS.to_owned());
+        match text("type").as_deref() {
+            Some("service_account") => Ok(Source::Account(AccountKey {
+                email: needed("client_email")?,
+                key_id: text("private_key_id").unwrap_or_default(),
+                key: needed("private_key")?,
+                tokens: tokens("token_uri"),
+            })),
+            Some("authorized_user") => Ok(Source::User(UserGrant {
+                client: needed("client_id")?,
+                secret: needed("client_secret")?,
+                refresh: needed("refresh_token")?,
+                tokens: tokens("token_uri"),
+            })),
+            Some("external_account") => {
+                let source = Source::External(ExternalIdentity {
+                    audience: needed("audience")?,
+                    token_type: needed("subject_token_type")?,
+                    tokens: needed("token_url")?,
+                    subject: Subject::of(document.get("credential_source").unwrap_or(&Json::Null))?,
+                });
+                Ok(match text("service_account_impersonation_url") {
+                    Some(url) => Source::Impersonated(Box::new(Impersonation { source, url, delegates: Vec::new() })),
+                    None => source,
+                })
+            }
+            Some("impersonated_service_account") => {
+                let inner = document.get("source_credentials").unwrap_or(&Json::Null);
+                let delegates = document.get("delegates").and_then(Json::as_array);
+                let delegates =
+                    delegates.into_iter().flatten().filter_map(|name| Some(name.as_str()?.to_owned())).collect();
+                Ok(Source::Impersonated(Box::new(Impersonation {
+                    source: Source::nested(inner, depth - 1)?,
+                    url: needed("service_account_impersonation_url")?,
+                    delegates,
+                })))
+            }
+            Some(other) => Err(format!("credentials of the type {other:?} are not supported")),
+            None => Err("the document has no \"type\"".to_owned()),
+        }
+    }
+
+    /// The source that the machine has: a file that a variable names, that of gcloud, the metadata service.
+    ///
+    /// # Errors
+    /// What is wrong with a file.
+    pub(super) fn of_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Source, String> {
+        let named = variable("GOOGLE_APPLICATION_CREDENTIALS").map(PathBuf::from);
+        let known = variable("CLOUDSDK_CONFIG")
+            .map(|folder| PathBuf::from(folder).join("application_default_credentials.json"))
+            .or_else(|| Some(PathBuf::from(variable("HOME")?).join(WELL_KNOWN)))
+            .filter(|path| path.is_file());
+        let Some(path) = named.or(known) else {
+            let host = variable("GCE_METADATA_HOST").unwrap_or_else(|| "metadata.google.internal".to_owned());
+            return Ok(Source::Machine(host));
+        };
+        let read = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let document = serde_json::from_slice(&read).map_err(|_| format!("{} is not JSON", path.display()))?;
+        Source::of_document(&document).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// The account with this name, in whose name this source acts.
+    pub(super) fn impersonating(self, account: &str, delegates: Vec<String>, domain: &str) -> Source {
+        let url =
+            format!("https://iamcredentials.{domain}/v1/projects/-/serviceAccounts/{account}:generateAccessToken");
+        Source::Impersonated(Box::new(Impersonation { source: self, url, delegates }))
+    }
+}
+
+impl Subject {
+    fn of(document: &Json) -> Result<Subject, String> {
+        let text = |name: &str| document.get(name).and_then(Json::as_str);
+        let place = match (text("file"), text("url")) {
+            (Some(file), _) => SubjectPlace::File(PathBuf::from(file)),
+            (None, Some(url)) => {
+                let headers = document.get("headers").and_then(Json::as_object);
+                let headers = headers.into_iter().flatten();
+                let headers = headers.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+                SubjectPlace::Address(url.to_owned(), headers.collect())
+            }
+            (None, None) => {
+                return Err("external accounts need a credential_source with \"file\" or \"url\"".to_owned());
+            }
+        };
+        let format = document.get("format").filter(|format| format.get("type").and_then(Json::as_str) == Some("json"));
+        let field = format.and_then(|format| format.get("subject_token_field_name")?.as_str().map(str::to_owned));
+        Ok(Subject { place, field })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn documents_of_all_types() {
+        let account = json!({"type": "service_account", "client_email": "a@b", "private_key": "k"});
+        assert!(matches!(Source::of_document(&account), Ok(Source::Account(key)) if key.tokens == TOKENS));
+        let user = json!({"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r"});
+        assert!(matches!(Source::of_document(&user), Ok(Source::User(_))));
+        let external = json!({"type": "external_account", "audience": "//iam/x", "subject_token_type": "jwt",
+            "token_url": "https://sts/token", "credential_source": {"file": "/token"}});
+        assert!(matches!(Source::of_document(&external), Ok(Source::External(_))));
+        let acting = json!({"type": "impersonated_service_account", "source_credentials": user,
+            "service_account_impersonation_url": "https://x", "delegates": ["d"]});
+        let Ok(Source::Impersonated(acting)) = Source::of_document(&acting) else { panic!() };
+        assert_eq!(acting.delegates, ["d"]);
+        for (document, want) in [
+            (json!({}), "the document has no \"type\""),
+            (json!({"type": "x"}), "credentials of the type \"x\" are not supported"),
+            (json!({"type": "service_account"}), "the document has no \"client_email\""),
+        ] {
+            assert_eq!(Source::of_document(&document).unwrap_err(), want);
+        }
+    }
+
+    #[test]
+    fn accounts_that_stand_for_each_other_have_a_limit() {
+        let mut document = json!({"type": "authorized_user"});
+        for _ in 0..10 {
+            document = json!({"type": "impersonated_service_account", "source_credentials": document,
+                "service_account_impersonation_url": "https://x"});
+        }
+        assert!(Source::of_document(&document).unwrap_err().contains("more than 5"));
+    }
+}

@@ -1,0 +1,45 @@
+//! What the service refuses, in words.
+
+use reqwest::StatusCode;
+use weft_state::remote::BackendError;
+
+use crate::exchange::Reply;
+
+/// The id of a lock is a number here.
+pub(super) fn not_a_generation(place: String, id: &str) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing: "releasing the lock",
+        error: format!("Lock ID should be numerical value, got '{id}'"),
+        advice: "The message about the lock has its id, which is the generation of the lock's object".to_owned(),
+    }
+}
+
+/// Another lock is there than the one to be released.
+pub(super) fn other_lock(place: String, id: &str) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing: "releasing the lock",
+        error: format!("there is no lock with the id {id:?}"),
+        advice: String::new(),
+    }
+}
+
+/// The service answered with an error.
+pub(super) fn refused(place: String, doing: &'static str, bucket: &str, action: &str, reply: &Reply) -> BackendError {
+    let json = reply.json();
+    let message = json.pointer("/error/message").and_then(|message| message.as_str()).map(str::to_owned);
+    let message = message.or_else(|| String::from_utf8(reply.body.to_vec()).ok().filter(|text| text.len() < 500));
+    let advice = match reply.status {
+        StatusCode::NOT_FOUND => format!(
+            "Create the bucket with: gcloud storage buckets create gs://{bucket} --uniform-bucket-level-access. Turn \
+             versioning on: gcloud storage buckets update gs://{bucket} --versioning"
+        ),
+        StatusCode::FORBIDDEN => format!("Grant the caller the permission {action} on the bucket {bucket}"),
+        StatusCode::UNAUTHORIZED => {
+            "Get new credentials, for example with: gcloud auth application-default login".to_owned()
+        }
+        _ => String::new(),
+    };
+    reply.refusal(place, doing, message.map(|message| message.trim().to_owned()), &advice)
+}

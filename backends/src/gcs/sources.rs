@@ -1,0 +1,168 @@
+//! Getting tokens of Google.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::rsa::KeyPair;
+use aws_lc_rs::signature::RSA_PKCS1_SHA256;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject as _;
+use serde_json::{Value as Json, json};
+use weft_state::remote::BackendError;
+
+use super::credentials::{AccountKey, ExternalIdentity, Impersonation, Source, SubjectPlace};
+use crate::tokens::{Token, TokenSource, ask, with_form};
+
+/// The right to read and write objects.
+const OBJECTS: &str = "https://www.googleapis.com/auth/devstorage.read_write";
+/// The right to do everything that an account may do, for acting in the name of another one.
+const EVERYTHING: &str = "https://www.googleapis.com/auth/cloud-platform";
+/// How long a token is asked for.
+const LIFETIME: Duration = Duration::from_secs(3600);
+/// The grant of a service account.
+const ASSERTION: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/// The grant of another provider's token.
+const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+/// The type of the tokens of Google.
+const ACCESS: &str = "urn:ietf:params:oauth:token-type:access_token";
+
+/// A source with the connections that it uses.
+pub(super) struct Tokens {
+    pub(super) source: Source,
+    pub(super) http: reqwest::Client,
+    /// The place of the state, for messages.
+    pub(super) place: String,
+}
+
+#[async_trait]
+impl TokenSource for Tokens {
+    async fn token(&self) -> Result<Token, BackendError> {
+        let found = get(&self.http, &self.source, OBJECTS).await;
+        found.map_err(|error| BackendError::Credentials { place: self.place.clone(), error })
+    }
+}
+
+/// A token with this scope.
+async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<Token, String> {
+    const NO_TOKEN: &str = "the answer has no token";
+    let answer = match source {
+        Source::None => return Ok(Token::lasting("")),
+        Source::Token(token) => return Ok(Token::lasting(token)),
+        Source::Account(account) => {
+            let assertion = assertion(account, scope)?;
+            let form = [("grant_type", ASSERTION), ("assertion", &assertion)];
+            ask(with_form(http.post(&account.tokens), &form)).await
+        }
+        Source::User(user) => {
+            let form = [
+                ("grant_type", "refresh_token"),
+                ("client_id", &user.client),
+                ("client_secret", &user.secret),
+                ("refresh_token", &user.refresh),
+            ];
+            ask(with_form(http.post(&user.tokens), &form)).await
+        }
+        Source::External(identity) => exchange(http, identity, scope).await,
+        Source::Machine(host) => {
+            let url =
+                format!("http://{host}/computeMetadata/v1/instance/service-accounts/default/token?scopes={scope}");
+            let answer = ask(http.get(url).header("Metadata-Flavor", "Google")).await;
+            answer.map_err(|error| {
+                format!(
+                    "there are no credentials in the settings, in GOOGLE_CREDENTIALS, in GOOGLE_APPLICATION_CREDENTIALS \
+                     and of gcloud, and the metadata service has none: {error}"
+                )
+            })
+        }
+        Source::Impersonated(acting) => return impersonate(http, acting, scope).await,
+    };
+    Token::of_answer(&answer?).ok_or_else(|| NO_TOKEN.to_owned())
+}
+
+/// A token of the account in whose name a source acts.
+async fn impersonate(http: &reqwest::Client, acting: &Impersonation, scope: &str) -> Result<Token, String> {
+    // The source is not one that impersonates without end: documents are bounded in depth.
+    let token = Box::pin(get(http, &acting.source, EVERYTHING)).await?;
+    let full = |name: &String| match name.starts_with("projects/") {
+        true => name.clone(),
+        false => format!("projects/-/serviceAccounts/{name}"),
+    };
+    let delegates: Vec<String> = acting.delegates.iter().map(full).collect();
+    let wanted = json!({ "scope": [scope], "lifetime": format!("{}s", LIFETIME.as_secs()), "delegates": delegates });
+    let request = http.post(&acting.url).bearer_auth(&token.text).header("content-type", "application/json");
+    let answer = ask(request.body(wanted.to_string())).await;
+    let answer = answer.map_err(|error| format!("the service account cannot be impersonated: {error}"))?;
+    let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the answer has no token")?;
+    let expires = answer.get("expireTime").and_then(|time| time.as_str()?.parse::<jiff::Timestamp>().ok());
+    Ok(Token::until(text, expires.map_or_else(|| SystemTime::now() + LIFETIME, SystemTime::from)))
+}
+
+/// Exchanges the token of another provider.
+async fn exchange(http: &reqwest::Client, identity: &ExternalIdentity, scope: &str) -> Result<Json, String> {
+    let text = match &identity.subject.place {
+        SubjectPlace::File(path) => {
+            std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?
+        }
+        SubjectPlace::Address(url, headers) => {
+            let mut request = http.get(url);
+            for (name, value) in headers {
+                request = request.header(name, value);
+            }
+            let answer = request.send().await.map_err(|error| crate::client::reason(&error))?;
+            if !answer.status().is_success() {
+                return Err(format!("the provider of the identity answered {}", answer.status()));
+            }
+            answer.text().await.map_err(|error| crate::client::reason(&error))?
+        }
+    };
+    let subject = match &identity.subject.field {
+        None => text.trim().to_owned(),
+        Some(field) => {
+            let document: Json = serde_json::from_str(&text).unwrap_or_default();
+            let found = document.get(field).and_then(Json::as_str).map(str::to_owned);
+            found.ok_or_else(|| format!("the document of the provider has no {field:?}"))?
+        }
+    };
+    let form = [
+        ("grant_type", EXCHANGE),
+        ("audience", &identity.audience),
+        ("scope", scope),
+        ("requested_token_type", ACCESS),
+        ("subject_token_type", &identity.token_type),
+        ("subject_token", &subject),
+    ];
+    ask(with_form(http.post(&identity.tokens), &form)).await
+}
+
+/// The signed statement of a service account that it wants a token (RFC 7523).
+fn assertion(account: &AccountKey, scope: &str) -> Result<String, String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let header = json!({ "alg": "RS256", "typ": "JWT", "kid": account.key_id });
+    let claims = json!({
+        "iss": account.email,
+        "scope": scope,
+        "aud": account.tokens,
+        "iat": now,
+        "exp": now + LIFETIME.as_secs(),
+    });
+    signed(&header, &claims, &account.key)
+}
+
+/// A signed token (RFC 7515).
+fn signed(header: &Json, claims: &Json, key: &str) -> Result<String, String> {
+    let encode = |part: &Json| URL_SAFE_NO_PAD.encode(part.to_string());
+    let text = format!("{}.{}", encode(header), encode(claims));
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| "the private key is not in PEM form")?;
+    let key = match &key {
+        PrivateKeyDer::Pkcs1(key) => KeyPair::from_der(key.secret_pkcs1_der()),
+        key => KeyPair::from_pkcs8(key.secret_der()),
+    };
+    let key = key.map_err(|error| format!("the private key cannot be used: {error}"))?;
+    let mut signature = vec![0; key.public_modulus_len()];
+    key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text.as_bytes(), &mut signature)
+        .map_err(|_| "the private key does not sign")?;
+    Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
+}

@@ -1,0 +1,149 @@
+//! Bearer tokens that expire.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use reqwest::RequestBuilder;
+use serde_json::Value as Json;
+use tokio::sync::Mutex;
+use weft_state::remote::BackendError;
+
+use crate::client::reason;
+use crate::exchange::{Authorize, Call};
+
+/// Another token is asked for so long before one expires.
+const MARGIN: Duration = Duration::from_secs(225);
+/// How long a service that gives tokens may take.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// How long a token is used whose answer does not say when it expires.
+const LIFETIME: Duration = Duration::from_secs(600);
+
+/// A token.
+#[derive(Clone)]
+pub struct Token {
+    /// The text after `Bearer`.
+    pub text: String,
+    expires: Option<SystemTime>,
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Token")
+    }
+}
+
+impl Token {
+    /// A token that is used as long as the process lives.
+    pub fn lasting(text: impl Into<String>) -> Token {
+        Token { text: text.into(), expires: None }
+    }
+
+    /// A token that expires.
+    pub fn until(text: impl Into<String>, expires: SystemTime) -> Token {
+        Token { text: text.into(), expires: Some(expires) }
+    }
+
+    /// The token in the answer of a token endpoint (RFC 6749, section 5.1). Some services write the seconds as text.
+    pub fn of_answer(answer: &Json) -> Option<Token> {
+        let text = answer.get("access_token")?.as_str()?;
+        let seconds = answer.get("expires_in").and_then(|value| match value {
+            Json::String(text) => text.parse().ok(),
+            value => value.as_u64(),
+        });
+        Some(Token::until(text, SystemTime::now() + seconds.map_or(LIFETIME, Duration::from_secs)))
+    }
+
+    fn expires_soon(&self) -> bool {
+        self.expires.is_some_and(|expires| expires <= SystemTime::now() + MARGIN)
+    }
+}
+
+/// Where tokens come from.
+#[async_trait]
+pub trait TokenSource: Send + Sync {
+    /// Another token.
+    async fn token(&self) -> Result<Token, BackendError>;
+}
+
+/// Requests with a token.
+pub struct Bearer<S> {
+    source: S,
+    known: Mutex<Option<Token>>,
+}
+
+impl<S: TokenSource> Bearer<S> {
+    /// Requests with the tokens of this source.
+    pub fn new(source: S) -> Bearer<S> {
+        Bearer { source, known: Mutex::default() }
+    }
+
+    /// The current token.
+    ///
+    /// # Errors
+    /// There is none.
+    pub async fn current(&self) -> Result<Token, BackendError> {
+        let mut known = self.known.lock().await;
+        if let Some(found) = known.as_ref().filter(|found| !found.expires_soon()) {
+            return Ok(found.clone());
+        }
+        let found = self.source.token().await?;
+        *known = Some(found.clone());
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl<S: TokenSource> Authorize for Bearer<S> {
+    async fn authorize(&self, _call: &Call) -> Result<Vec<(String, String)>, BackendError> {
+        Ok(vec![("authorization".to_owned(), format!("Bearer {}", self.current().await?.text))])
+    }
+
+    async fn rejected(&self) {
+        *self.known.lock().await = None;
+    }
+}
+
+/// The request with a form as its body.
+pub fn with_form(request: RequestBuilder, pairs: &[(&str, &str)]) -> RequestBuilder {
+    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+    request.header("content-type", "application/x-www-form-urlencoded").body(body)
+}
+
+/// Sends a request to a service that gives tokens. Returns the JSON of its answer.
+///
+/// # Errors
+/// Why there is none, in words without secrets.
+pub async fn ask(request: RequestBuilder) -> Result<Json, String> {
+    let answer = request.timeout(TIME_LIMIT).send().await.map_err(|error| reason(&error))?;
+    let status = answer.status();
+    let body = answer.bytes().await.map_err(|error| reason(&error))?;
+    let json: Json = serde_json::from_slice(&body).unwrap_or_default();
+    if status.is_success() {
+        return Ok(json);
+    }
+    let field = |name: &str| match json.get(name) {
+        Some(Json::String(text)) => Some(text.clone()),
+        Some(Json::Object(error)) => error.get("message").and_then(Json::as_str).map(str::to_owned),
+        _ => None,
+    };
+    let words = field("error_description").or_else(|| field("error"));
+    Err(words.map_or_else(|| format!("it answered {status}"), |words| format!("it answered {status}: {words}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tokens_expire() {
+        let token = |answer: Json| Token::of_answer(&answer);
+        assert!(!token(json!({"access_token": "a", "expires_in": 3600})).unwrap().expires_soon());
+        assert!(!token(json!({"access_token": "a", "expires_in": "3600"})).unwrap().expires_soon());
+        assert!(token(json!({"access_token": "a", "expires_in": 60})).unwrap().expires_soon());
+        assert!(token(json!({"error": "x"})).is_none());
+        assert!(!Token::lasting("a").expires_soon());
+    }
+}
