@@ -14,7 +14,7 @@ use weft_syntax::{BinaryOperator, ExprKind, Expression};
 use super::conditions::{message_problem, message_text};
 use super::problems::{conditions, values};
 use super::references::check_condition;
-use super::scope::RepetitionData;
+use super::repetition_data::RepetitionData;
 use super::session::Session;
 use crate::config::{Condition, references_of};
 use crate::glue::Failed;

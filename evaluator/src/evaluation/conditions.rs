@@ -12,10 +12,10 @@ use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
-use super::checks::ConditionTally;
+use super::condition_tally::ConditionTally;
+use super::module_node::ModuleNode;
 use super::problems::conditions::{self as problems, message};
-use super::scope::RepetitionData;
+use super::repetition_data::RepetitionData;
 use crate::config::{self, references_of};
 use crate::glue::{Failed, OpenCheck};
 use crate::reference::Subject;

@@ -13,7 +13,8 @@ use weft_graph_format::value::Value;
 use weft_syntax::{Traversal, Tree};
 
 use super::provisioners::made_ready;
-use super::scope::{Environment, RepetitionData, out_of_scope};
+use super::repetition_data::RepetitionData;
+use super::scope::{Environment, out_of_scope};
 use crate::config::Provisioner;
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::Provision;

@@ -15,11 +15,11 @@ use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
-use super::checks::ConditionTally;
+use super::condition_tally::ConditionTally;
 use super::conditions::{Condition, ConditionResult, Conditions};
+use super::module_node::ModuleNode;
 use super::problems::values as problems;
-use super::scope::RepetitionData;
+use super::repetition_data::RepetitionData;
 use crate::config::{Output, Variable, references_of};
 use crate::glue::{Failed, NameKind, RootOutput, ValueName};
 use crate::reference::Subject;

@@ -17,10 +17,10 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
+use super::module_node::ModuleNode;
 use super::problems::providers as problems;
 use super::references::all_references;
-use super::scope::RepetitionData;
+use super::repetition_data::RepetitionData;
 use crate::config::{CompiledModule, ProviderReference};
 use crate::glue::Failed;
 use crate::reference::Subject;
