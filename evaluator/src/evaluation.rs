@@ -49,7 +49,8 @@ use weft_graph_format::source::SourceRange;
 
 use crate::config::named_instances::{Keys, NamedInstances};
 use crate::config::{CompiledModule, StaticGraph, argument_problems, missing_providers};
-use crate::glue::{Brief, Failed, GivenVariables, Glue, Purpose};
+use crate::given_variables::GivenVariables;
+use crate::glue::{Brief, Failed, Glue, Purpose};
 use crate::selection::Selected;
 
 pub use assertion::{Asserted, AssertionVerdict};

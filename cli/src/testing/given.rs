@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::{TestFile, TestRun};
 use weft_evaluator::config::{CompiledModule, Condition, Sources, Variable};
-use weft_evaluator::glue::{GivenVariable, GivenVariables};
+use weft_evaluator::given_variables::{GivenVariable, GivenVariables};
 use weft_expressions::call_context::CallContext;
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert_with_defaults;

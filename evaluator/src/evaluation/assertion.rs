@@ -16,9 +16,9 @@ use super::problems::{conditions, values};
 use super::references::check_condition;
 use super::repetition_data::RepetitionData;
 use super::session::Session;
-use crate::config::{Condition, references_of};
+use crate::config::Condition;
 use crate::glue::Failed;
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Subject, references_of};
 
 /// The first name of references to outputs.
 const OUTPUT: &str = "output";

@@ -16,9 +16,9 @@ use super::condition_tally::ConditionTally;
 use super::module_node::ModuleNode;
 use super::problems::conditions::{self as problems, message};
 use super::repetition_data::RepetitionData;
-use crate::config::{self, references_of};
+use crate::config;
 use crate::glue::{Failed, OpenCheck};
-use crate::reference::Subject;
+use crate::reference::{Subject, references_of};
 
 /// The text of a message. A sensitive message is replaced.
 pub(crate) fn message_text(given: &Value) -> String {

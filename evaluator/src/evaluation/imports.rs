@@ -14,9 +14,9 @@ use super::instances::for_each;
 use super::module_node::{Imports, ModuleNode};
 use super::problems::imports::{self as problems, KeyFault, NamedBy};
 use super::repetition_data::RepetitionData;
-use crate::config::{ImportBlock, ImportKey, references_of};
+use crate::config::{ImportBlock, ImportKey};
 use crate::glue::{Failed, ImportBy, ImportWish};
-use crate::reference::Subject;
+use crate::reference::{Subject, references_of};
 
 impl ModuleNode {
     /// The imports of a resource, for the root module's node. `address` is the configured address of the resource, as

@@ -15,8 +15,9 @@ use weft_syntax::Expression;
 use super::module_node::ModuleNode;
 use super::problems::repetition as problems;
 use super::repetition_data::RepetitionData;
-use crate::config::{Repetition, references_of, unsuitable};
+use crate::config::{Repetition, unsuitable};
 use crate::glue::{Expansion, ExpansionKind, Failed};
+use crate::reference::references_of;
 
 /// The maximum `count`. No plan could hold more instances of one block.
 pub(super) const MOST_INSTANCES: u64 = 10_000_000;

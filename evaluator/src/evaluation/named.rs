@@ -20,9 +20,9 @@ use super::conditions::{Condition, ConditionResult, Conditions};
 use super::module_node::ModuleNode;
 use super::problems::values as problems;
 use super::repetition_data::RepetitionData;
-use crate::config::{Output, Variable, references_of};
+use crate::config::{Output, Variable};
 use crate::glue::{Failed, NameKind, RootOutput, ValueName};
-use crate::reference::Subject;
+use crate::reference::{Subject, references_of};
 use crate::selection::Selected;
 
 type PendingValue = Shared<BoxFuture<'static, Result<Value, Failed>>>;

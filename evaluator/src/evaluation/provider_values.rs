@@ -17,8 +17,8 @@ use super::module_node::ModuleNode;
 use super::problems::providers as problems;
 use super::provider_instances::{Chosen, ProviderInstances};
 use super::repetition_data::RepetitionData;
-use crate::config::references_of;
 use crate::glue::Failed;
+use crate::reference::references_of;
 
 impl ModuleNode {
     /// The value of `provider.NAME.ALIAS` or `provider.NAME` in this module.

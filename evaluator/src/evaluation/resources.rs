@@ -28,10 +28,10 @@ use super::provider_instances::Chosen;
 use super::provider_values::provider_problem;
 use super::repetition_data::RepetitionData;
 use super::scope::{ReadyScope, is_out_of_scope};
-use crate::config::{Repetition, ResourceBlock, references_of};
+use crate::config::{Repetition, ResourceBlock};
 use crate::decode::decode;
 use crate::glue::{BlockRules, DesiredInstance, ExpansionKind, Failed, Managed};
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Subject, references_of};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 

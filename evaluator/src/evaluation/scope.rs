@@ -22,10 +22,9 @@ use weft_syntax::{Expression, Traversal, Tree};
 use super::Evaluation;
 use super::module_node::{Instances, ModuleNode};
 use super::repetition_data::RepetitionData;
-use crate::config::references_of;
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::Failed;
-use crate::reference::{Reference, Subject, resolve};
+use crate::reference::{Reference, Subject, references_of, resolve};
 
 /// The environment of an evaluation.
 #[derive(Clone, Debug)]
