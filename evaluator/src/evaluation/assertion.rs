@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_expressions::evaluate::Scope;
+use weft_expressions::scope::Scope;
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::{Diagnostic, Severity, has_errors};
 use weft_graph_format::types::Type;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_expressions::evaluate::Scope;
+use weft_expressions::scope::Scope;
 use weft_graph_format::diagnostic::{Diagnostic, InvolvedValue, Severity};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::origin::Origin;

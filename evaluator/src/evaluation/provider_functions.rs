@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use weft_expressions::evaluate::ProviderFunction;
 use weft_expressions::functions::FunctionError;
+use weft_expressions::scope::ProviderFunction;
 use weft_expressions::terraform_functions;
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;

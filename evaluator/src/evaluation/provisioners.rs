@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_expressions::evaluate::Scope;
+use weft_expressions::scope::Scope;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::schema::{Attribute, Block};

@@ -8,8 +8,9 @@ use std::sync::atomic::Ordering;
 use smol_str::SmolStr;
 use weft_expressions::call_context::{CallContext, Impure};
 use weft_expressions::decoded::Decoded;
-use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope};
-use weft_expressions::functions::FunctionError;
+use weft_expressions::function_table::FunctionTable;
+use weft_expressions::functions::{self, FunctionError};
+use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::address::{Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, Parameter};
@@ -130,6 +131,10 @@ impl Scope for ReadyScope {
 
     fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
         self.node.call_provider_function(function, arguments)
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        Some(functions::built_in())
     }
 }
 
