@@ -13,7 +13,7 @@ use std::time::Duration;
 use smol_str::SmolStr;
 use tokio::sync::mpsc::UnboundedReceiver;
 use weft_evaluator::config::{CompiledModule, Sources, Variable};
-use weft_evaluator::glue::GivenVariables;
+use weft_evaluator::given_variables::GivenVariables;
 use weft_executor::EphemeralStep;
 use weft_expressions::convert::convert_with_defaults;
 use weft_graph_format::address::{ConfigResource, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};

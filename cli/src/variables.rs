@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{CompiledModule, Sources, Variable};
-use weft_evaluator::glue::{GivenVariable, GivenVariables};
+use weft_evaluator::given_variables::{GivenVariable, GivenVariables};
 use weft_expressions::constant::evaluate_constant;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::source::Position;

@@ -10,14 +10,17 @@ mod call;
 mod call_arguments;
 mod check;
 mod compile;
+mod compiling;
 mod content;
 mod encryption;
+mod encryption_settings;
 mod experiments;
 mod generated;
 mod import;
 mod lifecycle;
 mod literal;
 mod load;
+mod locals;
 mod meta;
 mod module_places;
 mod moved;
@@ -42,6 +45,7 @@ mod static_graph;
 mod static_values;
 mod terraform;
 pub mod test_file;
+mod top_level;
 mod variable;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +68,7 @@ pub use check::CheckBlock;
 pub use content::{
     AttributeRule, BlockContent, BlockRule, ContentRules, FoundBlock, OverrideBody, did_you_mean, read_content,
 };
-pub use encryption::{Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName};
+pub use encryption_settings::{Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName};
 pub use experiments::Experiments;
 pub use generated::{imports_without_block, with_resources};
 pub use import::{ImportBlock, ImportKey, ImportTarget};
@@ -72,7 +76,6 @@ pub use load::{
     LoadError, Sources, has_configuration, link_problems, load_early, load_tree, load_tree_beyond, load_tree_from,
     load_tree_under, load_tree_with,
 };
-pub(crate) use meta::{provider_calls, references_of};
 pub use module_places::{Installed, ModulePlaces, ModuleRequest};
 pub use moved::MovedBlock;
 pub use needs::{Beginnings, needed_resources};
@@ -81,13 +84,12 @@ pub(crate) use provider_links::{missing_providers, unsuitable};
 pub use provisioner::Provisioner;
 pub use relative_address::RelativeAddress;
 pub use removed::RemovedBlock;
-pub use required_version::LANGUAGE_VERSION;
+pub use required_version::{LANGUAGE_VERSION, RequiredVersion};
 pub use requirements::read_source as provider_source;
 pub use resource::Connection;
 pub use static_drawing::draw;
-pub(crate) use static_graph::{StaticGraph, components};
+pub(crate) use static_graph::StaticGraph;
 pub use static_values::{StaticGiven, StaticInputs};
-pub use terraform::RequiredVersion;
 
 use crate::reference::Reference;
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_expressions::evaluate::{Scope, evaluate_with};
+use weft_expressions::evaluate::evaluate_with;
 use weft_expressions::involved;
+use weft_expressions::scope::Scope;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};

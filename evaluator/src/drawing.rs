@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::components;
+use crate::components::components;
 
 /// The kind of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_expressions::evaluate::Scope;
 use weft_expressions::iteration::entry_types;
+use weft_expressions::scope::Scope;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Parameter};
 use weft_graph_format::number::Number;

@@ -2,7 +2,6 @@
 //!
 //! `planner` implements it for plans, and with unknown values for validation.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -457,17 +456,3 @@ pub trait Glue: Send + Sync + 'static {
     /// Adds a diagnostic.
     fn report(&self, diagnostic: Diagnostic);
 }
-
-/// A given value of a root variable, before conversion.
-#[derive(Clone, Debug)]
-pub struct GivenVariable {
-    /// The value.
-    pub value: Value,
-    /// Its origin: a file and place, or an option such as `-var`.
-    pub range: Option<SourceRange>,
-    /// Its origin, in words for messages.
-    pub source: String,
-}
-
-/// Given root variables by name.
-pub type GivenVariables = BTreeMap<SmolStr, GivenVariable>;

@@ -1,11 +1,13 @@
 //! The language: compiles configuration files into modules, and evaluates them on demand.
 //!
-//! [`config`] has the declarations of a module, [`reference`] the targets of references, [`glue`] the interface to the
-//! caller, [`selection`] partial configurations. [`evaluate_configuration`] evaluates everything, and a [`Session`]
-//! stays open for questions. [`decode`] reads bodies by the schemas of providers. A [`drawing`] shows dependencies to
-//! people, a [`document`] describes the configuration for tools.
+//! [`config`] has the declarations of a module, [`reference`] the targets of references, [`given_variables`] the values
+//! of root variables, [`glue`] the interface to the caller, [`selection`] partial configurations.
+//! [`evaluate_configuration`] evaluates everything, and a [`Session`] stays open for questions. [`decode`] reads bodies
+//! by the schemas of providers. A [`drawing`] shows dependencies to people, a [`document`] describes the configuration
+//! for tools.
 
 mod attribute_blocks;
+mod components;
 pub mod config;
 mod declared;
 pub mod decode;
@@ -13,6 +15,7 @@ pub mod document;
 pub mod drawing;
 mod dynamic;
 mod evaluation;
+pub mod given_variables;
 pub mod glue;
 mod problems;
 pub mod reference;

@@ -1,11 +1,11 @@
-//! The targets of traversals.
+//! The targets of traversals, and the references of expressions.
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::ValueStep;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{Key, StepKind, Traversal, Tree};
+use weft_syntax::{ExprKind, Expression, Key, StepKind, Traversal, Tree, references};
 
 use crate::problems;
 
@@ -204,5 +204,51 @@ impl Reading<'_> {
         };
         let resource = Resource { mode: ResourceMode::Managed, type_name: SmolStr::new(root), name: name.clone() };
         Ok(self.reference(Subject::Resource(resource), 1))
+    }
+}
+
+/// All references of an expression. Invalid ones are reported.
+pub(crate) fn references_of(expression: &Expression, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
+    let traversals = references(expression);
+    // Every expression of a configuration has such a list, mostly with one or two entries, so it must not waste memory.
+    let mut found = Vec::with_capacity(traversals.len());
+    for traversal in traversals {
+        match resolve(&expression.tree, traversal) {
+            Ok(reference) => found.push(reference),
+            Err(problem) => diagnostics.push(problem),
+        }
+    }
+    provider_calls(expression, &mut found);
+    found
+}
+
+/// Calls of provider functions in an expression.
+pub(crate) fn provider_calls(expression: &Expression, found: &mut Vec<Reference>) {
+    // Most files have none.
+    if !expression.text().contains("provider::") {
+        return;
+    }
+    let mut pending = vec![expression.id];
+    while let Some(id) = pending.pop() {
+        let kind = &expression.tree.node(id).kind;
+        if let ExprKind::Call(call) = kind {
+            let parts: Vec<&str> = call.name.split("::").collect();
+            let named = match parts.as_slice() {
+                ["provider", name, _] => Some((SmolStr::new(*name), None)),
+                ["provider", name, alias, _] => Some((SmolStr::new(*name), Some(SmolStr::new(*alias)))),
+                _ => None,
+            };
+            found.extend(named.map(|(name, alias)| Reference {
+                subject: Subject::ProviderFunction(name, alias),
+                steps: 0,
+                range: expression.tree.range(call.name_span),
+                key: None,
+                leads_on: false,
+                attribute: None,
+                attribute_range: None,
+                rest: Vec::new(),
+            }));
+        }
+        kind.for_each_child(|child| pending.push(child));
     }
 }

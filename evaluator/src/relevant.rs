@@ -14,8 +14,8 @@ use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Block, Nesting, ProviderSchema};
 use weft_syntax::Role;
 
-use crate::config::{BodySource, CompiledModule, Repetition, ResourceBlock, references_of, references_of_blocks};
-use crate::reference::{Reference, Subject};
+use crate::config::{BodySource, CompiledModule, Repetition, ResourceBlock, references_of_blocks};
+use crate::reference::{Reference, Subject, references_of};
 
 /// The changes of a plan.
 #[derive(Clone, Debug, Default)]

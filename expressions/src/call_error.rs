@@ -2,9 +2,6 @@
 
 use smol_str::SmolStr;
 use thiserror::Error;
-use weft_graph_format::diagnostic::Diagnostic;
-
-use crate::problems::calls as problems;
 
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -54,11 +51,4 @@ pub enum CountError {
         /// The number of accepted arguments.
         expected: usize,
     },
-}
-
-impl CountError {
-    /// The error as a diagnostic without a source range.
-    pub fn diagnostic(&self) -> Diagnostic {
-        problems::wrong_count(self)
-    }
 }

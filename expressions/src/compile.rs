@@ -20,8 +20,9 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use crate::evaluate::ProviderFunction;
-use crate::functions::{CallContext, FunctionError};
+use crate::call_context::CallContext;
+use crate::call_error::FunctionError;
+use crate::scope::ProviderFunction;
 
 /// Why a formula has no value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -11,9 +11,13 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Key, StepKind, Traversal, Tree};
 
-use crate::evaluate::{self, ProviderFunction, ResolvedReference, Scope};
-use crate::functions::{self, CallContext, FunctionError};
+use crate::call_context::CallContext;
+use crate::call_error::FunctionError;
+use crate::evaluate;
+use crate::function_table::FunctionTable;
+use crate::functions;
 use crate::problems;
+use crate::scope::{ProviderFunction, ResolvedReference, Scope};
 use crate::type_text::type_text;
 
 /// The file name of the text in diagnostics.
@@ -205,5 +209,9 @@ impl Scope for BareScope {
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
         Err(problems::calls::no_providers())
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        Some(functions::built_in())
     }
 }

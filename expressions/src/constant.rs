@@ -8,9 +8,11 @@ use weft_graph_format::value::Value;
 use weft_syntax::{Expression, Traversal, Tree};
 
 use crate::call_context::{CallContext, ForbiddenFiles};
-use crate::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate};
-use crate::functions::FunctionError;
+use crate::call_error::FunctionError;
+use crate::evaluate::evaluate;
+use crate::function_table::FunctionTable;
 use crate::problems;
+use crate::scope::{ProviderFunction, ResolvedReference, Scope};
 
 /// A scope without names.
 #[derive(Debug, Default)]
@@ -32,8 +34,8 @@ impl Scope for ConstantScope {
         Parameter(self.parameters.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn functions_allowed(&self) -> bool {
-        false
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        None
     }
 
     fn provider_function(&self, _: &str) -> Result<ProviderFunction, Diagnostic> {

@@ -17,11 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use smol_str::SmolStr;
-use weft_graph_format::address::FunctionProvider;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::formula::{self, Formula, FormulaOp, Parameter};
+use weft_graph_format::formula::{self, Formula, FormulaOp};
 use weft_graph_format::number::Number;
-use weft_graph_format::schema::FunctionSignature;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Extent, Value};
@@ -31,67 +29,16 @@ use weft_syntax::{
 
 use self::operations::Branch;
 use crate::access::{self, Problem};
-use crate::functions::{CallContext, FunctionError};
 use crate::involved;
 use crate::limits;
 use crate::operators;
 use crate::problems;
+use crate::scope::Scope;
 use crate::stack;
 use crate::symbolic;
 
-pub(crate) use crate::problems::references::UNKNOWN_NAME;
 pub(crate) use constructors::constructor_key;
 pub(crate) use templates::join_parts;
-pub use templates::{TemplateScope, evaluate_template};
-
-/// The start of a traversal.
-#[derive(Clone, Debug)]
-pub struct ResolvedReference {
-    /// The value.
-    pub value: Value,
-    /// The number of steps of the traversal that lead to the value. Evaluation follows the remaining steps.
-    pub consumed: usize,
-}
-
-/// A provider function that a name refers to.
-#[derive(Clone, Debug)]
-pub struct ProviderFunction {
-    /// Where the function runs. Formulas contain it.
-    pub provider: FunctionProvider,
-    /// The name of the function.
-    pub function: SmolStr,
-    /// The signature of the function.
-    pub signature: Arc<FunctionSignature>,
-}
-
-/// The environment of an evaluation.
-pub trait Scope {
-    /// Resolves the start of a traversal: as many steps as name an object (`var.x`, `aws_vpc.main`). Names that a
-    /// surrounding `for` declares are resolved by evaluation itself.
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>>;
-
-    /// The environment of function calls.
-    fn context(&self) -> CallContext<'_>;
-
-    /// Returns a parameter that nothing else in this session uses.
-    fn new_parameter(&self) -> Parameter;
-
-    /// Looks up a provider function by name: `provider::NAME::FUNCTION` or `provider::NAME::ALIAS::FUNCTION`.
-    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic>;
-
-    /// Calls a provider function. The arguments have no marks, and are wholly known where the signature requires it.
-    fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError>;
-
-    /// Whether function calls are allowed.
-    fn functions_allowed(&self) -> bool {
-        true
-    }
-
-    /// Looks up a built-in function. Most scopes have all of them.
-    fn function(&self, name: &str) -> Option<&'static crate::functions::Function> {
-        crate::functions::lookup(name)
-    }
-}
 
 /// Evaluates an expression. If there are errors, the value covers the parts without errors.
 pub fn evaluate(expression: &Expression, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {
@@ -388,7 +335,7 @@ impl<'s> Evaluator<'s> {
             Ok(value) => value,
             Err(error) => {
                 let subject = self.span(if error.side().is_some() { operand } else { id });
-                self.fail_on(error.diagnostic(), subject, id, std::slice::from_ref(&value), op)
+                self.fail_on(problems::operations::failed(&error), subject, id, std::slice::from_ref(&value), op)
             }
         }
     }

@@ -7,7 +7,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Expression, Key, StepKind, Traversal};
 
-use crate::evaluate::Scope;
+use crate::scope::Scope;
 
 /// The maximum number of values per diagnostic. Further references are not shown.
 pub(crate) const MOST_VALUES: usize = 16;

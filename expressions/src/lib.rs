@@ -5,10 +5,10 @@
 //! invariants. [`compile`] runs formulas with the same code, so planning and applying cannot disagree.
 //!
 //! Reading order: [`convert`] and [`refine`] handle types and refinements of unknown values. [`operators`], [`access`],
-//! [`iteration`] and [`conditional`] handle the parts of expressions, and [`functions`] and [`provider_call`] handle
-//! calls. [`mod@evaluate`] combines them over syntax trees, and [`compile`] over formulas. [`type_constraint`] reads
-//! types. [`resource_rules`] has the rules on resource objects that the planner and the executor share. [`console`]
-//! evaluates a line of text.
+//! [`iteration`] and [`conditional`] handle the parts of expressions, and [`function`] and [`provider_call`] handle
+//! calls. [`mod@evaluate`] combines them over syntax trees in a [`scope`], and [`compile`] over formulas. [`functions`]
+//! has the built-in functions. [`type_constraint`] reads types. [`resource_rules`] has the rules on resource objects
+//! that the planner and the executor share. [`console`] evaluates a line of text.
 
 #![allow(clippy::result_large_err, reason = "diagnostics are the errors of evaluation; boxing each buys nothing")]
 
@@ -22,15 +22,19 @@ pub mod constant;
 pub mod convert;
 pub mod decoded;
 pub mod evaluate;
+pub mod function;
+pub mod function_table;
 pub mod functions;
 pub mod involved;
 pub mod iteration;
 pub mod limits;
+pub mod operator_error;
 pub mod operators;
 mod problems;
 pub mod provider_call;
 pub mod refine;
 pub mod resource_rules;
+pub mod scope;
 mod stack;
 pub mod symbolic;
 pub mod terraform_functions;

@@ -6,11 +6,9 @@
 
 mod equality;
 
-use thiserror::Error;
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp, UnaryOperator};
 use weft_graph_format::marks::Marks;
-use weft_graph_format::number::{Number, NumberError};
+use weft_graph_format::number::Number;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Refinement, Value};
@@ -18,60 +16,9 @@ use weft_graph_format::value::{Kind, Refinement, Value};
 pub use equality::equal;
 
 use crate::convert::convert;
+use crate::operator_error::{OperatorError, Side};
 use crate::problems::operations as problems;
 use crate::symbolic::{self, Passing};
-
-/// The position of an operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// The only operand.
-    Only,
-    /// The left operand.
-    Left,
-    /// The right operand.
-    Right,
-}
-
-/// Why an operator has no result.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum OperatorError {
-    /// An operand is unsuitable.
-    #[error("Unsuitable value for {} operand: {message}.", match side {
-        Side::Only => "unary",
-        Side::Left => "left",
-        Side::Right => "right",
-    })]
-    Operand {
-        /// The operand at fault.
-        side: Side,
-        /// What is wrong with it.
-        message: String,
-    },
-    /// The operands are suitable, but the operation fails.
-    #[error("Error during operation: {0}.")]
-    Failed(String),
-}
-
-impl OperatorError {
-    /// The error as a diagnostic without a source range.
-    pub fn diagnostic(&self) -> Diagnostic {
-        problems::failed(self)
-    }
-
-    /// The operand at fault, if the error concerns one.
-    pub fn side(&self) -> Option<Side> {
-        match self {
-            OperatorError::Operand { side, .. } => Some(*side),
-            OperatorError::Failed(_) => None,
-        }
-    }
-}
-
-impl From<NumberError> for OperatorError {
-    fn from(error: NumberError) -> OperatorError {
-        OperatorError::Failed(error.to_string())
-    }
-}
 
 /// The type that operands are converted to.
 pub fn operand_type(operator: BinaryOperator) -> Type {

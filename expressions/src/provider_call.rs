@@ -5,8 +5,8 @@ use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
+use crate::call_error::{CountError, FunctionError};
 use crate::convert::convert;
-use crate::functions::{CountError, FunctionError};
 use crate::problems::calls as problems;
 
 /// The parameter that accepts argument `index`.

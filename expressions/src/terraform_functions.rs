@@ -9,8 +9,8 @@ use weft_graph_format::schema::{FunctionParameter, FunctionSignature};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
+use crate::call_error::FunctionError;
 use crate::constant::evaluate_constant;
-use crate::functions::FunctionError;
 use crate::problems::tfvars as problems;
 
 /// The maximum nesting of a value that is written as text.

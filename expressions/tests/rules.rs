@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use weft_expressions::compile::{Fault, Program, ResultSource, run};
-use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate};
-use weft_expressions::functions::{CallContext, FunctionError, Impure};
+use weft_expressions::evaluate::evaluate;
+use weft_expressions::function_table::FunctionTable;
+use weft_expressions::functions::{self, CallContext, FunctionError, Impure};
+use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_expressions::symbolic::replace_formulas;
 use weft_graph_format::address::FunctionProvider;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -98,6 +100,10 @@ impl Scope for World {
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
         Err(FunctionError::new("no provider"))
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        Some(functions::built_in())
     }
 }
 

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value as Json, json};
-use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, check_references, evaluate};
-use weft_expressions::functions::{CallContext, FunctionError, Impure};
+use weft_expressions::evaluate::{check_references, evaluate};
+use weft_expressions::function_table::FunctionTable;
+use weft_expressions::functions::{self, CallContext, FunctionError, Impure};
+use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, Parameter};
 use weft_graph_format::graph::OperationId;
@@ -99,6 +101,10 @@ impl Scope for PlanScope {
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
         Err(FunctionError::new("no provider"))
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        Some(functions::built_in())
     }
 }
 

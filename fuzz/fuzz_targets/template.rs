@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use libfuzzer_sys::fuzz_target;
-use weft_expressions::evaluate::evaluate_template;
+use weft_expressions::functions::evaluate_template;
 use weft_expressions::functions::{CallContext, ForbiddenFiles, Impure};
 use weft_expressions::limits::MOST_STEPS;
 

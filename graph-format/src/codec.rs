@@ -9,6 +9,7 @@
 //! [`MAX_INPUT_LENGTH`], and allocate memory in proportion to the input.
 
 pub mod json;
+mod json_syntax;
 pub mod msgpack;
 pub mod type_json;
 
@@ -20,11 +21,10 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 use crate::number::NumberError;
 use crate::path::{Path, ValueStep};
 use crate::types::Type;
-use crate::value::{Kind, Value};
+use crate::value::{DEEPEST_VALUE, Kind, Value};
 
-/// How deep values and types may nest. Everything that walks a value does so by recursion, on threads with stacks of
-/// two megabytes; no schema or document that people write comes near it.
-pub const MAX_DEPTH: usize = 256;
+/// How deep values and types may nest.
+pub const MAX_DEPTH: usize = DEEPEST_VALUE;
 
 /// The longest input that is decoded, in bytes; what OpenTofu allows for one message of a provider.
 pub const MAX_INPUT_LENGTH: usize = 256 << 20;
@@ -134,7 +134,7 @@ pub enum DecodeProblem {
     Type(&'static str),
     /// No JSON.
     #[error("{0}")]
-    Syntax(#[from] json::SyntaxError),
+    Syntax(#[from] json_syntax::SyntaxError),
 }
 
 fn at(path: &Path) -> String {

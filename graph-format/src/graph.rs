@@ -4,9 +4,11 @@
 //! operands come before their users and equal input produces equal bytes, and divides them into [`Fragment`]s, one for
 //! each shard. [`disassemble`] prints a graph, and [`verify`] checks it independently.
 
+mod action;
 mod builder;
 mod disassembly;
 mod finish;
+mod finish_error;
 mod formula_table;
 mod object;
 mod opcode;
@@ -17,23 +19,22 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use action::Action;
 pub use builder::{
     Applied, Builder, Checked, Desired, Ephemeral, Evaluated, FinalPlanned, Prior, Provider, Provisioned, Ref,
 };
 pub use disassembly::{disassemble, disassemble_with};
-pub use finish::FinishError;
+pub use finish_error::FinishError;
 pub use formula_table::{FormulaIndex, FormulaRow, FormulaTable, TableError};
 pub use object::{PlannedObject, PriorObject, StateRecord};
-pub use opcode::{Action, CheckKind, Opcode, Operation, ProvisionWhen};
+pub use opcode::{CheckKind, Opcode, Operation, ProvisionWhen};
 pub use outline::{Claim, OutlineRow};
 pub use verify::{Flaw, verify, verify_fragment, verify_outline};
 
+pub use crate::operation_id::OperationId;
+
 use crate::address::ProviderInstance;
 use crate::path::Path;
-
-/// An operation. Planning numbers operations in the order of creation, and the finished graph renumbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct OperationId(pub u32);
 
 /// A waiter: a set of operations that several others wait for, named once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -15,16 +15,18 @@ pub mod codec;
 pub mod diagnostic;
 pub mod digest;
 pub mod explain;
-pub mod formula;
 pub mod graph;
 pub mod marks;
 pub mod module_source;
 pub mod nearest;
 pub mod number;
+mod operation_id;
 pub mod origin;
 pub mod path;
+mod plain_value;
 pub mod plan_file;
 pub mod quoting;
+mod refinement;
 pub mod run;
 pub mod schema;
 pub mod shown;
@@ -33,3 +35,6 @@ pub mod stored;
 pub mod types;
 pub mod value;
 pub mod version;
+
+// A formula is part of a value. The other rooms know it by this path.
+pub use value::formula;

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::graph::OperationId;
+use crate::operation_id::OperationId;
 
 /// What must have happened before a value may be used, or what must wait for its readers.
 #[derive(Clone)]

@@ -16,9 +16,11 @@ mod depth;
 mod error;
 mod manifest;
 mod package;
+mod package_bytes;
 mod read_back;
 mod reader;
 mod record;
+mod section;
 mod snippets;
 mod writer;
 
@@ -26,12 +28,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use container::SectionKind;
 pub use depth::DEEPEST_NESTING;
 pub use error::{PlanFileError, WriteError};
 pub use manifest::{CheckResult, CheckStatus, CheckedKind, EphemeralVariable, Manifest, ProviderPackage, UiMode};
 pub use package::FragmentPackage;
 pub use reader::{PlanOutline, PlanReader, SectionInfo};
+pub use section::SectionKind;
 pub use snippets::SourceSnippets;
 pub use writer::write;
 

@@ -8,9 +8,9 @@ mod build;
 mod container;
 mod entries;
 mod extent;
+pub mod formula;
 mod plain;
 mod recent;
-mod refinement;
 mod set_order;
 mod walk;
 
@@ -22,13 +22,15 @@ use smol_str::SmolStr;
 pub use container::{Fields, Sequence};
 pub use entries::{Entries, EntriesIter};
 pub use extent::{DEEPEST, Excess, Extent, LONGEST_TEXT, MOST_PARTS, MOST_TEXT};
-pub use plain::{DEEPEST_VALUE, PlainValue, Unwritable};
-pub use refinement::{Refinement, Unknown};
+pub use plain::{DEEPEST_VALUE, Unwritable};
 pub use set_order::compare_for_set;
 pub use walk::{PathError, Transform};
 
+pub use crate::plain_value::PlainValue;
+pub use crate::refinement::{Refinement, Unknown};
+
+use self::formula::Formula;
 use crate::address::ProviderInstance;
-use crate::formula::Formula;
 use crate::marks::Marks;
 use crate::number::Number;
 use crate::origin::Origin;
@@ -331,7 +333,7 @@ impl Value {
     /// The formula that yields the whole value: its own, or a constructor over those of its parts, or a constant.
     ///
     /// Kept with shared containers, so that many readers of one container cost its size once. An unknown without a
-    /// formula yields a [`crate::formula::FormulaOp::Failure`].
+    /// formula yields a [`formula::FormulaOp::Failure`].
     pub fn to_formula(&self) -> Formula {
         walk::to_formula(self)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_evaluator::Environment;
 use weft_evaluator::config::CompiledModule;
-use weft_evaluator::glue::GivenVariables;
+use weft_evaluator::given_variables::GivenVariables;
 use weft_evaluator::selection::Selection;
 use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::changes::Changes;

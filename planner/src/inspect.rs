@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use weft_evaluator::config::CompiledModule;
+use weft_evaluator::given_variables::GivenVariables;
 use weft_evaluator::glue::{
-    Brief, DesiredInstance, Expansion, Failed, GivenVariables, Glue, Managed, OpenCheck, Protection, Purpose,
-    RootOutput, ValueName,
+    Brief, DesiredInstance, Expansion, Failed, Glue, Managed, OpenCheck, Protection, Purpose, RootOutput, ValueName,
 };
 use weft_evaluator::{Environment, Session};
 use weft_expressions::functions::FunctionError;

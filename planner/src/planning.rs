@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weft_evaluator::config::reach::needs;
-use weft_evaluator::glue::GivenVariables;
+use weft_evaluator::given_variables::GivenVariables;
 use weft_evaluator::relevant::{Changed, relevant_attributes};
 use weft_evaluator::selection::Selection;
 use weft_evaluator::{Begun, Counters, Declared, Session, begin_evaluation};

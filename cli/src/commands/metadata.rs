@@ -1,7 +1,8 @@
 //! `weft metadata functions -json`: the signatures of all built-in functions, for editors and other tools.
 
 use serde_json::{Map, Value as Json};
-use weft_expressions::functions::{self, Function, Parameter, ResultType};
+use weft_expressions::function::{Function, Parameter, ResultType};
+use weft_expressions::functions;
 use weft_graph_format::codec::type_json;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;

@@ -13,7 +13,7 @@ use weft_coordinator::{
 };
 use weft_evaluator::Session;
 use weft_evaluator::config::CompiledModule;
-use weft_evaluator::glue::GivenVariables;
+use weft_evaluator::given_variables::GivenVariables;
 use weft_executor::{Channel, HostMessage, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::ResourceInstance;

@@ -11,12 +11,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::{TestFile, TestRun};
 use weft_evaluator::config::{CompiledModule, Condition, Sources, Variable};
-use weft_evaluator::glue::{GivenVariable, GivenVariables};
+use weft_evaluator::given_variables::{GivenVariable, GivenVariables};
 use weft_expressions::call_context::CallContext;
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert_with_defaults;
-use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate};
-use weft_expressions::functions::FunctionError;
+use weft_expressions::evaluate::evaluate;
+use weft_expressions::function_table::FunctionTable;
+use weft_expressions::functions::{self, FunctionError};
+use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::formula::Parameter;
 use weft_graph_format::source::SourceRange;
@@ -287,5 +289,9 @@ impl Scope for TestScope {
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
         Ok(Value::unknown(Type::Dynamic))
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        Some(functions::built_in())
     }
 }

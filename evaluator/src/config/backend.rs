@@ -13,7 +13,7 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 use weft_syntax::Role;
 
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::FoundBlock;
 use super::static_values::{Needing, StaticValues};
 use super::{BodySource, Settings, problems};

@@ -7,8 +7,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_syntax::{Block, BodyId, ExprId, ExprKind, Expression, KeyForm, Role, Tree, references};
 
 use super::BodySource;
-use super::meta::provider_calls;
-use crate::reference::{Reference, resolve};
+use crate::reference::{Reference, provider_calls, resolve};
 
 /// A body or a `dynamic` block to visit, with the names that the blocks around it bind.
 enum Pending {

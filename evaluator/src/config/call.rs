@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::{ExprKind, Expression};
 
-use super::compile::{Compiling, ESCAPE};
+use super::compiling::{Compiling, ESCAPE};
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{literal_string, optional, required};
 use super::meta::{Unquoted, provider_name};

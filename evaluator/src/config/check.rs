@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use weft_graph_format::address::Resource;
 use weft_graph_format::source::SourceRange;
 
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::resource::{Nested, resource_block};
 use super::{Condition, problems};

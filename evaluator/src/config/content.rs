@@ -29,6 +29,11 @@ pub struct BlockRule {
     pub labels: &'static [&'static str],
 }
 
+/// A block type with these labels.
+pub(super) const fn rule(name: &'static str, labels: &'static [&'static str]) -> BlockRule {
+    BlockRule { name, labels }
+}
+
 /// The arguments and blocks of a body.
 #[derive(Clone, Copy, Debug)]
 pub struct ContentRules {
@@ -267,12 +272,12 @@ fn read_labels(
 ) -> Option<FoundBlock> {
     let wanted = rule.labels;
     if let Some(extra) = block.labels.get(wanted.len()) {
-        diagnostics.push(problems::body::extraneous_label(rule, tree.range(extra.span)));
+        diagnostics.push(problems::body::extraneous_label(rule.name, wanted, tree.range(extra.span)));
         return None;
     }
     if let Some(missing) = wanted.get(block.labels.len()) {
         let (header, at) = (tree.range(block.header_span), tree.range(block.open_span));
-        diagnostics.push(problems::body::missing_label(rule, missing, header, at));
+        diagnostics.push(problems::body::missing_label((rule.name, wanted), missing, header, at));
         return None;
     }
     Some(FoundBlock {

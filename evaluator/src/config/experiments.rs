@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 use weft_syntax::Expression;
 
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::FoundBlock;
 use super::problems;
 

@@ -6,7 +6,7 @@ use weft_graph_format::source::SourceRange;
 use weft_syntax::{ExprKind, Expression};
 
 use super::ProviderReference;
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::{ContentRules, FoundBlock};
 use super::literal::{optional, required};
 use super::problems;

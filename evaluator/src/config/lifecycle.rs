@@ -6,11 +6,11 @@ use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::path::{Path, ValueStep};
 use weft_syntax::{Expression, Key, StepKind, references};
 
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::{AttributeRule, BlockRule, ContentRules, FoundBlock};
-use super::meta::{Unquoted, references_of};
+use super::meta::Unquoted;
 use super::{Condition, Lifecycle, problems};
-use crate::reference::{Subject, resolve};
+use crate::reference::{Subject, references_of, resolve};
 
 const LIFECYCLE: ContentRules = ContentRules {
     attributes: &[

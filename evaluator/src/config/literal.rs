@@ -9,7 +9,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_syntax::{ExprKind, Expression, Syntax};
 
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::AttributeRule;
 use super::problems;
 

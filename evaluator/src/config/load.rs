@@ -20,7 +20,7 @@ use weft_syntax::{ExprKind, Expression, Tree, is_identifier};
 pub(super) use self::files::LARGEST_FILE;
 use self::files::{is_override, kind_of};
 use super::compile::compile_module;
-use super::encryption::Encryption;
+use super::encryption_settings::Encryption;
 use super::module_places::{AsWritten, Below, Installed, ModulePlaces, ModuleRequest};
 use super::provider_links::{check_providers, unsuitable};
 use super::required_version::unmet;
@@ -171,8 +171,8 @@ impl<'a> Loader<'a> {
         let before = self.diagnostics.len();
         let files = match self.files(dir) {
             Ok(files) => files,
-            Err(error) => {
-                self.diagnostics.push(problems::loading::unreadable_directory(&error));
+            Err(LoadError::Unreadable { path: unreadable, cause }) => {
+                self.diagnostics.push(problems::loading::unreadable_directory(&unreadable, &cause));
                 return CompiledModule { path, dir: dir.to_string(), ..CompiledModule::default() };
             }
         };

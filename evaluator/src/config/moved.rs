@@ -4,7 +4,7 @@ use weft_graph_format::address::ResourceMode;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::Expression;
 
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::{ContentRules, FoundBlock};
 use super::literal::required;
 use super::problems;

@@ -7,9 +7,8 @@ use rustc_hash::FxHashMap;
 use weft_graph_format::address::{ConfigResource, InstanceKey};
 
 use super::CompiledModule;
-use super::meta::references_of;
 use super::static_graph::{Node, StaticGraph, targets};
-use crate::reference::Reference;
+use crate::reference::{Reference, references_of};
 
 /// Keys of the named instances; empty if the whole resource is named.
 pub(crate) type Keys = Option<BTreeSet<InstanceKey>>;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{optional, required};
 use super::{Output, problems};

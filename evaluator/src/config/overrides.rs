@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::{FoundBlock, OverrideBody};
 use super::literal::literal_string;
-use super::{CompiledModule, problems, terraform};
+use super::locals::local;
+use super::{CompiledModule, problems, terraform, top_level};
 
 /// The types of blocks that override a whole block of another file.
 const OVERRIDING: &[&str] = &["variable", "output", "module", "resource", "data", "ephemeral", "provider"];
@@ -71,7 +72,7 @@ impl Compiling<'_> {
         let (path, dir) = (self.module.path.clone(), self.module.dir.clone());
         let kept = std::mem::replace(&mut self.module, CompiledModule { path, dir, ..CompiledModule::default() });
         let together = std::mem::take(&mut self.together);
-        self.block(block);
+        top_level::block(self, block);
         (self.module, self.together) = (kept, together);
     }
 
@@ -92,7 +93,7 @@ impl Compiling<'_> {
                     }
                     // Each entry is replaced on its own.
                     self.requirements = None;
-                    self.block(block);
+                    top_level::block(self, block);
                 }
                 other => {
                     // Problems of the other blocks are reported where they apply.
@@ -113,7 +114,7 @@ impl Compiling<'_> {
                 self.report(problems::overrides::missing_local(name, tree.range(attribute.span)));
                 continue;
             }
-            self.local(tree, attribute);
+            local(self, tree, attribute);
         }
     }
 }

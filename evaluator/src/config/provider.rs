@@ -8,7 +8,7 @@ use weft_syntax::{Expression, Key, Role};
 
 use super::BodySource;
 use super::body_references::references_of_body;
-use super::compile::{Compiling, ESCAPE};
+use super::compiling::{Compiling, ESCAPE};
 use super::content::{BlockContent, BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 use super::problems;

@@ -6,7 +6,7 @@ use weft_graph_format::address::ResourceMode;
 use weft_syntax::{ExprKind, Expression, Syntax};
 
 use super::CompiledModule;
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use crate::reference::{Reference, Subject};
 
 /// The first name of references to provider configurations.

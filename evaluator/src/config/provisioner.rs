@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 use weft_graph_format::source::SourceRange;
 
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 use super::{BodySource, problems};

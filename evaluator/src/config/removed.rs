@@ -5,7 +5,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 use weft_syntax::Expression;
 
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{optional, required};
 use super::problems;

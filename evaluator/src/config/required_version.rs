@@ -3,13 +3,24 @@
 //! Constraints are compared with the version of OpenTofu whose language Weft implements.
 
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::version::{Version, VersionConstraints};
+use weft_syntax::Expression;
 
 use super::literal::literal_string;
-use super::{RequiredVersion, problems};
+use super::problems;
 
 /// The version of OpenTofu whose language Weft implements.
 pub const LANGUAGE_VERSION: [u64; 3] = [1, 12, 6];
+
+/// A `required_version` argument.
+#[derive(Clone, Debug)]
+pub struct RequiredVersion {
+    /// The constraint.
+    pub constraint: Expression,
+    /// The range of the definition.
+    pub range: SourceRange,
+}
 
 /// The problem of a constraint.
 pub(super) fn unmet(required: &RequiredVersion) -> Option<Diagnostic> {

@@ -11,7 +11,7 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_syntax::{ExprKind, Expression, Syntax};
 
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::FoundBlock;
 use super::{RequiredProvider, problems};
 

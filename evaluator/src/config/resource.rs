@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use weft_graph_format::address::{Resource, ResourceMode};
 
 use super::call::provider_key_references;
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::{BlockContent, BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 use super::provisioner::provisioner;

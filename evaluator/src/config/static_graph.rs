@@ -10,10 +10,9 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use weft_graph_format::address::{ConfigResource, Module, Resource};
 
-use super::meta::references_of;
 use super::names_below::{Gathering, Names};
 use super::{CompiledModule, ProviderReference};
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Subject, references_of};
 use crate::selection::{Selected, SelectedAddress, Selection};
 
 /// A node: something whose value or object depends on others.
@@ -423,53 +422,4 @@ pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<
             _ => None,
         })
         .collect()
-}
-
-/// Strongly connected components, without recursion, in reverse topological order.
-pub(crate) fn components(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    const UNSEEN: usize = usize::MAX;
-    let count = next.len();
-    let (mut index, mut low) = (vec![UNSEEN; count], vec![0; count]);
-    let (mut on_stack, mut stack) = (vec![false; count], Vec::new());
-    let mut found = Vec::new();
-    let mut counter = 0;
-    for start in 0..count {
-        if index[start] != UNSEEN {
-            continue;
-        }
-        let mut calls = vec![(start, 0)];
-        while let Some((node, child)) = calls.pop() {
-            if child == 0 {
-                index[node] = counter;
-                low[node] = counter;
-                counter += 1;
-                stack.push(node);
-                on_stack[node] = true;
-            }
-            if let Some(to) = next[node].get(child) {
-                calls.push((node, child + 1));
-                if index[*to] == UNSEEN {
-                    calls.push((*to, 0));
-                } else if on_stack[*to] {
-                    low[node] = low[node].min(index[*to]);
-                }
-                continue;
-            }
-            if low[node] == index[node] {
-                let mut members = Vec::new();
-                while let Some(member) = stack.pop() {
-                    on_stack[member] = false;
-                    members.push(member);
-                    if member == node {
-                        break;
-                    }
-                }
-                found.push(members);
-            }
-            if let Some((parent, _)) = calls.last() {
-                low[*parent] = low[*parent].min(low[node]);
-            }
-        }
-    }
-    found
 }

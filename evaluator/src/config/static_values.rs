@@ -24,9 +24,9 @@ use weft_graph_format::value::Value;
 use weft_syntax::Expression;
 
 use self::scope::StaticScope;
-use super::{CompiledModule, Local, ModuleCall, Variable, references_of};
-use crate::glue::GivenVariables;
-use crate::reference::{Reference, Subject};
+use super::{CompiledModule, Local, ModuleCall, Variable};
+use crate::given_variables::GivenVariables;
+use crate::reference::{Reference, Subject, references_of};
 
 /// The inputs of static values, beside the configuration.
 pub struct StaticInputs<'a> {

@@ -1,15 +1,12 @@
 //! `terraform` and `language` blocks: the requirements of a module.
 
-use weft_graph_format::source::SourceRange;
-use weft_syntax::Expression;
-
 use super::backend::{backend, cloud, provider_meta};
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::encryption::encryption;
 use super::literal::{literal_string, optional};
 use super::problems;
-use super::required_version::allows;
+use super::required_version::{RequiredVersion, allows};
 
 /// The schema of a `terraform` block.
 pub(super) const RULES: ContentRules = ContentRules {
@@ -29,15 +26,6 @@ const LANGUAGE: ContentRules = ContentRules {
     blocks: &[BlockRule { name: "compatible_with", labels: &[] }],
     open: false,
 };
-
-/// A `required_version` argument.
-#[derive(Clone, Debug)]
-pub struct RequiredVersion {
-    /// The constraint.
-    pub constraint: Expression,
-    /// The range of the definition.
-    pub range: SourceRange,
-}
 
 /// A `terraform` block.
 pub(super) fn terraform(compiling: &mut Compiling<'_>, block: &FoundBlock) {

@@ -23,7 +23,8 @@ use weft_syntax::{Expression, Tree};
 
 pub use finding::{FoundTests, find_tests};
 
-use super::compile::{Compiling, rule};
+use super::compiling::Compiling;
+use super::content::rule;
 use super::content::{ContentRules, FoundBlock, read_content};
 use super::{CompiledModule, Condition, PassedProvider, ProviderBlock, problems, provider};
 use crate::reference::Reference;

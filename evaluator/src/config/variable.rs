@@ -12,7 +12,7 @@ use weft_graph_format::types::Type;
 use weft_syntax::Expression;
 
 use super::call_arguments::check_ignored;
-use super::compile::Compiling;
+use super::compiling::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 use super::{CompiledModule, Variable, problems};

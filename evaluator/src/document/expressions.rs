@@ -14,8 +14,8 @@ use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Expression, Key, Role, StepKind, Syntax, Traversal, TraversalStep, Tree, references};
 
 use crate::attribute_blocks::written_as_blocks;
-use crate::config::{BodySource, Sources, provider_calls};
-use crate::reference::{Reference, Subject, resolve};
+use crate::config::{BodySource, Sources};
+use crate::reference::{Reference, Subject, provider_calls, resolve};
 
 /// The maximum nesting of blocks. Real schemas are far below it.
 const DEEPEST_BLOCKS: usize = 64;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_expressions::evaluate::Scope;
+use weft_expressions::scope::Scope;
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::{Diagnostic, Severity, has_errors};
 use weft_graph_format::types::Type;
@@ -14,11 +14,11 @@ use weft_syntax::{BinaryOperator, ExprKind, Expression};
 use super::conditions::{message_problem, message_text};
 use super::problems::{conditions, values};
 use super::references::check_condition;
-use super::scope::RepetitionData;
+use super::repetition_data::RepetitionData;
 use super::session::Session;
-use crate::config::{Condition, references_of};
+use crate::config::Condition;
 use crate::glue::Failed;
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Subject, references_of};
 
 /// The first name of references to outputs.
 const OUTPUT: &str = "output";

@@ -1,111 +1,22 @@
-//! Module instances, and the cells of each.
+//! Module calls: their instances and values, and the evaluation of everything in them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, Shared};
 use futures::{FutureExt, future::join_all};
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, InstanceKey, ModuleInstance, Resource};
+use weft_graph_format::address::{ConfigResource, InstanceKey, Resource};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::Evaluation;
-use super::cell::Cells;
-use super::imports::Imports;
-use super::instances::{Instances, expand};
-use super::provider_blocks::ProviderInstances;
-use super::scope::RepetitionData;
-use crate::config::{CompiledModule, ModuleCall};
+use super::instances::expand;
+use super::module_node::{CallInstances, Caller, ModuleNode};
+use super::repetition_data::RepetitionData;
 use crate::glue::{ExpansionKind, Failed};
 
-/// The call of a module instance.
-pub(crate) struct Caller {
-    /// The calling module.
-    pub(crate) parent: Arc<ModuleNode>,
-    /// The block.
-    pub(crate) call: Arc<ModuleCall>,
-    /// `each` and `count` of this instance.
-    pub(crate) repeated: RepetitionData,
-    /// What all content waits for: the repetition and `depends_on`, also those of callers.
-    pub(crate) waits: Option<Origin>,
-}
-
-/// An instance of a module.
-pub(crate) struct ModuleNode {
-    pub(crate) evaluation: Arc<Evaluation>,
-    pub(crate) address: ModuleInstance,
-    pub(crate) config: Arc<CompiledModule>,
-    pub(crate) caller: Option<Caller>,
-    pub(crate) variables: Cells<SmolStr, Value>,
-    pub(crate) locals: Cells<SmolStr, Value>,
-    pub(crate) outputs: Cells<SmolStr, Value>,
-    pub(crate) resources: Cells<Resource, Arc<Instances>>,
-    pub(crate) calls: Cells<SmolStr, Arc<CallInstances>>,
-    pub(crate) providers: Cells<(SmolStr, Option<SmolStr>), Arc<ProviderInstances>>,
-    /// The imports by resource. Only the root module's instance has them.
-    pub(crate) imports: Cells<SmolStr, Imports>,
-}
-
-/// All instances of a module call.
-pub(crate) struct CallInstances {
-    /// The origin of their number and keys.
-    pub(crate) kind: ExpansionKind,
-    /// The instances.
-    pub(crate) nodes: BTreeMap<InstanceKey, Arc<ModuleNode>>,
-}
-
 impl ModuleNode {
-    pub(crate) fn root(evaluation: Arc<Evaluation>, config: Arc<CompiledModule>) -> ModuleNode {
-        ModuleNode::new(evaluation, super::root_address(), config, None)
-    }
-
-    fn new(
-        evaluation: Arc<Evaluation>,
-        address: ModuleInstance,
-        config: Arc<CompiledModule>,
-        caller: Option<Caller>,
-    ) -> ModuleNode {
-        ModuleNode {
-            evaluation,
-            address,
-            config,
-            caller,
-            variables: Cells::default(),
-            locals: Cells::default(),
-            outputs: Cells::default(),
-            resources: Cells::default(),
-            calls: Cells::default(),
-            providers: Cells::default(),
-            imports: Cells::default(),
-        }
-    }
-
-    /// What all content of the module waits for.
-    pub(crate) fn waits(&self) -> Option<Origin> {
-        self.caller.as_ref().and_then(|c| c.waits.clone())
-    }
-
-    /// Frees the values of this module and its descendants, after evaluation.
-    pub(crate) fn release(self: &Arc<Self>) {
-        let mut pending = vec![self.clone()];
-        while let Some(node) = pending.pop() {
-            for name in node.config.children.keys() {
-                if let Some(Some(Ok(instances))) = node.calls.peek(name) {
-                    pending.extend(instances.nodes.values().cloned());
-                }
-            }
-            node.variables.clear();
-            node.locals.clear();
-            node.outputs.clear();
-            node.resources.clear();
-            node.calls.clear();
-            node.providers.clear();
-            node.imports.clear();
-        }
-    }
-
     /// The instances of a call.
     pub(crate) fn call(
         self: &Arc<Self>,
@@ -390,19 +301,5 @@ impl ModuleNode {
             found
         }
         .boxed()
-    }
-
-    /// The instance of the root module.
-    pub(crate) fn root_node(self: &Arc<Self>) -> Arc<ModuleNode> {
-        let mut node = self.clone();
-        while let Some(caller) = &node.caller {
-            let parent = caller.parent.clone();
-            node = parent;
-        }
-        node
-    }
-
-    pub(crate) fn absolute(&self, resource: &Resource) -> weft_graph_format::address::AbsResource {
-        weft_graph_format::address::AbsResource { module: self.address.clone(), resource: resource.clone() }
     }
 }

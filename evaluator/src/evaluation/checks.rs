@@ -1,4 +1,4 @@
-//! The combined conditions of one object, and `check` blocks.
+//! `check` blocks.
 
 use std::sync::Arc;
 
@@ -6,79 +6,19 @@ use smol_str::SmolStr;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK};
 use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp};
 use weft_graph_format::graph::CheckKind;
-use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
+use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
+use super::condition_tally::ConditionTally;
 use super::conditions::{Condition, ConditionResult};
+use super::module_node::ModuleNode;
 use super::problems::conditions;
-use super::scope::RepetitionData;
+use super::repetition_data::RepetitionData;
 use crate::config::CheckBlock;
 use crate::glue::{Failed, OpenCheck};
 use crate::reference::Subject;
-
-/// The results so far of an object's conditions.
-#[derive(Debug)]
-pub(crate) struct ConditionTally {
-    pub(crate) kind: CheckedKind,
-    pub(crate) address: SmolStr,
-    /// The number of conditions, and of those evaluated.
-    count: usize,
-    noted: usize,
-    worst: Option<CheckStatus>,
-    messages: Vec<String>,
-}
-
-impl ConditionTally {
-    /// Starts without any evaluated condition.
-    pub(crate) fn new(kind: CheckedKind, address: SmolStr, count: usize) -> ConditionTally {
-        ConditionTally { kind, address, count, noted: 0, worst: None, messages: Vec::new() }
-    }
-
-    /// Records the result of a condition.
-    pub(crate) fn note(&mut self, status: CheckStatus, message: Option<String>) {
-        self.noted += 1;
-        self.raise(status);
-        self.messages.extend(message);
-    }
-
-    /// Records that a dependency of the object has failed, so its conditions are not evaluated.
-    pub(crate) fn dependency_failed(&mut self) {
-        (self.count, self.worst) = (0, Some(CheckStatus::Unreached));
-    }
-
-    fn raise(&mut self, status: CheckStatus) {
-        let rank = |status: CheckStatus| match status {
-            CheckStatus::Pass | CheckStatus::Absent => 0,
-            CheckStatus::Unknown | CheckStatus::Unreached => 1,
-            CheckStatus::Fail => 2,
-            CheckStatus::Error => 3,
-        };
-        if self.worst.is_none_or(|worst| rank(worst) < rank(status)) {
-            self.worst = Some(status);
-        }
-    }
-
-    /// The combined result, with messages sorted as in OpenTofu. Unevaluated conditions are unknown. An output or
-    /// variable without any evaluated condition is not reached at all.
-    pub(crate) fn result(mut self) -> CheckResult {
-        self.messages.sort();
-        if self.noted < self.count {
-            let named = matches!(self.kind, CheckedKind::Output | CheckedKind::UnusedOutput | CheckedKind::Variable);
-            self.raise(if named && self.noted == 0 { CheckStatus::Unreached } else { CheckStatus::Unknown });
-        }
-        let kind = if self.kind == CheckedKind::UnusedOutput { CheckedKind::Output } else { self.kind };
-        CheckResult {
-            again: true,
-            address: self.address.to_string(),
-            kind,
-            status: self.worst.unwrap_or(CheckStatus::Unknown),
-            messages: self.messages,
-        }
-    }
-}
 
 /// The condition of an assertion. It passes if the data source of the block cannot be read, since that is reported
 /// already.
@@ -141,7 +81,7 @@ impl ModuleNode {
             assertions.note(index, outcome);
         }
         let Assertions { tally, failed, .. } = assertions;
-        let untold = skipped && tally.worst.is_none();
+        let untold = skipped && tally.is_empty();
         if !self.evaluation.is_validation() && !untold && !unread {
             self.evaluation.glue.checked(tally.result());
         }

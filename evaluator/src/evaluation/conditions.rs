@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_expressions::evaluate::Scope;
+use weft_expressions::scope::Scope;
 use weft_graph_format::diagnostic::{Diagnostic, InvolvedValue, Severity};
 use weft_graph_format::graph::CheckKind;
 use weft_graph_format::origin::Origin;
@@ -12,13 +12,13 @@ use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
-use super::checks::ConditionTally;
+use super::condition_tally::ConditionTally;
+use super::module_node::ModuleNode;
 use super::problems::conditions::{self as problems, message};
-use super::scope::RepetitionData;
-use crate::config::{self, references_of};
+use super::repetition_data::RepetitionData;
+use crate::config;
 use crate::glue::{Failed, OpenCheck};
-use crate::reference::Subject;
+use crate::reference::{Subject, references_of};
 
 /// The text of a message. A sensitive message is replaced.
 pub(crate) fn message_text(given: &Value) -> String {

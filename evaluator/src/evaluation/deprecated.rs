@@ -12,7 +12,7 @@ use weft_graph_format::schema::Block;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
+use super::module_node::ModuleNode;
 use crate::config::{BodySource, Output, Variable};
 use crate::evaluation::problems::blocks as problems;
 

@@ -4,8 +4,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use weft_expressions::call_context::{CallContext, Impure};
-use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope};
-use weft_expressions::functions::FunctionError;
+use weft_expressions::function_table::FunctionTable;
+use weft_expressions::functions::{self, FunctionError};
+use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::address::InstanceKey;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Parameter;
@@ -13,7 +14,8 @@ use weft_graph_format::value::Value;
 use weft_syntax::{Traversal, Tree};
 
 use super::provisioners::made_ready;
-use super::scope::{Environment, RepetitionData, out_of_scope};
+use super::repetition_data::RepetitionData;
+use super::scope::{Environment, out_of_scope};
 use crate::config::Provisioner;
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::Provision;
@@ -102,5 +104,9 @@ impl Scope for Leaving<'_> {
 
     fn call_provider_function(&self, function: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
         Err(FunctionError::new(format!("{} is not available when an object is destroyed", function.function)))
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        Some(functions::built_in())
     }
 }

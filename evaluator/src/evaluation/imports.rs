@@ -10,16 +10,13 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Expression;
 
-use super::calls::ModuleNode;
 use super::instances::for_each;
+use super::module_node::{Imports, ModuleNode};
 use super::problems::imports::{self as problems, KeyFault, NamedBy};
-use super::scope::RepetitionData;
-use crate::config::{ImportBlock, ImportKey, references_of};
+use super::repetition_data::RepetitionData;
+use crate::config::{ImportBlock, ImportKey};
 use crate::glue::{Failed, ImportBy, ImportWish};
-use crate::reference::Subject;
-
-/// All imports of one resource.
-pub(crate) type Imports = Arc<BTreeMap<ResourceInstance, ImportWish>>;
+use crate::reference::{Subject, references_of};
 
 impl ModuleNode {
     /// The imports of a resource, for the root module's node. `address` is the configured address of the resource, as

@@ -12,22 +12,15 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Expression;
 
-use super::calls::ModuleNode;
+use super::module_node::ModuleNode;
 use super::problems::repetition as problems;
-use super::scope::RepetitionData;
-use crate::config::{Repetition, references_of, unsuitable};
+use super::repetition_data::RepetitionData;
+use crate::config::{Repetition, unsuitable};
 use crate::glue::{Expansion, ExpansionKind, Failed};
+use crate::reference::references_of;
 
 /// The maximum `count`. No plan could hold more instances of one block.
 pub(super) const MOST_INSTANCES: u64 = 10_000_000;
-
-/// The planned instances of a resource.
-pub(crate) struct Instances {
-    /// The value of a reference to the resource.
-    pub(crate) whole: Value,
-    /// Its value during validation, if the schema says anything about it.
-    pub(crate) in_validation: Option<Value>,
-}
 
 /// The expansion of a repetition.
 pub(crate) struct Expanded {

@@ -7,12 +7,12 @@ use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
-use super::scope::RepetitionData;
-use crate::config::{ResourceBlock, references_of};
+use super::module_node::ModuleNode;
+use super::repetition_data::RepetitionData;
+use crate::config::ResourceBlock;
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::{Failed, Protection};
-use crate::reference::Subject;
+use crate::reference::{Subject, references_of};
 
 impl ModuleNode {
     /// Evaluates `prevent_destroy`. Validation only checks constants.

@@ -15,14 +15,14 @@ use weft_graph_format::plan_file::{CheckStatus, CheckedKind};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
-use super::checks::ConditionTally;
+use super::condition_tally::ConditionTally;
 use super::conditions::{Condition, ConditionResult, Conditions};
+use super::module_node::ModuleNode;
 use super::problems::values as problems;
-use super::scope::RepetitionData;
-use crate::config::{Output, Variable, references_of};
+use super::repetition_data::RepetitionData;
+use crate::config::{Output, Variable};
 use crate::glue::{Failed, NameKind, RootOutput, ValueName};
-use crate::reference::Subject;
+use crate::reference::{Subject, references_of};
 use crate::selection::Selected;
 
 type PendingValue = Shared<BoxFuture<'static, Result<Value, Failed>>>;

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use weft_expressions::call_context::CallContext;
-use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate};
-use weft_expressions::functions::FunctionError;
+use weft_expressions::evaluate::evaluate;
+use weft_expressions::function_table::FunctionTable;
+use weft_expressions::functions::{self, FunctionError};
+use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Parameter;
 use weft_graph_format::value::Value;
@@ -44,6 +46,10 @@ impl Scope for Nameless {
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
         Ok(Value::unknown(weft_graph_format::types::Type::Dynamic))
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        Some(functions::built_in())
     }
 }
 

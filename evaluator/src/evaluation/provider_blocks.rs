@@ -1,13 +1,13 @@
 //! Provider blocks: resolves the provider of a resource, and configures the instances.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
-use weft_graph_format::address::{InstanceKey, ProviderConfig, ProviderInstance, ProviderParts, ProviderSource};
+use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderParts, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
@@ -16,42 +16,15 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Key;
 
-use super::calls::ModuleNode;
 use super::instances::{expand, expand_provider};
+use super::module_node::ModuleNode;
 use super::problems::providers as problems;
+use super::provider_instances::{Chosen, FoundProvider, ProviderInstances};
 use super::provider_values::provider_problem;
-use super::scope::RepetitionData;
+use super::repetition_data::RepetitionData;
 use crate::config::{CompiledModule, PassedProvider, ProviderBlock, ProviderKey, ProviderReference, Repetition};
 use crate::decode::{decode, decode_empty};
 use crate::glue::Failed;
-
-/// The configured instances of a provider block.
-pub(crate) struct ProviderInstances {
-    /// Whether the instances have keys.
-    pub(crate) keyed: bool,
-    /// The instances.
-    pub(crate) instances: BTreeMap<InstanceKey, ProviderInstance>,
-    /// The origin of their keys.
-    pub(crate) origin: Option<Origin>,
-    /// All of them as a value. It is cached, since many expressions may need it.
-    pub(super) whole: OnceLock<Value>,
-}
-
-impl ProviderInstances {
-    pub(super) fn new(
-        keyed: bool,
-        instances: BTreeMap<InstanceKey, ProviderInstance>,
-        origin: Option<Origin>,
-    ) -> ProviderInstances {
-        ProviderInstances { keyed, instances, origin, whole: OnceLock::new() }
-    }
-}
-
-/// The provider of an instance, and the origin of its choice.
-pub(crate) struct Chosen {
-    pub(crate) instance: ProviderInstance,
-    pub(crate) origin: Option<Origin>,
-}
 
 type PendingProviders = Shared<BoxFuture<'static, Result<Arc<ProviderInstances>, Failed>>>;
 
@@ -313,25 +286,6 @@ impl ModuleNode {
             return self.fail(problem);
         }
         self.evaluation.glue.provider_instance(instance, &config, &range).await
-    }
-}
-
-/// The block of a name, and the instance if a call chose one.
-pub(super) struct FoundProvider {
-    pub(super) blocks: Arc<ProviderInstances>,
-    pub(super) key: Option<InstanceKey>,
-    pub(super) origin: Option<Origin>,
-    /// The target of the name.
-    pub(super) named:
-        (weft_graph_format::address::ModuleInstance, weft_graph_format::address::ProviderSource, Option<SmolStr>),
-}
-
-impl FoundProvider {
-    /// The error for a key without an instance.
-    fn absent(&self, key: &InstanceKey, user: &str, at: &SourceRange) -> Diagnostic {
-        let (module, source, alias) = &self.named;
-        let config = ProviderConfig { module: module.config(), source: source.clone(), alias: alias.clone() };
-        problems::absent_instance(user, key, &config, self.blocks.instances.keys(), at)
     }
 }
 

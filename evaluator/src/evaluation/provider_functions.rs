@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use weft_expressions::evaluate::ProviderFunction;
 use weft_expressions::functions::FunctionError;
+use weft_expressions::scope::ProviderFunction;
 use weft_expressions::terraform_functions;
 use weft_graph_format::address::{ProviderInstance, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
@@ -17,10 +17,10 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
+use super::module_node::ModuleNode;
 use super::problems::providers as problems;
 use super::references::all_references;
-use super::scope::RepetitionData;
+use super::repetition_data::RepetitionData;
 use crate::config::{CompiledModule, ProviderReference};
 use crate::glue::Failed;
 use crate::reference::Subject;

@@ -13,43 +13,12 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Expression;
 
-use super::calls::ModuleNode;
+use super::module_node::ModuleNode;
 use super::problems::providers as problems;
-use super::provider_blocks::{Chosen, FoundProvider, ProviderInstances};
-use super::scope::RepetitionData;
-use crate::config::references_of;
+use super::provider_instances::{Chosen, ProviderInstances};
+use super::repetition_data::RepetitionData;
 use crate::glue::Failed;
-
-impl FoundProvider {
-    /// A reference to the instance, or a map of references if instances have keys. Its origin is that of the keys.
-    fn value(&self) -> Value {
-        let ty = Type::provider(self.named.1.clone());
-        let origin = self.origin.as_ref();
-        let reference = |instance: &ProviderInstance| Value::provider(instance.clone()).add_origin(origin);
-        let single = |key: &InstanceKey| {
-            let instance = self.blocks.instances.get(key);
-            instance.map_or_else(|| Value::unknown(ty.clone()), reference)
-        };
-        match (&self.key, self.blocks.keyed) {
-            (Some(key), _) => single(key),
-            (None, false) => single(&InstanceKey::None),
-            (None, true) => self.blocks.whole.get_or_init(|| self.blocks.map(ty)).add_origin(origin),
-        }
-    }
-}
-
-impl ProviderInstances {
-    /// References to all instances by key; unknown if validation does not know the keys.
-    fn map(&self, ty: Type) -> Value {
-        let origin = self.origin.as_ref();
-        let mut entries = BTreeMap::new();
-        for (key, instance) in &self.instances {
-            let InstanceKey::String(key) = key else { return Value::unknown(Type::map(ty)) };
-            entries.insert(key.clone(), Value::provider(instance.clone()).add_origin(origin));
-        }
-        Value::map(ty, entries).add_origin(origin)
-    }
-}
+use crate::reference::references_of;
 
 impl ModuleNode {
     /// The value of `provider.NAME.ALIAS` or `provider.NAME` in this module.

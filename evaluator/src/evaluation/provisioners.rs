@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use weft_expressions::evaluate::Scope;
+use weft_expressions::scope::Scope;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::schema::{Attribute, Block};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
-use super::scope::RepetitionData;
+use super::module_node::ModuleNode;
+use super::repetition_data::RepetitionData;
 use crate::config::{BodySource, CompiledModule, Provisioner, ResourceBlock};
 use crate::decode::decode;
 use crate::evaluation::problems::blocks as problems;

@@ -18,11 +18,10 @@ use weft_graph_format::source::SourceRange;
 
 use self::undeclared::undeclared;
 use super::Evaluation;
-use super::in_elements::contents;
 use super::nameless::unknown_names;
 use super::problems::references as problems;
 use super::provisioners::provisioner_schema;
-use super::schema_traversal::{Placed, unknown_parts, wrong_step};
+use super::schema_traversal::{Placed, dynamic_contents, unknown_parts, wrong_step};
 use super::scope::out_of_scope;
 use super::unsound::Unsound;
 use crate::config::{CompiledModule, Condition, ModuleCall, Repetition, ResourceBlock};
@@ -278,7 +277,7 @@ impl<'a> Checking<'a> {
     /// Unsupported arguments and blocks of a resource and its provisioners. Content of `dynamic` blocks is checked when
     /// a block is generated.
     fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
-        let mut found = contents(&resource.body);
+        let mut found = dynamic_contents(&resource.body);
         if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {
             found.extend(unknown_parts(&resource.body, &schema.block));
         }

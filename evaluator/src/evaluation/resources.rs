@@ -19,18 +19,19 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
-use super::checks::ConditionTally;
+use super::condition_tally::ConditionTally;
 use super::conditions::Conditions;
-use super::instances::{Expanded, Instances, assemble, expand};
+use super::instances::{Expanded, assemble, expand};
+use super::module_node::{Instances, ModuleNode};
 use super::problems::resources as problems;
-use super::provider_blocks::Chosen;
+use super::provider_instances::Chosen;
 use super::provider_values::provider_problem;
-use super::scope::{ReadyScope, RepetitionData, is_out_of_scope};
-use crate::config::{Repetition, ResourceBlock, references_of};
+use super::repetition_data::RepetitionData;
+use super::scope::{ReadyScope, is_out_of_scope};
+use crate::config::{Repetition, ResourceBlock};
 use crate::decode::decode;
 use crate::glue::{BlockRules, DesiredInstance, ExpansionKind, Failed, Managed};
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Subject, references_of};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 

@@ -88,6 +88,24 @@ pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRang
     found
 }
 
-pub(super) fn with_dynamic(name: &str) -> Role<'static> {
+fn with_dynamic(name: &str) -> Role<'static> {
     if name == "dynamic" { Role::Block(&["type"]) } else { Role::Unknown }
+}
+
+/// The contents of `dynamic` blocks, also nested ones.
+pub(super) fn dynamic_contents(body: &BodySource) -> Vec<SourceRange> {
+    let in_dynamic = |name: &str| if name == "content" { Role::Block(&[]) } else { Role::Argument };
+    let mut found = Vec::new();
+    let mut pending = body.content(&with_dynamic).blocks;
+    while let Some((tree, block)) = pending.pop() {
+        if block.block_type.text == "dynamic" {
+            let inside = tree.content(block.body, &in_dynamic).body;
+            let contents = inside.blocks_of("content");
+            found.extend(contents.map(|content| tree.range(content.header_span.through(content.close_span))));
+            continue;
+        }
+        let inner = tree.content(block.body, &with_dynamic).body;
+        pending.extend(inner.blocks.iter().map(|block| (tree.clone(), block.clone())));
+    }
+    found
 }

@@ -8,25 +8,24 @@ use std::sync::atomic::Ordering;
 use smol_str::SmolStr;
 use weft_expressions::call_context::{CallContext, Impure};
 use weft_expressions::decoded::Decoded;
-use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope};
-use weft_expressions::functions::FunctionError;
-use weft_graph_format::address::{InstanceKey, Resource, ResourceMode};
+use weft_expressions::function_table::FunctionTable;
+use weft_expressions::functions::{self, FunctionError};
+use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
+use weft_graph_format::address::{Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, Parameter};
 use weft_graph_format::marks::Marks;
-use weft_graph_format::number::Number;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_syntax::{Expression, Traversal, Tree};
 
 use super::Evaluation;
-use super::calls::ModuleNode;
-use super::instances::Instances;
-use crate::config::references_of;
+use super::module_node::{Instances, ModuleNode};
+use super::repetition_data::RepetitionData;
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::Failed;
-use crate::reference::{Reference, Subject, resolve};
+use crate::reference::{Reference, Subject, references_of, resolve};
 
 /// The environment of an evaluation.
 #[derive(Clone, Debug)]
@@ -41,63 +40,6 @@ pub struct Environment {
     pub timestamp: String,
     /// Decoded files, by path.
     pub decoded: Arc<Decoded>,
-}
-
-/// The values of `each`, `count` and `self`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RepetitionData {
-    /// `count.index`
-    pub(crate) index: Option<Value>,
-    /// `each.key`
-    pub(crate) key: Option<Value>,
-    /// `each.value`
-    pub(crate) value: Option<Value>,
-    /// `self`
-    pub(crate) self_object: Option<Value>,
-}
-
-impl RepetitionData {
-    /// The data of one instance.
-    pub(crate) fn of(key: &InstanceKey, value: Option<Value>) -> RepetitionData {
-        match key {
-            InstanceKey::None => RepetitionData::default(),
-            InstanceKey::Int(i) => {
-                RepetitionData { index: Some(Value::number(Number::from_i64(*i))), ..RepetitionData::default() }
-            }
-            InstanceKey::String(s) => {
-                let key = Value::string(s);
-                RepetitionData {
-                    value: value.or_else(|| Some(key.clone())),
-                    key: Some(key),
-                    ..RepetitionData::default()
-                }
-            }
-        }
-    }
-
-    /// The data of a module instance during validation. The repetition of its call is checked at plan.
-    pub(crate) fn anything() -> RepetitionData {
-        RepetitionData { index: RepetitionData::unknown(true).index, ..RepetitionData::unknown(false) }
-    }
-
-    /// The unknown data of an instance during validation.
-    pub(crate) fn unknown(count: bool) -> RepetitionData {
-        use weft_graph_format::value::Refinement;
-        if count {
-            let index = Value::refined(Type::Number, Refinement::not_null());
-            return RepetitionData { index: Some(index), ..RepetitionData::default() };
-        }
-        RepetitionData {
-            key: Some(Value::refined(Type::String, Refinement::not_null())),
-            value: Some(Value::unknown(Type::Dynamic)),
-            ..RepetitionData::default()
-        }
-    }
-
-    /// The same, with `self`.
-    pub(crate) fn with_self(&self, object: Value) -> RepetitionData {
-        RepetitionData { self_object: Some(object), ..self.clone() }
-    }
 }
 
 /// The values of all names that some expressions use.
@@ -189,6 +131,10 @@ impl Scope for ReadyScope {
 
     fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
         self.node.call_provider_function(function, arguments)
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        Some(functions::built_in())
     }
 }
 

@@ -10,12 +10,14 @@ use weft_graph_format::source::Position;
 use weft_graph_format::value::Value;
 use weft_syntax::{ExprKind, Expression};
 
-use super::calls::ModuleNode;
+use super::module_node::ModuleNode;
 use super::problems::values as problems;
-use super::scope::RepetitionData;
+use super::repetition_data::RepetitionData;
 use crate::Environment;
-use crate::config::{CompiledModule, Sources, references_of};
-use crate::glue::{Failed, GivenVariables, Glue};
+use crate::config::{CompiledModule, Sources};
+use crate::given_variables::GivenVariables;
+use crate::glue::{Failed, Glue};
+use crate::reference::references_of;
 
 /// A function for questions only: it returns the type of its argument, as text instead of a value.
 const TYPE: &str = "type";

@@ -9,8 +9,8 @@ use weft_graph_format::marks::Marks;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::calls::ModuleNode;
-use super::instances::{Instances, MOST_INSTANCES};
+use super::instances::MOST_INSTANCES;
+use super::module_node::{Instances, ModuleNode};
 use crate::config::{Repetition, ResourceBlock};
 use crate::glue::Failed;
 

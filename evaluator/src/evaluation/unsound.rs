@@ -9,7 +9,7 @@ use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-use super::calls::ModuleNode;
+use super::module_node::ModuleNode;
 use crate::glue::Failed;
 use crate::reference::{Reference, Subject};
 

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use weft_evaluator::config::{CompiledModule, StaticInputs, link_problems, load_tree_with};
+use weft_evaluator::given_variables::{GivenVariable, GivenVariables};
 use weft_evaluator::glue::{
-    Brief, DesiredInstance, Expansion, Failed, GivenVariable, GivenVariables, Glue, ImportBy, Managed, OpenCheck,
-    Protection, Provision, Purpose, RootOutput, ValueName,
+    Brief, DesiredInstance, Expansion, Failed, Glue, ImportBy, Managed, OpenCheck, Protection, Provision, Purpose,
+    RootOutput, ValueName,
 };
 use weft_evaluator::selection::{SelectedAddress, Selection};
 use weft_evaluator::{Environment, evaluate_configuration};

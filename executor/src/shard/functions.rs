@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
-use weft_expressions::evaluate::ProviderFunction;
 use weft_expressions::functions::FunctionError;
+use weft_expressions::scope::ProviderFunction;
 use weft_expressions::terraform_functions;
 use weft_graph_format::address::{FunctionProvider, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;

@@ -14,7 +14,8 @@ use crate::access::Problem;
 use crate::conditional;
 use crate::iteration::{self, Decided, ObjectResults, SplatSource};
 use crate::limits;
-use crate::operators::{self, Side};
+use crate::operator_error::{OperatorError, Side};
+use crate::operators;
 use crate::problems;
 use crate::stack;
 
@@ -149,7 +150,8 @@ impl<'p> Run<'p> {
     fn logical(&self, operator: BinaryOperator, node: &Node) -> NodeProgress {
         let [left, right] = *node.operands else { return NodeProgress::Done(Err(Arc::new(Fault::Skipped))) };
         let (Some(left), Some(right)) = (self.slot(left), self.slot(right)) else { return NodeProgress::NeedAll };
-        let problem = |error: operators::OperatorError| NodeProgress::Done(Err(fault_at(node, error.diagnostic())));
+        let problem =
+            |error: OperatorError| NodeProgress::Done(Err(fault_at(node, problems::operations::failed(&error))));
         match (left, right) {
             (Ok(left), Ok(right)) => match operators::binary(operator, left, right, node.range.as_ref()) {
                 Ok(value) => NodeProgress::Done(Ok(value)),

@@ -16,9 +16,11 @@ use weft_graph_format::value::{Kind, Value};
 
 use super::{Compute, Fault, ResultSource};
 use crate::access::{self, Problem};
+use crate::call_context::{CallContext, Impure};
+use crate::call_error::FunctionError;
 use crate::convert::{apply_defaults, convert};
 use crate::evaluate::{constructor_key, join_parts};
-use crate::functions::{self, CallContext, FunctionError, Impure};
+use crate::functions;
 use crate::operators;
 use crate::problems;
 use crate::provider_call;
@@ -105,14 +107,14 @@ fn failure(problem: Diagnostic) -> Compute {
 fn unary(operator: UnaryOperator, place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
         let outcome = operators::unary(operator, operand(values, 0)?, place.0.as_ref());
-        outcome.map_err(|error| place.fault(error.diagnostic()))
+        outcome.map_err(|error| place.fault(problems::operations::failed(&error)))
     })
 }
 
 fn binary(operator: BinaryOperator, place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
         let outcome = operators::binary(operator, operand(values, 0)?, operand(values, 1)?, place.0.as_ref());
-        outcome.map_err(|error| place.fault(error.diagnostic()))
+        outcome.map_err(|error| place.fault(problems::operations::failed(&error)))
     })
 }
 
@@ -250,7 +252,7 @@ fn call(
     let Some(function) = functions::lookup(name) else {
         return Err(place.fault(problems::calls::unknown_function(name, std::iter::empty())));
     };
-    function.check_count(arguments.len()).map_err(|error| place.fault(error.diagnostic()))?;
+    function.check_count(arguments.len()).map_err(|error| place.fault(problems::calls::wrong_count(&error)))?;
     let mut problems = Vec::new();
     for (index, argument) in arguments.iter().enumerate() {
         if let Err(error) = function.convert_argument(index, argument) {
@@ -284,7 +286,7 @@ fn call_provider(
 ) -> Result<Value, Fault> {
     let function = results.provider_function(provider, name).map_err(|problem| place.fault(problem))?;
     provider_call::check_count(name, &function.signature, arguments.len())
-        .map_err(|error| place.fault(error.diagnostic()))?;
+        .map_err(|error| place.fault(problems::calls::wrong_count(&error)))?;
     provider_call::invoke(&function.signature, arguments, &mut |bare| results.call_provider_function(&function, bare))
         .map_err(|error| {
             let parameter = error

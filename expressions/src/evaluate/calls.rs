@@ -9,11 +9,14 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Call, ExprId, Span};
 
-use super::{Evaluator, ProviderFunction, certain_failure, failed, failed_value, fails_for_certain};
-use crate::functions::{self, CallContext, CountError, Function, FunctionError, Symbolic};
+use super::{Evaluator, certain_failure, failed, failed_value, fails_for_certain};
+use crate::call_context::CallContext;
+use crate::call_error::{CountError, FunctionError};
+use crate::function::{Function, Symbolic};
 use crate::limits;
 use crate::problems::calls as problems;
 use crate::provider_call;
+use crate::scope::ProviderFunction;
 use crate::symbolic::{self, Passing};
 
 /// One argument of a call. Elements of a sequence that `...` expands are already evaluated.
@@ -42,10 +45,10 @@ enum Arguments {
 
 impl Evaluator<'_> {
     pub(super) fn call(&mut self, call: &Call, id: ExprId) -> Value {
-        if !self.scope.functions_allowed() {
+        let Some(functions) = self.scope.functions() else {
             return self.fail(problems::not_allowed(), call.name_span, id);
-        }
-        if let Some(function) = self.scope.function(&call.name) {
+        };
+        if let Some(function) = functions.lookup(&call.name) {
             return self.built_in_call(function, call, id);
         }
         if call.name.starts_with("provider::") {
@@ -62,7 +65,7 @@ impl Evaluator<'_> {
         {
             return self.fail(problems::unknown_namespace(&call.name), call.name_span, id);
         }
-        let names = functions::all().iter().map(|function| function.name);
+        let names = functions.all().iter().map(|function| function.name);
         self.fail(problems::unknown_function(&call.name, names), call.name_span, id)
     }
 
@@ -103,7 +106,7 @@ impl Evaluator<'_> {
                 arguments.get(*expected).map_or(call.name_span, |argument| self.span(argument.place()))
             }
         };
-        self.fail(error.diagnostic(), subject, id)
+        self.fail(problems::wrong_count(error), subject, id)
     }
 
     fn call_problem(

@@ -11,7 +11,9 @@ use super::{Evaluator, certain_failure, failed, failed_value, fails_for_certain}
 use crate::access::Problem;
 use crate::conditional;
 use crate::convert::is_open;
-use crate::operators::{self, Side};
+use crate::operator_error::Side;
+use crate::operators;
+use crate::problems::operations as problems;
 use crate::symbolic::{self, Passing};
 
 impl Evaluator<'_> {
@@ -23,10 +25,10 @@ impl Evaluator<'_> {
         let left_converted = operators::convert_operand(operator, Side::Left, &left);
         let right_converted = operators::convert_operand(operator, Side::Right, &right);
         if let (Err(error), false) = (&left_converted, left_failed) {
-            left_problems.push(self.placed(error.diagnostic(), self.span(left_id), id));
+            left_problems.push(self.placed(problems::failed(error), self.span(left_id), id));
         }
         if let (Err(error), false) = (&right_converted, right_failed) {
-            right_problems.push(self.placed(error.diagnostic(), self.span(right_id), id));
+            right_problems.push(self.placed(problems::failed(error), self.span(right_id), id));
         }
         // A deciding operand makes errors in the computation of the other one irrelevant, but not an unsuitable type.
         if left_failed != right_failed
@@ -65,7 +67,7 @@ impl Evaluator<'_> {
         }
         match operators::binary(operator, left, right, Some(&self.range(id))) {
             Ok(value) => value,
-            Err(error) => self.fail_on(error.diagnostic(), self.span(id), id, &operands, op),
+            Err(error) => self.fail_on(problems::failed(&error), self.span(id), id, &operands, op),
         }
     }
 

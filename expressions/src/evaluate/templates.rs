@@ -1,28 +1,19 @@
 //! Templates: text with interpolations and directives.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use smol_str::SmolStr;
-use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::formula::{Formula, FormulaOp, Parameter};
+use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::marks::Marks;
-use weft_graph_format::source::Position;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Excess, LONGEST_TEXT, Refinement, Value};
-use weft_syntax::{ExprId, Template, TemplatePart, Traversal, Tree};
+use weft_syntax::{ExprId, Template, TemplatePart};
 
 use super::operations::Branch;
-use super::{Evaluator, ProviderFunction, ResolvedReference, Scope, loops};
+use super::{Evaluator, loops};
 use crate::access::Problem;
 use crate::convert::convert;
-use crate::functions::{CallContext, FunctionError};
 use crate::problems;
 use crate::refine;
 use crate::symbolic::{self, Passing};
-
-/// The maximum nesting of templates that are evaluated by `templatefile` and `templatestring`.
-pub const MAX_TEMPLATE_DEPTH: u32 = 1024;
 
 /// The text of one part of a template, or `None` while it is unknown.
 pub(crate) fn part_text(part: &Value) -> Result<Option<SmolStr>, Problem> {
@@ -174,76 +165,4 @@ impl Evaluator<'_> {
         let arguments = std::slice::from_ref(results);
         symbolic::attach(joined.mark(&marks), arguments, Passing::Nothing, &formula)
     }
-}
-
-/// The scope of a template that a function evaluates: its variables and the built-in functions.
-pub struct TemplateScope<'a> {
-    context: CallContext<'a>,
-    variables: &'a BTreeMap<SmolStr, Value>,
-    parameters: &'a std::sync::atomic::AtomicU32,
-}
-
-impl<'a> TemplateScope<'a> {
-    /// Creates a scope with these variables.
-    pub fn new(context: &CallContext<'a>, variables: &'a BTreeMap<SmolStr, Value>) -> TemplateScope<'a> {
-        let deeper = CallContext { template_depth: context.template_depth.saturating_add(1), ..*context };
-        TemplateScope { context: deeper, variables, parameters: context.parameters }
-    }
-}
-
-impl Scope for TemplateScope<'_> {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
-        match self.variables.get(&traversal.root.text) {
-            Some(value) => Ok(ResolvedReference { value: value.clone(), consumed: 0 }),
-            None => {
-                let problem = problems::references::no_such_variable(&traversal.root.text, &place(tree, traversal));
-                Err(vec![problem.at(tree.range(traversal.root.span))])
-            }
-        }
-    }
-
-    fn context(&self) -> CallContext<'_> {
-        self.context
-    }
-
-    fn new_parameter(&self) -> Parameter {
-        Parameter(self.parameters.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
-    }
-
-    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(problems::calls::provider_function_in_template(name))
-    }
-
-    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
-        Err(problems::calls::not_callable_in_template())
-    }
-}
-
-fn place(tree: &Tree, traversal: &Traversal) -> String {
-    let range = tree.range(traversal.root.span);
-    format!("{}:{},{}-{}", range.file, range.start.line, range.start.column, range.end.column)
-}
-
-/// Parses `text` as a template and evaluates it with these variables, for `templatefile` and `templatestring`. `name`
-/// identifies the text in messages. A template that is a single interpolation returns the interpolated value.
-pub fn evaluate_template(
-    context: &CallContext<'_>,
-    name: &str,
-    text: &str,
-    variables: &BTreeMap<SmolStr, Value>,
-) -> Result<Value, Vec<Diagnostic>> {
-    if context.template_depth >= MAX_TEMPLATE_DEPTH {
-        return Err(vec![problems::limits::templates_too_deep(MAX_TEMPLATE_DEPTH)]);
-    }
-    let (expression, problems) = weft_syntax::parse_template(name, Arc::from(text), Position::START);
-    if problems.iter().any(Diagnostic::is_error) {
-        return Err(problems);
-    }
-    let scope = TemplateScope::new(context, variables);
-    let problems = super::check_references(&expression, &scope);
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    let (value, problems) = super::evaluate(&expression, &scope);
-    if problems.iter().any(Diagnostic::is_error) { Err(problems) } else { Ok(value) }
 }

@@ -5,6 +5,7 @@ use weft_graph_format::value::Value;
 
 use super::{Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::{Safety, can_convert, convert};
+use crate::function::ResultTypeFn;
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
@@ -17,7 +18,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-fn conversion(name: &'static str, description: &'static str, ty: super::ResultTypeFn) -> Function {
+fn conversion(name: &'static str, description: &'static str, ty: ResultTypeFn) -> Function {
     Function::new(name, description, Symbolic::Structural)
         .parameter(Parameter::new("v", Type::Dynamic, "The value.").nullable().dynamic().marked())
         .returns_of(ty)

@@ -13,34 +13,7 @@ pub(super) mod sequence;
 pub(super) mod set;
 pub(super) mod text;
 
-use std::fmt::Display;
-
 use super::FunctionError;
-
-/// A function without an implementation was called.
-pub(super) fn no_implementation() -> FunctionError {
-    FunctionError::new("this function has no implementation")
-}
-
-/// An argument has no parameter.
-pub(super) fn no_such_parameter(argument: usize) -> FunctionError {
-    FunctionError::argument(argument, "there is no such parameter")
-}
-
-/// An argument that must have a value is null.
-pub(super) fn null_argument(argument: usize) -> FunctionError {
-    FunctionError::argument(argument, "argument must not be null")
-}
-
-/// The arguments exceed a limit together.
-pub(super) fn arguments_too_large(excess: impl Display) -> FunctionError {
-    FunctionError::new(format!("the arguments are too large together: {excess}"))
-}
-
-/// The result exceeds a limit.
-pub(super) fn result_too_large(excess: impl Display) -> FunctionError {
-    FunctionError::new(format!("the result is too large: {excess}"))
-}
 
 const RESULT_TOO_LONG: &str = "the result would be too long";
 

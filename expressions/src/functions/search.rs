@@ -178,7 +178,7 @@ fn length(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
         }
         Kind::Unknown(unknown) if unknown.ty == Type::Dynamic => Value::unknown(Type::Number),
         Kind::Null(_) | Kind::Bool(_) | Kind::Number(_) => {
-            return Err(problems::null_argument(0));
+            return Err(crate::problems::calls::null_argument(0));
         }
         _ => match length_bounds(value) {
             (low, Some(high)) if low == high => number(low),

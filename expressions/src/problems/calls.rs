@@ -1,5 +1,7 @@
 //! Errors of function calls, and their diagnostics.
 
+use std::fmt::Display;
+
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::nearest::did_you_mean;
 
@@ -140,4 +142,24 @@ pub(crate) fn no_success(problems: &[Diagnostic]) -> FunctionError {
     }
     text.push_str("\nAt least one expression must produce a successful result");
     FunctionError::new(text)
+}
+
+/// A function without an implementation was called.
+pub(crate) fn no_implementation() -> FunctionError {
+    FunctionError::new("this function has no implementation")
+}
+
+/// An argument has no parameter.
+pub(crate) fn no_such_parameter(argument: usize) -> FunctionError {
+    FunctionError::argument(argument, "there is no such parameter")
+}
+
+/// The arguments exceed a limit together.
+pub(crate) fn arguments_too_large(excess: impl Display) -> FunctionError {
+    FunctionError::new(format!("the arguments are too large together: {excess}"))
+}
+
+/// The result exceeds a limit.
+pub(crate) fn result_too_large(excess: impl Display) -> FunctionError {
+    FunctionError::new(format!("the result is too large: {excess}"))
 }

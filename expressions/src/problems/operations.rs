@@ -4,7 +4,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::number::NumberError;
 
 use crate::convert::ConvertError;
-use crate::operators::OperatorError;
+use crate::operator_error::OperatorError;
 
 /// An operator without a result.
 pub(crate) fn failed(error: &OperatorError) -> Diagnostic {

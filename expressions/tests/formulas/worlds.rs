@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use weft_expressions::compile::{Fault, ResultSource};
-use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope};
-use weft_expressions::functions::{CallContext, FunctionError};
+use weft_expressions::function_table::FunctionTable;
+use weft_expressions::functions::{self, CallContext, FunctionError};
+use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::address::FunctionProvider;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Occurrence, Parameter};
@@ -115,6 +116,10 @@ impl Scope for PlanScope {
 
     fn call_provider_function(&self, _: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
         call_twice(arguments)
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        Some(functions::built_in())
     }
 }
 

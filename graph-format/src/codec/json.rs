@@ -2,9 +2,8 @@
 
 mod decode;
 mod encode;
-mod syntax;
 
 pub use decode::{decode, decode_implied, implied_type};
-pub use encode::{encode, encode_plain, write_string};
-pub use syntax::SyntaxError;
-pub(super) use syntax::{Json, parse};
+pub use encode::{encode, encode_plain};
+
+pub use super::json_syntax::{SyntaxError, write_string};

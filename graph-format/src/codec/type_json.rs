@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::json::{Json, parse, write_string};
+use super::json_syntax::{Json, parse, write_string};
 use super::{DecodeError, DecodeProblem, normal};
 use crate::path::Path;
 use crate::types::{ObjectType, Type};

@@ -5,17 +5,17 @@ use std::marker::PhantomData;
 
 use smol_str::SmolStr;
 
-use super::finish::FinishError;
+use super::finish_error::FinishError;
 use super::object::{PlannedObject, PriorObject, StateRecord};
 use super::opcode::{CheckKind, Operation, ProvisionWhen};
 use super::{OperationId, Shard};
 use crate::address::{DeposedKey, ProviderInstance, ResourceInstance};
-use crate::formula::Formula;
 use crate::origin::Origin;
 use crate::path::Path;
 use crate::source::SourceRange;
 use crate::types::Type;
 use crate::value::Value;
+use crate::value::formula::Formula;
 
 /// A drafted operation whose result is a `K`.
 #[derive(Debug)]

@@ -12,11 +12,11 @@ use super::{ExecutionGraph, FormulaIndex, FormulaTable, Fragment, Row, Shard, Wa
 use smol_str::SmolStr;
 
 use crate::address::ProviderSource;
-use crate::formula::FormulaOp;
 use crate::marks::Marks;
 use crate::path::{Path, ValueStep};
 use crate::schema::ProviderSchema;
 use crate::value::Value;
+use crate::value::formula::FormulaOp;
 
 /// Longest text of one constant in a line.
 const LONGEST_CONSTANT: usize = 200;

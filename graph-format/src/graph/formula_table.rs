@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::formula::{Formula, FormulaOp};
 use crate::source::SourceRange;
 use crate::types::Type;
+use crate::value::formula::{Formula, FormulaOp};
 
 /// A row of a [`FormulaTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

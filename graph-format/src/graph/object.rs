@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use super::Action;
+use super::action::Action;
 use crate::path::Path;
 use crate::value::Value;
 

@@ -20,10 +20,9 @@
 //! The table is in ascending order of kind and index. Every byte of a file is covered by a checksum, and the header's
 //! checksum covers those of the sections, so that who knows it can check any section alone.
 
-use std::fmt;
-
 use super::FORMAT_VERSION;
 use super::error::{Damage, PlanFileError};
+use super::section::{MOST_CONTENT_BYTES, MOST_SECTIONS, SectionKind};
 
 /// Sections below this many bytes are stored as they are: compressing them gains less than their table entry costs.
 const COMPRESS_FROM: usize = 512;
@@ -32,12 +31,6 @@ const COMPRESSION_LEVEL: i32 = 3;
 /// The maximum ratio of a section's content to its compressed size. The writer stores a section uncompressed beyond it,
 /// so that a small file never claims much memory.
 const MOST_BYTES_A_BYTE: u64 = 1024;
-/// The maximum size of a section's content, so that a header cannot claim all memory.
-pub const MOST_CONTENT_BYTES: u64 = 4 << 30;
-/// The maximum number of sections. A plan has one for each provider and each provider instance, and a table of this
-/// size takes about six megabytes.
-pub const MOST_SECTIONS: u32 = 100_000;
-
 pub(super) const HEADER_BYTES: usize = 56;
 pub(super) const ENTRY_BYTES: usize = 64;
 /// Bytes of the header that its checksum covers; the checksum follows.
@@ -67,82 +60,6 @@ impl Magic {
 
 /// The index of the section of kind [`SectionKind::Configuration`] that holds [`super::Manifest::generated`].
 pub(super) const GENERATED: u32 = 1;
-
-/// Kinds of sections. The numbers are on disk: they are given by hand and never used again for something else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u16)]
-pub enum SectionKind {
-    /// The content of the numbered sections.
-    Contents = 1,
-    /// [`super::Manifest`] without its large texts.
-    Manifest = 2,
-    /// [`super::Manifest::prior_state`]
-    PriorState = 3,
-    /// [`super::Manifest::configuration`]; with the index [`GENERATED`] [`super::Manifest::generated`].
-    Configuration = 4,
-    /// [`crate::changes::Changes`]
-    Changes = 5,
-    /// The schema of one provider; one section each.
-    Schema = 6,
-    /// [`super::SourceSnippets`]
-    Sources = 7,
-    /// [`super::PlanOutline`] without its shards.
-    Outline = 8,
-    /// [`crate::graph::Fragment`]; one section for each shard.
-    Fragment = 9,
-    /// [`super::FragmentPackage`]; never in a plan.
-    Package = 10,
-    /// One digest over all other sections of a plan.
-    Seal = 11,
-}
-
-impl SectionKind {
-    const ALL: [SectionKind; 11] = [
-        SectionKind::Contents,
-        SectionKind::Manifest,
-        SectionKind::PriorState,
-        SectionKind::Configuration,
-        SectionKind::Changes,
-        SectionKind::Schema,
-        SectionKind::Sources,
-        SectionKind::Outline,
-        SectionKind::Fragment,
-        SectionKind::Package,
-        SectionKind::Seal,
-    ];
-
-    fn from_number(number: u16) -> Option<SectionKind> {
-        SectionKind::ALL.into_iter().find(|kind| *kind as u16 == number)
-    }
-
-    /// Whether a reader that does not know it must refuse the file.
-    fn is_required(self) -> bool {
-        !matches!(self, SectionKind::PriorState | SectionKind::Configuration | SectionKind::Sources)
-    }
-
-    /// The word in messages and listings.
-    pub fn word(self) -> &'static str {
-        match self {
-            SectionKind::Contents => "contents",
-            SectionKind::Manifest => "manifest",
-            SectionKind::PriorState => "prior-state",
-            SectionKind::Configuration => "configuration",
-            SectionKind::Changes => "changes",
-            SectionKind::Schema => "schema",
-            SectionKind::Sources => "sources",
-            SectionKind::Outline => "outline",
-            SectionKind::Fragment => "fragment",
-            SectionKind::Package => "package",
-            SectionKind::Seal => "seal",
-        }
-    }
-}
-
-impl fmt::Display for SectionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
 
 /// A section to be written.
 pub(super) struct Section {

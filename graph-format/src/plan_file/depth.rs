@@ -257,12 +257,12 @@ mod tests {
     use serde::de::DeserializeOwned;
 
     use super::*;
-    use crate::formula::TypeDefaults;
-    use crate::plan_file::container::SectionKind;
+    use crate::plan_file::SectionKind;
     use crate::plan_file::error::Damage;
     use crate::plan_file::record::{decode, encode};
     use crate::schema::{Block, NestedBlock, Nesting};
     use crate::types::Type;
+    use crate::value::formula::TypeDefaults;
     use crate::value::{PlainValue, Value};
 
     /// The default stack size of a thread, which tests use too.

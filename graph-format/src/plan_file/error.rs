@@ -5,8 +5,8 @@ use std::io;
 
 use thiserror::Error;
 
-use super::container::{MOST_CONTENT_BYTES, MOST_SECTIONS, SectionKind};
 use super::depth::DEEPEST_NESTING;
+use super::section::{MOST_CONTENT_BYTES, MOST_SECTIONS, SectionKind};
 use crate::graph::Flaw;
 
 /// A plan file that cannot be read. The text includes the way out.

@@ -8,10 +8,10 @@ use smol_str::SmolStr;
 use super::FORMAT_VERSION;
 use crate::address::{Module, ProviderSource, ResourceInstance};
 use crate::diagnostic::Diagnostic;
-use crate::formula::TypeDefaults;
 use crate::graph::Claim;
 use crate::source::SourceRange;
 use crate::types::Type;
+use crate::value::formula::TypeDefaults;
 use crate::value::{PlainValue, Value};
 
 /// The purpose of the plan.

@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::container::{Magic, SectionKind, assemble};
-use super::error::{PlanFileError, WriteError};
+use super::PlanFile;
 use super::manifest::Manifest;
 use super::snippets::SourceSnippets;
-use super::{FORMAT_VERSION, PlanFile, PlanReader, read_back, reader, record, writer};
 use crate::address::ProviderSource;
-use crate::graph::{Fragment, Operation, Shard, verify_fragment};
+use crate::graph::{Fragment, Operation, Shard};
 use crate::schema::ProviderSchema;
 
 /// One fragment, with everything that a worker needs to carry it out.
@@ -42,30 +40,6 @@ impl FragmentPackage {
         }
         sources
     }
-
-    /// The package as bytes: a container with one section.
-    ///
-    /// # Errors
-    /// As [`super::write()`].
-    pub fn encode(&self) -> Result<Vec<u8>, WriteError> {
-        let section = writer::section::<read_back::Package>(SectionKind::Package, 0, self)?;
-        Ok(assemble(Magic::Package, vec![section]))
-    }
-
-    /// Reads a package, with the checks of [`PlanReader::fragment`].
-    ///
-    /// # Errors
-    /// The package is damaged.
-    pub fn decode(bytes: &[u8]) -> Result<FragmentPackage, PlanFileError> {
-        let content = reader::only_section(Magic::Package, SectionKind::Package, bytes)?;
-        let package: FragmentPackage =
-            record::decode(SectionKind::Package, &content).map_err(PlanFileError::Damaged)?;
-        if package.manifest.format_version != FORMAT_VERSION {
-            return Err(PlanFileError::Version { found: package.manifest.format_version, supported: FORMAT_VERSION });
-        }
-        let flaws = verify_fragment(&package.fragment);
-        if flaws.is_empty() { Ok(package) } else { Err(PlanFileError::Unsound(flaws)) }
-    }
 }
 
 impl PlanFile {
@@ -87,22 +61,5 @@ impl PlanFile {
             .collect();
         let sources = self.sources.for_fragment(&fragment);
         FragmentPackage { manifest: self.manifest.for_worker(), schemas, sources, fragment }
-    }
-}
-
-impl PlanReader {
-    /// The encoded package of one shard, which a coordinator forwards.
-    ///
-    /// # Errors
-    /// A needed section is damaged. A package that was read can be encoded.
-    pub fn fragment_bytes(&self, index: usize) -> Result<Vec<u8>, PlanFileError> {
-        self.package(index)?.encode().map_err(|error| match error {
-            WriteError::Io(error) => PlanFileError::Io(error),
-            WriteError::Unreadable { damage, .. } => PlanFileError::Damaged(damage),
-            WriteError::Unwritable(kind) => PlanFileError::Damaged(super::error::Damage::Record(kind)),
-            WriteError::TooManySections(count) => {
-                PlanFileError::Damaged(super::error::Damage::SectionCount(count as u32))
-            }
-        })
     }
 }

@@ -13,10 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::container::{ENTRY_BYTES, GENERATED, HEADER_BYTES, Header, Magic, SectionEntry, SectionKind, seal_of};
+use super::container::{ENTRY_BYTES, GENERATED, HEADER_BYTES, Header, Magic, SectionEntry, seal_of};
 use super::error::{Damage, PlanFileError};
 use super::manifest::Manifest;
 use super::package::FragmentPackage;
+use super::section::SectionKind;
 use super::snippets::SourceSnippets;
 use super::{Contents, FORMAT_VERSION, PlanFile, record};
 use crate::address::ProviderSource;

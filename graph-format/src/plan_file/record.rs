@@ -5,9 +5,9 @@ use std::cell::Cell;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::container::SectionKind;
 use super::depth::Guard;
 use super::error::{Damage, WriteError};
+use super::section::SectionKind;
 
 /// The content of a section that holds `record`.
 pub(super) fn encode(kind: SectionKind, record: &impl Serialize) -> Result<Vec<u8>, WriteError> {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use crate::formula::FormulaOp;
 use crate::graph::{ExecutionGraph, Fragment, Operation};
 use crate::source::SourceRange;
+use crate::value::formula::FormulaOp;
 
 /// The maximum number of lines of one range. A diagnostic shows its beginning.
 const MOST_LINES_OF_A_RANGE: u32 = 40;

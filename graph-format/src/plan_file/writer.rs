@@ -8,9 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::container::{GENERATED, MOST_SECTIONS, Magic, Section, SectionKind, assemble};
+use super::container::{GENERATED, Magic, Section, assemble};
 use super::error::WriteError;
 use super::reader::OutlineRecord;
+use super::section::{MOST_SECTIONS, SectionKind};
 use super::{Contents, PlanFile, SourceSnippets, read_back, record};
 use crate::digest::Digest;
 use crate::schema::ProviderSchema;

@@ -6,8 +6,8 @@ use smol_str::SmolStr;
 
 use super::entries::Entries;
 use super::extent::Extent;
+use super::formula::Formula;
 use super::{Deep, Value, recent};
-use crate::formula::Formula;
 use crate::origin::Origin;
 use crate::types::Type;
 
@@ -154,7 +154,7 @@ impl Fields {
             return found.clone();
         }
         let make = || Type::object(self.entries.iter().map(|(name, value)| (name.clone(), value.ty())));
-        let found = recent::object_type(self, make);
+        let found = recent::object_type(self.extent().depth, |ty| self.has_object_type(ty), make);
         let _ = self.kept.ty.set(found.clone());
         found
     }

@@ -26,7 +26,7 @@ pub const LONGEST_TEXT: usize = 64 << 20;
 pub const DEEPEST: u16 = 768;
 
 const _: () = assert!(LONGEST_TEXT < MOST_TEXT as usize);
-const _: () = assert!(DEEPEST as usize > crate::codec::MAX_DEPTH);
+const _: () = assert!(DEEPEST as usize > super::DEEPEST_VALUE);
 
 /// Why a value is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -1,47 +1,14 @@
-//! The form of a value in a plan file: content, types and marks, without formula and origin.
+//! How values become plain data in a plan file, and which cannot.
 
 use std::collections::BTreeMap;
 
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use smol_str::SmolStr;
 use thiserror::Error;
 
-use super::{Entries, Kind, Refinement, Value};
-use crate::address::ProviderInstance;
-use crate::marks::Marks;
-use crate::number::Number;
-use crate::types::Type;
-
-/// A value as plain data.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PlainValue {
-    /// See [`Kind::Null`].
-    Null(Type),
-    /// See [`Kind::Unknown`].
-    Unknown(Type, Box<Refinement>),
-    /// See [`Kind::Bool`].
-    Bool(bool),
-    /// See [`Kind::Number`].
-    Number(Number),
-    /// See [`Kind::String`].
-    String(SmolStr),
-    /// See [`Kind::List`].
-    List(Type, Vec<PlainValue>),
-    /// See [`Kind::Set`].
-    Set(Type, Vec<PlainValue>),
-    /// See [`Kind::Tuple`].
-    Tuple(Vec<PlainValue>),
-    /// See [`Kind::Map`].
-    Map(Type, BTreeMap<SmolStr, PlainValue>),
-    /// See [`Kind::Object`].
-    Object(BTreeMap<SmolStr, PlainValue>),
-    /// A value with marks.
-    Marked(Marks, Box<PlainValue>),
-    /// See [`Kind::Provider`].
-    Provider(Box<ProviderInstance>),
-}
+use super::{Entries, Kind, Value};
+use crate::plain_value::PlainValue;
 
 impl From<&Value> for PlainValue {
     fn from(value: &Value) -> PlainValue {
@@ -86,8 +53,9 @@ impl From<PlainValue> for Value {
     }
 }
 
-/// The maximum depth of a value in a file, as in the codecs. Deeper values are refused.
-pub const DEEPEST_VALUE: usize = crate::codec::MAX_DEPTH;
+/// The maximum depth of a value in a file or a message. Everything that walks a value does so by recursion, on threads
+/// with stacks of two megabytes; no schema or document that people write comes near it. Deeper values are refused.
+pub const DEEPEST_VALUE: usize = 256;
 
 /// A value that has no written form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

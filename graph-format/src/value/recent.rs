@@ -5,7 +5,6 @@
 
 use std::cell::RefCell;
 
-use super::container::Fields;
 use crate::types::Type;
 
 /// Number of types that a thread remembers. Planning an instance makes objects of some four types in turns.
@@ -20,14 +19,15 @@ thread_local! {
     static RECENT: RefCell<Vec<Type>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The type of an object: the one that another object has already, or the one that `make` makes.
-pub(super) fn object_type(fields: &Fields, make: impl FnOnce() -> Type) -> Type {
-    if fields.extent().depth > DEEPEST_LOOKED_UP {
+/// The type of an object of this depth: one that another object has already and that `fits`, or the one that `make`
+/// makes.
+pub(super) fn object_type(depth: u16, fits: impl Fn(&Type) -> bool, make: impl FnOnce() -> Type) -> Type {
+    if depth > DEEPEST_LOOKED_UP {
         return make();
     }
     // Comparing asks parts of the object for their types, so nothing is borrowed meanwhile.
     let known = RECENT.with_borrow(Clone::clone);
-    if let Some(place) = known.iter().position(|ty| fields.has_object_type(ty)) {
+    if let Some(place) = known.iter().position(fits) {
         if place > 0 {
             RECENT.with_borrow_mut(|recent| {
                 if place < recent.len() {

@@ -4,9 +4,9 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use thiserror::Error;
 
+use super::formula::{Formula, FormulaOp};
 use super::{Kind, Value};
 use crate::diagnostic::Diagnostic;
-use crate::formula::{Formula, FormulaOp};
 use crate::marks::Marks;
 use crate::path::{Path, ValueStep};
 use crate::types::Type;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weft_evaluator::Environment;
 use weft_evaluator::config::{link_problems, load_tree};
-use weft_evaluator::glue::{GivenVariable, GivenVariables};
+use weft_evaluator::given_variables::{GivenVariable, GivenVariables};
 use weft_evaluator::selection::{SelectedAddress, Selection};
 use weft_graph_format::address::{DeposedKey, ProviderSource, ResourceInstance};
 use weft_graph_format::changes::{Importing, ResourceChange};

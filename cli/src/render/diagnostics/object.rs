@@ -1,7 +1,8 @@
 //! A diagnostic as a JSON object.
 
 use serde_json::{Map, Value as Json, json};
-use weft_expressions::functions::{self, Parameter, ResultType};
+use weft_expressions::function::{Parameter, ResultType};
+use weft_expressions::functions;
 use weft_graph_format::codec::type_json;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 use weft_graph_format::explain;

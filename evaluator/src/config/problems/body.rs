@@ -3,34 +3,32 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-use crate::config::BlockRule;
-
-/// A block with more labels than expected, the first of them at `at`.
-pub(in crate::config) fn extraneous_label(rule: &BlockRule, at: SourceRange) -> Diagnostic {
-    let names = rule.labels.join(", ");
-    let detail = match rule.labels.len() {
-        0 => format!("No labels are expected for {} blocks.", rule.name),
-        1 => format!("Only 1 label ({names}) is expected for {} blocks.", rule.name),
-        n => format!("Only {n} labels ({names}) are expected for {} blocks.", rule.name),
+/// A block with more labels than `expected`, the first of them at `at`.
+pub(in crate::config) fn extraneous_label(block_type: &str, expected: &[&str], at: SourceRange) -> Diagnostic {
+    let names = expected.join(", ");
+    let detail = match expected.len() {
+        0 => format!("No labels are expected for {block_type} blocks."),
+        1 => format!("Only 1 label ({names}) is expected for {block_type} blocks."),
+        n => format!("Only {n} labels ({names}) are expected for {block_type} blocks."),
     };
-    Diagnostic::error(format!("Extraneous label for {}", rule.name), detail).at(at)
+    Diagnostic::error(format!("Extraneous label for {block_type}"), detail).at(at)
 }
 
-/// A block without the label `missing`. `header` is the header of the block.
+/// A block, with its type and the expected labels, that has no label `missing`. `header` is the header of the block.
 pub(in crate::config) fn missing_label(
-    rule: &BlockRule,
+    (block_type, expected): (&str, &[&str]),
     missing: &str,
     header: SourceRange,
     at: SourceRange,
 ) -> Diagnostic {
-    let names = rule.labels.join(", ");
-    let wanted = match rule.labels.len() {
+    let names = expected.join(", ");
+    let wanted = match expected.len() {
         1 => "1 label".to_owned(),
         n => format!("{n} labels"),
     };
     Diagnostic::error(
-        format!("Missing {missing} for {}", rule.name),
-        format!("All {} blocks must have {wanted} ({names}).", rule.name),
+        format!("Missing {missing} for {block_type}"),
+        format!("All {block_type} blocks must have {wanted} ({names})."),
     )
     .at(at)
     .within(header)

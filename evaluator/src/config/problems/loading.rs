@@ -6,14 +6,11 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::module_source::ModuleSourceError;
 use weft_graph_format::source::SourceRange;
 
-use crate::config::LoadError;
-
 const INVALID_SOURCE: &str = "Invalid module source address";
 const INVALID_VERSION: &str = "Invalid version constraint";
 
 /// A directory of a module that cannot be read.
-pub(in crate::config) fn unreadable_directory(error: &LoadError) -> Diagnostic {
-    let LoadError::Unreadable { path, cause } = error;
+pub(in crate::config) fn unreadable_directory(path: &str, cause: &io::Error) -> Diagnostic {
     Diagnostic::error("Unreadable module directory", format!("The directory {path} cannot be read: {cause}."))
 }
 

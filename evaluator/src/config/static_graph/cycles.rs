@@ -6,7 +6,8 @@ use std::sync::Arc;
 use weft_graph_format::address::{Module, ProviderConfig};
 use weft_graph_format::diagnostic::Diagnostic;
 
-use super::{Node, StaticGraph, components};
+use super::{Node, StaticGraph};
+use crate::components::components;
 use crate::config::{CompiledModule, problems};
 
 impl StaticGraph {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use weft_expressions::call_context::CallContext;
-use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope};
-use weft_expressions::functions::FunctionError;
+use weft_expressions::function_table::FunctionTable;
+use weft_expressions::functions::{self, FunctionError};
+use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Parameter;
 use weft_graph_format::value::Value;
@@ -46,5 +47,9 @@ impl Scope for StaticScope<'_> {
 
     fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
         Err(FunctionError::new("functions of providers cannot be called before planning"))
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        Some(functions::built_in())
     }
 }

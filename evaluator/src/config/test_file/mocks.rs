@@ -7,7 +7,8 @@ use smol_str::SmolStr;
 use weft_graph_format::address::ResourceMode;
 
 use super::{GivenValues, MockBlock, OverrideResource, ProviderName};
-use crate::config::compile::{Compiling, rule};
+use crate::config::compiling::Compiling;
+use crate::config::content::rule;
 use crate::config::content::{ContentRules, FoundBlock};
 use crate::config::literal::optional;
 use crate::config::{ProviderBlock, problems};

@@ -10,7 +10,7 @@ use weft_graph_format::types::Type;
 use weft_syntax::Expression;
 
 use super::{GivenValues, OverrideModule, OverrideResource, Overrides};
-use crate::config::compile::Compiling;
+use crate::config::compiling::Compiling;
 use crate::config::content::{BlockContent, ContentRules, FoundBlock};
 use crate::config::literal::{optional, required};
 use crate::config::problems;

@@ -7,7 +7,8 @@ use weft_syntax::{Expression, Syntax};
 
 use super::{ExpectedFailure, Overrides, TestCommand, TestModule, TestOptions, TestRun, object_of};
 use crate::config::call::passed_providers;
-use crate::config::compile::{Compiling, rule};
+use crate::config::compiling::Compiling;
+use crate::config::content::rule;
 use crate::config::content::{ContentRules, FoundBlock};
 use crate::config::literal::optional;
 use crate::config::meta::Unquoted;

@@ -4,7 +4,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
 use crate::config::{Output, Variable};
-use crate::glue::GivenVariable;
+use crate::given_variables::GivenVariable;
 
 const INVALID_DEFAULT: &str = "Invalid default value for variable";
 const INVALID_INPUT: &str = "Invalid value for input variable";

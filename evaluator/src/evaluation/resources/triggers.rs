@@ -10,7 +10,7 @@ use weft_syntax::{ExprKind, Expression, Key, StepKind};
 use crate::config::ResourceBlock;
 use crate::evaluation::ModuleNode;
 use crate::evaluation::problems::resources as problems;
-use crate::evaluation::scope::RepetitionData;
+use crate::evaluation::repetition_data::RepetitionData;
 use crate::glue::{Failed, Trigger};
 use crate::reference::Subject;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
+use super::super::json_syntax::{Json, parse};
 use super::super::{DecodeError, DecodeProblem, Position, list_of, map_of, normal, set_of, type_json};
-use super::syntax::{Json, parse};
 use crate::number::Number;
 use crate::path::ValueStep;
 use crate::types::{ObjectType, Type};

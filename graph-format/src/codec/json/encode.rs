@@ -1,9 +1,8 @@
 //! Writing values as JSON.
 
-use std::fmt::Write;
-
 use smol_str::SmolStr;
 
+use super::super::json_syntax::write_string;
 use super::super::{EncodeError, EncodeProblem, Position, is_untyped, type_json};
 use crate::path::ValueStep;
 use crate::types::Type;
@@ -22,35 +21,6 @@ pub fn encode_plain(value: &Value) -> Result<String, EncodeError> {
     let mut encoder = Encoder { out: String::new(), position: Position::default() };
     encoder.value(value, None)?;
     Ok(encoder.out)
-}
-
-/// A JSON string with quotes, escaped as Go's `encoding/json` does: besides what JSON demands also `<`, `>`, `&`,
-/// U+2028 and U+2029.
-pub fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    let mut written = 0;
-    for (at, c) in text.char_indices() {
-        let short = match c {
-            '"' => "\\\"",
-            '\\' => "\\\\",
-            '\u{8}' => "\\b",
-            '\u{c}' => "\\f",
-            '\n' => "\\n",
-            '\r' => "\\r",
-            '\t' => "\\t",
-            '\u{0}'..='\u{1f}' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => "",
-            _ => continue,
-        };
-        out.push_str(&text[written..at]);
-        match short {
-            // Writing to a string cannot fail.
-            "" => drop(write!(out, "\\u{:04x}", u32::from(c))),
-            short => out.push_str(short),
-        }
-        written = at + c.len_utf8();
-    }
-    out.push_str(&text[written..]);
-    out.push('"');
 }
 
 struct Encoder {

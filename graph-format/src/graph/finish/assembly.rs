@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 
 use super::waiters::Members;
 use super::{Drafted, Finish, numbers, outline};
-use crate::formula::{FormulaOp, Occurrence, Parameter};
 use crate::graph::opcode::Operation;
 use crate::graph::{
     ExecutionGraph, ForeignResult, FormulaIndex, FormulaRow, FormulaTable, Fragment, OperationId, Row, Shard,
     WaiterIndex, Waits,
 };
 use crate::path::Path;
+use crate::value::formula::{FormulaOp, Occurrence, Parameter};
 
 pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> ExecutionGraph {
     let Finish { operations, formulas, waiters: drafted_waiters, live, .. } = finish;

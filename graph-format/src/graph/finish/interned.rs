@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use super::{Drafted, FinishError};
-use crate::formula::{BinaryOperator, Formula, FormulaOp};
 use crate::graph::opcode::Operation;
 use crate::graph::{FormulaIndex, FormulaRow, OperationId};
 use crate::path::Path;
 use crate::source::SourceRange;
+use crate::value::formula::{BinaryOperator, Formula, FormulaOp};
 use crate::value::{DEEPEST_VALUE, Value};
 
 /// The number of results from which on a formula with several users becomes an operation, so that N readers of M

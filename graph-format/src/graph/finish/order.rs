@@ -6,10 +6,11 @@ use std::collections::{BTreeSet, BinaryHeap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Finish, FinishError};
-use crate::formula::{FormulaOp, Occurrence, Parameter};
-use crate::graph::opcode::{Action, Operation};
+use crate::graph::Action;
+use crate::graph::opcode::Operation;
 use crate::graph::{FormulaIndex, FormulaRow, OperationId};
 use crate::source::SourceRange;
+use crate::value::formula::{FormulaOp, Occurrence, Parameter};
 
 /// The name of an operation, independent of the order of drafting.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

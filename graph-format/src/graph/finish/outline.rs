@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 
 use super::Drafted;
+use crate::graph::Action;
 use crate::graph::PlannedObject;
-use crate::graph::opcode::{Action, Operation};
+use crate::graph::opcode::Operation;
 use crate::graph::outline::OutlineRow;
 use crate::graph::{OperationId, WaiterIndex, Waits};
 

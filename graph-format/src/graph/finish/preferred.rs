@@ -48,11 +48,11 @@ impl Finish {
 mod tests {
     use smol_str::SmolStr;
 
-    use crate::formula::Formula;
     use crate::graph::builder::Builder;
     use crate::graph::{ExecutionGraph, FinishError, OperationId};
     use crate::origin::Origin;
     use crate::value::Value;
+    use crate::value::formula::Formula;
 
     fn builder(names: &[&str]) -> Builder {
         let builder = Builder::new();

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Flaw, RowFacts, ascending, facts_of};
 use crate::address::ResourceInstance;
-use crate::formula::FormulaOp;
-use crate::graph::opcode::{Action, Opcode, Operation};
+use crate::graph::Action;
+use crate::graph::opcode::{Opcode, Operation};
 use crate::graph::{FormulaIndex, FormulaRow, Fragment, OperationId, Row, Shard, TableError};
 use crate::value::Value;
+use crate::value::formula::FormulaOp;
 
 /// The maximum number of parameters without a value at a row: two for each `for` around it. Rows come from evaluating
 /// nested bodies, and no configuration nests them this deep.

@@ -9,10 +9,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Flaw;
 use crate::address::{DeposedKey, ResourceInstance};
-use crate::formula::FormulaOp;
+use crate::graph::Action;
 use crate::graph::PlannedObject;
-use crate::graph::opcode::{Action, Operation};
+use crate::graph::opcode::Operation;
 use crate::graph::{ExecutionGraph, FormulaIndex, OperationId, OutlineRow, Row, WaiterIndex, Waits};
+use crate::value::formula::FormulaOp;
 
 type Rows<'g> = [(&'g Row, usize)];
 

@@ -6,9 +6,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use smol_str::SmolStr;
 use weft_expressions::console::{BareScope, evaluate_text};
-use weft_expressions::evaluate::{ProviderFunction, ResolvedReference, Scope, evaluate_template};
-use weft_expressions::functions::{self, CallContext, ForbiddenFiles, Function, FunctionError, Impure};
+use weft_expressions::function::Function;
+use weft_expressions::function_table::FunctionTable;
+use weft_expressions::functions::evaluate_template;
+use weft_expressions::functions::{self, CallContext, ForbiddenFiles, FunctionError, Impure};
 use weft_expressions::limits::MOST_STEPS;
+use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::address::{
     AbsResource, ConfigResource, ModuleInstance, ProviderConfig, ProviderSource, ResourceInstance,
 };
@@ -62,6 +65,10 @@ impl Scope for Hurried {
 
     fn call_provider_function(&self, function: &ProviderFunction, arguments: &[Value]) -> Result<Value, FunctionError> {
         self.bare.call_provider_function(function, arguments)
+    }
+
+    fn functions(&self) -> Option<&'static FunctionTable> {
+        Some(functions::built_in())
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Unknown {
 }
 
 /// The maximum length of a list that is built from unknown elements when only its length is known.
-pub(super) const LARGEST_LIST_FROM_LENGTH: u64 = 1024;
+const LARGEST_LIST_FROM_LENGTH: u64 = 1024;
 
 /// Facts about an unknown value. The default has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

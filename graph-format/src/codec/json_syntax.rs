@@ -3,12 +3,14 @@
 //! The parser accepts what Go's `encoding/json` accepts, with the same messages: a lone surrogate escape becomes
 //! U+FFFD, and control characters and a byte order mark are errors.
 
-use super::super::{DecodeError, DecodeProblem, MAX_DEPTH, MAX_INPUT_LENGTH};
+use std::fmt::Write;
+
+use super::{DecodeError, DecodeProblem, MAX_DEPTH, MAX_INPUT_LENGTH};
 use crate::path::Path;
 
 /// A parsed document.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) enum Json<'a> {
+pub(super) enum Json<'a> {
     Null,
     Bool(bool),
     /// The digits as written.
@@ -50,7 +52,7 @@ fn quoted(character: char) -> String {
 }
 
 /// Reads a whole document.
-pub(in super::super) fn parse(text: &[u8]) -> Result<Json<'_>, DecodeError> {
+pub(super) fn parse(text: &[u8]) -> Result<Json<'_>, DecodeError> {
     parse_document(text).map_err(|problem| DecodeError { path: Path::ROOT, problem })
 }
 
@@ -302,4 +304,33 @@ impl<'a> Parser<'a> {
         }
         char::REPLACEMENT_CHARACTER
     }
+}
+
+/// A JSON string with quotes, escaped as Go's `encoding/json` does: besides what JSON demands also `<`, `>`, `&`,
+/// U+2028 and U+2029.
+pub fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    let mut written = 0;
+    for (at, c) in text.char_indices() {
+        let short = match c {
+            '"' => "\\\"",
+            '\\' => "\\\\",
+            '\u{8}' => "\\b",
+            '\u{c}' => "\\f",
+            '\n' => "\\n",
+            '\r' => "\\r",
+            '\t' => "\\t",
+            '\u{0}'..='\u{1f}' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => "",
+            _ => continue,
+        };
+        out.push_str(&text[written..at]);
+        match short {
+            // Writing to a string cannot fail.
+            "" => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            short => out.push_str(short),
+        }
+        written = at + c.len_utf8();
+    }
+    out.push_str(&text[written..]);
+    out.push('"');
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use super::Value;
 use crate::address::FunctionProvider;
 use crate::diagnostic::Diagnostic;
-use crate::graph::OperationId;
 use crate::marks::Marks;
+use crate::operation_id::OperationId;
 use crate::path::Path;
 use crate::source::SourceRange;
 use crate::types::Type;
-use crate::value::Value;
 
 /// A symbolic parameter: the name of the current key or value in the body of a `for` or splat.
 ///

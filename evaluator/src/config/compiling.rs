@@ -1,0 +1,110 @@
+//! A module while its blocks are read.
+
+use std::borrow::Cow;
+
+use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::source::SourceRange;
+use weft_syntax::{Body, BodyId, Expression, Tree};
+
+use super::content::{BlockContent, ContentRules, FoundBlock, OverrideBody, read_block, read_body};
+use super::{BodySource, CompiledModule, problems};
+use crate::reference::{Reference, references_of};
+
+/// The block types whose content has no meta-arguments.
+pub(super) const ESCAPE: &str = "_";
+
+/// The module while its blocks are read.
+pub(super) struct Compiling<'a> {
+    pub(super) module: CompiledModule,
+    /// Problems of single blocks, and of variables and local values together.
+    pub(super) diagnostics: &'a mut Vec<Diagnostic>,
+    /// Problems of all blocks together. They do not matter to commands that only need the location of the state.
+    pub(super) together: Vec<Diagnostic>,
+    /// Set while an override block is read on its own. Such a block may be incomplete.
+    pub(super) overriding: bool,
+    /// The first `required_providers` block.
+    pub(super) requirements: Option<SourceRange>,
+}
+
+impl Compiling<'_> {
+    /// Adds a problem of one block.
+    pub(super) fn report(&mut self, problem: Diagnostic) {
+        self.diagnostics.push(problem);
+    }
+
+    /// Adds a problem that only appears when the blocks of all files are combined.
+    pub(super) fn report_together(&mut self, problem: Diagnostic) {
+        self.together.push(problem);
+    }
+
+    /// The number of errors so far.
+    pub(super) fn errors(&self) -> usize {
+        self.diagnostics.iter().filter(|problem| problem.is_error()).count()
+    }
+
+    pub(super) fn content(&mut self, block: &FoundBlock, rules: &ContentRules) -> BlockContent {
+        match self.overriding {
+            true => read_body(&block.tree, block.body, rules, self.diagnostics),
+            false => read_block(block, rules, &block.missing(), self.diagnostics),
+        }
+    }
+
+    pub(super) fn body_source(
+        &self,
+        block: &FoundBlock,
+        taken_attributes: &'static [&'static str],
+        taken_blocks: &'static [&'static str],
+    ) -> BodySource {
+        BodySource {
+            tree: block.tree.clone(),
+            body: block.body,
+            layers: block.layers.clone(),
+            escaped: Vec::new(),
+            taken_attributes,
+            taken_blocks,
+            range: block.range.clone(),
+        }
+    }
+
+    /// The body of the escaping block among these blocks. At most one is allowed.
+    pub(super) fn escaped(&mut self, blocks: &[FoundBlock]) -> Vec<OverrideBody> {
+        let mut escaping = blocks.iter().filter(|block| block.block_type == ESCAPE);
+        let Some(first) = escaping.next() else { return Vec::new() };
+        for second in escaping {
+            self.report(problems::declarations::second_escape(&first.range, &second.range));
+        }
+        vec![OverrideBody { tree: first.tree.clone(), body: first.body }]
+    }
+
+    /// Checks that a name is an identifier.
+    pub(super) fn identifier(&mut self, label: &(SmolStr, SourceRange), what: &str) -> bool {
+        let valid = weft_syntax::is_identifier(&label.0);
+        if !valid {
+            self.report(problems::declarations::invalid_name(what, &label.1));
+        }
+        valid
+    }
+
+    /// Reports a second declaration of a variable or local value.
+    pub(super) fn duplicate_value(&mut self, what: &str, name: &str, first: &SourceRange, second: &SourceRange) {
+        self.report(problems::declarations::duplicate(what, name, first, second));
+    }
+
+    /// Reports a second declaration of a name.
+    pub(super) fn duplicate(&mut self, what: &str, name: &str, first: &SourceRange, second: &SourceRange) {
+        self.report_together(problems::declarations::duplicate(what, name, first, second));
+    }
+
+    /// The references of an expression. Invalid ones are recorded for the check of references.
+    pub(super) fn references(&mut self, expression: &Expression) -> Vec<Reference> {
+        references_of(expression, &mut self.module.invalid_references)
+    }
+
+    /// A body with every name as an argument.
+    pub(super) fn arguments<'tree>(&mut self, tree: &'tree Tree, body: BodyId) -> Cow<'tree, Body> {
+        let weft_syntax::BodyView { body, problems } = tree.arguments(body, &|_| false);
+        self.diagnostics.extend(problems);
+        body
+    }
+}

@@ -1,0 +1,41 @@
+//! `locals` blocks.
+
+use std::sync::Arc;
+
+use weft_syntax::{Attribute, Tree};
+
+use super::compiling::Compiling;
+use super::content::FoundBlock;
+use super::{Local, problems};
+
+/// A `locals` block.
+pub(super) fn locals(compiling: &mut Compiling<'_>, block: &FoundBlock) {
+    let tree = &block.tree;
+    let body = compiling.arguments(tree, block.body);
+    for inner in &body.blocks {
+        let at = tree.range(inner.block_type.span);
+        compiling.report(problems::declarations::block_in_locals(&inner.block_type.text, at));
+    }
+    for attribute in &body.attributes {
+        local(compiling, tree, attribute);
+    }
+}
+
+/// One local value.
+pub(super) fn local(compiling: &mut Compiling<'_>, tree: &Arc<Tree>, attribute: &Attribute) {
+    let name = attribute.name.text.clone();
+    let range = tree.range(attribute.span);
+    if !weft_syntax::is_identifier(&name) {
+        let place = (name, tree.range(attribute.name.span));
+        compiling.identifier(&place, "local value");
+        return;
+    }
+    if let Some(first) = compiling.module.locals.get(&name) {
+        let first = first.range.clone();
+        compiling.duplicate_value("local value definition", &name, &first, &range);
+        return;
+    }
+    let value = tree.expression(attribute.expression);
+    let references = compiling.references(&value);
+    compiling.module.locals.insert(name.clone(), Arc::new(Local { name, value, references, range }));
+}

@@ -1,0 +1,87 @@
+//! The instances of provider blocks, and the choice of one.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use smol_str::SmolStr;
+use weft_graph_format::address::{InstanceKey, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::origin::Origin;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::problems::providers as problems;
+
+/// The configured instances of a provider block.
+pub(crate) struct ProviderInstances {
+    /// Whether the instances have keys.
+    pub(crate) keyed: bool,
+    /// The instances.
+    pub(crate) instances: BTreeMap<InstanceKey, ProviderInstance>,
+    /// The origin of their keys.
+    pub(crate) origin: Option<Origin>,
+    /// All of them as a value. It is cached, since many expressions may need it.
+    whole: OnceLock<Value>,
+}
+
+impl ProviderInstances {
+    pub(super) fn new(
+        keyed: bool,
+        instances: BTreeMap<InstanceKey, ProviderInstance>,
+        origin: Option<Origin>,
+    ) -> ProviderInstances {
+        ProviderInstances { keyed, instances, origin, whole: OnceLock::new() }
+    }
+
+    /// References to all instances by key; unknown if validation does not know the keys.
+    fn map(&self, ty: Type) -> Value {
+        let origin = self.origin.as_ref();
+        let mut entries = BTreeMap::new();
+        for (key, instance) in &self.instances {
+            let InstanceKey::String(key) = key else { return Value::unknown(Type::map(ty)) };
+            entries.insert(key.clone(), Value::provider(instance.clone()).add_origin(origin));
+        }
+        Value::map(ty, entries).add_origin(origin)
+    }
+}
+
+/// The block of a name, and the instance if a call chose one.
+pub(super) struct FoundProvider {
+    pub(super) blocks: Arc<ProviderInstances>,
+    pub(super) key: Option<InstanceKey>,
+    pub(super) origin: Option<Origin>,
+    /// The target of the name.
+    pub(super) named: (ModuleInstance, ProviderSource, Option<SmolStr>),
+}
+
+impl FoundProvider {
+    /// The error for a key without an instance.
+    pub(super) fn absent(&self, key: &InstanceKey, user: &str, at: &SourceRange) -> Diagnostic {
+        let (module, source, alias) = &self.named;
+        let config = ProviderConfig { module: module.config(), source: source.clone(), alias: alias.clone() };
+        problems::absent_instance(user, key, &config, self.blocks.instances.keys(), at)
+    }
+
+    /// A reference to the instance, or a map of references if instances have keys. Its origin is that of the keys.
+    pub(super) fn value(&self) -> Value {
+        let ty = Type::provider(self.named.1.clone());
+        let origin = self.origin.as_ref();
+        let reference = |instance: &ProviderInstance| Value::provider(instance.clone()).add_origin(origin);
+        let single = |key: &InstanceKey| {
+            let instance = self.blocks.instances.get(key);
+            instance.map_or_else(|| Value::unknown(ty.clone()), reference)
+        };
+        match (&self.key, self.blocks.keyed) {
+            (Some(key), _) => single(key),
+            (None, false) => single(&InstanceKey::None),
+            (None, true) => self.blocks.whole.get_or_init(|| self.blocks.map(ty)).add_origin(origin),
+        }
+    }
+}
+
+/// The provider of an instance, and the origin of its choice.
+pub(crate) struct Chosen {
+    pub(crate) instance: ProviderInstance,
+    pub(crate) origin: Option<Origin>,
+}
