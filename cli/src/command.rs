@@ -7,6 +7,7 @@ use std::io::Write as _;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
+use crate::commands::is_later;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::options::Section::{self, Output, State};
@@ -137,17 +138,46 @@ impl Command {
     pub fn name(&self) -> String {
         self.words.join(" ")
     }
+
+    /// The options that the help lists. A command that is not supported yet has none.
+    pub fn listed(&self) -> Vec<&'static Flag> {
+        if is_later(self) {
+            return Vec::new();
+        }
+        self.flags.iter().flat_map(|group| group.iter()).filter(|flag| !flag.about.is_empty()).collect()
+    }
 }
 
-/// Options for the output.
+const NO_COLOR: Flag = switch("no-color", "Print without colors.").of(Output);
+const COMPACT_WARNINGS: Flag =
+    switch("compact-warnings", "Print each warning as one line, unless there are errors.").of(Output);
+const CONSOLIDATE_WARNINGS: Flag =
+    switch_on("consolidate-warnings", "Print every occurrence of a warning instead of grouping them.").of(Output);
+const CONSOLIDATE_ERRORS: Flag = switch("consolidate-errors", "Group identical errors.").of(Output);
+const CONCISE: Flag = switch("concise", "Leave out progress lines.").of(Output);
+const DEPRECATION: Flag = text(
+    "deprecation",
+    "SCOPE",
+    "Deprecation warnings to print: module:all, module:local (only modules in local directories) or module:none. \
+     [default: module:all]",
+)
+.of(Output);
+
+/// Options for the output. The help lists only `-no-color`: most commands have few warnings and no progress lines.
 pub const VIEW: &[Flag] = &[
-    switch("no-color", "Print without colors.").of(Output),
-    switch("compact-warnings", "Print each warning as one line, unless there are errors.").of(Output),
-    switch_on("consolidate-warnings", "Print every occurrence of a warning instead of grouping them.").of(Output),
-    switch("consolidate-errors", "Group identical errors.").of(Output),
-    switch("concise", "Leave out progress lines.").of(Output),
-    text("deprecation", "WHAT", "").of(Output),
+    NO_COLOR,
+    COMPACT_WARNINGS.unlisted(),
+    CONSOLIDATE_WARNINGS.unlisted(),
+    CONSOLIDATE_ERRORS.unlisted(),
+    CONCISE.unlisted(),
+    DEPRECATION.unlisted(),
 ];
+/// Options for the output of commands that check the configuration.
+pub const VIEW_WITH_WARNINGS: &[Flag] =
+    &[NO_COLOR, COMPACT_WARNINGS, CONSOLIDATE_WARNINGS, CONSOLIDATE_ERRORS, CONCISE.unlisted(), DEPRECATION];
+/// Options for the output of commands that plan or apply.
+pub const VIEW_WITH_PROGRESS: &[Flag] =
+    &[NO_COLOR, COMPACT_WARNINGS, CONSOLIDATE_WARNINGS, CONSOLIDATE_ERRORS, CONCISE, DEPRECATION];
 /// The stream of events.
 pub const JSON: &[Flag] = &[
     switch("json", "Print events as JSON, one object per line.").of(Output),
@@ -163,18 +193,23 @@ pub const DOCUMENT: &[Flag] = &[
 /// Questions.
 pub const INPUT: &[Flag] =
     &[switch_on("input", "Fail instead of asking for values that are missing.").of(Section::Variables)];
+const SHOW_SENSITIVE: Flag = switch("show-sensitive", "Print sensitive values in clear text.").of(Output);
 /// Secrets.
-pub const SENSITIVE: &[Flag] = &[switch("show-sensitive", "Print sensitive values in clear text.").of(Output)];
+pub const SENSITIVE: &[Flag] = &[SHOW_SENSITIVE];
+/// [`SENSITIVE`], for commands that print no values.
+pub const SENSITIVE_UNLISTED: &[Flag] = &[SHOW_SENSITIVE.unlisted()];
+const VAR: Flag =
+    text("var", "'NAME=VALUE'", "Set a variable of the root module. Can be repeated.").of(Section::Variables);
+const VAR_FILE: Flag = text(
+    "var-file",
+    "FILE",
+    "Read variables from FILE, in addition to terraform.tfvars and *.auto.tfvars. Can be repeated.",
+)
+.of(Section::Variables);
 /// Variables.
-pub const VARIABLES: &[Flag] = &[
-    text("var", "'NAME=VALUE'", "Set a variable of the root module. Can be repeated.").of(Section::Variables),
-    text(
-        "var-file",
-        "FILE",
-        "Read variables from FILE, in addition to terraform.tfvars and *.auto.tfvars. Can be repeated.",
-    )
-    .of(Section::Variables),
-];
+pub const VARIABLES: &[Flag] = &[VAR, VAR_FILE];
+/// [`VARIABLES`], for commands that evaluate at most the settings of the backend and of encryption.
+pub const VARIABLES_UNLISTED: &[Flag] = &[VAR.unlisted(), VAR_FILE.unlisted()];
 /// The lock on the state.
 pub const LOCK: &[Flag] = &[
     switch_on("lock", "Do not lock the state. Others may then change it at the same time.").of(State),
@@ -207,6 +242,13 @@ pub const COORDINATOR: &[Flag] = &[text(
     "Carry out operations on the workers of this coordinator. Environment: WEFT_COORDINATOR.",
 )
 .of(Section::Execution)];
+/// The coordinator that answers questions about runs.
+pub const COORDINATOR_OF_RUNS: &[Flag] = &[text(
+    "coordinator",
+    "HOST:PORT",
+    "Ask this coordinator instead of opening the store. Environment: WEFT_COORDINATOR.",
+)
+.of(Section::Execution)];
 /// The coordinator of a worker.
 pub const COORDINATOR_OF_WORKER: &[Flag] = &[text(
     "coordinator",
@@ -218,17 +260,26 @@ pub const COORDINATOR_OF_WORKER: &[Flag] = &[text(
 pub const PARALLELISM: &[Flag] =
     &[option("parallelism", Takes::Integer, "Maximum number of concurrent operations. [default: 10]")
         .of(Section::Execution)];
-/// What is planned.
-pub const PLANNING: &[Flag] = &[
-    switch_on("refresh", "Trust the state instead of reading the real objects first.").of(Section::Planning),
-    switch("refresh-only", "Only update the state to match the real objects.").of(Section::Planning),
-    switch("destroy", "Plan to destroy everything in the state.").of(Section::Planning),
-    text("replace", "ADDRESS", "Replace this resource instance. Can be repeated.").of(Section::Planning),
-];
+const REFRESH: Flag =
+    switch_on("refresh", "Trust the state instead of reading the real objects first.").of(Section::Planning);
+const REFRESH_ONLY: Flag =
+    switch("refresh-only", "Only update the state to match the real objects.").of(Section::Planning);
+const DESTROY: Flag = switch("destroy", "Plan to destroy everything in the state.").of(Section::Planning);
+const REPLACE: Flag =
+    text("replace", "ADDRESS", "Replace this resource instance. Can be repeated.").of(Section::Planning);
+/// The mode of a plan.
+pub const PLANNING: &[Flag] = &[REFRESH, REFRESH_ONLY, DESTROY, REPLACE];
+/// [`PLANNING`], for `weft destroy`: its mode is fixed.
+pub const PLANNING_OF_DESTROY: &[Flag] = &[REFRESH, REFRESH_ONLY.unlisted(), DESTROY.unlisted(), REPLACE.unlisted()];
+/// [`PLANNING`], for `weft refresh`: they have no effect on it.
+pub const PLANNING_UNLISTED: &[Flag] =
+    &[REFRESH.unlisted(), REFRESH_ONLY.unlisted(), DESTROY.unlisted(), REPLACE.unlisted()];
 /// The part of the configuration that is planned.
 pub const SELECTION: &[Flag] = &[
-    text("target", "ADDRESS", "Plan only this and what it depends on. Can be repeated.").of(Section::Planning),
-    text("exclude", "ADDRESS", "Plan all but this and what depends on it. Can be repeated.").of(Section::Planning),
+    text("target", "ADDRESS", "Plan only this resource or module and its dependencies. Can be repeated.")
+        .of(Section::Planning),
+    text("exclude", "ADDRESS", "Plan everything except this resource or module and its dependents. Can be repeated.")
+        .of(Section::Planning),
     text("target-file", "FILE", "Read addresses for -target from FILE, one per line.").of(Section::Planning),
     text("exclude-file", "FILE", "Read addresses for -exclude from FILE, one per line.").of(Section::Planning),
 ];

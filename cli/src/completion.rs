@@ -55,8 +55,7 @@ fn ways(line: &str) -> BTreeSet<String> {
 /// What may follow a command that already has `behind` words after it.
 fn of_command(command: &Command, behind: usize, last: &str) -> Vec<String> {
     if last.starts_with('-') {
-        let listed = command.flags.iter().flat_map(|group| group.iter()).filter(|flag| !flag.about.is_empty());
-        return listed.map(|flag| format!("-{}", flag.name)).chain(["-help".to_owned()]).collect();
+        return command.listed().iter().map(|flag| format!("-{}", flag.name)).chain(["-help".to_owned()]).collect();
     }
     match command.words {
         ["workspace", "select" | "delete"] if behind == 0 => workspaces(),

@@ -8,7 +8,8 @@ use crate::commands::{self, GROUPS};
 pub fn overview() -> String {
     let mut text = String::from(
         "Usage: weft [global options] <command> [options]\n\nPlans and applies OpenTofu and Terraform configurations, on \
-         one machine or many.\nAn interrupted apply is resumed where it stopped.\n\nMain commands:\n",
+         one machine or many.\nIf an apply is interrupted, it can be resumed.\n\n    $ weft init\n    $ weft plan\n    \
+         $ weft apply\n\nMain commands:\n",
     );
     let line = |text: &mut String, name: &str, about: &str| {
         let _ = writeln!(text, "  {name:<14}{about}");
@@ -27,7 +28,8 @@ pub fn overview() -> String {
         "\nGlobal options (use these before the command):\n  -chdir=DIR    Switch to another directory before running the \
          command.\n  -help         Show this help, or the help of a command.\n  -version      The same as the version \
          command.\n\nShell completion:\n  -install-autocomplete    Complete commands in your shell.\n  -uninstall-autocomplete  \
-         Remove the completion.\n",
+         Remove the completion.\n\nweft <command> -help \
+         describes a command.\n",
     );
     text
 }
@@ -47,6 +49,9 @@ pub fn of_group(group: &str) -> String {
 mod tests {
     use super::*;
     use crate::command::{COLUMNS, Command, TEXTS};
+    use crate::commands::CommandLookup;
+    use crate::options::Arguments;
+    use crate::shell_words::split;
 
     #[test]
     fn every_command_has_a_text_and_every_text_a_command() {
@@ -56,6 +61,29 @@ mod tests {
         headings.sort();
         names.sort();
         assert_eq!(headings, names);
+    }
+
+    #[test]
+    fn every_command_has_an_example_that_parses() {
+        for command in commands::all() {
+            let help = command.help();
+            let examples: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("    $ ")).collect();
+            assert!((1..=3).contains(&examples.len()), "{help}");
+            if commands::is_later(command) {
+                continue;
+            }
+            for example in examples {
+                let part = example.split(" | ").find_map(|part| part.trim_start().strip_prefix("weft ")).unwrap();
+                let words = split(part.split(" > ").next().unwrap()).unwrap();
+                let CommandLookup::Command { command: found, words: length } = commands::find(&words) else {
+                    panic!("{example}");
+                };
+                assert_eq!(found.words, command.words, "{example}");
+                let (arguments, problem) = Arguments::of_command(&words[length..], command.flags, command.mixed);
+                assert_eq!(problem, None, "{example}");
+                assert!(!arguments.positionals.iter().any(|word| word.starts_with("--")), "{example}");
+            }
+        }
     }
 
     #[test]

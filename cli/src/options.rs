@@ -59,6 +59,11 @@ impl Flag {
         Flag { section, ..self }
     }
 
+    /// Leaves it out of the help text. It is still accepted.
+    pub const fn unlisted(self) -> Flag {
+        Flag { about: "", ..self }
+    }
+
     /// How it is listed: `-out=FILE`. A switch that is on by default is listed with `=false`.
     pub fn usage(&self) -> String {
         let name = self.name;

@@ -17,7 +17,8 @@ impl Command {
     /// The help text.
     pub fn help(&self) -> String {
         let mut help = format!("Usage: weft [global options] {}", self.name());
-        if self.flags.iter().any(|group| !group.is_empty()) {
+        let mut listed = self.listed();
+        if !listed.is_empty() {
             help.push_str(" [options]");
         }
         if !self.operands.is_empty() {
@@ -33,8 +34,6 @@ impl Command {
                 let _ = writeln!(help, "{}", indented(&wrap(paragraph, COLUMNS - 2), 2));
             }
         }
-        let mut listed: Vec<&Flag> =
-            self.flags.iter().flat_map(|group| group.iter()).filter(|flag| !flag.about.is_empty()).collect();
         listed.sort_by_key(|flag| flag.section);
         let mut section = None;
         for flag in listed {

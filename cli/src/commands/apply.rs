@@ -34,7 +34,7 @@ use crate::variables;
 const OWN: &[Flag] = &[
     switch("auto-approve", "Do not ask for approval."),
     switch("detach", "Return as soon as the coordinator has accepted the plan."),
-    switch("suppress-forget-errors", ""),
+    switch("suppress-forget-errors", "Succeed when a destroy leaves forgotten objects behind."),
     switch("ignore-remote-version", ""),
 ];
 
@@ -46,7 +46,7 @@ pub const APPLY: Command = Command {
     about: "Create, change and destroy real objects",
     main: true,
     flags: &[
-        command::VIEW,
+        command::VIEW_WITH_PROGRESS,
         command::JSON,
         command::INPUT,
         command::SENSITIVE,
@@ -71,6 +71,21 @@ pub const DESTROY: Command = Command {
     words: &["destroy"],
     operands: "",
     about: "Destroy everything in the state",
+    flags: &[
+        command::VIEW_WITH_PROGRESS,
+        command::JSON,
+        command::INPUT,
+        command::SENSITIVE,
+        command::VARIABLES,
+        command::LOCK,
+        command::STATE,
+        command::STORE,
+        command::COORDINATOR,
+        command::PLANNING_OF_DESTROY,
+        command::SELECTION,
+        command::PARALLELISM,
+        OWN,
+    ],
     run: |invocation| either(carry(invocation, true)),
     ..APPLY
 };

@@ -39,7 +39,7 @@ pub const CONSOLE: Command = Command {
     about: "Evaluate expressions at an interactive prompt",
     main: false,
     flags: &[
-        command::VIEW,
+        command::VIEW_WITH_WARNINGS,
         command::INPUT,
         command::SENSITIVE,
         command::VARIABLES,
@@ -52,7 +52,7 @@ pub const CONSOLE: Command = Command {
                 "Evaluate each {\"expr\": ...} of a JSON array in FILE and print one JSON object per line.",
             ),
             switch("plan", "Make a plan first, and use its values instead of those in the state."),
-            text("state", "FILE", "Read the state from FILE."),
+            text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]"),
         ],
     ],
     mixed: false,

@@ -33,13 +33,13 @@ pub const COORDINATOR: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::STORE,
         command::STATE_TO_READ,
         command::LOCK,
         &[
-            text("listen", "ADDR", "Loopback address to listen on (127.0.0.1:7438)."),
-            text("port-file", "FILE", "Write the port to FILE once it is ready."),
+            text("listen", "ADDR", "Loopback address to listen on. [default: 127.0.0.1:7438]"),
+            text("port-file", "FILE", "Write the port to FILE when the coordinator accepts connections."),
         ],
     ],
     mixed: true,

@@ -26,10 +26,10 @@ pub const FMT: Command = Command {
     flags: &[
         command::VIEW,
         &[
-            switch_on("list", "Do not list the files that are changed."),
+            switch_on("list", "Do not list the changed files."),
             switch_on("write", "Do not write the files."),
             switch("diff", "Print the changes."),
-            switch("check", "Write no files. Exit with 3 if a file would change."),
+            switch("check", "Write no files. Exit with 3 if a file is not formatted."),
             switch("recursive", "Include subdirectories."),
         ],
     ],

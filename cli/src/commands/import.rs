@@ -34,7 +34,7 @@ pub const IMPORT: Command = Command {
     about: "Add an existing object to the state",
     main: false,
     flags: &[
-        command::VIEW,
+        command::VIEW_WITH_WARNINGS,
         command::JSON,
         command::INPUT,
         command::VARIABLES,

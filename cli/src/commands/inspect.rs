@@ -21,10 +21,10 @@ pub const INSPECT: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         &[
             switch("sections", "Print the offset and size of each section."),
-            switch("shards", "Print the shards, each of which one worker gets."),
+            switch("shards", "Print the shards: the parts that workers receive."),
             switch("disassemble", "Print the operations, one per line."),
             switch("dot", "Print the graph of operations for Graphviz."),
         ],

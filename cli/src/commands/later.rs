@@ -37,7 +37,7 @@ const fn later(words: &'static [&'static str], operands: &'static str, run: fn(&
             command::VIEW,
             command::INPUT,
             command::SENSITIVE,
-            command::VARIABLES,
+            command::VARIABLES_UNLISTED,
             command::LOCK,
             command::STATE,
             command::STORE,

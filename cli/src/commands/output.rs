@@ -25,10 +25,10 @@ pub const OUTPUT: Command = Command {
         command::VIEW,
         command::DOCUMENT,
         command::SENSITIVE,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::STORE,
         &[
-            text("state", "FILE", "Read the state from FILE."),
+            text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]"),
             switch("raw", "Print the value as it is, without quotes."),
         ],
     ],

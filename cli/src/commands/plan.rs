@@ -35,7 +35,7 @@ pub const PLAN: Command = Command {
     about: "Show the changes that an apply would make",
     main: true,
     flags: &[
-        command::VIEW,
+        command::VIEW_WITH_PROGRESS,
         command::JSON,
         command::INPUT,
         command::SENSITIVE,

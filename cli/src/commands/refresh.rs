@@ -28,7 +28,7 @@ pub const REFRESH: Command = Command {
     about: "Update the state to match the real objects",
     main: false,
     flags: &[
-        command::VIEW,
+        command::VIEW_WITH_PROGRESS,
         command::JSON,
         command::INPUT,
         command::SENSITIVE,
@@ -36,7 +36,7 @@ pub const REFRESH: Command = Command {
         command::LOCK,
         command::STATE,
         command::STORE,
-        command::PLANNING,
+        command::PLANNING_UNLISTED,
         command::SELECTION,
         command::PARALLELISM,
     ],

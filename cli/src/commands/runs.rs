@@ -32,7 +32,8 @@ use crate::view::View;
 
 pub use resolve::RESOLVE;
 
-const PLACE: &[Flag] = &[text("state", "FILE", "The state file that the runs belong to.").of(Section::State)];
+const PLACE: &[Flag] =
+    &[text("state", "FILE", "The state file of the runs. [default: terraform.tfstate]").of(Section::State)];
 
 /// The command.
 pub const LIST: Command = Command {
@@ -41,7 +42,14 @@ pub const LIST: Command = Command {
     operands: "",
     about: "List runs, newest first",
     main: false,
-    flags: &[command::VIEW, command::JSON_DOCUMENT, command::VARIABLES, command::STORE, command::COORDINATOR, PLACE],
+    flags: &[
+        command::VIEW,
+        command::JSON_DOCUMENT,
+        command::VARIABLES_UNLISTED,
+        command::STORE,
+        command::COORDINATOR_OF_RUNS,
+        PLACE,
+    ],
     mixed: true,
     on_mistake: OnMistake::Usage,
     events: false,
@@ -65,7 +73,7 @@ pub const RESUME: Command = Command {
     flags: &[
         command::VIEW,
         command::JSON,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::LOCK,
         command::STORE,
         command::COORDINATOR,
@@ -89,7 +97,7 @@ pub const ABANDON: Command = Command {
     words: &["runs", "abandon"],
     operands: "RUN",
     about: "Give up an unfinished run",
-    flags: &[command::VIEW, command::VARIABLES, command::LOCK, command::STORE, PLACE],
+    flags: &[command::VIEW, command::VARIABLES_UNLISTED, command::LOCK, command::STORE, PLACE],
     run: |invocation| concluded(invocation, block_on(abandon(invocation))),
     ..LIST
 };
@@ -101,7 +109,7 @@ pub const PRUNE: Command = Command {
     about: "Remove the plans and journals of old finished runs",
     flags: &[
         command::VIEW,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::LOCK,
         command::STORE,
         PLACE,

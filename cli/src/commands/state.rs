@@ -49,10 +49,10 @@ pub const LIST: Command = Command {
     flags: &[
         command::VIEW,
         command::JSON,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::STORE,
         &[
-            text("state", "FILE", "Read the state from FILE."),
+            text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]"),
             text("id", "ID", "List only the instances with this id."),
         ],
     ],
@@ -75,9 +75,9 @@ pub const SHOW: Command = Command {
         command::VIEW,
         command::JSON,
         command::SENSITIVE,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::STORE,
-        &[text("state", "FILE", "Read the state from FILE.")],
+        &[text("state", "FILE", "Read the state from FILE. [default: terraform.tfstate]")],
     ],
     run: |invocation| {
         invocation.view.tell_lines();
@@ -93,7 +93,7 @@ pub const PULL: Command = Command {
     alias: None,
     operands: "",
     about: "Print the state in format version 4",
-    flags: &[command::VIEW, command::VARIABLES, command::STORE],
+    flags: &[command::VIEW, command::VARIABLES_UNLISTED, command::STORE],
     events: false,
     run: |invocation| pull(invocation).unwrap_or_else(|exit| exit),
     ..LIST

@@ -23,7 +23,7 @@ pub const TAINT: Command = Command {
     flags: &[
         command::VIEW,
         command::JSON,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::LOCK,
         command::STATE,
         command::STORE,

@@ -31,7 +31,7 @@ pub const TEST: Command = Command {
     about: "Run the tests of the configuration",
     main: false,
     flags: &[
-        command::VIEW,
+        command::VIEW_WITH_WARNINGS,
         command::JSON,
         command::VARIABLES,
         &[

@@ -24,7 +24,7 @@ pub const FORCE_UNLOCK: Command = Command {
         command::VIEW,
         command::JSON,
         command::INPUT,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::STORE,
         &[switch("force", "Do not ask for confirmation.")],
     ],

@@ -30,7 +30,7 @@ pub const VALIDATE: Command = Command {
     about: "Check whether the configuration is valid",
     main: true,
     flags: &[
-        command::VIEW,
+        command::VIEW_WITH_WARNINGS,
         command::DOCUMENT,
         command::VARIABLES,
         &[

@@ -37,12 +37,12 @@ pub const WORKER: Command = Command {
     main: false,
     flags: &[
         command::VIEW,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::COORDINATOR_OF_WORKER,
         &[
-            text("label", "KEY=VALUE", "A label for placement. Can be repeated."),
+            text("label", "KEY=VALUE", "A label that placement rules can refer to. Can be repeated."),
             text("plugin-dir", "DIR", "Also look for provider packages in DIR. Can be repeated."),
-            text("name", "NAME", "Name of the worker (machine and process)."),
+            text("name", "NAME", "Name of the worker. [default: machine and process]"),
             option("capacity", Takes::Number, "Maximum number of concurrent operations."),
             option("max-providers", Takes::Number, "Maximum number of provider processes."),
         ],

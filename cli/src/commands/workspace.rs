@@ -51,7 +51,7 @@ pub const NEW: Command = Command {
     flags: &[
         command::VIEW,
         command::JSON,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::LOCK,
         &[text("state", "FILE", "Start with the state in FILE.")],
     ],
@@ -71,7 +71,7 @@ pub const SELECT: Command = Command {
     flags: &[
         command::VIEW,
         command::JSON,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         &[switch("or-create", "Create it if it does not exist.")],
     ],
     run: |invocation| {
@@ -90,7 +90,7 @@ pub const DELETE: Command = Command {
     flags: &[
         command::VIEW,
         command::JSON,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::LOCK,
         &[switch("force", "Delete it even if its state has objects. They are no longer managed.")],
     ],

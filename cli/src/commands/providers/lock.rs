@@ -31,7 +31,7 @@ pub const LOCK: Command = Command {
         command::JSON,
         command::VARIABLES,
         &[
-            text("platform", "OS_ARCH", "A platform, such as linux_amd64. Can be repeated."),
+            text("platform", "OS_ARCH", "A platform, such as linux_amd64. Can be repeated. [default: this platform]"),
             text("fs-mirror", "DIR", "Use the packages in DIR."),
             text("net-mirror", "URL", "Use the packages of this network mirror."),
             text("oci-mirror", "TEMPLATE", "Use the packages in these repositories of an OCI registry."),

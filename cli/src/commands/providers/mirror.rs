@@ -33,7 +33,7 @@ pub const MIRROR: Command = Command {
         command::JSON,
         command::VARIABLES,
         &[
-            text("platform", "OS_ARCH", "A platform, such as linux_amd64. Can be repeated."),
+            text("platform", "OS_ARCH", "A platform, such as linux_amd64. Can be repeated. [default: this platform]"),
             text("test-directory", "DIR", ""),
         ],
     ],

@@ -23,10 +23,10 @@ pub const RESOLVE: Command = Command {
     about: "Record the outcome of an operation in doubt",
     flags: &[
         command::VIEW,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::LOCK,
         command::STORE,
-        command::COORDINATOR,
+        command::COORDINATOR_OF_RUNS,
         PLACE,
         &[
             text("adopt", "ID", "The object exists and has this id. Read it and store it."),

@@ -29,7 +29,7 @@ pub const MOVE: Command = Command {
     flags: &[
         command::VIEW,
         command::JSON,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::LOCK,
         command::STATE,
         command::STORE,

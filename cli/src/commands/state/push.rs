@@ -24,7 +24,7 @@ pub const PUSH: Command = Command {
     flags: &[
         command::VIEW,
         command::JSON,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::LOCK,
         command::STORE,
         &[switch("force", "Ignore lineage and serial."), switch("ignore-remote-version", "")],

@@ -19,7 +19,7 @@ pub const REMOVE: Command = Command {
     flags: &[
         command::VIEW,
         command::JSON,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::LOCK,
         command::STATE,
         command::STORE,

@@ -25,7 +25,7 @@ pub const REPLACE_PROVIDER: Command = Command {
         command::VIEW,
         command::JSON,
         command::INPUT,
-        command::VARIABLES,
+        command::VARIABLES_UNLISTED,
         command::LOCK,
         command::STATE,
         command::STORE,
