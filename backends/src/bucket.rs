@@ -4,10 +4,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures::future::try_join_all;
 use weft_state::remote::{BackendError, Expected, Object, Objects, Version, Written};
 
 /// What follows the key of a state in the keys of the objects beside it.
 pub const BESIDE: &str = ".weft/";
+/// The maximum number of concurrent requests that delete objects.
+const DELETES: usize = 16;
+
+/// The start of the keys of objects apart from the states. Hardly any key of a state comes after it in a listing.
+const APART: &str = "~weft/";
 
 /// When a write takes effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +67,14 @@ pub trait Bucket: Send + Sync + std::fmt::Debug {
     /// Deletes an object. An absent one is no error.
     async fn delete(&self, doing: &'static str, key: &str) -> Result<(), BackendError>;
 
+    /// Deletes objects. Absent ones are no error.
+    async fn delete_all(&self, doing: &'static str, keys: &[String]) -> Result<(), BackendError> {
+        for keys in keys.chunks(DELETES) {
+            try_join_all(keys.iter().map(|key| self.delete(doing, key))).await?;
+        }
+        Ok(())
+    }
+
     /// The keys of all objects that begin with this prefix, in the order of the service.
     async fn list(&self, doing: &'static str, prefix: &str) -> Result<Vec<String>, BackendError>;
 }
@@ -73,7 +87,28 @@ pub struct Beside<B> {
     start: String,
 }
 
+/// The names of a path as one key, without empty ones, as Go joins paths.
+pub fn joined(names: &[&str]) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in names.iter().flat_map(|name| name.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
 impl<B: Bucket> Beside<B> {
+    /// The objects of the state with this key apart from all states, where a listing of states finds every object
+    /// beside them.
+    pub fn apart(bucket: &Arc<B>, key: &str) -> Beside<B> {
+        Beside { bucket: Arc::clone(bucket), start: format!("{APART}{key}/") }
+    }
+
     /// The objects beside the state with this key.
     pub fn new(bucket: &Arc<B>, key: &str) -> Beside<B> {
         Beside { bucket: Arc::clone(bucket), start: format!("{key}{BESIDE}") }
@@ -81,10 +116,8 @@ impl<B: Bucket> Beside<B> {
 
     /// Removes all of them, because the state is deleted.
     pub async fn remove_all(&self, doing: &'static str) -> Result<(), BackendError> {
-        for key in self.bucket.list(doing, &self.start).await? {
-            self.bucket.delete(doing, &key).await?;
-        }
-        Ok(())
+        let keys = self.bucket.list(doing, &self.start).await?;
+        self.bucket.delete_all(doing, &keys).await
     }
 
     fn key(&self, name: &str) -> String {
@@ -120,10 +153,8 @@ impl<B: Bucket> Objects for Beside<B> {
     }
 
     async fn remove(&self, names: &[String]) -> Result<(), BackendError> {
-        for name in names {
-            self.bucket.delete("removing a journal", &self.key(name)).await?;
-        }
-        Ok(())
+        let keys: Vec<String> = names.iter().map(|name| self.key(name)).collect();
+        self.bucket.delete_all("removing a journal", &keys).await
     }
 }
 
@@ -131,4 +162,22 @@ impl<B: Bucket> Objects for Beside<B> {
 fn unexpected_conflict(place: String, doing: &'static str) -> BackendError {
     let error = "the service refused the write because of a condition that it did not have".to_owned();
     BackendError::Refused { place, doing, error, advice: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_joined_as_in_go() {
+        for (names, want) in [
+            (&["env:", "a", "k.tfstate"][..], "env:/a/k.tfstate"),
+            (&["", "a/b"], "a/b"),
+            (&["p//q/", "./k"], "p/q/k"),
+            (&["p", "../k"], "k"),
+            (&["", "../k"], "../k"),
+        ] {
+            assert_eq!(joined(names), want, "{names:?}");
+        }
+    }
 }

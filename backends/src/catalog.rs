@@ -7,7 +7,29 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
 use weft_state::remote::Backend;
 
-use crate::{gcs, http, pg, s3};
+#[cfg(feature = "azurerm")]
+use crate::azurerm;
+#[cfg(feature = "consul")]
+use crate::consul;
+#[cfg(feature = "cos")]
+use crate::cos;
+#[cfg(feature = "gcs")]
+use crate::gcs;
+use crate::hosts::{Hosts, NoHosts};
+#[cfg(feature = "http")]
+use crate::http;
+#[cfg(feature = "inmem")]
+use crate::inmem;
+#[cfg(feature = "kubernetes")]
+use crate::kubernetes;
+#[cfg(feature = "oss")]
+use crate::oss;
+#[cfg(feature = "pg")]
+use crate::pg;
+#[cfg(feature = "remote")]
+use crate::remote;
+#[cfg(feature = "s3")]
+use crate::s3;
 
 /// The settings of a backend: every attribute of its schema, null where nothing is written, as in
 /// `.terraform/terraform.tfstate`.
@@ -31,9 +53,9 @@ pub type Connecting = Result<Connected, Vec<Diagnostic>>;
 /// What is known about a type of backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It is a backend, and Weft has it.
+    /// It is a backend, and this build has it.
     Known,
-    /// OpenTofu has it, and Weft does not yet.
+    /// It is a backend, and this build does not have it.
     Missing,
     /// OpenTofu had it once. The text names what to use instead, if anything.
     Removed(Option<&'static str>),
@@ -41,10 +63,72 @@ pub enum Kind {
     Unknown,
 }
 
-/// The types of backends that Weft has, `local` apart.
-pub const KINDS: &[&str] = &["gcs", "http", "pg", "s3"];
-/// The types that only OpenTofu has.
-const MISSING: &[&str] = &["azurerm", "consul", "cos", "inmem", "kubernetes", "oss", "remote"];
+/// A type of backend in this build.
+struct Entry {
+    /// Its name in configurations, which is also that of its cargo feature.
+    name: &'static str,
+    schema: fn() -> Block,
+    connect: Connect,
+    /// The variables that may replace required arguments.
+    variables: &'static [(&'static str, &'static str)],
+}
+
+/// How a backend is made.
+enum Connect {
+    /// From its settings alone.
+    Alone(fn(&Settings, Environment<'_>) -> Connecting),
+    /// From its settings and what is known about hosts.
+    AtHost(fn(&Settings, Environment<'_>, &Arc<dyn Hosts>) -> Connecting),
+}
+
+use Connect::{Alone, AtHost};
+
+/// The types of backends in this build, `local` apart, in the order of their names. `cloud` is that of `cloud` blocks.
+const ENTRIES: &[Entry] = &[
+    #[cfg(feature = "azurerm")]
+    Entry { name: "azurerm", schema: azurerm::schema, connect: Alone(azurerm::connect), variables: &[] },
+    #[cfg(feature = "remote")]
+    Entry { name: "cloud", schema: remote::cloud_schema, connect: AtHost(remote::connect_cloud), variables: &[] },
+    #[cfg(feature = "consul")]
+    Entry { name: "consul", schema: consul::schema, connect: Alone(consul::connect), variables: &[] },
+    #[cfg(feature = "cos")]
+    Entry {
+        name: "cos",
+        schema: cos::schema,
+        connect: Alone(cos::connect),
+        variables: &[("region", "TENCENTCLOUD_REGION")],
+    },
+    #[cfg(feature = "gcs")]
+    Entry { name: "gcs", schema: gcs::schema, connect: Alone(gcs::connect), variables: &[] },
+    #[cfg(feature = "http")]
+    Entry {
+        name: "http",
+        schema: http::schema,
+        connect: Alone(http::connect),
+        variables: &[("address", "TF_HTTP_ADDRESS")],
+    },
+    #[cfg(feature = "inmem")]
+    Entry { name: "inmem", schema: inmem::schema, connect: Alone(inmem::connect), variables: &[] },
+    #[cfg(feature = "kubernetes")]
+    Entry { name: "kubernetes", schema: kubernetes::schema, connect: Alone(kubernetes::connect), variables: &[] },
+    #[cfg(feature = "oss")]
+    Entry { name: "oss", schema: oss::schema, connect: Alone(oss::connect), variables: &[] },
+    Entry {
+        name: "http",
+        schema: http::schema,
+        connect: Alone(http::connect),
+        variables: &[("address", "TF_HTTP_ADDRESS")],
+    },
+    #[cfg(feature = "pg")]
+    Entry { name: "pg", schema: pg::schema, connect: Alone(pg::connect), variables: &[] },
+    #[cfg(feature = "remote")]
+    Entry { name: "remote", schema: remote::schema, connect: AtHost(remote::connect), variables: &[] },
+    #[cfg(feature = "s3")]
+    Entry { name: "s3", schema: s3::schema, connect: Alone(s3::connect), variables: &[] },
+];
+/// The types of backends that OpenTofu has, `local` apart.
+const ALL: &[&str] =
+    &["azurerm", "cloud", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "oss", "pg", "remote", "s3"];
 /// The types that OpenTofu had once.
 const REMOVED: &[(&str, Option<&str>)] = &[
     ("artifactory", None),
@@ -55,41 +139,40 @@ const REMOVED: &[(&str, Option<&str>)] = &[
     ("swift", None),
 ];
 
+/// The types of backends in this build, `local` apart, in order.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    ENTRIES.iter().map(|entry| entry.name)
+}
+
+fn entry(name: &str) -> Option<&'static Entry> {
+    ENTRIES.iter().find(|entry| entry.name == name)
+}
+
 /// What is known about this type.
 pub fn kind(name: &str) -> Kind {
-    if name == "local" || KINDS.contains(&name) {
+    if name == "local" || entry(name).is_some() {
         return Kind::Known;
     }
-    if MISSING.contains(&name) {
+    if ALL.contains(&name) {
         return Kind::Missing;
     }
     REMOVED.iter().find(|(removed, _)| *removed == name).map_or(Kind::Unknown, |(_, instead)| Kind::Removed(*instead))
 }
 
-/// The schema of the settings of a backend other than `local`, or `None` if Weft does not have it.
+/// The schema of the settings of a backend other than `local`, or `None` if this build does not have it.
 pub fn schema(kind: &str) -> Option<Block> {
-    match kind {
-        "gcs" => Some(gcs::schema()),
-        "http" => Some(http::schema()),
-        "pg" => Some(pg::schema()),
-        "s3" => Some(s3::schema()),
-        _ => None,
-    }
+    entry(kind).map(|entry| (entry.schema)())
 }
 
 /// The required settings that neither the settings nor the environment have, in the order of their names.
 pub fn missing(kind: &str, settings: &Settings, environment: Environment<'_>) -> Vec<String> {
-    let variables: &[(&str, &str)] = match kind {
-        "http" => &[("address", "TF_HTTP_ADDRESS")],
-        _ => &[],
-    };
+    let Some(entry) = entry(kind) else { return Vec::new() };
     let set = |name: &str| {
-        let variable = variables.iter().find(|(argument, _)| *argument == name).map(|(_, variable)| *variable);
+        let mut variables = entry.variables.iter().filter(|(argument, _)| *argument == name);
         settings.get(name).is_some_and(|value| !value.is_null())
-            || variable.and_then(environment).is_some_and(|value| !value.is_empty())
+            || variables.any(|(_, variable)| environment(variable).is_some_and(|value| !value.is_empty()))
     };
-    let required = schema(kind).unwrap_or_default().attributes;
-    let required = required.into_iter().filter(|(name, attribute)| attribute.required && !set(name));
+    let required = (entry.schema)().attributes.into_iter().filter(|(name, rule)| rule.required && !set(name));
     required.map(|(name, _)| name.to_string()).collect()
 }
 
@@ -98,12 +181,18 @@ pub fn missing(kind: &str, settings: &Settings, environment: Environment<'_>) ->
 /// # Errors
 /// Invalid settings. The diagnostics have no place.
 pub fn connect(kind: &str, settings: &Settings, environment: Environment<'_>) -> Connecting {
-    match kind {
-        "gcs" => gcs::connect(settings, environment),
-        "http" => http::connect(settings, environment),
-        "pg" => pg::connect(settings, environment),
-        "s3" => s3::connect(settings, environment),
-        _ => Err(vec![crate::problems::not_here(kind)]),
+    connect_at(kind, settings, environment, &(Arc::new(NoHosts) as Arc<dyn Hosts>))
+}
+
+/// The same for all types: some ask where the services of a host are, and for the token of the host.
+///
+/// # Errors
+/// Invalid settings. The diagnostics have no place.
+pub fn connect_at(kind: &str, settings: &Settings, environment: Environment<'_>, hosts: &Arc<dyn Hosts>) -> Connecting {
+    match entry(kind).map(|entry| &entry.connect) {
+        Some(Alone(connect)) => connect(settings, environment),
+        Some(AtHost(connect)) => connect(settings, environment, hosts),
+        None => Err(vec![crate::problems::not_here(kind)]),
     }
 }
 
@@ -112,15 +201,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_known_type_has_a_schema() {
-        for name in KINDS {
+    fn every_type_in_this_build_has_a_schema() {
+        for name in kinds() {
             assert_eq!(kind(name), Kind::Known);
+            assert!(ALL.contains(&name), "{name}");
             assert!(schema(name).is_some(), "{name}");
         }
-        for name in MISSING {
-            assert_eq!(kind(name), Kind::Missing);
-            assert!(schema(name).is_none(), "{name}");
-        }
+        assert!(kinds().is_sorted());
         assert_eq!(kind("azure"), Kind::Removed(Some("azurerm")));
         assert_eq!(kind("s4"), Kind::Unknown);
     }

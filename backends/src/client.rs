@@ -1,5 +1,6 @@
 //! HTTP clients for backends.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_t
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use crate::catalog::Environment;
 
 /// How long to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -34,6 +37,29 @@ pub struct ClientSettings {
     pub redirects: bool,
     /// Proxies in place of those of the environment.
     pub proxies: Proxies,
+    /// The name that the certificate of the server must have, if it is not that of its address.
+    pub server_name: Option<String>,
+    /// The Unix socket of the server, in place of its address.
+    pub socket: Option<PathBuf>,
+}
+
+impl ClientSettings {
+    /// The settings that variables of the environment make: proxies, and the file with the roots.
+    pub fn of_environment(environment: Environment<'_>) -> ClientSettings {
+        let first =
+            |names: [&str; 2]| names.iter().find_map(|name| environment(name).filter(|value| !value.is_empty()));
+        ClientSettings {
+            // Without the file, the system's roots are used, as Go does.
+            roots: first(["SSL_CERT_FILE"; 2]).and_then(|path| std::fs::read_to_string(path).ok()),
+            redirects: true,
+            proxies: Proxies {
+                http: first(["HTTP_PROXY", "http_proxy"]),
+                https: first(["HTTPS_PROXY", "https_proxy"]),
+                except: first(["NO_PROXY", "no_proxy"]),
+            },
+            ..ClientSettings::default()
+        }
+    }
 }
 
 /// The addresses of proxies.
@@ -71,6 +97,9 @@ pub fn client(settings: &ClientSettings) -> Result<reqwest::Client, String> {
         .read_timeout(SILENCE_TIMEOUT)
         .redirect(if settings.redirects { Policy::limited(REDIRECTS) } else { Policy::none() });
     let mut builder = builder;
+    if let Some(socket) = &settings.socket {
+        builder = at_socket(builder, socket)?;
+    }
     let Proxies { http, https, except } = &settings.proxies;
     let none = except.as_deref().and_then(NoProxy::from_string);
     let made = [http.as_deref().map(Proxy::http), https.as_deref().map(Proxy::https)];
@@ -78,6 +107,16 @@ pub fn client(settings: &ClientSettings) -> Result<reqwest::Client, String> {
         builder = builder.proxy(proxy.map_err(|error| reason(&error))?.no_proxy(none.clone()));
     }
     builder.build().map_err(|error| reason(&error))
+}
+
+#[cfg(unix)]
+fn at_socket(builder: reqwest::ClientBuilder, socket: &std::path::Path) -> Result<reqwest::ClientBuilder, String> {
+    Ok(builder.unix_socket(socket))
+}
+
+#[cfg(not(unix))]
+fn at_socket(_: reqwest::ClientBuilder, _: &std::path::Path) -> Result<reqwest::ClientBuilder, String> {
+    Err("there are no Unix sockets on this system".to_owned())
 }
 
 /// The settings of encrypted connections.
@@ -89,16 +128,19 @@ pub fn tls_config(settings: &ClientSettings) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    let builder = match settings.check {
-        Check::Whole => builder.with_root_certificates(roots(settings.roots.as_deref())?),
-        Check::Chain => {
+    let builder = match (settings.check, &settings.server_name) {
+        (Check::Whole, None) => builder.with_root_certificates(roots(settings.roots.as_deref())?),
+        (Check::Nothing, _) => {
+            let verifier = OwnVerifier { inner: None, name: None, provider };
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+        }
+        (check, name) => {
             let roots = Arc::new(roots(settings.roots.as_deref())?);
             let inner = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
             let inner = Some(inner.map_err(|error| error.to_string())?);
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Lenient { inner, provider }))
-        }
-        Check::Nothing => {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Lenient { inner: None, provider }))
+            let name = name.clone().filter(|_| check == Check::Whole).map(ServerName::try_from).transpose();
+            let name = name.map_err(|error| format!("the name of the server: {error}"))?;
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(OwnVerifier { inner, name, provider }))
         }
     };
     let Some((certificates, key)) = &settings.identity else { return Ok(builder.with_no_client_auth()) };
@@ -127,15 +169,17 @@ fn pem_certificates(text: &str, what: &str) -> Result<Vec<CertificateDer<'static
     Ok(certificates)
 }
 
-/// Does not check names, and chains only with an inner verifier, because the user asked for it. The signatures of the
-/// handshake are checked all the same.
+/// Checks another name than that of the address, or none, and chains only with an inner verifier, because the user asked
+/// for it. The signatures of the handshake are checked all the same.
 #[derive(Debug)]
-struct Lenient {
+struct OwnVerifier {
     inner: Option<Arc<WebPkiServerVerifier>>,
+    /// The name that the certificate must have; `None` for any.
+    name: Option<ServerName<'static>>,
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Lenient {
+impl ServerCertVerifier for OwnVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -146,9 +190,12 @@ impl ServerCertVerifier for Lenient {
     ) -> Result<ServerCertVerified, rustls::Error> {
         use rustls::CertificateError::{NotValidForName, NotValidForNameContext};
         let Some(inner) = &self.inner else { return Ok(ServerCertVerified::assertion()) };
-        match inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+        let name = self.name.as_ref().unwrap_or(server_name);
+        match inner.verify_server_cert(end_entity, intermediates, name, ocsp_response, now) {
             // The name is checked last.
-            Err(rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
+            Err(rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }))
+                if self.name.is_none() =>
+            {
                 Ok(ServerCertVerified::assertion())
             }
             answer => answer,

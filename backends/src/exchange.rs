@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Method, StatusCode};
 use url::Url;
@@ -16,6 +17,25 @@ use crate::retry::{Attempt, RetryRule};
 /// The repetition of requests where the settings do not say it.
 pub const RETRY: RetryRule =
     RetryRule { repeats: 6, first: Duration::from_millis(300), longest: Duration::from_secs(10) };
+
+/// The characters that stay as they are in a path.
+pub const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+/// The characters that stay as they are in a query.
+pub const IN_QUERIES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// A text as a part of a query.
+pub fn in_query(text: &str) -> String {
+    utf8_percent_encode(text, IN_QUERIES).to_string()
+}
+
+/// Pairs as a query, in their order. A name without a value has no `=`.
+pub fn query(pairs: &[(&str, &str)]) -> String {
+    let pair = |(name, value): &(&str, &str)| match value.is_empty() {
+        true => in_query(name),
+        false => format!("{}={}", in_query(name), in_query(value)),
+    };
+    pairs.iter().map(pair).collect::<Vec<_>>().join("&")
+}
 
 /// Headers by name.
 pub type Headers = Vec<(&'static str, String)>;
@@ -31,6 +51,8 @@ pub struct Call {
     pub url: Url,
     /// Headers.
     pub headers: Headers,
+    /// Headers whose names the service gave, such as metadata.
+    pub metadata: Vec<(String, String)>,
     /// The body.
     pub body: Bytes,
 }
@@ -38,7 +60,7 @@ pub struct Call {
 impl Call {
     /// A request without headers and without a body.
     pub fn new(doing: &'static str, method: Method, url: Url) -> Call {
-        Call { doing, method, url, headers: Vec::new(), body: Bytes::new() }
+        Call { doing, method, url, headers: Vec::new(), metadata: Vec::new(), body: Bytes::new() }
     }
 
     /// The request with one more header.
@@ -149,10 +171,14 @@ impl Service {
             Err(error) => return Attempt::Final(Err(Err(error))),
         };
         let mut request = self.http.request(call.method.clone(), call.url.clone()).body(call.body.clone());
+        if call.body.is_empty() && matches!(call.method, Method::PUT | Method::POST) {
+            // Some services insist on the length of an empty body, which would be left out.
+            request = request.header("content-length", "0");
+        }
         for (name, value) in &call.headers {
             request = request.header(*name, value);
         }
-        for (name, value) in &authorization {
+        for (name, value) in call.metadata.iter().chain(&authorization) {
             request = request.header(name, value);
         }
         let answer = match request.send().await {

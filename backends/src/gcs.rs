@@ -1,6 +1,7 @@
 //! The backend `gcs`: states and locks as objects of a bucket of Google Cloud Storage.
 
 mod credentials;
+pub(crate) mod kms;
 mod refusals;
 mod requests;
 mod settings;

@@ -4,22 +4,59 @@
 //! - [`catalog`] has the types of backends, the schema of each, and [`catalog::connect`], which makes a backend from its
 //!   settings. What a backend does is the trait [`weft_state::remote::Backend`].
 //! - [`arguments`] reads settings: what is written, else the environment, else the default.
+//! - [`address`] has the addresses of states in backends, such as `s3://BUCKET/KEY`.
+//! - [`hosts`] is what two of them ask of the CLI configuration.
 //! - [`client`] makes HTTP clients, and `retry` repeats requests.
-//! - [`http`], [`pg`] and [`s3`] are backends.
+//! - `guarded` has buckets whose only condition is that no object is overwritten; `expiring` and `digests` are for requests that are signed.
+//! - [`http`], [`pg`], [`s3`] and others are backends. Each is a cargo feature of its name.
+//! - [`keys`] has the key providers of encryption that are services. Each is beside the backend whose credentials it uses.
 //!
 //! Absent here: blocks of configurations, saved settings and workspaces (`cli`), and runs (`state`).
 
 #![forbid(unsafe_code)]
+// A build with some of the backends does not use everything that they have in common.
+#![cfg_attr(not(feature = "all"), allow(dead_code, unused_imports))]
 
+pub mod address;
 pub mod arguments;
+#[cfg(feature = "azurerm")]
+pub mod azurerm;
 mod bucket;
 pub mod catalog;
 pub mod client;
+#[cfg(feature = "consul")]
+pub mod consul;
+#[cfg(feature = "cos")]
+pub mod cos;
+mod digests;
 mod exchange;
+mod expiring;
+#[cfg(feature = "gcs")]
 pub mod gcs;
+#[cfg(any(feature = "cos", feature = "oss"))]
+mod guarded;
+#[cfg(any(feature = "consul", feature = "kubernetes"))]
+mod gzip;
+pub mod hosts;
+#[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "inmem")]
+pub mod inmem;
+mod jwt;
+pub mod keys;
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
+mod openbao;
+#[cfg(feature = "oss")]
+pub mod oss;
+#[cfg(feature = "pg")]
 pub mod pg;
 mod problems;
+#[cfg(feature = "remote")]
+pub mod remote;
 mod retry;
+#[cfg(feature = "s3")]
 pub mod s3;
 mod tokens;
+#[cfg(any(feature = "azurerm", feature = "cos", feature = "oss", feature = "s3"))]
+mod xml;

@@ -3,9 +3,22 @@
 use serde_json::Value as Json;
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// Weft does not have this type of backend.
+/// The summary of problems of key providers.
+pub const KEY_DATA: &str = "Unable to build encryption key data";
+
+/// The settings of a key provider are not valid.
+pub fn key_data(problem: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(KEY_DATA, problem)
+}
+
+/// This build does not have this type of backend.
 pub fn not_here(kind: &str) -> Diagnostic {
-    Diagnostic::error("Backend not supported yet", format!("This version of Weft does not have the backend {kind:?}."))
+    Diagnostic::error("Backend not supported yet", format!("This build of Weft does not have the backend {kind:?}."))
+}
+
+/// An address of a state in a backend cannot be used.
+pub fn store_address(scheme: &str, why: &str) -> Diagnostic {
+    Diagnostic::error("Invalid store address", format!("{scheme}://...: {why}."))
 }
 
 /// A required argument is set nowhere.
@@ -120,4 +133,40 @@ pub fn connection_string(error: &str) -> Diagnostic {
 /// A mode of encryption that the backend does not know.
 pub fn ssl_mode(mode: &str, known: &[&str]) -> Diagnostic {
     Diagnostic::error(format!("unsupported sslmode {mode:?}"), format!("The modes are {}.", known.join(", ")))
+}
+
+/// A prefix of keys begins like a path.
+pub fn prefix_of_keys(name: &str) -> Diagnostic {
+    Diagnostic::error(format!("{name} must not start with '/' or './'"), "Keys of objects do not begin with a slash.")
+}
+
+/// A key begins or ends with a slash.
+pub fn key_with_slashes() -> Diagnostic {
+    Diagnostic::error("key can not start and end with '/'", "Remove the slashes at its ends.")
+}
+
+/// An access list that COS does not know.
+pub fn cos_acl(acl: &str) -> Diagnostic {
+    Diagnostic::error(format!("acl value invalid, expected private or public-read, got {acl}"), "")
+}
+
+/// A number is too low.
+pub fn lower(name: &str, least: i64, number: i64) -> Diagnostic {
+    Diagnostic::error(format!("{name:?} cannot be lower than {least}: {number}"), "")
+}
+
+/// A number is too high.
+pub fn higher(name: &str, most: i64, number: i64) -> Diagnostic {
+    Diagnostic::error(format!("{name:?} cannot be higher than {most}: {number}"), "")
+}
+
+/// An access list that OSS does not know.
+pub fn oss_acl(acl: &str) -> Diagnostic {
+    let known = "private, public-read or public-read-write";
+    Diagnostic::error(format!("\"acl\" must be a valid ACL value , expected {known}, got {acl:?}"), "")
+}
+
+/// A number is outside its range.
+pub fn out_of_range(name: &str, least: i64, most: i64, number: i64) -> Diagnostic {
+    Diagnostic::error(format!("expected {name} to be in the range ({least} - {most}), got {number}"), "")
 }

@@ -2,6 +2,7 @@
 
 mod credentials;
 mod dynamodb;
+pub(crate) mod kms;
 mod lock;
 mod problems;
 mod refusals;
@@ -10,14 +11,12 @@ mod schema;
 mod settings;
 mod signing;
 mod sts;
-mod xml;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use md5::{Digest as _, Md5};
 use tokio::time::{Instant, sleep};
 use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
@@ -25,6 +24,7 @@ use weft_state::remote::{
 
 use crate::bucket::{Beside, Bucket as _, ObjectKind};
 use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::digests::md5_hex as digest;
 use requests::Client;
 pub use schema::schema;
 use settings::S3Settings;
@@ -110,11 +110,6 @@ impl Backend for S3 {
 struct S3State {
     client: Arc<Client>,
     key: String,
-}
-
-/// The hex MD5 of a state, as the digest in DynamoDB has it.
-fn digest(content: &[u8]) -> String {
-    Md5::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[async_trait]

@@ -1,7 +1,7 @@
 //! Bearer tokens that expire.
 
 use std::fmt;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use reqwest::RequestBuilder;
@@ -44,14 +44,21 @@ impl Token {
         Token { text: text.into(), expires: Some(expires) }
     }
 
-    /// The token in the answer of a token endpoint (RFC 6749, section 5.1). Some services write the seconds as text.
+    /// The token in the answer of a token endpoint (RFC 6749, section 5.1). Some services write the seconds as text,
+    /// or as the moment `expires_on`, in seconds since 1970.
     pub fn of_answer(answer: &Json) -> Option<Token> {
         let text = answer.get("access_token")?.as_str()?;
-        let seconds = answer.get("expires_in").and_then(|value| match value {
+        let number = |value: &Json| match value {
             Json::String(text) => text.parse().ok(),
             value => value.as_u64(),
-        });
-        Some(Token::until(text, SystemTime::now() + seconds.map_or(LIFETIME, Duration::from_secs)))
+        };
+        let seconds = answer.get("expires_in").and_then(number);
+        let expires = match (seconds, answer.get("expires_on").and_then(number)) {
+            (Some(seconds), _) => SystemTime::now().checked_add(Duration::from_secs(seconds)),
+            (None, Some(moment)) => UNIX_EPOCH.checked_add(Duration::from_secs(moment)),
+            (None, None) => None,
+        };
+        Some(Token::until(text, expires.unwrap_or_else(|| SystemTime::now() + LIFETIME)))
     }
 
     fn expires_soon(&self) -> bool {
@@ -68,7 +75,8 @@ pub trait TokenSource: Send + Sync {
 
 /// Requests with a token.
 pub struct Bearer<S> {
-    source: S,
+    /// Where they come from.
+    pub source: S,
     known: Mutex<Option<Token>>,
 }
 
@@ -143,6 +151,9 @@ mod tests {
         assert!(!token(json!({"access_token": "a", "expires_in": 3600})).unwrap().expires_soon());
         assert!(!token(json!({"access_token": "a", "expires_in": "3600"})).unwrap().expires_soon());
         assert!(token(json!({"access_token": "a", "expires_in": 60})).unwrap().expires_soon());
+        assert!(token(json!({"access_token": "a", "expires_on": "60"})).unwrap().expires_soon());
+        assert!(!token(json!({"access_token": "a", "expires_on": 4_000_000_000_u64})).unwrap().expires_soon());
+        assert!(!token(json!({"access_token": "a"})).unwrap().expires_soon());
         assert!(token(json!({"error": "x"})).is_none());
         assert!(!Token::lasting("a").expires_soon());
     }

@@ -1,46 +1,22 @@
 //! The S3 backend against moto, a server that answers like S3 and DynamoDB.
 
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+mod checks;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use checks::{Server, done, info, locked};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use weft_backends::catalog::connect;
 use weft_backends::client::{ClientSettings, client};
-use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo, RemoteState, Version, Written};
-
-struct Moto {
-    child: Child,
-    port: u16,
-}
-
-impl Drop for Moto {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use weft_state::remote::{Backend, BackendError, Expected, LockAnswer};
 
 /// A server with the bucket `states` and the table `locks`, or `None` with a loud message.
-async fn moto() -> Option<Moto> {
-    let program = std::env::var("WEFT_MOTO_SERVER").unwrap_or_else(|_| "moto_server".to_owned());
-    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-    let mut command = Command::new(program);
-    command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
-    let Ok(child) = command.spawn() else {
-        eprintln!("\n*** SKIPPED: no moto_server on PATH and no WEFT_MOTO_SERVER, S3 was NOT tested ***\n");
-        return None;
-    };
-    let server = Moto { child, port };
-    let begin = Instant::now();
-    while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "moto_server does not start");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+async fn moto() -> Option<Server> {
+    let server = Server::start("WEFT_MOTO_SERVER", "moto_server", &["-H", "127.0.0.1", "-p", "{port}"], &[]).await?;
+    let port = server.port;
     let http = client(&ClientSettings::default()).unwrap();
     // moto takes requests without a signature.
     let bucket = http.put(format!("http://127.0.0.1:{port}/states")).send().await.unwrap();
@@ -75,55 +51,16 @@ fn backend(port: u16, more: Value) -> Arc<dyn Backend> {
     backend
 }
 
-fn info(id: &str) -> LockInfo {
-    LockInfo { id: id.to_owned(), operation: "OperationTypeApply".to_owned(), ..LockInfo::default() }
-}
-
-fn done(written: Written) -> Version {
-    match written {
-        Written::Done(version) => version,
-        Written::Conflict => panic!("a conflict"),
-    }
-}
-
-async fn locks_work(state: &Arc<dyn RemoteState>) {
-    assert!(state.locks());
-    let LockAnswer::Locked(locked) = state.lock(&info("1")).await.unwrap() else { panic!("held") };
-    assert_eq!((locked.id.as_str(), locked.path.as_str()), ("1", "states/dir/k.tfstate"));
-    let LockAnswer::Held { holder, .. } = state.lock(&info("2")).await.unwrap() else { panic!("locked twice") };
-    assert_eq!(holder, locked);
-    assert!(state.unlock("2").await.unwrap_err().to_string().contains("does not match existing lock"));
-    // Only the lock of the holder that is dead is taken over.
-    let LockAnswer::Held { holder, .. } = state.take_over(&info("x"), &info("3")).await.unwrap() else {
-        panic!("taken")
-    };
-    assert_eq!(holder.id, "1");
-    assert!(matches!(state.take_over(&info("1"), &info("3")).await.unwrap(), LockAnswer::Locked(_)));
-    assert!(state.unlock("1").await.is_err());
-    state.unlock("3").await.unwrap();
-    assert!(state.unlock("3").await.is_err());
-    assert!(matches!(state.take_over(&info("3"), &info("4")).await.unwrap(), LockAnswer::Locked(_)));
-    state.unlock("4").await.unwrap();
-}
-
 #[tokio::test]
 async fn states_are_written_if_they_are_as_expected() {
     let Some(moto) = moto().await else { return };
     let tags = json!({"encrypt": true, "state_tags": {"a b": "c=d+e@f"}, "acl": "private"});
     let state = backend(moto.port, tags).state("default").unwrap();
     assert_eq!(state.place(), "s3://states/dir/k.tfstate");
-    assert_eq!(state.read().await.unwrap(), None);
-    let first = done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
-    assert_eq!(state.write(Bytes::from("[]"), &Expected::Absent, None).await.unwrap(), Written::Conflict);
-    let read = state.read().await.unwrap().unwrap();
-    assert_eq!((read.content, read.version), (Bytes::from("{}"), first.clone()));
-    let second = done(state.write(Bytes::from("{2}"), &Expected::Version(first.clone()), None).await.unwrap());
-    assert_ne!(first, second);
-    let late = state.write(Bytes::from("{3}"), &Expected::Version(first.clone()), None).await.unwrap();
-    assert_eq!(late, Written::Conflict);
-    let other = backend(moto.port, json!({"key": "absent"})).state("default").unwrap();
-    assert_eq!(other.write(Bytes::from("{}"), &Expected::Version(first), None).await.unwrap(), Written::Conflict);
-    assert!(!other.locks());
+    checks::documents(state.as_ref()).await;
+    assert!(!state.locks());
+    let locked = backend(moto.port, json!({"key": "other", "use_lockfile": true})).state("default").unwrap();
+    checks::documents_under_locks(locked.as_ref()).await;
 }
 
 #[tokio::test]
@@ -134,7 +71,14 @@ async fn each_kind_of_lock_has_one_holder() {
         json!({"dynamodb_table": "locks"}),
         json!({"use_lockfile": true, "dynamodb_table": "locks"}),
     ] {
-        locks_work(&backend(moto.port, settings).state("default").unwrap()).await;
+        let state = backend(moto.port, settings).state("default").unwrap();
+        checks::locks(state.as_ref()).await;
+        checks::contended_locks(&state).await;
+        let lock = locked(state.lock(&info("1")).await.unwrap());
+        assert_eq!((lock.id.as_str(), lock.path.as_str()), ("1", "states/dir/k.tfstate"));
+        let error = state.unlock("2").await.unwrap_err().to_string();
+        assert!(error.contains("does not match existing lock"), "{error}");
+        state.unlock("1").await.unwrap();
     }
     // If the second lock is held, the first is released.
     let row = backend(moto.port, json!({"dynamodb_table": "locks"})).state("default").unwrap();
@@ -167,36 +111,13 @@ async fn a_digest_that_does_not_fit_is_awaited_and_then_reported() {
 async fn workspaces_are_listed_and_deleted() {
     let Some(moto) = moto().await else { return };
     let backend = backend(moto.port, json!({"use_lockfile": true, "dynamodb_table": "locks"}));
-    for name in ["default", "b", "a & b"] {
-        let state = backend.state(name).unwrap();
-        done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
-        state.lock(&info(name)).await.unwrap();
-        done(state.objects().unwrap().create("journal/1", Bytes::from("x")).await.unwrap());
-    }
-    assert_eq!(backend.workspaces().await.unwrap(), ["default", "a & b", "b"]);
-    backend.delete_workspace("b").await.unwrap();
-    assert_eq!(backend.state("b").unwrap().read().await.unwrap(), None);
-    assert_eq!(backend.workspaces().await.unwrap(), ["default", "a & b"]);
-    let error = backend.delete_workspace("default").await.unwrap_err();
-    assert_eq!(error.to_string(), "can't delete default state");
+    checks::workspaces(backend.as_ref(), "can't delete default state").await;
 }
 
 #[tokio::test]
 async fn objects_are_created_once_and_listed_over_several_pages() {
     let Some(moto) = moto().await else { return };
-    let objects = backend(moto.port, json!({})).state("default").unwrap().objects().unwrap();
-    done(objects.create("lease", Bytes::from("1")).await.unwrap());
-    assert_eq!(objects.create("lease", Bytes::from("1")).await.unwrap(), Written::Conflict);
-    let names: Vec<String> = (0..1005).map(|n| format!("run/{n:05}")).collect();
-    for name in &names {
-        objects.put(name, Bytes::from("x")).await.unwrap();
-    }
-    assert_eq!(objects.list("run/").await.unwrap(), names);
-    assert_eq!(objects.list("run/0100").await.unwrap().len(), 5);
-    objects.remove(&names).await.unwrap();
-    objects.remove(&names[..2]).await.unwrap();
-    assert_eq!(objects.list("").await.unwrap(), ["lease"]);
-    assert_eq!(objects.read("run/00001").await.unwrap(), None);
+    checks::objects(&backend(moto.port, json!({})).state("default").unwrap().objects().unwrap(), 1005).await;
 }
 
 #[tokio::test]

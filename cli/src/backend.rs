@@ -4,6 +4,7 @@
 //! since.
 
 mod hash;
+mod hosts;
 mod local;
 mod problems;
 mod saved;
@@ -15,21 +16,25 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use smol_str::SmolStr;
+use weft_backends::address::BackendAddress;
 use weft_backends::catalog::{self, Settings};
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::{Block, NestedBlock};
 use weft_state::remote::{Backend, BackendError};
 
 use crate::context::{Context, DEFAULT_WORKSPACE, environment};
 use crate::options::Arguments;
 use crate::root::{root_alone, sound_root};
 use crate::runtime::block_on;
+use crate::store::FRONT;
+pub use hosts::CliHosts;
 pub use local::LocalBackend;
 use problems::Change;
 pub use problems::of_backend;
 pub use saved::SavedBackend;
 pub use states::AllBackends;
-pub use written::WrittenBackend;
+pub use written::{CLOUD, WrittenBackend, json_of};
 
 /// A backend with its settings.
 #[derive(Clone, Debug)]
@@ -66,9 +71,18 @@ impl StateBackend {
         if kind == "local" {
             return Ok((StateBackend::Local(LocalBackend::new(settings)), Vec::new()));
         }
-        let connected = catalog::connect(kind, settings, &environment)?;
+        let connected = catalog::connect_at(kind, settings, &environment, &CliHosts::shared())?;
         let (kind, settings, service) = (kind.into(), settings.clone(), connected.backend);
         Ok((StateBackend::Remote(RemoteBackend { kind, settings, service }), connected.warnings))
+    }
+
+    /// The backend at this address; `None` if it is not one of a backend.
+    ///
+    /// # Errors
+    /// An address that is not valid, or invalid settings.
+    pub fn at(address: &str) -> Result<Option<StateBackend>, Vec<Diagnostic>> {
+        let Some(found) = BackendAddress::parse(address).map_err(|problem| vec![problem])? else { return Ok(None) };
+        StateBackend::connect(found.kind, &found.settings).map(|(backend, _)| Some(backend))
     }
 
     /// The backend with saved settings; the default one if there are none.
@@ -108,6 +122,7 @@ impl StateBackend {
             (Some(written), Some(saved)) if saved.kind != written.kind => {
                 Change::Kind(saved.kind.clone(), written.kind.clone())
             }
+            (Some(written), Some(_)) if written.kind == CLOUD => Change::CloudSettings,
             (Some(_), Some(_)) => Change::Settings,
         };
         Err(vec![problems::initialization_required(&change)])
@@ -119,6 +134,23 @@ impl StateBackend {
             StateBackend::Local(_) => "local",
             StateBackend::Remote(remote) => &remote.kind,
         }
+    }
+
+    /// Whether the backend has the workspace `default`.
+    pub fn has_default(&self) -> bool {
+        match self {
+            StateBackend::Local(_) => true,
+            StateBackend::Remote(remote) => {
+                !matches!(remote.service.state(DEFAULT_WORKSPACE), Err(BackendError::NoDefault))
+            }
+        }
+    }
+
+    /// The tags of the workspaces of a `cloud` block; empty if it names its workspace.
+    pub fn tags(&self) -> Vec<String> {
+        let StateBackend::Remote(remote) = self else { return Vec::new() };
+        let tags = remote.settings.get("workspaces").and_then(|block| block.get("tags")).and_then(Json::as_array);
+        tags.into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
     }
 
     /// The names of all workspaces, the default one first.
@@ -163,11 +195,21 @@ impl StateBackend {
         }
     }
 
-    /// Deletes the state of a workspace.
+    /// Asks the service whether the settings can be used.
+    ///
+    /// # Errors
+    /// They cannot.
+    pub fn check(&self) -> Result<(), Diagnostic> {
+        let StateBackend::Remote(remote) = self else { return Ok(()) };
+        let service = Arc::clone(&remote.service);
+        block_on(async move { service.check().await })?.map_err(|error| of_backend(&error))
+    }
+
+    /// Deletes the state of a workspace. With `force`, even if the service would keep it.
     ///
     /// # Errors
     /// Those of the service, or of the file system.
-    pub fn delete(&self, workspace: &str) -> Result<(), Diagnostic> {
+    pub fn delete(&self, workspace: &str, force: bool) -> Result<(), Diagnostic> {
         match self {
             StateBackend::Local(local) => {
                 let path = local.folder().join(workspace);
@@ -175,24 +217,34 @@ impl StateBackend {
             }
             StateBackend::Remote(remote) => {
                 let (service, name) = (Arc::clone(&remote.service), workspace.to_owned());
-                block_on(async move { service.delete_workspace(&name).await })?.map_err(|error| of_backend(&error))
+                let deleted = block_on(async move {
+                    match force {
+                        true => service.force_delete_workspace(&name).await,
+                        false => service.delete_workspace(&name).await,
+                    }
+                });
+                deleted?.map_err(|error| of_backend(&error))
             }
         }
     }
 }
 
 impl RemoteBackend {
-    /// The settings as a plan records them, without secrets: those come from where the plan is applied.
-    pub fn record(&self) -> String {
+    /// The settings as a plan records them, without secrets: those come from where the plan is applied. `front` is the
+    /// store in front of the backend.
+    pub fn record(&self, front: Option<&str>) -> String {
         let schema = catalog::schema(&self.kind).unwrap_or_default();
-        let shown = |name: &str| schema.attributes.get(name).is_some_and(|attribute| !attribute.sensitive);
         let settings: Settings = self
             .settings
             .iter()
-            .filter(|(name, value)| !value.is_null() && shown(name))
+            .filter(|(name, value)| !value.is_null() && !is_secret(&schema, name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        json!({ "type": self.kind, "config": settings }).to_string()
+        let mut record = json!({ "type": self.kind, "config": settings });
+        if let Some(front) = front {
+            record[FRONT] = front.into();
+        }
+        record.to_string()
     }
 
     /// The backend that a plan records, with the secrets that `init` has saved for the same backend, if any.
@@ -208,8 +260,32 @@ impl RemoteBackend {
         let saved = SavedBackend::read(data_directory).ok().flatten().filter(|saved| saved.kind == kind);
         let mut settings = saved.map(|saved| saved.settings).unwrap_or_default();
         let schema = catalog::schema(kind).unwrap_or_default();
-        settings.retain(|name, _| schema.attributes.get(name.as_str()).is_some_and(|attribute| attribute.sensitive));
+        settings.retain(|name, _| is_secret(&schema, name));
         settings.extend(recorded);
         StateBackend::connect(kind, &settings).map(|(backend, _)| backend)
+    }
+}
+
+/// Whether a setting never gets into a plan: a sensitive attribute, or a block with one.
+fn is_secret(schema: &Block, name: &str) -> bool {
+    let attribute = schema.attributes.get(name).is_some_and(|attribute| attribute.sensitive);
+    let within = |nested: &NestedBlock| nested.block.attributes.values().any(|attribute| attribute.sensitive);
+    attribute || schema.blocks.get(name).is_some_and(within)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_have_no_secrets() {
+        let exec =
+            json!([{ "api_version": "client.authentication.k8s.io/v1", "command": "c", "args": null, "env": null }]);
+        let settings = json!({ "secret_suffix": "app", "host": "a", "token": "t", "labels": null, "exec": exec });
+        let settings = settings.as_object().unwrap();
+        let (backend, _) = StateBackend::connect("kubernetes", settings).unwrap();
+        let StateBackend::Remote(remote) = backend else { panic!("local") };
+        let record: Json = serde_json::from_str(&remote.record(None)).unwrap();
+        assert_eq!(record, json!({ "type": "kubernetes", "config": { "secret_suffix": "app", "host": "a" } }));
     }
 }

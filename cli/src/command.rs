@@ -7,7 +7,6 @@ use std::io::Write as _;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-use crate::commands::is_later;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::options::Section::{self, Output, State};
@@ -139,11 +138,8 @@ impl Command {
         self.words.join(" ")
     }
 
-    /// The options that the help lists. A command that is not supported yet has none.
+    /// The options that the help lists.
     pub fn listed(&self) -> Vec<&'static Flag> {
-        if is_later(self) {
-            return Vec::new();
-        }
         self.flags.iter().flat_map(|group| group.iter()).filter(|flag| !flag.about.is_empty()).collect()
     }
 }
@@ -231,8 +227,9 @@ pub const STATE_TO_READ: &[Flag] = &[
 pub const STORE: &[Flag] = &[text(
     "store",
     "URL",
-    "Where state and runs are stored: redis://HOST/DB?state=NAME. The default is files in this directory. \
-     Environment: WEFT_STORE.",
+    "Where state and runs are stored: redis://HOST/DB?state=NAME, or a backend: s3://BUCKET/KEY?region=REGION, \
+     gs://BUCKET/PREFIX, azblob://CONTAINER/KEY, postgres://USER@HOST/DB. The default is the backend of the \
+     configuration, or files in this directory. Environment: WEFT_STORE.",
 )
 .of(State)];
 /// Which process carries runs out.

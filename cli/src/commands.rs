@@ -10,7 +10,7 @@ mod graph;
 mod import;
 mod init;
 mod inspect;
-mod later;
+mod login;
 mod metadata;
 mod output;
 pub mod plan;
@@ -46,6 +46,8 @@ const ALL: &[&Command] = &[
     &get::GET,
     &graph::GRAPH,
     &import::IMPORT,
+    &login::LOGIN,
+    &login::LOGOUT,
     &metadata::FUNCTIONS,
     &output::OUTPUT,
     &inspect::INSPECT,
@@ -101,14 +103,9 @@ pub fn is_own(command: &Command) -> bool {
     command.words.first().is_some_and(|first| OWN.contains(first))
 }
 
-/// Whether it is a command of OpenTofu that Weft does not have yet.
-pub fn is_later(command: &Command) -> bool {
-    later::LATER.iter().any(|later| later.words == command.words)
-}
-
-/// Every command, including those that are not supported yet.
+/// Every command.
 pub fn all() -> impl Iterator<Item = &'static Command> {
-    ALL.iter().copied().chain(later::LATER)
+    ALL.iter().copied()
 }
 
 /// The names of groups.

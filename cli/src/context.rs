@@ -9,13 +9,16 @@ use weft_evaluator::config::{CompiledModule, Sources};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_registry::cli_config::{self, CliConfig};
 use weft_sealing::Sealing;
-use weft_state::Holder;
+use weft_state::remote::UnreleasedLocks;
+use weft_state::{CopyNotices, Holder};
 
 use crate::options::truth;
 use crate::problems;
 
 /// The workspace that always exists.
 pub const DEFAULT_WORKSPACE: &str = "default";
+/// The file with the name of the selected workspace, in the data directory.
+const SELECTED: &str = "environment";
 
 /// The CLI configuration, as read.
 #[derive(Clone, Debug)]
@@ -58,6 +61,10 @@ pub struct Context {
     pub cli: Arc<OnceLock<CliSettings>>,
     /// The root module alone, once it has been loaded: [`crate::root::root_alone`].
     pub root: Arc<OnceLock<RootAlone>>,
+    /// Locks that could not be released, to be reported at the end.
+    pub unreleased: UnreleasedLocks,
+    /// What stores in front of backends have lost, to be reported at the end.
+    pub notices: CopyNotices,
 }
 
 impl Context {
@@ -73,6 +80,8 @@ impl Context {
             sealed_by: Arc::default(),
             cli: Arc::default(),
             root: Arc::default(),
+            unreleased: UnreleasedLocks::default(),
+            notices: CopyNotices::default(),
         }
     }
 
@@ -91,7 +100,7 @@ impl Context {
     pub fn chosen_workspace(&self) -> Result<Option<SmolStr>, Diagnostic> {
         let name = match environment("TF_WORKSPACE") {
             Some(name) => name,
-            None => std::fs::read_to_string(self.data_directory.join("environment"))
+            None => std::fs::read_to_string(self.data_directory.join(SELECTED))
                 .map(|text| text.trim().to_owned())
                 .unwrap_or_default(),
         };
@@ -134,6 +143,16 @@ pub fn is_workspace_name(name: &str) -> bool {
         && name != "."
         && name != ".."
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~$&+:=@".contains(&b))
+}
+
+/// Selects a workspace for the following commands.
+///
+/// # Errors
+/// When the data directory cannot be written.
+pub fn remember_workspace(data_directory: &Path, name: &str) -> Result<(), Diagnostic> {
+    let written =
+        std::fs::create_dir_all(data_directory).and_then(|()| std::fs::write(data_directory.join(SELECTED), name));
+    written.map_err(|error| problems::workspace_not_selected(data_directory, &error))
 }
 
 /// A variable of the environment that is not empty.

@@ -14,7 +14,7 @@ pub fn overview() -> String {
     let line = |text: &mut String, name: &str, about: &str| {
         let _ = writeln!(text, "  {name:<14}{about}");
     };
-    let all = || commands::all().filter(|command| !commands::is_later(command));
+    let all = commands::all;
     all().filter(|c| c.main).for_each(|c| line(&mut text, &c.name(), c.about));
     text.push_str("\nAll other commands:\n");
     let mut others: Vec<(String, &str)> = all()
@@ -69,9 +69,6 @@ mod tests {
             let help = command.help();
             let examples: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("    $ ")).collect();
             assert!((1..=3).contains(&examples.len()), "{help}");
-            if commands::is_later(command) {
-                continue;
-            }
             for example in examples {
                 let part = example.split(" | ").find_map(|part| part.trim_start().strip_prefix("weft ")).unwrap();
                 let words = split(part.split(" > ").next().unwrap()).unwrap();

@@ -136,7 +136,24 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
     if let Some(problem) = problem {
         return invocation.mistake(&problem);
     }
-    (command.run)(&invocation)
+    let exit = (command.run)(&invocation);
+    tell_of_store(&invocation, exit)
+}
+
+/// Reports what the command could not say earlier: a store that came back empty, and locks that could not be released.
+fn tell_of_store(invocation: &Invocation<'_>, exit: Exit) -> Exit {
+    let mut exit = exit;
+    for lost in invocation.context.notices.take() {
+        invocation.view.diagnostics(&[problems::store_came_back_empty(&lost)]);
+        if exit == Exit::DONE && !lost.uncertain.is_empty() {
+            exit = Exit::UNCERTAIN;
+        }
+    }
+    let unreleased = invocation.context.unreleased.take();
+    if unreleased.is_empty() {
+        return exit;
+    }
+    invocation.fail(&unreleased.iter().map(problems::lock_not_released).collect::<Vec<_>>())
 }
 
 /// Reports problems of the CLI configuration, whether the command needs it or not.

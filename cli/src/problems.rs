@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::LostStore;
+use weft_state::remote::UnreleasedLock;
 
 /// The file of `-json-into` cannot be written.
 pub fn document_not_written(path: &str, error: &dyn Display) -> Diagnostic {
@@ -160,6 +162,55 @@ pub fn directory_not_entered(directory: &Path, why: &dyn Display) -> Diagnostic 
     Diagnostic::error("Error handling -chdir option", format!("{}: {why}.", directory.display()))
 }
 
+/// The lock of a state could not be released at the end of a command.
+pub fn lock_not_released(lock: &UnreleasedLock) -> Diagnostic {
+    let UnreleasedLock { place, id, error } = lock;
+    let error = error.trim_end_matches(['.', ' ']);
+    Diagnostic::error(
+        "Error releasing the state lock",
+        format!(
+            "Error message: {error}\n\nThe command is done, but the state in {place} may still be locked. Commands of \
+             Weft take the lock over where they can tell that its holder is gone. To release it now, run \"weft \
+             force-unlock {id}\"."
+        ),
+    )
+}
+
+/// A store in front of a backend came back empty, or a dead process left results that nobody can use any more.
+pub fn store_came_back_empty(lost: &LostStore) -> Diagnostic {
+    let LostStore { store, copy, serial, since, runs, recovered, uncertain, unused } = lost;
+    let mut detail = match serial {
+        Some(serial) => format!("{store} has lost its state. It went on from the copy in {copy}, serial {serial}."),
+        None if since.is_empty() => format!("A process of this machine used {store} before it lost its state."),
+        None => format!("{store} has lost its state, and there is no copy of it in {copy}."),
+    };
+    let mut add = |text: String| detail.push_str(&format!("\n\n{text}"));
+    if !since.is_empty() {
+        add(format!("The copy has everything that ended before {since}."));
+    }
+    if !runs.is_empty() {
+        add(format!("These runs had not ended, and their plans are lost: {}. Make new plans.", runs.join(", ")));
+    }
+    if !recovered.is_empty() {
+        add(format!("Taken from the write-ahead file of this machine: {}.", recovered.join(", ")));
+    }
+    if !uncertain.is_empty() {
+        add(format!(
+            "Calls for these objects had begun, and their results are unknown: {}. Look at each object before you apply \
+             again: it may exist, or be changed, without being in the state.",
+            uncertain.join(", ")
+        ));
+    }
+    if !unused.is_empty() {
+        add(format!(
+            "These write-ahead files do not follow the copy, so nothing was taken from them: {}. Remove them when you \
+             have looked at the objects.",
+            unused.join(", ")
+        ));
+    }
+    Diagnostic::warning("Store came back empty", detail)
+}
+
 /// The code of problems with the contents of a state file.
 pub const BAD_STATE: &str = "state-file";
 
@@ -169,4 +220,9 @@ pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
         return problem.clone();
     }
     Diagnostic::error(format!("error loading state: {}", problem.detail), "")
+}
+
+/// The selected workspace cannot be stored.
+pub fn workspace_not_selected(directory: &Path, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Cannot select workspace", format!("{}: {error}.", directory.display()))
 }

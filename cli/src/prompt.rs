@@ -24,6 +24,16 @@ impl Prompt {
         Prompt { turn: Mutex::new(()) }
     }
 
+    /// The answer to a question with an explanation; `None` without an answer. A `secret` is not shown.
+    pub fn answer(&self, question: &str, detail: &str, secret: bool) -> Option<String> {
+        let mut text = format!("\n{question}\n");
+        for line in detail.lines() {
+            text.push_str(&format!("  {line}\n"));
+        }
+        text.push_str("\n  Enter a value: ");
+        self.ask(&text, secret, "error asking for input: interrupted").map(|answer| answer.trim().to_owned())
+    }
+
     /// The answer to a question about a setting of the backend; `None` without an answer.
     pub fn setting(&self, name: &str) -> Option<String> {
         let what = format!("error asking for {name}: interrupted");

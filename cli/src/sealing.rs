@@ -4,26 +4,21 @@
 //! uses it, so that a target that must be sealed is never written unencrypted.
 
 mod problems;
+mod reading;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_evaluator::config::{
-    CompiledModule, Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName,
-};
-use weft_expressions::convert::convert;
+use weft_backends::keys;
+use weft_evaluator::config::{CompiledModule, Encryption, EncryptionPart, EncryptionTarget, PartName};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::{PlanFileError, PlanReader};
 use weft_graph_format::source::SourceRange;
-use weft_graph_format::types::Type;
-use weft_graph_format::value::Value;
-use weft_sealing::key_provider::{DEFAULT_ITERATIONS, DEFAULT_KEY_LENGTH, DEFAULT_SALT_LENGTH};
 use weft_sealing::{
-    Declared, HashFunction, KeyProvider, KeyProviderName, KeySource, Method, MethodName, OpenError, Passphrase, Pbkdf2,
-    Sealing, Secret, Settings, SettingsProblem, Target, TargetName, is_sealed, is_sealed_state,
+    Declared, KeyProvider, KeyProviderName, KeySource, Method, MethodName, OpenError, Sealing, Settings,
+    SettingsProblem, Target, TargetName, is_sealed, is_sealed_state,
 };
 use weft_state::StoreError;
 use weft_state::tfstate::StateFile;
@@ -32,10 +27,7 @@ use weft_syntax::{parse_bytes, parse_json_bytes};
 use crate::context::Context;
 use crate::options::Arguments;
 use crate::root::{encryption_from_environment, root_alone, sound_root};
-use problems::Fault;
-
-/// Key providers of OpenTofu that need a service.
-const SERVICES: [&str; 4] = ["aws_kms", "azure_vault", "gcp_kms", "openbao"];
+use reading::Reading;
 
 impl Context {
     /// How this command seals. `root` is the configuration of the current directory, if it was loaded.
@@ -133,7 +125,7 @@ fn described(problem: &SettingsProblem, encryption: &Encryption) -> Diagnostic {
         SettingsProblem::UnencryptedForbidden { .. } => {
             placed(problems::unencrypted_forbidden(problem), &encryption.range)
         }
-        SettingsProblem::Pbkdf2 { .. } => problems::no_key_data(&problem),
+        SettingsProblem::Pbkdf2 { .. } | SettingsProblem::Service { .. } => problems::no_key_data(&problem),
         other => {
             let part = |parts: &std::collections::BTreeMap<PartName, EncryptionPart>, kind: &str, name: &str| {
                 parts.get(&(SmolStr::from(kind), SmolStr::from(name))).map(|part| part.range.clone())
@@ -183,13 +175,18 @@ impl Making<'_> {
     fn key_provider(&mut self, name: &PartName, part: &EncryptionPart) -> Option<KeyProvider> {
         let kind = name.0.as_str();
         let what = format!("key_provider.{kind}.{}", name.1);
-        let mut reading = Reading { what: &what, part, read: BTreeSet::new(), problems: &mut self.problems };
+        let mut reading = Reading::new(&what, part, &mut self.problems);
         let source = match kind {
             "pbkdf2" => reading.pbkdf2().map(KeySource::Pbkdf2),
             "external" => reading.required("command", Reading::words).map(|command| KeySource::External { command }),
-            service if SERVICES.contains(&service) => {
-                self.problems.push(problems::key_service_unsupported(service).at(part.range.clone()));
-                return None;
+            service if keys::SERVICES.contains(&service) => {
+                let Some(schema) = keys::schema(service) else {
+                    self.problems.push(problems::key_service_unsupported(service).at(part.range.clone()));
+                    return None;
+                };
+                let environment = |name: &str| std::env::var(name).ok();
+                let settings = reading.service(&schema);
+                settings.map(|settings| KeySource::Service(keys::connect(service, &settings, &environment)))
             }
             other => {
                 self.problems.push(problems::unknown_key_provider(other));
@@ -204,7 +201,7 @@ impl Making<'_> {
     fn method(&mut self, name: &PartName, part: &EncryptionPart) -> Option<Method> {
         let kind = name.0.as_str();
         let what = format!("method.{kind}.{}", name.1);
-        let mut reading = Reading { what: &what, part, read: BTreeSet::new(), problems: &mut self.problems };
+        let mut reading = Reading::new(&what, part, &mut self.problems);
         let method = match kind {
             "unencrypted" => Some(Method::Unencrypted),
             "aes_gcm" => {
@@ -237,142 +234,6 @@ fn method_name(name: &PartName) -> MethodName {
 
 fn target_of(target: &EncryptionTarget) -> Target {
     Target { enforced: target.enforced, methods: target.methods.iter().map(method_name).collect() }
-}
-
-/// Reads the arguments of a block.
-struct Reading<'a> {
-    what: &'a str,
-    part: &'a EncryptionPart,
-    read: BTreeSet<&'static str>,
-    problems: &'a mut Vec<Diagnostic>,
-}
-
-impl Reading<'_> {
-    fn pbkdf2(&mut self) -> Option<Pbkdf2> {
-        let before = self.problems.len();
-        let passphrase = match (self.text("passphrase"), self.keys("chain")) {
-            (Some(words), None) => Some(Passphrase::Words(Secret::new(words))),
-            (None, Some(keys)) => Some(Passphrase::Chain(keys)),
-            (Some(_), Some(_)) => {
-                self.refuse(Fault::PassphraseAndChain, &self.part.range.clone());
-                None
-            }
-            (None, None) => {
-                if self.problems.len() == before {
-                    self.refuse(Fault::NoPassphrase, &self.part.range.clone());
-                }
-                None
-            }
-        };
-        let hash_function = match self.text("hash_function") {
-            None => Some(HashFunction::default()),
-            Some(word) => match word.parse() {
-                Ok(found) => Some(found),
-                Err(error) => {
-                    let error: weft_sealing::UnknownHashFunction = error;
-                    self.refuse(Fault::HashFunction(&error), &self.range_of("hash_function"));
-                    None
-                }
-            },
-        };
-        let key_length = self.whole("key_length").unwrap_or(DEFAULT_KEY_LENGTH);
-        let iterations = self.whole("iterations").unwrap_or(DEFAULT_ITERATIONS);
-        let salt_length = self.whole("salt_length").unwrap_or(DEFAULT_SALT_LENGTH);
-        Some(Pbkdf2 { passphrase: passphrase?, key_length, iterations, hash_function: hash_function?, salt_length })
-    }
-
-    fn range_of(&self, name: &str) -> SourceRange {
-        self.part.settings.get(name).map_or_else(|| self.part.range.clone(), |(_, range)| range.clone())
-    }
-
-    fn refuse(&mut self, fault: Fault<'_>, at: &SourceRange) {
-        let problem = problems::invalid_arguments(self.what, fault);
-        self.problems.push(placed(problem, at));
-    }
-
-    /// The value of an argument, converted; `None` when it is null or absent.
-    fn value(&mut self, name: &'static str, ty: &Type) -> Option<Value> {
-        self.read.insert(name);
-        let (setting, range) = self.part.settings.get(name)?;
-        let wanted = |this: &mut Self| this.refuse(Fault::Type(name, &ty.friendly_name()), range);
-        let EncryptionSetting::Value(value) = setting else {
-            wanted(self);
-            return None;
-        };
-        match convert(&value.unmark_deep().0, ty) {
-            Ok(value) if value.is_null() => None,
-            Ok(value) => Some(value),
-            Err(_) => {
-                wanted(self);
-                None
-            }
-        }
-    }
-
-    fn text(&mut self, name: &'static str) -> Option<String> {
-        self.value(name, &Type::String).and_then(|value| value.as_str().map(str::to_owned))
-    }
-
-    fn whole(&mut self, name: &'static str) -> Option<u64> {
-        let value = self.value(name, &Type::Number)?;
-        let found = value.as_number().and_then(weft_graph_format::number::Number::to_u64);
-        if found.is_none() {
-            self.refuse(Fault::NotWhole(name), &self.range_of(name));
-        }
-        found
-    }
-
-    fn words(&mut self, name: &'static str) -> Option<Vec<String>> {
-        let value = self.value(name, &Type::list(Type::String))?;
-        let words = value.as_items()?.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
-        if words.is_none() {
-            self.refuse(Fault::NotWords(name), &self.range_of(name));
-        }
-        words
-    }
-
-    fn bytes(&mut self, name: &'static str) -> Option<Vec<u8>> {
-        let value = self.value(name, &Type::list(Type::Number))?;
-        let byte = |value: &Value| value.as_number()?.to_u64().and_then(|number| u8::try_from(number).ok());
-        let bytes = value.as_items()?.iter().map(byte).collect::<Option<Vec<_>>>();
-        if bytes.is_none() {
-            self.refuse(Fault::NotBytes(name), &self.range_of(name));
-        }
-        bytes
-    }
-
-    fn keys(&mut self, name: &'static str) -> Option<KeyProviderName> {
-        self.read.insert(name);
-        let (setting, range) = self.part.settings.get(name)?;
-        match setting {
-            EncryptionSetting::Keys((kind, name)) => Some(KeyProviderName::new(kind.as_str(), name.as_str())),
-            EncryptionSetting::Value(_) => {
-                self.refuse(Fault::NotAKeyProvider(name), range);
-                None
-            }
-        }
-    }
-
-    /// A required argument.
-    fn required<Found>(
-        &mut self,
-        name: &'static str,
-        read: impl FnOnce(&mut Self, &'static str) -> Option<Found>,
-    ) -> Option<Found> {
-        if !self.part.settings.contains_key(name) {
-            self.problems.push(placed(problems::missing_argument(self.what, name), &self.part.range));
-        }
-        read(self, name)
-    }
-
-    /// Reports arguments that were not read.
-    fn finish(self) {
-        for (name, (_, range)) in &self.part.settings {
-            if !self.read.contains(name.as_str()) {
-                self.problems.push(placed(problems::unsupported_argument(self.what, name.as_str()), range));
-            }
-        }
-    }
 }
 
 /// Reads the state in any file, and decrypts it if it is sealed; `None` for an empty file.

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smol_str::SmolStr;
+use weft_backends::catalog::{self, Kind};
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Sealing;
+use weft_state::second_copy::COPY_INTERVAL;
 use weft_state::{
-    Backup, EmbeddedOptions, EmbeddedStore, RedisStore, RemoteOptions, RunHeader, RunStore, Snapshot, StoreError,
+    Backup, CopyNotices, EmbeddedOptions, EmbeddedStore, RedisStore, RemoteOptions, RunHeader, RunStore,
+    SecondCopyOptions, SecondCopyStore, Snapshot, StoreError,
 };
 
 use crate::backend::{RemoteBackend, StateBackend, of_backend};
@@ -19,7 +22,9 @@ use crate::command::Invocation;
 use crate::context::{Context, environment, holder};
 use crate::exit::Exit;
 use crate::options::Arguments;
-pub use problems::of_store as problem;
+use crate::root::root_alone;
+use crate::runtime::block_on;
+pub use problems::{no_key, of_store as problem};
 
 /// The folder of runs.
 const RUNS_FOLDER: &str = ".weft";
@@ -29,6 +34,8 @@ const REMOTE_RUNS: &str = "weft";
 const LOCAL: &str = "local:";
 /// The prefix of the settings of a backend in a plan.
 const BACKEND: &str = "backend:";
+/// The field of these settings for the store in front of the backend.
+pub const FRONT: &str = "front";
 
 /// Where state and runs are.
 #[derive(Clone, Debug)]
@@ -45,7 +52,18 @@ pub enum StoreLocation {
         workspace: SmolStr,
         /// The sealing of its records.
         sealing: Arc<Sealing>,
+        /// The second copy in the backend of the configuration, if it has one.
+        copy: Option<Box<SecondCopy>>,
     },
+}
+
+/// The second copy of a state in Redis.
+#[derive(Clone, Debug)]
+pub struct SecondCopy {
+    /// The state in a backend.
+    pub state: RemoteState,
+    /// Where to report what was lost.
+    pub notices: CopyNotices,
 }
 
 /// The state of a workspace in a backend.
@@ -80,13 +98,15 @@ impl StoreLocation {
         let workspace = context.workspace().map_err(|problem| vec![problem])?;
         let sealing = context.sealing(arguments, root)?;
         let file = arguments.text("state");
-        if let Some(place) = named(arguments, &workspace, &sealing) {
+        if let Some(place) = named(context, arguments, &workspace, &sealing, &|| behind(context, arguments, root))? {
             return Ok(place);
         }
-        let backend = match (file, root) {
-            (Some(path), _) => return Ok(embedded(PathBuf::from(path), arguments, sealing)),
-            (None, Some(root)) => StateBackend::in_force(root, &context.data_directory)?,
-            (None, None) => StateBackend::configured(context, arguments)?,
+        if let Some(path) = file {
+            return Ok(embedded(PathBuf::from(path), arguments, sealing));
+        }
+        let backend = match root {
+            Some(root) => StateBackend::in_force(root, &context.data_directory)?,
+            None => StateBackend::configured(context, arguments)?,
         };
         StoreLocation::of_backend(&backend, &workspace, context, arguments, sealing)
     }
@@ -102,7 +122,7 @@ impl StoreLocation {
     ) -> Result<StoreLocation, Vec<Diagnostic>> {
         let workspace = workspace.into();
         let sealing = context.sealing(arguments, None)?;
-        if let Some(place) = named(arguments, &workspace, &sealing) {
+        if let Some(place) = named(context, arguments, &workspace, &sealing, &|| behind(context, arguments, None))? {
             return Ok(place);
         }
         let backend = StateBackend::configured(context, arguments)?;
@@ -124,17 +144,8 @@ impl StoreLocation {
             StateBackend::Local(local) => return Ok(embedded(local.state_file(workspace), arguments, sealing)),
             StateBackend::Remote(remote) => remote,
         };
-        let state = remote.service.state(workspace).map_err(|error| vec![of_backend(&error)])?;
-        let options = RemoteOptions {
-            state,
-            locks: arguments.switch("lock", true),
-            lock_timeout: arguments.time("lock-timeout").unwrap_or(Duration::ZERO),
-            operation: EmbeddedOptions::new("", holder()).operation,
-            holder: holder(),
-            sealing,
-            folder: context.data_directory.join(REMOTE_RUNS),
-        };
-        Ok(StoreLocation::Remote(Box::new(RemoteState { backend: remote.clone(), options })))
+        let state = remote_state(remote, workspace, context, arguments, sealing)?;
+        Ok(StoreLocation::Remote(Box::new(state)))
     }
 
     /// The settings that determine where the states of all workspaces are.
@@ -142,8 +153,8 @@ impl StoreLocation {
     /// # Errors
     /// Problems of the configuration, or a store that has no list of workspaces.
     pub fn workspaces(context: &Context, arguments: &Arguments) -> Result<StateBackend, Vec<Diagnostic>> {
-        if store_url(arguments).is_some() {
-            return Err(vec![problems::workspaces_of_store()]);
+        if let Some(url) = store_url(arguments) {
+            return StateBackend::at(&url)?.ok_or_else(|| vec![problems::workspaces_of_store()]);
         }
         StateBackend::configured(context, arguments)
     }
@@ -159,15 +170,21 @@ impl StoreLocation {
         workspace: &SmolStr,
     ) -> Result<StoreLocation, Vec<Diagnostic>> {
         let sealing = context.sealing(arguments, None)?;
-        if let Some(place) = named(arguments, workspace, &sealing) {
+        let recorded = || match backend.strip_prefix(BACKEND) {
+            Some(record) => RemoteBackend::of_record(record, &context.data_directory),
+            None => Ok(StateBackend::default()),
+        };
+        if let Some(place) = named(context, arguments, workspace, &sealing, &recorded)? {
             return Ok(place);
         }
         if let Some(path) = arguments.text("state") {
             return Ok(embedded(PathBuf::from(path), arguments, sealing));
         }
-        if let Some(record) = backend.strip_prefix(BACKEND) {
-            let backend = RemoteBackend::of_record(record, &context.data_directory)?;
-            return StoreLocation::of_backend(&backend, workspace, context, arguments, sealing);
+        if backend.starts_with(BACKEND) {
+            return match front_of(backend) {
+                Some(front) => Err(vec![problems::state_not_named(&front)]),
+                None => StoreLocation::of_backend(&recorded()?, workspace, context, arguments, sealing),
+            };
         }
         let chosen = context.chosen_workspace().map_err(|problem| vec![problem])?;
         match backend.strip_prefix(LOCAL) {
@@ -189,6 +206,7 @@ impl StoreLocation {
     pub fn for_edit(invocation: &Invocation<'_>, operation: &str, dated: bool) -> Result<StoreLocation, Exit> {
         let Invocation { context, arguments, .. } = invocation;
         let mut place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
+        place.check_version(invocation)?;
         if let StoreLocation::Remote(remote) = &mut place {
             operation.clone_into(&mut remote.options.operation);
         }
@@ -202,6 +220,35 @@ impl StoreLocation {
             }
         }
         Ok(place)
+    }
+
+    /// Refuses to make or apply plans of a state whose service does that itself.
+    ///
+    /// # Errors
+    /// The service does it, or cannot be asked.
+    pub async fn runs_here(&self) -> Result<(), Diagnostic> {
+        let StoreLocation::Remote(remote) = self else { return Ok(()) };
+        remote.options.state.runs_here().await.map_err(|error| of_backend(&error))
+    }
+
+    /// Refuses to write a state in a form that its service may not know, unless the options say that this does not
+    /// matter.
+    ///
+    /// # Errors
+    /// Problems were reported already.
+    pub fn check_version(&self, invocation: &Invocation<'_>) -> Result<(), Exit> {
+        let StoreLocation::Remote(remote) = self else { return Ok(()) };
+        let state = Arc::clone(&remote.options.state);
+        let ignored = invocation.arguments.switch("ignore-remote-version", false);
+        let found = block_on(async move { state.version_conflict(ignored).await });
+        match found.and_then(|found| found.map_err(|error| of_backend(&error))) {
+            Ok(None) => Ok(()),
+            Ok(Some(warning)) if !warning.is_error() => {
+                invocation.view.diagnostics(&[warning]);
+                Ok(())
+            }
+            Ok(Some(problem)) | Err(problem) => Err(invocation.fail(&[problem])),
+        }
     }
 
     /// Another state file.
@@ -226,12 +273,10 @@ impl StoreLocation {
     pub fn words(&self) -> String {
         match self {
             StoreLocation::Embedded(options) => format!("{LOCAL}{}", options.state.display()),
-            StoreLocation::Remote(remote) => format!("{BACKEND}{}", remote.backend.record()),
-            StoreLocation::Redis { url, .. } => {
-                match url.split_once("://").map(|(scheme, rest)| (scheme, rest.rsplit_once('@'))) {
-                    Some((scheme, Some((_, rest)))) => format!("{scheme}://{rest}"),
-                    _ => url.clone(),
-                }
+            StoreLocation::Remote(remote) => format!("{BACKEND}{}", remote.backend.record(None)),
+            StoreLocation::Redis { url, copy: None, .. } => without_secrets(url),
+            StoreLocation::Redis { url, copy: Some(copy), .. } => {
+                format!("{BACKEND}{}", copy.state.backend.record(Some(&without_secrets(url))))
             }
         }
     }
@@ -249,7 +294,7 @@ impl StoreLocation {
         match self {
             StoreLocation::Embedded(options) => options.state.display().to_string(),
             StoreLocation::Remote(remote) => remote.options.state.place(),
-            StoreLocation::Redis { .. } => self.words(),
+            StoreLocation::Redis { url, .. } => without_secrets(url),
         }
     }
 
@@ -295,9 +340,21 @@ impl StoreLocation {
                 })
                 .await
             }
-            StoreLocation::Redis { url, workspace, sealing } => {
+            StoreLocation::Redis { url, workspace, sealing, copy: None } => {
                 let store = RedisStore::connect(url, workspace, access == Access::Change, sealing.clone()).await;
                 store.map(|store| Arc::new(store) as Arc<dyn RunStore>)
+            }
+            StoreLocation::Redis { url, workspace, sealing, copy: Some(copy) } => {
+                let options = SecondCopyOptions {
+                    url: url.clone(),
+                    workspace: workspace.to_string(),
+                    sealing: sealing.clone(),
+                    copy: copy.state.options.clone(),
+                    interval: COPY_INTERVAL,
+                    change: access == Access::Change,
+                    notices: copy.notices.clone(),
+                };
+                Ok(Arc::new(SecondCopyStore::connect(options).await?))
             }
         }
     }
@@ -324,13 +381,10 @@ impl StoreLocation {
         }
         let store = match self {
             StoreLocation::Embedded(_) | StoreLocation::Remote(_) => self.open(Access::Read).await?,
-            StoreLocation::Redis { url, workspace, sealing } => {
-                match RedisStore::connect(url, workspace, false, sealing.clone()).await {
-                    Ok(store) => Arc::new(store) as Arc<dyn RunStore>,
-                    Err(StoreError::NoState(_)) => return Ok(Default::default()),
-                    Err(error) => return Err(problem(&error)),
-                }
-            }
+            StoreLocation::Redis { .. } => match self.open_existing().await? {
+                Some(store) => store,
+                None => return Ok(Default::default()),
+            },
         };
         match store.overview().await {
             Err(StoreError::NoState(_)) => Ok(Default::default()),
@@ -355,12 +409,57 @@ pub fn place_words(recorded: &str) -> String {
     let Some(record) = recorded.strip_prefix(BACKEND) else { return recorded.to_owned() };
     let parsed: Option<serde_json::Value> = serde_json::from_str(record).ok();
     let kind = parsed.as_ref().and_then(|parsed| parsed.get("type")?.as_str());
-    format!("the backend {:?}", kind.unwrap_or_default())
+    let backend = format!("the backend {:?}", kind.unwrap_or_default());
+    match front_of(recorded) {
+        Some(front) => format!("{front}, with a copy in {backend}"),
+        None => backend,
+    }
 }
 
-/// Whether options or environment name a store. Then no backend block matters.
-pub fn is_named(arguments: &Arguments) -> bool {
-    store_url(arguments).is_some()
+/// The store in front of the backend that a plan records, without secrets.
+fn front_of(recorded: &str) -> Option<String> {
+    let record: serde_json::Value = serde_json::from_str(recorded.strip_prefix(BACKEND)?).ok()?;
+    Some(record.get(FRONT)?.as_str()?.to_owned())
+}
+
+/// An address without its user and password.
+fn without_secrets(url: &str) -> String {
+    match url.split_once("://").map(|(scheme, rest)| (scheme, rest.rsplit_once('@'))) {
+        Some((scheme, Some((_, rest)))) => format!("{scheme}://{rest}"),
+        _ => url.to_owned(),
+    }
+}
+
+/// The state of a workspace in a backend.
+fn remote_state(
+    remote: &RemoteBackend,
+    workspace: &SmolStr,
+    context: &Context,
+    arguments: &Arguments,
+    sealing: Arc<Sealing>,
+) -> Result<RemoteState, Vec<Diagnostic>> {
+    let state = remote.service.state(workspace).map_err(|error| vec![of_backend(&error)])?;
+    let options = RemoteOptions {
+        state,
+        locks: arguments.switch("lock", true),
+        lock_timeout: arguments.time("lock-timeout").unwrap_or(Duration::ZERO),
+        operation: EmbeddedOptions::new("", holder()).operation,
+        holder: holder(),
+        sealing,
+        folder: context.data_directory.join(REMOTE_RUNS),
+        unreleased: context.unreleased.clone(),
+    };
+    Ok(RemoteState { backend: remote.clone(), options })
+}
+
+/// Whether options or environment name a backend. Then no backend block matters.
+pub fn names_backend(arguments: &Arguments) -> bool {
+    store_url(arguments).is_some_and(|url| StateBackend::at(&url).is_ok_and(|backend| backend.is_some()))
+}
+
+/// Whether options or environment name a store that is no backend: the backend of the configuration is behind it.
+pub fn names_store(arguments: &Arguments) -> bool {
+    store_url(arguments).is_some() && !names_backend(arguments)
 }
 
 /// The store that options or environment name.
@@ -369,9 +468,47 @@ fn store_url(arguments: &Arguments) -> Option<String> {
     (!url.is_empty() && url != "embedded").then_some(url)
 }
 
-fn named(arguments: &Arguments, workspace: &SmolStr, sealing: &Arc<Sealing>) -> Option<StoreLocation> {
-    let url = store_url(arguments)?;
-    Some(StoreLocation::Redis { url, workspace: workspace.clone(), sealing: sealing.clone() })
+/// The place of a workspace in the store that options or environment name. `behind` finds the backend that is behind a
+/// store.
+fn named(
+    context: &Context,
+    arguments: &Arguments,
+    workspace: &SmolStr,
+    sealing: &Arc<Sealing>,
+    behind: &dyn Fn() -> Result<StateBackend, Vec<Diagnostic>>,
+) -> Result<Option<StoreLocation>, Vec<Diagnostic>> {
+    let Some(url) = store_url(arguments) else { return Ok(None) };
+    let (workspace, sealing) = (workspace.clone(), sealing.clone());
+    if let Some(backend) = StateBackend::at(&url)? {
+        return StoreLocation::of_backend(&backend, &workspace, context, arguments, sealing).map(Some);
+    }
+    let copy = match behind()? {
+        StateBackend::Local(_) => None,
+        StateBackend::Remote(remote) => {
+            let state = remote_state(&remote, &workspace, context, arguments, sealing.clone())?;
+            Some(Box::new(SecondCopy { state, notices: context.notices.clone() }))
+        }
+    };
+    Ok(Some(StoreLocation::Redis { url, workspace, sealing, copy }))
+}
+
+/// The backend of the configuration that is behind a store. One that this build does not have is not used.
+fn behind(
+    context: &Context,
+    arguments: &Arguments,
+    root: Option<&CompiledModule>,
+) -> Result<StateBackend, Vec<Diagnostic>> {
+    let root = root.unwrap_or_else(|| &root_alone(context, arguments).root);
+    match is_behind(root) {
+        true => StateBackend::in_force(root, &context.data_directory),
+        false => Ok(StateBackend::default()),
+    }
+}
+
+/// Whether the configuration has a backend that can be behind a store.
+pub fn is_behind(root: &CompiledModule) -> bool {
+    let written = root.settings.cloud.as_ref().or(root.settings.backend.as_ref());
+    written.is_some_and(|block| catalog::kind(&block.kind) == Kind::Known)
 }
 
 fn embedded(state: PathBuf, arguments: &Arguments, sealing: Arc<Sealing>) -> StoreLocation {

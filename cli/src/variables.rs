@@ -6,7 +6,7 @@
 mod file;
 mod problems;
 
-pub use file::read as read_file;
+pub use file::{read as read_file, read_tree};
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -13,6 +13,7 @@
 //! - The store answers in the order of the steps, so one queue maps answers to steps.
 //! - The work of a step is proportional to what it changes, and independent of the size of the plan.
 
+mod ahead;
 mod answers;
 mod cancel;
 mod checks;
@@ -44,6 +45,7 @@ use crate::outline::{Outline, OutlineError, OutlineOperation};
 use crate::progress::{Progress, ProgressKind};
 use crate::status::{Happening, Status, transition};
 use crate::table::{ExportIndex, Position, ShardIndex, Table, WorkerIndex};
+use ahead::Ahead;
 use answers::StepInStore;
 use nodes::Nodes;
 use operation::{Doubt, Intended, Leased, Op, State};
@@ -100,6 +102,7 @@ pub struct Coordinator {
     doubts: Doubts,
     checks: Checks,
     tally: RunCounters,
+    ahead: Ahead,
     course: Course,
     clock: Clock,
     outbox: Outbox,
@@ -132,6 +135,7 @@ impl Coordinator {
             doubts: Doubts::default(),
             checks: Checks::new(beginning.checks),
             tally: RunCounters::new(count as u32),
+            ahead: Ahead::default(),
             course: Course::default(),
             clock: Clock { now, begun: now },
             outbox: Outbox::default(),

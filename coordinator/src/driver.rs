@@ -33,7 +33,8 @@ use crate::process::is_dead;
 use crate::progress::{Progress, ProgressKind};
 use crate::term::{self, RunError, Term};
 use crate::timing::{
-    FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, STORE_BATCH, TICK, WATCH_EVENTS, WORKER_HEARTBEAT,
+    END_DEADLINE, FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, STORE_BATCH, TICK, WATCH_EVENTS,
+    WORKER_HEARTBEAT,
 };
 use weft_protocol::clock::Moment;
 use weft_protocol::{CoordinatorFrame, Order, RunOrders};
@@ -371,7 +372,8 @@ impl Driver {
 /// # Errors
 /// When the store could not end the run. What the state file should hold may then be in the journal only.
 async fn release(store: &dyn RunStore, lease: &Lease, ending: TermEnding) -> Result<Option<RunStatus>, StoreError> {
-    let status = match timeout(LEAVE_DEADLINE, store.release(lease, ending)).await {
+    let deadline = if ending == TermEnding::Finished { END_DEADLINE } else { LEAVE_DEADLINE };
+    let status = match timeout(deadline, store.release(lease, ending)).await {
         Ok(Ok(ReleaseAnswer::Released(header))) => Some(header.status),
         Ok(Ok(ReleaseAnswer::Open(open))) => {
             warn!(run = %lease.run, "the run is left with {} open intents", open.len());

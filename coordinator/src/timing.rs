@@ -77,6 +77,9 @@ pub const STOP_WAIT: Duration = Duration::from_secs(5);
 /// The time limit for the store to take the last records of a run that is left, and to release the lease.
 pub const LEAVE_DEADLINE: Duration = Duration::from_secs(2);
 
+/// The time limit for the store to end a finished run. A backend may have to write a large state over a slow network.
+pub const END_DEADLINE: Duration = Duration::from_secs(600);
+
 /// The first pause before a store is tried again. It doubles up to [`STORE_RETRY_MOST`].
 pub const STORE_RETRY_FIRST: Duration = Duration::from_millis(50);
 

@@ -60,7 +60,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_syntax::Expression;
 
-pub use backend::BackendBlock;
+pub use backend::{BackendBlock, constraint_of, settings_in_file};
 pub(crate) use body_references::{references_of_blocks, references_of_body};
 pub use body_source::{BodyContent, BodySource};
 pub(crate) use call_arguments::argument_problems;
@@ -141,8 +141,8 @@ pub struct Settings {
     pub provider_metas: BTreeMap<SmolStr, Arc<BackendBlock>>,
     /// The `backend` block. Only the root module has one.
     pub backend: Option<Arc<BackendBlock>>,
-    /// The header of the `cloud` block. Only the root module has one.
-    pub cloud: Option<SourceRange>,
+    /// The `cloud` block, whose type is `cloud`. Only the root module has one.
+    pub cloud: Option<Arc<BackendBlock>>,
     /// The `encryption` block. Only the root module has one.
     encryption_block: Option<Arc<FoundBlock>>,
     /// How state and plan files are encrypted. Only the root module has this.

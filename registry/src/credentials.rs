@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
@@ -107,7 +107,26 @@ impl Credentials {
         answer
     }
 
-    async fn ask(&self, helper: &Helper, host: &Host) -> Result<Option<Secret>, CredentialsError> {
+    /// Tells the helper to `store` or `forget` the token for a host. Without a helper, nothing happens.
+    ///
+    /// # Errors
+    /// When the helper fails.
+    pub async fn tell_helper(&self, verb: &str, host: &Host, token: Option<&Secret>) -> Result<(), CredentialsError> {
+        let Some(helper) = &self.helper else { return Ok(()) };
+        let content = token.map(|token| serde_json::json!({ "token": token.expose() }).to_string());
+        self.run(helper, verb, host, content.as_deref()).await?;
+        self.asked.lock().await.remove(host);
+        Ok(())
+    }
+
+    /// Runs the helper. Returns its program and its output.
+    async fn run(
+        &self,
+        helper: &Helper,
+        verb: &str,
+        host: &Host,
+        content: Option<&str>,
+    ) -> Result<(PathBuf, Vec<u8>), CredentialsError> {
         let name = format!("{HELPER_PREFIX}{}", helper.name);
         let program = self.directories.iter().map(|folder| folder.join(&name)).find(|path| path.is_file());
         let Some(program) = program else {
@@ -117,15 +136,19 @@ impl Credentials {
         let failed = |problem: String| CredentialsError::Run { program: program.clone(), problem };
         let mut child = Command::new(&program)
             .args(&helper.arguments)
-            .args(["get", host.as_str()])
-            .stdin(Stdio::null())
+            .args([verb, host.as_str()])
+            .stdin(if content.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| failed(error.to_string()))?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let talk = async {
+            if let (Some(mut stdin), Some(content)) = (stdin, content) {
+                // A helper that does not read it says why by its exit code.
+                let _ = stdin.write_all(content.as_bytes()).await;
+            }
             let (mut answer, mut said) = (Vec::new(), Vec::new());
             let read_answer = async {
                 match stdout {
@@ -151,6 +174,11 @@ impl Credentials {
             let said = String::from_utf8_lossy(&said).trim().to_owned();
             return Err(CredentialsError::Failed { program, said });
         }
+        Ok((program, answer))
+    }
+
+    async fn ask(&self, helper: &Helper, host: &Host) -> Result<Option<Secret>, CredentialsError> {
+        let (program, answer) = self.run(helper, "get", host, None).await?;
         #[derive(serde::Deserialize)]
         struct TokenAnswer {
             token: Option<String>,

@@ -12,6 +12,7 @@ use crate::cli_config::CliConfig;
 use crate::credentials::{Credentials, CredentialsError};
 use crate::host::Host;
 use crate::http::{Http, HttpError, Request};
+use crate::login::{LOGIN, LoginClient};
 
 /// The path of the discovery document.
 const WELL_KNOWN: &str = "/.well-known/terraform.json";
@@ -69,6 +70,14 @@ pub enum DiscoveryError {
         /// The service.
         service: String,
     },
+    /// The client for logins is not described as it must be.
+    #[error("host {host} does not describe its logins as it must: {problem}")]
+    Login {
+        /// The host.
+        host: Host,
+        /// What is wrong.
+        problem: String,
+    },
     /// A credentials helper failed.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
@@ -104,12 +113,27 @@ impl Discovery {
     /// # Errors
     /// When the host does not answer or does not offer the service.
     pub async fn service(&self, host: &Host, service: &str) -> Result<Url, DiscoveryError> {
+        let services = self.services(host).await?;
+        services.address(host, service)
+    }
+
+    /// The client for logins at a host.
+    ///
+    /// # Errors
+    /// When the host does not answer, has no logins, or describes them in a way that cannot be used.
+    pub async fn login(&self, host: &Host) -> Result<LoginClient, DiscoveryError> {
+        let services = self.services(host).await?;
+        let Some(document) = services.services.get(LOGIN) else { return Err(services.missing(host, LOGIN)) };
+        LoginClient::of(document, &services.base)
+            .map_err(|problem| DiscoveryError::Login { host: host.clone(), problem })
+    }
+
+    async fn services(&self, host: &Host) -> Result<Services, DiscoveryError> {
         let cell = {
             let mut found = self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             found.entry(host.clone()).or_default().clone()
         };
-        let services = cell.get_or_init(|| self.ask(host)).await.as_ref().map_err(DiscoveryError::clone)?;
-        services.address(host, service)
+        cell.get_or_init(|| self.ask(host)).await.clone()
     }
 
     async fn ask(&self, host: &Host) -> Result<Services, DiscoveryError> {
@@ -145,18 +169,22 @@ impl Discovery {
 }
 
 impl Services {
+    /// The host does not have this service, or another version of it.
+    fn missing(&self, host: &Host, service: &str) -> DiscoveryError {
+        let name = service.split('.').next().unwrap_or(service);
+        let same = |other: &&String| other.split_once('.').is_some_and(|(n, v)| n == name && v.starts_with('v'));
+        let offered: Vec<&str> = self.services.keys().filter(same).map(String::as_str).collect();
+        let (host, service) = (host.clone(), service.to_owned());
+        if offered.is_empty() {
+            return DiscoveryError::NotOffered { host, service };
+        }
+        DiscoveryError::OtherVersion { host, service, offered: offered.join(", ") }
+    }
+
     fn address(&self, host: &Host, service: &str) -> Result<Url, DiscoveryError> {
         let unusable = || DiscoveryError::Address { host: host.clone(), service: service.to_owned() };
         let Some(address) = self.services.get(service) else {
-            let name = service.split('.').next().unwrap_or(service);
-            let same = |other: &&String| other.split_once('.').is_some_and(|(n, v)| n == name && v.starts_with('v'));
-            let offered: Vec<&str> = self.services.keys().filter(same).map(String::as_str).collect();
-            let (host, service) = (host.clone(), service.to_owned());
-            return Err(if offered.is_empty() {
-                DiscoveryError::NotOffered { host, service }
-            } else {
-                DiscoveryError::OtherVersion { host, service, offered: offered.join(", ") }
-            });
+            return Err(self.missing(host, service));
         };
         let mut url = self.base.join(address.as_str().ok_or_else(unusable)?).map_err(|_| unusable())?;
         if !matches!(url.scheme(), "https" | "http") || url.host_str().is_none() {

@@ -122,6 +122,13 @@ impl Environment {
         self.path("XDG_CONFIG_HOME").or_else(|| Some(self.path("HOME")?.join(".config")))
     }
 
+    /// The file of the tokens that logins have brought.
+    pub(crate) fn credentials_file(&self) -> Option<PathBuf> {
+        let usual = self.path("HOME")?.join(".terraform.d");
+        let other = self.path("XDG_CONFIG_HOME").filter(|_| !usual.exists()).map(|config| config.join("opentofu"));
+        Some(other.unwrap_or(usual).join("credentials.tfrc.json"))
+    }
+
     /// The CLI configuration file, and whether the user named it, so that it must exist.
     pub(crate) fn config_file(&self) -> Option<(PathBuf, bool)> {
         if let Some(named) = self.named_config_file() {

@@ -1,7 +1,7 @@
 //! Access to the network: provider packages and modules, and the documents that lead to them.
 //!
 //! [`http`] is the client for all requests. [`cli_config`] and [`environment`] have the settings. [`discovery`] finds
-//! the services of a [`host`], and [`credentials`] has tokens.
+//! the services of a [`host`], and [`credentials`] has tokens. [`login`] gets new ones, and [`credential_store`] keeps them.
 //!
 //! Providers: [`sources`] combines all methods of installation: [`provider_registry`] with [`signature`]s,
 //! [`network_mirror`] and [`oci`]. Each makes an [`offer`] or returns a [`problem`]. [`install`] selects versions and
@@ -17,6 +17,7 @@ mod select;
 
 pub mod archive;
 pub mod cli_config;
+pub mod credential_store;
 pub mod credentials;
 pub mod discovery;
 pub mod environment;
@@ -25,6 +26,7 @@ pub mod host;
 pub mod http;
 pub mod install;
 pub mod install_event;
+pub mod login;
 pub mod modules;
 pub mod network_mirror;
 pub mod oci;

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use crate::name::KeyProviderName;
 use crate::secret::Secret;
+use crate::service::Service;
 
 /// The minimum length of a passphrase, in characters.
 pub const LEAST_PASSPHRASE: u64 = 16;
@@ -70,7 +71,7 @@ impl KeyProvider {
     pub fn chain(&self) -> Option<&KeyProviderName> {
         match &self.source {
             KeySource::Pbkdf2(Pbkdf2 { passphrase: Passphrase::Chain(name), .. }) => Some(name),
-            KeySource::Pbkdf2(_) | KeySource::External { .. } => None,
+            KeySource::Pbkdf2(_) | KeySource::External { .. } | KeySource::Service(_) => None,
         }
     }
 }
@@ -85,6 +86,19 @@ pub enum KeySource {
         /// The program and its arguments.
         command: Vec<String>,
     },
+    /// `aws_kms` and others: from a service.
+    Service(Service),
+}
+
+impl KeySource {
+    /// The length of its keys in bytes, if the settings determine it.
+    pub fn key_length(&self) -> Option<u64> {
+        match self {
+            KeySource::Pbkdf2(settings) => Some(settings.key_length),
+            KeySource::External { .. } => None,
+            KeySource::Service(service) => service.client.as_ref().ok().map(|client| client.key_length()),
+        }
+    }
 }
 
 /// The input of a derivation.

@@ -19,6 +19,7 @@ use crate::key_provider::{KeyProvider, KeySource, Passphrase};
 use crate::name::KeyProviderName;
 use crate::pbkdf2::{Derivation, MetadataProblem, RandomError};
 use crate::secret::Secret;
+use crate::service::ServiceError;
 
 /// The maximum number of cached keys for opening. When it is exceeded, all are dropped and derived again. No reader
 /// needs as many at once, and their metadata may be hostile and long.
@@ -53,6 +54,14 @@ pub enum KeyError {
         provider: KeyProviderName,
         /// The reason.
         error: CommandError,
+    },
+    /// A service gives no key.
+    #[error("{provider}: {error}")]
+    Service {
+        /// The key provider.
+        provider: KeyProviderName,
+        /// The reason.
+        error: ServiceError,
     },
     /// The provider is not among the settings. Checked settings always have it.
     #[error("{0} is not declared")]
@@ -133,6 +142,10 @@ impl Keyring {
                 let (key, own) = external::new_key(command).map_err(|error| refused(name, error.into()))?;
                 (key, own, Metadata::new())
             }
+            KeySource::Service(service) => {
+                let (key, own) = service.new_key().map_err(|error| not_given(name, error))?;
+                (key, own, Metadata::new())
+            }
             KeySource::Pbkdf2(settings) => {
                 let derivation = Derivation::with_new_salt(settings)?;
                 match &settings.passphrase {
@@ -153,7 +166,8 @@ impl Keyring {
         Ok(SealingKey { key, metadata, budget: Budget::whole() })
     }
 
-    /// Whether the key for opening is the same as for sealing. It is for passphrases; a command may have two.
+    /// Whether the key for opening is the same as for sealing. It is for passphrases and services; a command may have
+    /// two.
     fn is_certain(&self, name: &KeyProviderName) -> bool {
         let mut next = Some(name);
         while let Some(provider) = next.and_then(|name| self.providers.get(name)) {
@@ -179,6 +193,7 @@ impl Keyring {
         };
         let key = match &provider.source {
             KeySource::External { command } => external::key_of(command, own).map_err(|error| refused(name, error))?,
+            KeySource::Service(service) => service.key_of(own).map_err(|error| not_given(name, error))?,
             KeySource::Pbkdf2(settings) => {
                 let unusable = |problem| KeyError::Metadata { provider: name.clone(), problem };
                 // Checked before the chain is used: invalid metadata should not run a command.
@@ -238,6 +253,14 @@ impl Keyring {
         let Ok(key) = self.for_opening(name, metadata) else { return };
         let key = SealingKey { key: (*key).clone(), metadata: own, budget: Budget::whole() };
         locked(&self.adopted).entry(name.clone()).or_insert_with(|| Arc::new(key));
+    }
+}
+
+fn not_given(name: &KeyProviderName, error: ServiceError) -> KeyError {
+    let provider = name.clone();
+    match error {
+        ServiceError::Request(_) => KeyError::Service { provider, error },
+        error => KeyError::Metadata { provider, problem: MetadataProblem::Service(error) },
     }
 }
 

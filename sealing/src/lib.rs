@@ -4,16 +4,16 @@
 //! - The settings of an `encryption` block are plain data: [`name`]s, [`key_provider`]s, [`method`]s with targets, and
 //!   [`settings`], which checks them all. A [`secret`] is wiped and hidden.
 //! - [`sealing`] is the entry point: [`Sealing`] seals and opens states, plans and records.
-//! - Below it, `keyring` makes keys for sealing and finds those for opening: with [`pbkdf2`], or from a command
-//!   ([`external`], with the protocol of [`command`]). `cipher` is AES-GCM.
+//! - Below it, `keyring` makes keys for sealing and finds those for opening: with [`pbkdf2`], from a command
+//!   ([`external`], with the protocol of [`command`]), or from a [`service`]. `cipher` is AES-GCM.
 //! - [`envelope`] is OpenTofu's file, [`record`] our compact form for many small things.
 //!
 //! What a caller must know: all calls block, a derivation for some tenths of a second, a command for up to
-//! [`command::COMMAND_TIME`]. A target that is not configured passes plain text and refuses sealed data. No error
+//! [`command::COMMAND_TIME`], a service as long as its client allows. A target that is not configured passes plain text and refuses sealed data. No error
 //! contains a secret. Encryption does not protect against the replay of older data.
 //!
-//! Absent here: parsing and evaluating the block, merging `TF_ENCRYPTION`, the names of remote states, and key
-//! providers that are services (AWS, GCP, Azure, OpenBao).
+//! Absent here: parsing and evaluating the block, merging `TF_ENCRYPTION`, the names of remote states, and the clients of
+//! services (AWS, GCP, Azure, OpenBao).
 
 #![forbid(unsafe_code)]
 
@@ -31,6 +31,7 @@ pub mod pbkdf2;
 pub mod record;
 pub mod sealing;
 pub mod secret;
+pub mod service;
 pub mod settings;
 
 pub use command::{CommandError, OutputProblem};
@@ -46,5 +47,6 @@ pub use pbkdf2::{MetadataProblem, RandomError};
 pub use record::{RecordError, is_sealed_record};
 pub use sealing::{Attempt, MethodError, OpenError, Opened, SealError, Sealing, Through};
 pub use secret::Secret;
+pub use service::{KeyService, Service, ServiceError};
 pub use settings::{Settings, SettingsProblem};
 pub use zeroize::Zeroizing;

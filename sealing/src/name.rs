@@ -5,7 +5,7 @@ use std::fmt;
 /// A key provider: `key_provider.TYPE.NAME`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyProviderName {
-    /// The first label, `pbkdf2` or `external`.
+    /// The first label, such as `pbkdf2` or `external`.
     pub kind: String,
     /// The second label.
     pub name: String,

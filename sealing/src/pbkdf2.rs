@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::JsonProblem;
 use crate::key_provider::{HashFunction, LONGEST_KEY, LONGEST_SALT, Pbkdf2, Pbkdf2Problem, Sizes, UnknownHashFunction};
 use crate::secret::Secret;
+use crate::service::ServiceError;
 
 /// Why the metadata of a key provider is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +27,9 @@ pub enum MetadataProblem {
     /// The hash function is unknown.
     #[error(transparent)]
     HashFunction(#[from] UnknownHashFunction),
+    /// It is not that of the service.
+    #[error(transparent)]
+    Service(ServiceError),
     /// A value is out of bounds.
     #[error(transparent)]
     Bounds(#[from] Pbkdf2Problem),

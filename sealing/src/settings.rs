@@ -88,6 +88,14 @@ pub enum SettingsProblem {
         /// The setting.
         problem: Pbkdf2Problem,
     },
+    /// The settings of a key provider that is a service are not valid.
+    #[error("{provider}: {problem}")]
+    Service {
+        /// The key provider.
+        provider: KeyProviderName,
+        /// What is wrong with them.
+        problem: String,
+    },
     /// The length of a provider's keys does not match a method.
     #[error("{method} needs keys of 16, 24 or 32 bytes, but {provider} makes keys of {length}")]
     KeyLength {
@@ -142,6 +150,7 @@ impl SettingsProblem {
             SettingsProblem::UndeclaredKeyProvider { by, .. } | SettingsProblem::EmptyCommand { by, .. } => by.clone(),
             SettingsProblem::KeyLength { method, .. } => Declared::Method(method.clone()),
             SettingsProblem::Pbkdf2 { provider, .. }
+            | SettingsProblem::Service { provider, .. }
             | SettingsProblem::Circle { provider, .. }
             | SettingsProblem::LongChain { provider }
             | SettingsProblem::LongMetadataKey { provider, .. }
@@ -219,14 +228,11 @@ impl Settings {
     fn check_method(&self, name: &MethodName, method: &Method, problems: &mut Vec<SettingsProblem>) {
         match method {
             Method::AesGcm { keys, .. } => {
-                if let Some(KeySource::Pbkdf2(settings)) = self.key_providers.get(keys).map(|found| &found.source)
-                    && !AES_KEY_LENGTHS.contains(&settings.key_length)
+                if let Some(length) = self.key_providers.get(keys).and_then(|found| found.source.key_length())
+                    && !AES_KEY_LENGTHS.contains(&length)
                 {
-                    problems.push(SettingsProblem::KeyLength {
-                        method: name.clone(),
-                        provider: keys.clone(),
-                        length: settings.key_length,
-                    });
+                    let (method, provider) = (name.clone(), keys.clone());
+                    problems.push(SettingsProblem::KeyLength { method, provider, length });
                 }
             }
             Method::External { encrypt_command, decrypt_command, .. } => {
@@ -257,6 +263,13 @@ impl Settings {
                 let by = Declared::KeyProvider(name.clone());
                 problems.push(SettingsProblem::EmptyCommand { by, setting: "command" });
             }
+            KeySource::Service(service) => problems.extend(
+                service
+                    .client
+                    .as_ref()
+                    .err()
+                    .map(|problem| SettingsProblem::Service { provider: name.clone(), problem: problem.clone() }),
+            ),
             KeySource::External { .. } => {}
         }
         let mut passed = vec![name];

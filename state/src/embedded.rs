@@ -51,12 +51,12 @@ use folder::RunFolders;
 use journal::Chain;
 use live::Live;
 use local::LocalMedium;
-use lock::digit_of;
-use medium::Medium;
+pub(crate) use lock::digit_of;
+pub(crate) use medium::{Document, Medium};
 use recovery::Loaded;
-use remote::RemoteMedium;
+pub(crate) use remote::RemoteMedium;
 pub use remote::RemoteOptions;
-use sealed::Seals;
+pub(crate) use sealed::Seals;
 use terms::Core;
 
 /// How often a reader without the lock tries again when the files that it read do not match. Another process may be

@@ -10,6 +10,7 @@
 //! - `ledger` implements the rules as plain data: which step is legal, what it changes and what the store answers.
 //!   [`model`] is the ledger alone, for simulations. [`embedded`] is the ledger behind a journal beside the state file.
 //!   [`redis`] implements the same rules again as scripts. A test requires the same answers from all three.
+//!   [`second_copy`] is [`redis`] with a copy of the state in a backend.
 //!
 //! What a caller must know: a store checks each step against the lease (`Fenced`), the claims of the run
 //! (`NotClaimed`), the revisions (`Stale`) and the status of the operation (`Illegal`). A step may always be sent
@@ -36,6 +37,7 @@ pub mod redis;
 pub mod remote;
 pub mod result;
 pub mod run;
+pub mod second_copy;
 pub mod snapshot;
 pub mod step;
 pub mod store;
@@ -55,6 +57,7 @@ pub use run::{
     Attempt, ChainTip, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, OpCounts, OpIndex, OpRecord,
     OpStatus, RunHeader, RunId, RunStatus, RunView, Stray, Token, WorkerId, random_run_id,
 };
+pub use second_copy::{CopyNotices, LostStore, SecondCopyOptions, SecondCopyStore};
 pub use snapshot::{Snapshot, StoredInstance, StoredOutput, Unrelated};
 pub use step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, DoubtOutcome, Evidence, Fenced, HeldSubject,

@@ -14,6 +14,7 @@ mod address;
 mod claims;
 mod codec;
 mod connection;
+mod copies;
 mod edit;
 mod keys;
 mod problems;
@@ -45,7 +46,7 @@ use crate::step::{
     TermEnding,
 };
 use crate::store::{RunStore, StoreError};
-use crate::tfstate::{StateFile, WRITER_VERSION};
+use crate::tfstate::WRITER_VERSION;
 use address::Address;
 use claims::ABANDONED_EVENT;
 use codec::Words;
@@ -207,15 +208,7 @@ impl RunStore for RedisStore {
         if snapshot.is_empty() && snapshot.serial == 0 {
             return Ok(None);
         }
-        let file = StateFile {
-            terraform_version: snapshot.terraform_version,
-            serial: snapshot.serial,
-            lineage: snapshot.lineage,
-            outputs: snapshot.outputs.into_iter().map(|(name, stored)| (name, stored.record)).collect(),
-            instances: snapshot.instances.into_iter().map(|(name, stored)| (name.to_string(), stored.record)).collect(),
-            checks: snapshot.checks,
-        };
-        Ok(Some(file.to_bytes()))
+        Ok(Some(snapshot.into_state_file().to_bytes()))
     }
 
     async fn edit(&self, mut edit: Edit) -> Result<EditAnswer, StoreError> {

@@ -4,11 +4,12 @@
 //! one state in turns. The objects are Weft's own: they hold the journals of runs.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::run::Holder;
 use crate::tfstate::WRITER_VERSION;
@@ -65,6 +66,23 @@ pub enum BackendError {
     /// The default workspace cannot be deleted. The text is the backend's own.
     #[error("{0}")]
     DefaultStays(&'static str),
+    /// A problem with words of its own, such as settings that turn out to be wrong only when the service is asked.
+    #[error("{}", in_one(.0))]
+    Problem(Box<Diagnostic>),
+}
+
+/// Summary and detail as one text.
+fn in_one(problem: &Diagnostic) -> String {
+    if problem.detail.is_empty() {
+        return problem.summary.clone();
+    }
+    format!("{}: {}", problem.summary, problem.detail)
+}
+
+impl From<Diagnostic> for BackendError {
+    fn from(problem: Diagnostic) -> BackendError {
+        BackendError::Problem(Box::new(problem))
+    }
 }
 
 /// The identity of one version of an object, as the service names it: an ETag, a generation, a digest.
@@ -154,6 +172,33 @@ impl LockInfo {
     }
 }
 
+/// A lock that could not be released.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreleasedLock {
+    /// The place of the state, without secrets.
+    pub place: String,
+    /// The id under which the lock can be released.
+    pub id: String,
+    /// What went wrong.
+    pub error: String,
+}
+
+/// The locks that this process could not release, to be reported before it ends. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct UnreleasedLocks(Arc<Mutex<Vec<UnreleasedLock>>>);
+
+impl UnreleasedLocks {
+    /// Adds a lock.
+    pub fn add(&self, lock: UnreleasedLock) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(lock);
+    }
+
+    /// Takes all of them, in the order in which they were added.
+    pub fn take(&self) -> Vec<UnreleasedLock> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// The answer to a request for a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockAnswer {
@@ -172,6 +217,14 @@ pub enum LockAnswer {
 /// A backend with its settings: the states of all workspaces.
 #[async_trait]
 pub trait Backend: Send + Sync + fmt::Debug {
+    /// Asks the service whether these settings can be used, before `init` saves them.
+    ///
+    /// # Errors
+    /// They cannot.
+    async fn check(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
     /// All workspaces, `default` first if the backend has it, the others sorted.
     ///
     /// # Errors
@@ -183,6 +236,14 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`BackendError::DefaultStays`], [`BackendError::NoWorkspaces`], and those of the service.
     async fn delete_workspace(&self, workspace: &str) -> Result<(), BackendError>;
+
+    /// The same, even if the service would keep it because its state has objects.
+    ///
+    /// # Errors
+    /// As [`Backend::delete_workspace`].
+    async fn force_delete_workspace(&self, workspace: &str) -> Result<(), BackendError> {
+        self.delete_workspace(workspace).await
+    }
 
     /// The state of a workspace. Does not ask the service.
     ///
@@ -218,6 +279,23 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
 
     /// Whether the backend has locks with these settings.
     fn locks(&self) -> bool;
+
+    /// Whether plans of this state are made and applied where the command runs, and not by the service itself.
+    ///
+    /// # Errors
+    /// The service does it itself.
+    async fn runs_here(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// What is wrong if the service expects another version of the tool that writes the state. A warning if `ignored`.
+    ///
+    /// # Errors
+    /// Those of the service.
+    async fn version_conflict(&self, ignored: bool) -> Result<Option<Diagnostic>, BackendError> {
+        let _ = ignored;
+        Ok(None)
+    }
 
     /// The objects beside the document, or `None` if the service cannot create an object only if it is absent.
     fn objects(&self) -> Option<Arc<dyn Objects>>;

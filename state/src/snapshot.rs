@@ -7,6 +7,7 @@ use weft_graph_format::address::ResourceInstance;
 use crate::check::CheckRecord;
 use crate::record::{InstanceRecord, OutputRecord};
 use crate::subject::{Doubt, DoubtKey, Revision, Subject};
+use crate::tfstate::StateFile;
 
 /// An instance with its revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +108,18 @@ impl Snapshot {
             return (self.serial > 0 || !self.is_empty()).then_some(Unrelated::NoLongerNew);
         }
         (self.lineage != lineage).then_some(Unrelated::OtherState)
+    }
+
+    /// The content of the state file.
+    pub fn into_state_file(self) -> StateFile {
+        StateFile {
+            terraform_version: self.terraform_version,
+            serial: self.serial,
+            lineage: self.lineage,
+            outputs: self.outputs.into_iter().map(|(name, stored)| (name, stored.record)).collect(),
+            instances: self.instances.into_iter().map(|(name, stored)| (name.to_string(), stored.record)).collect(),
+            checks: self.checks,
+        }
     }
 
     /// Whether there is nothing to write to a state file.

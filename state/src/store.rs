@@ -136,6 +136,20 @@ pub enum StoreError {
          Find out which program that was. If a run was going on, its journal has every result: look at `weft runs list`"
     )]
     Overtaken(String),
+    /// The state in Redis and its second copy do not belong together.
+    #[error(
+        "the state in {store} and its copy in {copy} differ: {what}. Nothing was written. To go on with the state in \
+         Redis, move the copy away: it is written again. To go on with the copy, give the state in Redis another name \
+         (`?state=NAME`): it begins from the copy"
+    )]
+    CopyDiffers {
+        /// The store, without secrets.
+        store: String,
+        /// The backend, without secrets.
+        copy: String,
+        /// How they differ.
+        what: String,
+    },
     /// A request to a backend failed.
     #[error(transparent)]
     Backend(#[from] crate::remote::BackendError),

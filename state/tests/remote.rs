@@ -22,6 +22,7 @@ fn options(memory: &Memory) -> RemoteOptions {
         holder: Holder { process: std::process::id(), ..holder() },
         sealing: Arc::default(),
         folder: "unused".into(),
+        unreleased: memory.held().unreleased.clone(),
     }
 }
 
@@ -70,6 +71,26 @@ async fn a_whole_run() {
     let view = store.run(&run_id("run-a")).await.unwrap().unwrap();
     assert_eq!(view.ops[&OpIndex(0)].result, Some(Opaque(vec![1, 2, 3])));
     assert_eq!((view.header.status, view.header.counts.done), (RunStatus::Done, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_stays_is_reported_and_taken_over() {
+    let memory = Memory::default();
+    let store = open(&memory);
+    memory.held().stuck = true;
+    drop(store);
+    let unreleased = memory.held().unreleased.take();
+    let [lock] = unreleased.as_slice() else { panic!("{unreleased:?}") };
+    assert_eq!(lock.place, "memory://state");
+    assert_eq!(Some(&lock.id), memory.held().lock.as_ref().map(|lock| &lock.id));
+    assert!(lock.error.contains("the answer was lost"), "{}", lock.error);
+    memory.held().stuck = false;
+    // The process of the test still lives, so its lock is respected until the process is gone.
+    assert!(matches!(EmbeddedStore::open_remote(options(&memory)), Err(StoreError::Locked { .. })));
+    kill_holder(&memory);
+    drop(open(&memory));
+    assert_eq!(memory.held().lock, None);
+    assert_eq!(memory.held().unreleased.take(), []);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,9 +24,22 @@ A case begins with `#` lines that describe it. The other lines are:
     > plugins                    adds the mirror with the providers of the conformance cases
     > redis [SETTING=VALUE ...]  starts Redis; {redis} is its address as a store
     > states                     starts a server for the backend `http`; {states} is its address
+    > cos, > oss                 starts a server for the backend `cos` or `oss`; {cos} or {oss} is its address, also as a
+                                 proxy, and {certificate} the file with the certificate of its authority
+    > keys                       starts services that keep keys (see keys_server.py); {keys} is their address, and
+                                 {authority} the file with the authority of their certificates
+    > kms                        starts moto with a key of KMS under `alias/states`; {kms} is its address
     > s3                         starts moto with the bucket `states`; {s3} is its address
+    > gcs                        starts fake-gcs-server with the bucket `states`, and sets the variable that leads to it
+    > azurite                    starts Azurite with the container `states` in the account `states1`, and sets the
+                                 variables that lead to it, with the key of the account
+    > hosted                     starts a service like HCP Terraform (see cloud_service.py); {hosted} is its host, and the
+                                 CLI configuration has a token for it
     > postgres                   starts PostgreSQL; {postgres} is its address
-    > coordinator                starts a coordinator with it; {coordinator} is its address
+    > coordinator [STORE]        starts a coordinator with it, or with another store; {coordinator} is its address
+    > kubernetes                 starts kube-apiserver (WEFT_KUBE_APISERVER, with etcd), or a server like it;
+                                 {kubernetes} is a kubeconfig file
+    > consul                     starts Consul (WEFT_CONSUL), or a server like it; {consul} is its address
     > worker                     starts a worker
 
 `{NAME}` matches text without spaces: anything the first time, and the same text later. In a command it becomes the
@@ -41,14 +54,16 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
-from stage import (ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Moto, Postgres, Redis, Stage,  # noqa: E402
-                   wait_until)
+from azurite import Azurite  # noqa: E402
+from stage import (ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Consul, FakeGcs,  # noqa: E402
+                   Kubernetes, Moto, Postgres, Redis, Stage, wait_until)
 
 # The maximum time of a command, in seconds. The machine may be busy.
 COMMAND_SECONDS = 60
@@ -299,20 +314,91 @@ class Case:
         wait_until("the start of the server for states", port.exists)
         self.names["states"] = f"http://127.0.0.1:{port.read_text()}"
 
+    def do_cos(self, _rest, _):
+        self.start_shop("cos")
+
+    def do_oss(self, _rest, _):
+        self.start_shop("oss")
+
+    def start_shop(self, name):
+        if shutil.which("openssl") is None:
+            raise Skipped("openssl is not installed")
+        port, certificate = self.stage.path / f"{name}.port", self.stage.path / f"{name}.pem"
+        self.stage.start(name, sys.executable, HERE / f"{name}_server.py", "--ca", certificate, "--port-file", port)
+        wait_until(f"the start of the server for {name}", port.exists)
+        self.names[name] = f"http://127.0.0.1:{port.read_text()}"
+        self.names["certificate"] = str(certificate)
+
+    def do_keys(self, _rest, _):
+        if shutil.which("openssl") is None:
+            raise Skipped("openssl is not installed")
+        folder = self.stage.path / "keys"
+        folder.mkdir()
+        port = folder / "port"
+        self.stage.start("keys", sys.executable, HERE / "keys_server.py", "--folder", folder, "--port-file", port)
+        wait_until("the start of the server for keys", port.exists)
+        self.names["keys"] = f"http://127.0.0.1:{port.read_text()}"
+        self.names["authority"] = str(folder / "authority.pem")
+
+    def do_kms(self, _rest, _):
+        if not Moto.there():
+            raise Skipped("moto_server is not installed")
+        self.names["kms"] = url = Moto(self.stage).url()
+
+        def ask(operation, content):
+            scope = "Credential=key/20200101/us-east-1/kms/aws4_request"
+            headers = {"X-Amz-Target": f"TrentService.{operation}", "Content-Type": "application/x-amz-json-1.1",
+                       "Authorization": f"AWS4-HMAC-SHA256 {scope}, SignedHeaders=host, Signature=0"}
+            request = urllib.request.Request(url, json.dumps(content).encode(), headers, method="POST")
+            with urllib.request.urlopen(request) as answer:
+                return answer.read()
+        key = json.loads(ask("CreateKey", {}))["KeyMetadata"]["KeyId"]
+        ask("CreateAlias", {"AliasName": "alias/states", "TargetKeyId": key})
+
+    def do_hosted(self, _rest, _):
+        if shutil.which("openssl") is None:
+            raise Skipped("openssl is not installed")
+        folder = self.stage.path / "hosted"
+        folder.mkdir()
+        self.stage.start("hosted", sys.executable, HERE / "cloud_service.py", cwd=folder)
+        port = folder / "service.port"
+        wait_until("the start of the service for states", port.exists)
+        self.names["hosted"] = host = f"localhost:{port.read_text().strip()}"
+        settings = folder / "cli.tfrc"
+        settings.write_text(f'disable_checkpoint = true\ncredentials "{host}" {{\n  token = "first-token"\n}}\n')
+        self.stage.env.update(SSL_CERT_FILE=str(folder / "ca.pem"), TF_CLI_CONFIG_FILE=str(settings))
+
     def do_s3(self, _rest, _):
         if not Moto.there():
             raise Skipped("moto_server is not installed")
         self.names["s3"] = Moto(self.stage).url()
+
+    def do_gcs(self, _rest, _):
+        if not FakeGcs.there():
+            raise Skipped("fake-gcs-server is not installed")
+        self.stage.env["STORAGE_EMULATOR_HOST"] = FakeGcs(self.stage).host()
+
+    def do_azurite(self, _rest, _):
+        if not Azurite.there():
+            raise Skipped("azurite-blob (or openssl) is not installed")
+        self.stage.env.update(Azurite(self.stage).env())
 
     def do_postgres(self, _rest, _):
         if not Postgres.there():
             raise Skipped("PostgreSQL is not installed")
         self.names["postgres"] = Postgres(self.stage).url()
 
-    def do_coordinator(self, _rest, _):
+    def do_consul(self, _rest, _):
+        self.names["consul"] = Consul(self.stage).address()
+
+    def do_kubernetes(self, _rest, _):
+        self.names["kubernetes"] = str(Kubernetes(self.stage).config)
+
+    def do_coordinator(self, rest, _):
         if self.cluster is None:
             plugins = self.mirrors[-1] if self.mirrors else None
-            self.cluster = Cluster(self.stage, self.redis, workers=0, plugin_dir=plugins, state="case")
+            store = rest if rest else None
+            self.cluster = Cluster(self.stage, self.redis, workers=0, plugin_dir=plugins, state="case", store=store)
         else:
             self.cluster.start_coordinator()
         self.names["coordinator"] = self.cluster.address

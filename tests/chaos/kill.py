@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Kills processes with -9 at random moments during examples/regions, resumes, and checks the ledger of the cloud.
 
-    kill.py --bin-dir target/debug --embedded 20 --s3 5 --pg 5 --cluster 10 [--seed N] [--jobs N] [--only KIND/N] [--keep]
+    kill.py --bin-dir target/debug --embedded 20 --s3 5 --pg 5 --gcs 5 --azurerm 5 --cluster 10 [--seed N] [--jobs N] [--only KIND/N] [--keep]
 
 An embedded round kills `weft apply`, and sometimes also the `weft runs resume` after it. Every fourth round kills a
-destroy. A round of `s3` or `pg` does the same with the state in a backend, and each resume is in another folder with
-nothing but the configuration. A cluster round has Redis, a coordinator and three workers, and kills a worker, the coordinator and Redis in
+destroy. A round of `s3`, `pg`, `gcs` or `azurerm` does the same with the state in a backend, and each resume is in another
+folder with nothing but the configuration. A cluster round has Redis, a coordinator and three workers, and kills a worker, the coordinator and Redis in
 turn. Doubts are resolved as a user would resolve them, by looking at the cloud. Then these invariants must hold:
 
 - no object was created twice;
@@ -32,11 +32,15 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from azurite import ACCOUNT, CONTAINER, Azurite  # noqa: E402
 from stage import (  # noqa: E402
-    ROOT, Broken, Cloud, Cluster, Moto, Postgres, Redis, Stage, created_twice, ids_in_state, key_in_cloud)
+    ROOT, Broken, Cloud, Cluster, FakeGcs, Moto, Postgres, Proxy, Redis, Stage, created_twice, ids_in_state,
+    key_in_cloud)
 
 # Six regions with a network, a subnet, this many instances and four records each.
 INSTANCES = 4
+# The share of the rounds over S3 whose requests go through a faulty proxy, and the share of its requests that fail.
+FAULTY_ROUNDS, FAULTS = 0.5, 0.1
 # The latency of a request in the cloud, and its maximum variation, in milliseconds.
 LATENCY, JITTER = 40, 60
 # The time after a death in which effects may still happen: the maximum latency of requests on their way, doubled.
@@ -254,15 +258,28 @@ class Round:
             raise Broken(f"the second apply ended with {again.popen.returncode}:\n{again.tail()}")
 
     def s3(self):
-        moto = Moto(self.stage)
+        service = Moto(self.stage)
+        if self.chance.random() < FAULTY_ROUNDS:
+            # The service is slow, refuses some requests, and loses some answers.
+            service = Proxy(self.stage, service.port, latency=5, faults=FAULTS, seed=self.chance.randrange(1 << 30))
+            self.story.append("behind a faulty proxy")
         self.env = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1",
-                    "AWS_ENDPOINT_URL": moto.url()}
+                    "AWS_ENDPOINT_URL": service.url()}
         self.remote('backend "s3" {\n  bucket = "states"\n  key = "app"\n  use_lockfile = true\n'
                     '  use_path_style = true\n}')
 
     def pg(self):
         self.env = {"PG_CONN_STR": Postgres(self.stage).url()}
         self.remote('backend "pg" {}')
+
+    def azurerm(self):
+        self.env = Azurite(self.stage).env()
+        self.remote(f'backend "azurerm" {{\n  storage_account_name = "{ACCOUNT}"\n  container_name = "{CONTAINER}"\n'
+                    '  key = "app"\n}')
+
+    def gcs(self):
+        self.env = {"STORAGE_EMULATOR_HOST": FakeGcs(self.stage).host()}
+        self.remote('backend "gcs" {\n  bucket = "states"\n  prefix = "app"\n}')
 
     def remote(self, backend):
         self.backend = "terraform {\n" + backend + "\n}\n"
@@ -362,14 +379,16 @@ def main():
     a.add_argument("--embedded", type=int, default=20, metavar="N")
     a.add_argument("--s3", type=int, default=0, metavar="N")
     a.add_argument("--pg", type=int, default=0, metavar="N")
+    a.add_argument("--gcs", type=int, default=0, metavar="N")
+    a.add_argument("--azurerm", type=int, default=0, metavar="N")
     a.add_argument("--cluster", type=int, default=10, metavar="N")
     a.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     a.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     a.add_argument("--only", metavar="KIND/N", help="one round, such as embedded/3")
     a.add_argument("--keep", action="store_true", help="keep the folders of rounds that failed")
     o = a.parse_args()
-    kinds = {"embedded": o.embedded, "s3": o.s3, "pg": o.pg, "cluster": o.cluster}
-    for kind, server in (("s3", Moto), ("pg", Postgres)):
+    kinds = {"embedded": o.embedded, "s3": o.s3, "pg": o.pg, "gcs": o.gcs, "azurerm": o.azurerm, "cluster": o.cluster}
+    for kind, server in (("s3", Moto), ("pg", Postgres), ("gcs", FakeGcs), ("azurerm", Azurite)):
         if kinds[kind] and not server.there():
             print(f"SKIPPED: the rounds of {kind} need a server that is not installed", flush=True)
             kinds[kind] = 0

@@ -2,6 +2,7 @@
 
 Each process is an object of this module. It ends with the `Stage` that started it.
 """
+import base64
 import json
 import os
 import random
@@ -9,7 +10,9 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -277,6 +280,48 @@ class Moto:
         return f"http://127.0.0.1:{self.port}"
 
 
+class Proxy:
+    """A slow or failing proxy in front of a service on a stage: see `proxy.py`."""
+
+    def __init__(self, stage, port, latency=0, faults=0, seed=0):
+        self.port_file, self.count_file = stage.path / f"proxy-{port}.port", stage.path / f"proxy-{port}.counts"
+        self.process = stage.start("proxy", sys.executable, Path(__file__).with_name("proxy.py"), "--to", str(port),
+                                   "--port-file", self.port_file, "--latency", str(latency), "--faults", str(faults),
+                                   "--seed", str(seed), "--counts", self.count_file)
+        wait_until("the start of the proxy", lambda: self.port_file.exists() or not self.process.alive())
+
+    def url(self):
+        return f"http://127.0.0.1:{self.port_file.read_text()}"
+
+    def counts(self):
+        """The numbers of requests and of faults so far."""
+        return json.loads(self.count_file.read_text()) if self.count_file.exists() else {"requests": 0}
+
+
+class FakeGcs:
+    """A server like Cloud Storage on a stage, with the bucket `states`."""
+
+    def __init__(self, stage):
+        self.port = free_port()
+        self.process = stage.start("gcs", self.program(), "-backend", "memory", "-scheme", "http", "-host", "127.0.0.1",
+                                   "-port", str(self.port), "-public-host", self.host())
+        wait_until("the start of fake-gcs-server", lambda: answers(self.port) or not self.process.alive())
+        request = urllib.request.Request(f"http://{self.host()}/storage/v1/b", data=b'{"name": "states"}',
+                                         headers={"Content-Type": "application/json"})
+        urllib.request.urlopen(request).close()
+
+    @staticmethod
+    def program():
+        return os.environ.get("WEFT_FAKE_GCS_SERVER") or shutil.which("fake-gcs-server")
+
+    @staticmethod
+    def there():
+        return FakeGcs.program() is not None
+
+    def host(self):
+        return f"127.0.0.1:{self.port}"
+
+
 class Postgres:
     """A PostgreSQL server on a stage, with the database `states` and a user without a password."""
 
@@ -315,13 +360,101 @@ class Postgres:
         return f"postgres://weft@127.0.0.1:{self.port}/states?sslmode=disable"
 
 
+class Consul:
+    """Consul on a stage: the program that WEFT_CONSUL names, otherwise a small server that answers like it."""
+
+    def __init__(self, stage, program=os.environ.get("WEFT_CONSUL")):
+        if program:
+            self.port = free_port()
+            ports = [f"-{name}-port={port}" for name, port in (
+                ("http", self.port), ("server", free_port()), ("serf-lan", free_port()), ("serf-wan", free_port()),
+                ("dns", -1), ("grpc", -1))]
+            self.process = stage.start("consul", program, "agent", "-dev", "-bind=127.0.0.1", "-client=127.0.0.1",
+                                       "-log-level=warn", *ports)
+            wait_until("the start of Consul", lambda: self.leads() or not self.process.alive())
+        else:
+            file = stage.path / "consul.port"
+            self.process = stage.start("consul", sys.executable, ROOT / "tests/cases/consul_server.py",
+                                       "--port-file", file)
+            wait_until("the start of the server like Consul", lambda: file.exists() or not self.process.alive())
+            self.port = int(file.read_text()) if file.exists() else 0
+        if not self.process.alive():
+            raise Broken(f"Consul did not start:\n{self.process.tail()}")
+
+    def leads(self):
+        """Whether the agent can change keys."""
+        try:
+            request = urllib.request.Request(f"http://{self.address()}/v1/kv/begin", data=b"", method="PUT")
+            with urllib.request.urlopen(request) as answer:
+                return answer.read().strip() == b"true"
+        except OSError:
+            return False
+
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+
+class Kubernetes:
+    """The API of Kubernetes on a stage: the kube-apiserver that WEFT_KUBE_APISERVER names over etcd, otherwise a small
+    server that answers like it."""
+
+    def __init__(self, stage, program=os.environ.get("WEFT_KUBE_APISERVER")):
+        self.stage, self.config = stage, stage.path / "kubeconfig"
+        if program:
+            cluster, user = self.start_real(program), {"token": "case"}
+        else:
+            file = stage.path / "kubernetes.port"
+            self.process = stage.start("kubernetes", sys.executable, ROOT / "tests/cases/kubernetes_server.py",
+                                       "--port-file", file)
+            wait_until("the start of the server like Kubernetes", lambda: file.exists() or not self.process.alive())
+            cluster, user = {"server": f"http://127.0.0.1:{file.read_text() if file.exists() else 0}"}, {}
+        if not self.process.alive():
+            raise Broken(f"Kubernetes did not start:\n{self.process.tail()}")
+        self.config.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "case",
+            "clusters": [{"name": "case", "cluster": cluster}], "users": [{"name": "case", "user": user}],
+            "contexts": [{"name": "case", "context": {"cluster": "case", "user": "case"}}]}))
+
+    def start_real(self, program):
+        """Starts etcd and kube-apiserver. Returns the cluster of a kubeconfig file."""
+        folder = self.stage.path / "kubernetes"
+        folder.mkdir()
+        etcd, peers, port = f"http://127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}", free_port()
+        self.stage.start("etcd", "etcd", "--data-dir", folder / "etcd", "--listen-client-urls", etcd, "--unsafe-no-fsync",
+                         "--advertise-client-urls", etcd, "--listen-peer-urls", peers, "--initial-cluster",
+                         f"default={peers}", "--initial-advertise-peer-urls", peers)
+        key = folder / "accounts.key"
+        subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+        (folder / "tokens").write_text("case,case,1,system:masters\n")
+        self.process = self.stage.start(
+            "kubernetes", program, f"--etcd-servers={etcd}", f"--secure-port={port}", "--bind-address=127.0.0.1",
+            f"--cert-dir={folder}/certificates", "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-signing-key-file={key}", f"--service-account-key-file={key}",
+            f"--token-auth-file={folder}/tokens", "--authorization-mode=RBAC",
+            "--disable-admission-plugins=ServiceAccount", "--service-cluster-ip-range=10.0.0.0/24")
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+
+        def ready():
+            try:
+                address = f"https://127.0.0.1:{port}/api/v1/namespaces/default"
+                request = urllib.request.Request(address, headers={"Authorization": "Bearer case"})
+                with urllib.request.urlopen(request, context=context, timeout=5) as answer:
+                    return answer.status == 200
+            except OSError:
+                return False
+        wait_until("the start of Kubernetes", lambda: ready() or not self.process.alive(), seconds=90, pause=0.3)
+        authority = (folder / "certificates/apiserver.crt").read_bytes()
+        return {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": base64.b64encode(authority).decode()}
+
+
 class Cluster:
-    """A coordinator and workers over a Redis server."""
+    """A coordinator and workers over a Redis server, or over the store of another address."""
 
     LABELS = ("region=eu", "region=us", "region=far", "region=home")
 
-    def __init__(self, stage, redis, workers, plugin_dir=None, state="chaos"):
-        self.stage, self.redis, self.state = stage, redis, state
+    def __init__(self, stage, redis, workers, plugin_dir=None, state="chaos", store=None):
+        self.stage, self.store = stage, store or redis.url(state)
         self.plugin_dir = plugin_dir or stage.mirror()
         self.address = f"127.0.0.1:{free_port()}"
         self.started = 0
@@ -331,7 +464,7 @@ class Cluster:
             self.start_worker()
 
     def start_coordinator(self):
-        self.coordinator = self.stage.weft("coordinator", "coordinator", "-store", self.redis.url(self.state),
+        self.coordinator = self.stage.weft("coordinator", "coordinator", "-store", self.store,
                                            "-listen", self.address)
         port = int(self.address.rsplit(":", 1)[1])
         wait_until("the start of the coordinator", lambda: answers(port) or not self.coordinator.alive())
@@ -350,7 +483,7 @@ class Cluster:
 
     def env(self):
         """The environment of commands that use this cluster."""
-        return {"WEFT_STORE": self.redis.url(self.state), "WEFT_COORDINATOR": self.address}
+        return {"WEFT_STORE": self.store, "WEFT_COORDINATOR": self.address}
 
 
 def created_twice(ledger):

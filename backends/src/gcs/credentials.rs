@@ -59,6 +59,8 @@ pub(super) struct UserGrant {
     pub(super) secret: String,
     /// The refresh token.
     pub(super) refresh: String,
+    /// The project that pays for requests to some services.
+    pub(super) quota: Option<String>,
     /// Where it gets tokens.
     pub(super) tokens: String,
 }
@@ -132,6 +134,7 @@ impl Source {
                 client: needed("client_id")?,
                 secret: needed("client_secret")?,
                 refresh: needed("refresh_token")?,
+                quota: text("quota_project_id"),
                 tokens: tokens("token_uri"),
             })),
             Some("external_account") => {

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use reqwest::{Method, StatusCode};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use url::Url;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::{BackendError, Object, Version, Written};
@@ -13,7 +13,7 @@ use weft_state::remote::{BackendError, Object, Version, Written};
 use super::credentials::Source;
 use super::refusals;
 use super::settings::{Encryption, GcsSettings};
-use super::sources::Tokens;
+use super::sources::{OBJECTS, Tokens};
 use crate::bucket::{Bucket, ObjectKind, When};
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Authorize, Call, Constant, RETRY, Reply, Service};
@@ -42,7 +42,8 @@ impl Client {
         let authorize: Box<dyn Authorize> = match &settings.source {
             Source::None => Box::new(Constant(Vec::new())),
             source => {
-                let tokens = Tokens { source: source.clone(), http: http.clone(), place: place.clone() };
+                let tokens =
+                    Tokens { source: source.clone(), http: http.clone(), scope: OBJECTS, place: place.clone() };
                 Box::new(Bearer::new(tokens))
             }
         };
@@ -130,6 +131,20 @@ impl Client {
     }
 }
 
+/// A body with the properties of an object and its content (RFC 2387), with its media type.
+fn related(key: &str, content: &[u8]) -> (String, Vec<u8>) {
+    // The digest of the content does not occur in the content.
+    let boundary = blake3::hash(content).to_hex();
+    let properties = json!({ "name": key, "contentType": TEXT });
+    let mut body = format!(
+        "--{boundary}\r\ncontent-type: application/json\r\n\r\n{properties}\r\n--{boundary}\r\ncontent-type: {TEXT}\r\n\r\n"
+    )
+    .into_bytes();
+    body.extend_from_slice(content);
+    body.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
+    (format!("multipart/related; boundary={boundary}"), body)
+}
+
 #[async_trait]
 impl Bucket for Client {
     fn place(&self, key: &str) -> String {
@@ -161,7 +176,7 @@ impl Bucket for Client {
         kind: ObjectKind,
         when: &When,
     ) -> Result<Written, BackendError> {
-        let mut query = vec![("uploadType", "media"), ("name", key)];
+        let mut query = vec![("uploadType", "multipart")];
         match when {
             When::Always => {}
             When::Absent => query.push((CONDITION, "0")),
@@ -170,7 +185,8 @@ impl Bucket for Client {
         if let (Encryption::Kms(name), ObjectKind::State) = (&self.settings.encryption, kind) {
             query.push(("kmsKeyName", name));
         }
-        let mut call = Call::new(doing, Method::POST, self.url("", true, &query)).body(TEXT, content.clone());
+        let (media_type, body) = related(key, &content);
+        let mut call = Call::new(doing, Method::POST, self.url("", true, &query)).body(&media_type, body);
         call.headers.extend(self.customer_headers(kind));
         let reply = self.service.send(&call).await?;
         match reply.status {

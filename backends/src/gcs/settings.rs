@@ -18,7 +18,7 @@ use crate::problems;
 /// The address of the service.
 const SERVICE: &str = "https://storage.googleapis.com/storage/v1/";
 /// The domain of the service, which other clouds replace.
-const DOMAIN: &str = "googleapis.com";
+pub(super) const DOMAIN: &str = "googleapis.com";
 /// The length of a customer key.
 const KEY: usize = 32;
 
@@ -147,7 +147,8 @@ fn endpoint(arguments: &mut Arguments<'_>, domain: Option<&str>) -> (Option<Url>
     }
 }
 
-fn source(arguments: &mut Arguments<'_>, domain: Option<&str>, emulated: bool) -> Option<Source> {
+/// Where tokens come from.
+pub(super) fn source(arguments: &mut Arguments<'_>, domain: Option<&str>, emulated: bool) -> Option<Source> {
     let token = arguments.text("access_token", &["GOOGLE_OAUTH_ACCESS_TOKEN"]).filter(|text| !text.is_empty());
     let credentials = arguments.text("credentials", &["GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS"]);
     let credentials = credentials.filter(|text| !text.is_empty());

@@ -3,23 +3,19 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
-use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::rsa::KeyPair;
-use aws_lc_rs::signature::RSA_PKCS1_SHA256;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value as Json, json};
 use weft_state::remote::BackendError;
 
 use super::credentials::{AccountKey, ExternalIdentity, Impersonation, Source, SubjectPlace};
+use crate::jwt::{self, Algorithm};
 use crate::tokens::{Token, TokenSource, ask, with_form};
 
 /// The right to read and write objects.
-const OBJECTS: &str = "https://www.googleapis.com/auth/devstorage.read_write";
+pub(super) const OBJECTS: &str = "https://www.googleapis.com/auth/devstorage.read_write";
 /// The right to do everything that an account may do, for acting in the name of another one.
-const EVERYTHING: &str = "https://www.googleapis.com/auth/cloud-platform";
+pub(super) const EVERYTHING: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// How long a token is asked for.
 const LIFETIME: Duration = Duration::from_secs(3600);
 /// The grant of a service account.
@@ -33,6 +29,8 @@ const ACCESS: &str = "urn:ietf:params:oauth:token-type:access_token";
 pub(super) struct Tokens {
     pub(super) source: Source,
     pub(super) http: reqwest::Client,
+    /// What tokens allow.
+    pub(super) scope: &'static str,
     /// The place of the state, for messages.
     pub(super) place: String,
 }
@@ -40,7 +38,7 @@ pub(super) struct Tokens {
 #[async_trait]
 impl TokenSource for Tokens {
     async fn token(&self) -> Result<Token, BackendError> {
-        let found = get(&self.http, &self.source, OBJECTS).await;
+        let found = get(&self.http, &self.source, self.scope).await;
         found.map_err(|error| BackendError::Credentials { place: self.place.clone(), error })
     }
 }
@@ -148,21 +146,7 @@ fn assertion(account: &AccountKey, scope: &str) -> Result<String, String> {
         "iat": now,
         "exp": now + LIFETIME.as_secs(),
     });
-    signed(&header, &claims, &account.key)
-}
-
-/// A signed token (RFC 7515).
-fn signed(header: &Json, claims: &Json, key: &str) -> Result<String, String> {
-    let encode = |part: &Json| URL_SAFE_NO_PAD.encode(part.to_string());
-    let text = format!("{}.{}", encode(header), encode(claims));
-    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| "the private key is not in PEM form")?;
-    let key = match &key {
-        PrivateKeyDer::Pkcs1(key) => KeyPair::from_der(key.secret_pkcs1_der()),
-        key => KeyPair::from_pkcs8(key.secret_der()),
-    };
-    let key = key.map_err(|error| format!("the private key cannot be used: {error}"))?;
-    let mut signature = vec![0; key.public_modulus_len()];
-    key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text.as_bytes(), &mut signature)
-        .map_err(|_| "the private key does not sign")?;
-    Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
+    let key =
+        PrivateKeyDer::from_pem_slice(account.key.as_bytes()).map_err(|_| "the private key is not in PEM form")?;
+    jwt::signed(&header, &claims, &key, Algorithm::Rs256)
 }

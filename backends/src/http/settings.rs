@@ -12,7 +12,7 @@ use weft_graph_format::types::Type;
 
 use crate::arguments::{self, Arguments};
 use crate::catalog::{Environment, Settings};
-use crate::client::{Check, ClientSettings, Proxies};
+use crate::client::{Check, ClientSettings};
 use crate::problems;
 use crate::retry::RetryRule;
 
@@ -207,7 +207,7 @@ fn client_settings(arguments: &mut Arguments<'_>) -> ClientSettings {
             None
         }
     };
-    ClientSettings { roots: given(roots), identity, check, redirects: true, proxies: Proxies::default() }
+    ClientSettings { roots: given(roots), identity, check, redirects: true, ..ClientSettings::default() }
 }
 
 #[cfg(test)]

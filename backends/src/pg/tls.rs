@@ -15,7 +15,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::settings::PgSettings;
-use crate::client::{Check, ClientSettings, Proxies, tls_config};
+use crate::client::{Check, ClientSettings, tls_config};
 
 /// Makes encrypted connections.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ pub(super) fn connector(settings: &PgSettings) -> Result<Option<Connector>, Stri
         (Some(certificate), Some(key)) => Some((certificate, key)),
         _ => None,
     };
-    let config = tls_config(&ClientSettings { roots, identity, check, redirects: false, proxies: Proxies::default() })?;
+    let config = tls_config(&ClientSettings { roots, identity, check, ..ClientSettings::default() })?;
     Ok(Some(Connector(TlsConnector::from(Arc::new(config)))))
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 use weft_state::remote::BackendError;
 
 use super::refusals;
-use super::settings::{Login, S3Settings};
+use super::settings::Login;
 use super::sts::Sts;
 use profiles::Profiles;
 
@@ -73,10 +73,8 @@ type Found = Result<Option<Expiring>, BackendError>;
 
 impl Provider {
     /// The sources that the settings name.
-    pub(super) fn new(settings: &S3Settings, http: reqwest::Client) -> Provider {
-        let sts =
-            Sts { http: http.clone(), endpoint: settings.endpoint("sts").clone(), region: settings.region.clone() };
-        Provider { login: settings.login.clone(), http, sts }
+    pub(super) fn new(login: Login, sts: Sts) -> Provider {
+        Provider { login, http: sts.http.clone(), sts }
     }
 
     fn variable(&self, name: &str) -> Option<&str> {

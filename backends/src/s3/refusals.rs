@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use weft_state::remote::BackendError;
 
-use super::xml;
+use crate::xml;
 
 /// The code of an answer without permission.
 const DENIED: &str = "AccessDenied";

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use md5::{Digest as _, Md5};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use reqwest::{Method, StatusCode};
 use tokio::sync::Mutex;
 use url::Url;
@@ -15,19 +15,20 @@ use weft_state::remote::{BackendError, Object, Version, Written};
 use super::credentials::{Expiring, Provider};
 use super::refusals::{self, About};
 use super::settings::{Encryption, S3Settings};
-use super::{signing, xml};
+use super::signing;
+use super::sts::Sts;
 use crate::bucket::{Bucket, ObjectKind, When};
 use crate::client::{client, reason};
+use crate::exchange::{IN_PATHS, IN_QUERIES};
 use crate::problems::no_client;
 use crate::retry::Attempt;
+use crate::xml;
 
-/// The characters that stay as they are in a path.
-const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
-/// The characters that stay as they are in a query.
-const IN_QUERIES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// The codes of answers that may pass.
 const PASSING: [&str; 6] =
     ["SlowDown", "RequestTimeout", "Throttling", "ThrottlingException", "InternalError", "RequestLimitExceeded"];
+/// The number of objects that one request can delete, by the documentation of the service.
+const DELETED_AT_ONCE: usize = 1_000;
 /// The media type of states and locks.
 const JSON: &str = "application/json";
 
@@ -65,7 +66,8 @@ impl Client {
     /// A client with these settings.
     pub(super) fn new(settings: S3Settings) -> Result<Client, Diagnostic> {
         let http = client(&settings.client).map_err(|error| no_client(&error))?;
-        let provider = Provider::new(&settings, http.clone());
+        let (endpoint, region) = (settings.endpoint("sts").clone(), settings.region.clone());
+        let provider = Provider::new(settings.login.clone(), Sts { http: http.clone(), endpoint, region });
         Ok(Client { settings, http, provider, credentials: Mutex::default() })
     }
 
@@ -135,7 +137,7 @@ impl Client {
                 (settings.dynamodb_table.as_deref().unwrap_or_default(), "dynamodb:PutItem, GetItem, DeleteItem")
             }
             (_, &Method::PUT) => (settings.bucket.as_str(), "s3:PutObject"),
-            (_, &Method::DELETE) => (settings.bucket.as_str(), "s3:DeleteObject"),
+            (_, &Method::DELETE | &Method::POST) => (settings.bucket.as_str(), "s3:DeleteObject"),
             (_, _) if request.url.query().is_some() => (settings.bucket.as_str(), "s3:ListBucket"),
             _ => (settings.bucket.as_str(), "s3:GetObject"),
         };
@@ -216,6 +218,18 @@ impl Client {
     }
 }
 
+/// The body of a request that deletes these objects.
+fn deletion(keys: &[String]) -> String {
+    let mut body = String::from("<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>");
+    for key in keys {
+        body.push_str("<Object><Key>");
+        body.push_str(&quick_xml::escape::escape(key.as_str()));
+        body.push_str("</Key></Object>");
+    }
+    body.push_str("</Delete>");
+    body
+}
+
 #[async_trait]
 impl Bucket for Client {
     fn place(&self, key: &str) -> String {
@@ -271,6 +285,30 @@ impl Bucket for Client {
             status if status.is_success() || status == StatusCode::NOT_FOUND => Ok(()),
             status => Err(self.refused(&request, status, &answer.body)),
         }
+    }
+
+    async fn delete_all(&self, doing: &'static str, keys: &[String]) -> Result<(), BackendError> {
+        if let [only] = keys {
+            return self.delete(doing, only).await;
+        }
+        for keys in keys.chunks(DELETED_AT_ONCE) {
+            let mut request = self.request(doing, Method::POST, "");
+            request.url = self.url("", &[("delete", "")]);
+            request.body = deletion(keys).into();
+            let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &request.body);
+            request.headers = vec![
+                ("content-type".to_owned(), "application/xml".to_owned()),
+                ("content-md5".to_owned(), STANDARD.encode(Md5::digest(&request.body))),
+                ("x-amz-checksum-sha256".to_owned(), STANDARD.encode(digest)),
+            ];
+            let answer = self.send(&request).await?;
+            // Each object may be refused on its own, in an answer that is a success.
+            let refused = xml::text(&answer.body, "Code").is_some();
+            if !answer.status.is_success() || refused {
+                return Err(self.refused(&request, answer.status, &answer.body));
+            }
+        }
+        Ok(())
     }
 
     async fn list(&self, doing: &'static str, prefix: &str) -> Result<Vec<String>, BackendError> {

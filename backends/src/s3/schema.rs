@@ -93,7 +93,8 @@ pub fn schema() -> Block {
     arguments::schema(&all, &["bucket", "key"], &SECRETS)
 }
 
-fn assume_role() -> Type {
+/// The type of the argument `assume_role`.
+pub(super) fn assume_role() -> Type {
     let texts = ["duration", "external_id", "policy", "role_arn", "session_name"];
     let others = [
         ("policy_arns", Type::set(Type::String)),
@@ -103,13 +104,14 @@ fn assume_role() -> Type {
     object(&texts, &others)
 }
 
-fn web_identity() -> Type {
+/// The type of the argument `assume_role_with_web_identity`.
+pub(super) fn web_identity() -> Type {
     let texts = ["duration", "policy", "role_arn", "session_name", "web_identity_token", "web_identity_token_file"];
     object(&texts, &[("policy_arns", Type::set(Type::String))])
 }
 
 /// An object whose attributes may all be left out.
-fn object(texts: &[&str], others: &[(&str, Type)]) -> Type {
+pub(super) fn object(texts: &[&str], others: &[(&str, Type)]) -> Type {
     let texts = texts.iter().map(|name| (*name, Type::String));
     let attributes: std::collections::BTreeMap<_, _> =
         texts.chain(others.iter().cloned()).map(|(name, ty)| (name.into(), ty)).collect();

@@ -133,16 +133,10 @@ impl S3Settings {
         } else if !(skip || is_region(&region)) {
             arguments.problems.push(problems::invalid_region(&region));
         }
-        let endpoints = endpoints(&mut arguments, &region);
+        let endpoints = endpoints(&mut arguments, &region, &SERVICES);
         let path_style = path_style(&mut arguments);
         let encryption = encryption(&mut arguments);
         let tags = [tags(&mut arguments, "state_tags"), tags(&mut arguments, "lock_tags")];
-        let attempts = arguments.number("max_retries", &[]).unwrap_or(ATTEMPTS).max(1);
-        let repeats = u32::try_from(attempts - 1).unwrap_or(u32::MAX);
-        let mode = arguments.text("retry_mode", &["AWS_RETRY_MODE"]);
-        if let Some(mode) = mode.filter(|mode| !matches!(mode.as_str(), "standard" | "adaptive" | "legacy")) {
-            arguments.problems.push(problems::invalid_retry_mode(&mode));
-        }
         let read = S3Settings {
             bucket,
             key,
@@ -156,7 +150,7 @@ impl S3Settings {
             skip_checksum: arguments.flag("skip_s3_checksum", &[]).unwrap_or_default(),
             use_lockfile: arguments.flag("use_lockfile", &[]).unwrap_or_default(),
             dynamodb_table: arguments.text("dynamodb_table", &[]).filter(|table| !table.is_empty()),
-            retry: RetryRule { repeats, first: PAUSES.0, longest: PAUSES.1 },
+            retry: retry(&mut arguments),
             client: client(&mut arguments),
             login: login(&mut arguments),
         };
@@ -199,22 +193,43 @@ fn is_region(text: &str) -> bool {
         && last.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The endpoints of the services: `endpoints.X`, the old argument, the environment, else that of AWS.
-fn endpoints(arguments: &mut Arguments<'_>, region: &str) -> Vec<(&'static str, Url)> {
+/// How requests are repeated.
+pub(super) fn retry(arguments: &mut Arguments<'_>) -> RetryRule {
+    let attempts = arguments.number("max_retries", &[]).unwrap_or(ATTEMPTS).max(1);
+    let repeats = u32::try_from(attempts - 1).unwrap_or(u32::MAX);
+    let mode = arguments.text("retry_mode", &["AWS_RETRY_MODE"]);
+    if let Some(mode) = mode.filter(|mode| !matches!(mode.as_str(), "standard" | "adaptive" | "legacy")) {
+        arguments.problems.push(problems::invalid_retry_mode(&mode));
+    }
+    RetryRule { repeats, first: PAUSES.0, longest: PAUSES.1 }
+}
+
+/// A service: its name, the old argument with its endpoint, and the variables with it.
+pub(super) type ServiceName = (&'static str, Option<&'static str>, [&'static str; 3]);
+
+/// The services of the backend.
+const SERVICES: [ServiceName; 3] = [
+    ("s3", Some("endpoint"), ["AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT", "AWS_ENDPOINT_URL"]),
+    ("dynamodb", Some("dynamodb_endpoint"), ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT", "AWS_ENDPOINT_URL"]),
+    ("sts", Some("sts_endpoint"), ["AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT", "AWS_ENDPOINT_URL"]),
+];
+
+/// The endpoints of services: `endpoints.X`, the old argument, the environment, else that of AWS.
+pub(super) fn endpoints(
+    arguments: &mut Arguments<'_>,
+    region: &str,
+    services: &[ServiceName],
+) -> Vec<(&'static str, Url)> {
     let written = arguments.written("endpoints").and_then(Json::as_object).cloned().unwrap_or_default();
     let domain = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
     let dual = arguments.flag("use_dualstack_endpoint", &["AWS_USE_DUALSTACK_ENDPOINT"]).unwrap_or_default();
     let fips = arguments.flag("use_fips_endpoint", &["AWS_USE_FIPS_ENDPOINT"]).unwrap_or_default();
     let sts_region = arguments.text("sts_region", &[]).unwrap_or_else(|| region.to_owned());
     let mut found = Vec::new();
-    for (service, old, variables) in [
-        ("s3", "endpoint", ["AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT", "AWS_ENDPOINT_URL"]),
-        ("dynamodb", "dynamodb_endpoint", ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT", "AWS_ENDPOINT_URL"]),
-        ("sts", "sts_endpoint", ["AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT", "AWS_ENDPOINT_URL"]),
-    ] {
+    for &(service, old, variables) in services {
         let new = written.get(service).and_then(Json::as_str).map(str::to_owned).filter(|text| !text.is_empty());
-        let deprecated = arguments.text(old, &[]).filter(|text| !text.is_empty());
-        if deprecated.is_some() {
+        let deprecated = old.and_then(|old| arguments.text(old, &[])).filter(|text| !text.is_empty());
+        if let (Some(old), true) = (old, deprecated.is_some()) {
             let replacement = format!("endpoints.{service}");
             let problem = match new {
                 Some(_) => problems::conflict(old, &replacement),
@@ -225,6 +240,10 @@ fn endpoints(arguments: &mut Arguments<'_>, region: &str) -> Vec<(&'static str, 
         let region = if service == "sts" { &sts_region } else { region };
         let usual = || {
             let fips = if fips { "-fips" } else { "" };
+            if dual && service == "kms" {
+                let domain = if domain.ends_with("cn") { "api.amazonwebservices.com.cn" } else { "api.aws" };
+                return format!("https://{service}{fips}.{region}.{domain}");
+            }
             let dual = if dual && service == "s3" { ".dualstack" } else { "" };
             format!("https://{service}{fips}{dual}.{region}.{domain}")
         };
@@ -273,7 +292,8 @@ fn tags(arguments: &mut Arguments<'_>, name: &str) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish().replace('+', "%20")
 }
 
-fn client(arguments: &mut Arguments<'_>) -> ClientSettings {
+/// The connections.
+pub(super) fn client(arguments: &mut Arguments<'_>) -> ClientSettings {
     let roots = arguments.text("custom_ca_bundle", &["AWS_CA_BUNDLE"]).and_then(|path| {
         let read = std::fs::read_to_string(&path);
         read.map_err(|error| arguments.problems.push(problems::ca_bundle(&path, &error))).ok()
@@ -285,10 +305,11 @@ fn client(arguments: &mut Arguments<'_>) -> ClientSettings {
         except: arguments.text("no_proxy", &[]),
     };
     let check = if insecure { Check::Nothing } else { Check::Whole };
-    ClientSettings { roots, identity: None, check, redirects: false, proxies }
+    ClientSettings { roots, identity: None, check, proxies, ..ClientSettings::default() }
 }
 
-fn login(arguments: &mut Arguments<'_>) -> Login {
+/// Where credentials come from.
+pub(super) fn login(arguments: &mut Arguments<'_>) -> Login {
     let keys = ["access_key", "secret_key", "token"].map(|name| arguments.text(name, &[]));
     let keys = keys.iter().any(Option::is_some).then_some(keys);
     let home = arguments.variable(&["HOME"]).map(PathBuf::from).unwrap_or_default();

@@ -9,8 +9,9 @@ use weft_state::remote::BackendError;
 
 use super::credentials::Expiring;
 use super::refusals::{self, About};
-use super::{signing, xml};
+use super::signing;
 use crate::client::reason;
+use crate::xml;
 
 /// The version of the interface.
 const VERSION: &str = "2011-06-15";
@@ -58,7 +59,7 @@ fn parameters(action: &str, role: &Map<String, Json>, session: Option<&str>) -> 
 }
 
 /// The seconds of a duration such as `1h30m` or `900s`.
-fn seconds(text: &str) -> Option<u64> {
+pub(super) fn seconds(text: &str) -> Option<u64> {
     let mut total = 0u64;
     let mut number = String::new();
     for character in text.chars() {

@@ -10,17 +10,14 @@ use weft_graph_format::types::Type;
 /// The number of significant digits of a number, as Go's `%.10g` has them.
 const DIGITS: i32 = 10;
 
-/// CRC-32 (IEEE) of a text of the backend's type and its arguments, in the order of their names. Arguments that are not
-/// written are null. Those of `-backend-config` do not count.
+/// CRC-32 (IEEE) of a text of the backend's type, its arguments and its blocks, in the order of their names. What is not
+/// written is null. Settings of `-backend-config` do not count.
 pub fn block_hash(kind: &str, schema: &Block, settings: &Settings) -> u32 {
     let mut text = String::from("<");
     write_quoted(kind, &mut text);
-    text.push_str(";<");
-    for (name, attribute) in &schema.attributes {
-        write(settings.get(name.as_str()).unwrap_or(&Json::Null), &attribute.ty, &mut text);
-        text.push(';');
-    }
-    text.push_str(">;>");
+    text.push(';');
+    write(&Json::Object(settings.clone()), &schema.implied_type(), &mut text);
+    text.push_str(";>");
     crc32fast::hash(text.as_bytes())
 }
 

@@ -8,15 +8,13 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
 use weft_state::remote::BackendError;
 
-use super::written::type_words;
+use super::written::{CLOUD, type_words};
 
-/// The configuration has a `cloud` block.
-pub fn cloud_unsupported() -> Diagnostic {
+/// A `cloud` block is written as a backend.
+pub fn cloud_as_backend(init: bool) -> Diagnostic {
     Diagnostic::error(
-        "Cloud block not supported",
-        "This version of Weft cannot keep state in HCP Terraform or a similar service. Remove the block to keep state \
-         in a file, or use -store to keep it in Redis. To bring the state along, use \"state pull\" of the former tool \
-         and \"weft state push\".",
+        unknown_summary(init),
+        "There is no explicit backend type named \"cloud\". To configure cloud backend, declare a 'cloud' block instead.",
     )
 }
 
@@ -27,7 +25,7 @@ pub fn backend_unsupported(kind: &str) -> Diagnostic {
         format!(
             "The backend {kind:?} is not one that this version of Weft can use. Use \"local\" or {known}, or keep state \
              in Redis with -store=redis://HOST/DB?state=NAME.",
-            known = weft_backends::catalog::KINDS.iter().map(|kind| format!("{kind:?}")).collect::<Vec<_>>().join(", ")
+            known = weft_backends::catalog::kinds().map(|kind| format!("{kind:?}")).collect::<Vec<_>>().join(", ")
         ),
     )
 }
@@ -60,6 +58,7 @@ pub fn of_backend(error: &BackendError) -> Diagnostic {
         BackendError::NoDefault => {
             Diagnostic::error(PLAIN[1], "Create a workspace with \"weft workspace new\", and select it.")
         }
+        BackendError::Problem(problem) => (**problem).clone(),
         BackendError::Credentials { .. } => Diagnostic::error("No valid credential sources found", sentence(error)),
         error => Diagnostic::error("Error accessing the state in its backend", sentence(error)),
     }
@@ -113,23 +112,39 @@ pub enum Change {
     Kind(SmolStr, SmolStr),
     /// The block has other settings.
     Settings,
+    /// The `cloud` block has other settings.
+    CloudSettings,
 }
 
 /// The backend settings have changed since the last `init`.
 pub fn initialization_required(change: &Change) -> Diagnostic {
     const MISSING: &str = "Backend initialization required, please run \"tofu init\"";
     const CHANGED: &str = "Backend initialization required: please run \"tofu init\"";
+    const CLOUDED: &str = "Cloud backend initialization required: please run \"tofu init\"";
     let (summary, reason) = match change {
+        Change::Added(kind) if kind == CLOUD => (CLOUDED, "Initial configuration of cloud backend".to_owned()),
+        Change::Kind(before, now) if now == CLOUD => {
+            (CLOUDED, format!("Changed from backend \"{before}\" to cloud backend"))
+        }
+        Change::Kind(before, now) if before == CLOUD => {
+            (CHANGED, format!("Changed from cloud backend to backend \"{now}\""))
+        }
+        Change::CloudSettings => (CLOUDED, "Cloud backend configuration block has changed".to_owned()),
         Change::Added(kind) => (MISSING, format!("Initial configuration of the requested backend \"{kind}\"")),
         Change::Removed(kind) => (MISSING, format!("Unsetting the previously set backend \"{kind}\"")),
         Change::Kind(before, now) => (CHANGED, format!("Backend type changed from \"{before}\" to \"{now}\"")),
         Change::Settings => (CHANGED, "Backend configuration block has changed".to_owned()),
     };
+    let advice = match summary == CLOUDED {
+        true => "run \"weft init\".",
+        false => {
+            "run \"weft init\" with -migrate-state to copy the state, or with -reconfigure to leave it where it is."
+        }
+    };
     Diagnostic::error(
         summary,
         format!(
-            "Reason: {reason}\n\nThe backend determines where state is stored. After a change of its settings, run \"weft \
-             init\" with -migrate-state to copy the state, or with -reconfigure to leave it where it is."
+            "Reason: {reason}\n\nThe backend determines where state is stored. After a change of its settings, {advice}"
         ),
     )
 }

@@ -2,12 +2,14 @@
 
 use async_trait::async_trait;
 use weft_backends::catalog::{self, Settings};
+use weft_evaluator::config::constraint_of;
 use weft_expressions::convert::convert;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::value::Value;
 use weft_providers::StateBackends;
 
-use super::written::json_of;
+use super::hosts::CliHosts;
+use super::written::{CLOUD, json_of};
 use crate::context::environment;
 
 /// All backends that Weft has.
@@ -23,10 +25,11 @@ fn settings_of(backend: &str, settings: &Value) -> Result<Settings, String> {
     }
     let fields = settings.as_fields().ok_or("an object is needed")?;
     for (name, value) in fields.iter() {
-        let Some(attribute) = schema.attributes.get(name) else {
+        let attribute = schema.attributes.get(name).map(|attribute| attribute.ty.clone());
+        let Some(ty) = attribute.or_else(|| schema.blocks.get(name).map(constraint_of)) else {
             return Err(format!("it has no argument {:?}", name.as_str()));
         };
-        let value = convert(value, &attribute.ty).map_err(|problem| format!("{name}: {}", problem.with_path()))?;
+        let value = convert(value, &ty).map_err(|problem| format!("{name}: {}", problem.with_path()))?;
         found.insert(name.to_string(), json_of(&value));
     }
     Ok(found)
@@ -43,7 +46,7 @@ fn in_words(problems: &[Diagnostic]) -> String {
 #[async_trait]
 impl StateBackends for AllBackends {
     fn has(&self, backend: &str) -> bool {
-        catalog::schema(backend).is_some()
+        backend != CLOUD && catalog::schema(backend).is_some()
     }
 
     fn check(&self, backend: &str, settings: &Value) -> Result<(), String> {
@@ -52,7 +55,8 @@ impl StateBackends for AllBackends {
 
     async fn read(&self, backend: &str, settings: &Value, workspace: &str) -> Result<Option<Vec<u8>>, String> {
         let settings = settings_of(backend, settings)?;
-        let connected = catalog::connect(backend, &settings, &environment).map_err(|problems| in_words(&problems))?;
+        let connected = catalog::connect_at(backend, &settings, &environment, &CliHosts::shared());
+        let connected = connected.map_err(|problems| in_words(&problems))?;
         let state = connected.backend.state(workspace).map_err(|error| error.to_string())?;
         let found = state.read().await.map_err(|error| error.to_string())?;
         Ok(found.map(|found| found.content.to_vec()).filter(|content| !content.is_empty()))

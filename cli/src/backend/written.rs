@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use smol_str::SmolStr;
 use weft_backends::catalog::{self, Kind, Settings};
-use weft_evaluator::config::CompiledModule;
+use weft_evaluator::config::{CompiledModule, settings_in_file};
 use weft_expressions::convert::convert;
 use weft_graph_format::codec::json::encode_plain;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -15,7 +15,10 @@ use super::hash::block_hash;
 use super::{local, problems};
 use crate::variables;
 
-/// A `backend` block.
+/// The type of `cloud` blocks.
+pub const CLOUD: &str = "cloud";
+
+/// A `backend` block, or a `cloud` block.
 #[derive(Clone, Debug)]
 pub struct WrittenBackend {
     /// The type of the backend.
@@ -37,12 +40,12 @@ impl WrittenBackend {
     /// # Errors
     /// Everything that is wrong with the block. Missing arguments are not: `-backend-config` may have them.
     pub fn read(root: &CompiledModule, init: bool) -> Result<Option<WrittenBackend>, Vec<Diagnostic>> {
-        if let Some(cloud) = &root.settings.cloud {
-            return Err(vec![problems::cloud_unsupported().at(cloud.clone())]);
-        }
-        let Some(block) = &root.settings.backend else { return Ok(None) };
+        let Some(block) = root.settings.cloud.as_ref().or(root.settings.backend.as_ref()) else { return Ok(None) };
         let kind = block.kind.as_str();
-        let Some(mut schema) = schema(kind) else {
+        if kind == CLOUD && root.settings.cloud.is_none() {
+            return Err(vec![problems::cloud_as_backend(init).at(block.range.clone())]);
+        }
+        let Some(schema) = schema(kind) else {
             let problem = match catalog::kind(kind) {
                 Kind::Removed(instead) => problems::backend_removed(kind, instead, init),
                 Kind::Unknown => problems::backend_unknown(kind, init),
@@ -50,9 +53,7 @@ impl WrittenBackend {
             };
             return Err(vec![problem.at(block.range.clone())]);
         };
-        for attribute in schema.attributes.values_mut() {
-            attribute.required = false;
-        }
+        let schema = optional(schema);
         let settings = as_settings(&block.settings(&schema)?);
         let hash = block_hash(kind, &schema, &settings);
         Ok(Some(WrittenBackend { kind: block.kind.clone(), settings, hash }))
@@ -63,24 +64,43 @@ impl WrittenBackend {
     /// # Errors
     /// Arguments that are not valid.
     pub fn with<'a>(mut self, given: impl Iterator<Item = &'a str>) -> Result<WrittenBackend, Vec<Diagnostic>> {
-        let schema = schema(&self.kind).unwrap_or_default();
+        let schema = optional(schema(&self.kind).unwrap_or_default());
         for text in given {
-            let pairs = match text.split_once('=') {
-                Some((name, value)) => vec![(name.to_owned(), Value::string(value))],
-                None => settings_of(text)?,
+            let Some((name, value)) = text.split_once('=') else {
+                let found = in_file(text, &schema)?;
+                self.settings.extend(found.into_iter().map(|(name, value)| (name.to_string(), json_of(&value))));
+                continue;
             };
-            for (name, value) in pairs {
-                let Some(attribute) = schema.attributes.get(name.as_str()) else {
-                    return Err(vec![problems::unexpected_argument(&name)]);
-                };
-                let Ok(value) = convert(&value, &attribute.ty) else {
-                    return Err(vec![problems::invalid_argument(&name, &attribute.ty)]);
-                };
-                self.settings.insert(name, json_of(&value));
-            }
+            let Some(attribute) = schema.attributes.get(name) else {
+                return Err(vec![problems::unexpected_argument(name)]);
+            };
+            let Ok(value) = convert(&Value::string(value), &attribute.ty) else {
+                return Err(vec![problems::invalid_argument(name, &attribute.ty)]);
+            };
+            self.settings.insert(name.to_owned(), json_of(&value));
         }
         Ok(self)
     }
+}
+
+/// The schema without anything that must be written.
+fn optional(mut schema: Block) -> Block {
+    for attribute in schema.attributes.values_mut() {
+        attribute.required = false;
+    }
+    for block in schema.blocks.values_mut() {
+        block.min_items = 0;
+    }
+    schema
+}
+
+/// The settings in a file.
+fn in_file(path: &str, schema: &Block) -> Result<Vec<(SmolStr, Value)>, Vec<Diagnostic>> {
+    let (tree, problems) = variables::read_tree(path).map_err(|problem| vec![problem])?;
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    settings_in_file(&tree, schema)
 }
 
 /// An object as settings. Values that are not known do not occur: static values are.
@@ -95,15 +115,6 @@ fn as_settings(value: &Value) -> Settings {
 pub fn json_of(value: &Value) -> Json {
     let text = encode_plain(&value.unmark_deep().0);
     text.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
-}
-
-/// The arguments in a file of settings.
-fn settings_of(path: &str) -> Result<Vec<(String, Value)>, Vec<Diagnostic>> {
-    let read = variables::read_file(path);
-    if has_errors(&read.diagnostics) {
-        return Err(read.diagnostics);
-    }
-    read.entries.into_iter().map(|entry| Ok((entry.name.to_string(), entry.value?))).collect()
 }
 
 /// The words for a type in messages.

@@ -211,6 +211,7 @@ async fn apply_file(
     let one = |problem: Diagnostic| vec![problem];
     let place =
         StoreLocation::of_plan(context, arguments, &plan.manifest.backend, &plan.manifest.workspace.as_str().into())?;
+    place.runs_here().await.map_err(one)?;
     let site = Site::open(invocation, &place).await?;
     let snapshot = site.snapshot().await.map_err(one)?;
     if let Some(why) = snapshot.unrelated(&plan.manifest.lineage) {

@@ -4,6 +4,7 @@ mod backend;
 mod problems;
 mod providers;
 mod seed;
+mod selection;
 
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::packages::require;
@@ -40,7 +41,7 @@ pub const INIT: Command = Command {
             text("lockfile", "MODE", "Only readonly: fail if the lock file needs a change."),
             switch_on("backend", "Do not set up the backend."),
             switch_on("get", "Do not install modules."),
-            switch("cloud", ""),
+            switch_on("cloud", ""),
             switch("reconfigure", "Use new backend settings without copying the state."),
             switch("ignore-remote-version", ""),
             switch("migrate-state", "Use new backend settings, and copy the state to its new place."),
@@ -77,7 +78,7 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         );
         return Ok(Exit::DONE);
     }
-    let snapshot = match arguments.switch("backend", true) {
+    let snapshot = match arguments.switch("backend", true) && arguments.switch("cloud", true) {
         true => Some(snapshot_of_backend(invocation, &root)?),
         false => None,
     };
@@ -122,7 +123,8 @@ fn refuse(invocation: &Invocation<'_>, problems: Vec<Diagnostic>) -> Exit {
 
 /// Prepares the backend and reads its state.
 fn snapshot_of_backend(invocation: &Invocation<'_>, root: &Project) -> Result<Snapshot, Exit> {
-    tell(invocation, "\nInitializing the backend...");
+    let what = if root.root.settings.cloud.is_some() { "cloud backend" } else { "the backend" };
+    tell(invocation, &format!("\nInitializing {what}..."));
     let place = backend::settle(invocation, &root.root)?;
     let read = block_on(place.snapshot()).and_then(|read| read);
     read.map_err(|problem| invocation.fail(&[problem]))

@@ -22,7 +22,7 @@ use crate::prompt::Prompt;
 use crate::render::events::{self, Counts};
 use crate::render::plan as render;
 use crate::runtime::block_on;
-use crate::store::StoreLocation;
+use crate::store::{StoreLocation, no_key};
 use crate::variables::{self, Gathered};
 use crate::view::View;
 use generate::Generated;
@@ -140,6 +140,10 @@ impl Loaded {
         };
         let project = project.map_err(fail)?;
         let place = StoreLocation::find(context, arguments, Some(&project.root)).map_err(fail)?;
+        let asked = place.clone();
+        block_on(async move { asked.runs_here().await })
+            .and_then(|here| here)
+            .map_err(|problem| fail(vec![problem]))?;
         let prompt = invocation.asks().then(Prompt::new);
         let mut gathered = variables::gather(&project.root, arguments, prompt.as_ref());
         view.know(&gathered.sources);
@@ -200,7 +204,10 @@ fn save(invocation: &Invocation<'_>, file: &PlanFile, path: &str) -> Result<(), 
     let sealing = invocation.context.sealing(&invocation.arguments, None)?;
     let (bytes, _) = bytes(file).map_err(|problem| vec![problem])?;
     let bytes = match sealing.covers(&TargetName::Plan) {
-        true => sealing.seal_plan(&bytes).map_err(|error| failed(&error))?,
+        true => sealing.seal_plan(&bytes).map_err(|error| match error.lacks_key() {
+            true => vec![no_key(&error)],
+            false => failed(&error),
+        })?,
         false => bytes,
     };
     // A plan holds the same secrets as the state, so only its owner may read it.

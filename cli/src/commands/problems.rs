@@ -211,23 +211,6 @@ pub fn unknown_code(given: &str, nearest: Option<&str>) -> Diagnostic {
     Diagnostic::error("Unknown code", format!("There is no code {given:?}.{hint} To list all codes: weft explain"))
 }
 
-/// The command has too many or too few arguments.
-pub fn wrong_number_of_arguments(least: usize, most: usize, given: usize) -> Diagnostic {
-    let wanted = if least == most { format!("{least}") } else { format!("at least {least}") };
-    Diagnostic::error(
-        "Wrong number of arguments",
-        format!("Expected {wanted} positional arguments, and found {given}. Did you mean to use -chdir?"),
-    )
-}
-
-/// OpenTofu has the command, but Weft does not.
-pub fn command_unsupported(name: &str) -> Diagnostic {
-    Diagnostic::error(
-        format!("Command \"{name}\" not supported yet"),
-        format!("This version of Weft does not have {name:?}. OpenTofu has it, and both work on the same files."),
-    )
-}
-
 /// `validate` takes at most one argument.
 pub fn one_directory_expected() -> Diagnostic {
     Diagnostic::error("Too many command line arguments", "Expected at most one positional argument.")

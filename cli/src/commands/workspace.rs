@@ -8,7 +8,7 @@ use weft_state::tfstate::StateFile;
 
 use crate::backend::StateBackend;
 use crate::command::{self, Command, Invocation, OnMistake};
-use crate::context::{DEFAULT_WORKSPACE, environment, is_workspace_name};
+use crate::context::{DEFAULT_WORKSPACE, environment, is_workspace_name, remember_workspace};
 use crate::edits::{Change, change};
 use crate::exit::Exit;
 use crate::options::{switch, text};
@@ -177,9 +177,7 @@ fn missing(invocation: &Invocation<'_>, name: &str) -> Exit {
 }
 
 fn remember(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
-    let directory = &invocation.context.data_directory;
-    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(directory.join("environment"), name));
-    written.map_err(|error| invocation.fail(&[problems::workspace_not_selected(directory, &error)]))
+    remember_workspace(&invocation.context.data_directory, name).map_err(|problem| invocation.fail(&[problem]))
 }
 
 fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
@@ -282,7 +280,7 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         }
         Ok((Change::Nothing, !tracked.is_empty()))
     })?;
-    backend(invocation)?.delete(name).map_err(fail)?;
+    backend(invocation)?.delete(name, force).map_err(fail)?;
     let (reset, green) = (view.escape("0"), view.escape("32"));
     view.line(&format!("{reset}{green}Deleted workspace \"{name}\"!{reset}"));
     if tracked {

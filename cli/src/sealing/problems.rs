@@ -28,13 +28,13 @@ pub fn no_key_data(problem: &dyn Display) -> Diagnostic {
     Diagnostic::error("Unable to build encryption key data", format!("{problem}."))
 }
 
-/// OpenTofu has the key provider, but Weft does not.
+/// OpenTofu has the key provider, but this build of Weft does not.
 pub fn key_service_unsupported(service: &str) -> Diagnostic {
     Diagnostic::error(
         "Key provider not supported yet",
         format!(
-            "Keys from {service} are part of OpenTofu, but this version of Weft has no client for that service. Use \
-             pbkdf2, or external with a command that asks the service."
+            "This build of Weft has no client for {service}. Use a build that has the backend of that cloud, or the type \
+             external with a command that asks the service."
         ),
     )
 }
@@ -43,7 +43,9 @@ pub fn key_service_unsupported(service: &str) -> Diagnostic {
 pub fn unknown_key_provider(kind: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Error fetching key_provider \"{kind}\""),
-        format!("The key provider type {kind:?} does not exist. Use pbkdf2 or external."),
+        format!(
+            "The key provider type {kind:?} does not exist. Use pbkdf2, external, aws_kms, azure_vault, gcp_kms or openbao."
+        ),
     )
 }
 

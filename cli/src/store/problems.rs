@@ -7,6 +7,9 @@ use weft_state::tfstate::{Problem, StateFileError};
 use crate::backend::of_backend;
 use crate::problems::BAD_STATE;
 
+/// The summary where a key service gives no key.
+const NO_KEY: &str = "Unable to fetch encryption key data";
+
 /// An error of a store as a diagnostic.
 pub fn of_store(error: &StoreError) -> Diagnostic {
     if let StoreError::StateFile(StateFileError::Invalid { problems, .. }) = error {
@@ -17,8 +20,11 @@ pub fn of_store(error: &StoreError) -> Diagnostic {
     }
     let (summary, hint) = match error {
         StoreError::Overtaken(_) => ("State changed by another program", ""),
+        StoreError::CopyDiffers { .. } => ("State and its copy differ", ""),
         StoreError::Locked { .. } => ("Error acquiring the state lock", ""),
         StoreError::StateFile(_) => ("Error acquiring the state lock", " Nothing was changed."),
+        StoreError::Unopened { error, .. } if error.lacks_key() => (NO_KEY, " Nothing was changed."),
+        StoreError::Unsealed { error, .. } if error.lacks_key() => (NO_KEY, " Nothing was written unencrypted."),
         StoreError::Unopened { .. } => (
             "Error acquiring the state lock",
             " Nothing was changed. Give the settings with which it was encrypted, in the configuration or in \
@@ -39,6 +45,11 @@ pub fn of_store(error: &StoreError) -> Diagnostic {
     let text = error.to_string();
     let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
     Diagnostic::error(summary, format!("{text}{stop}{hint}"))
+}
+
+/// A plan is not encrypted, because a key service gave no key.
+pub fn no_key(error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::error(NO_KEY, format!("{error}. Nothing was written."))
 }
 
 /// Workspaces of a store are selected with the environment.

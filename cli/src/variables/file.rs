@@ -38,23 +38,27 @@ pub struct VariablesFile {
 
 /// Reads a file.
 pub fn read(path: &str) -> VariablesFile {
-    let failed = |problem| VariablesFile { diagnostics: vec![problem], ..VariablesFile::default() };
+    match read_tree(path) {
+        Ok(found) => parsed(path, found),
+        Err(problem) => VariablesFile { diagnostics: vec![problem], ..VariablesFile::default() },
+    }
+}
+
+/// Parses a file, with the problems of its syntax.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read_tree(path: &str) -> Result<(Arc<Tree>, Vec<Diagnostic>), Diagnostic> {
     match std::fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return failed(problems::no_file(path)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(problems::no_file(path)),
         Ok(found) if found.len() > LARGEST_FILE => {
-            return failed(problems::file_too_large(path, found.len(), LARGEST_FILE));
+            return Err(problems::file_too_large(path, found.len(), LARGEST_FILE));
         }
         _ => {}
     }
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) => return failed(problems::file_unreadable(path, &error)),
-    };
+    let bytes = std::fs::read(path).map_err(|error| problems::file_unreadable(path, &error))?;
     let is_json = Path::new(path).extension().is_some_and(|end| end == "json");
-    parsed(
-        path,
-        if is_json { weft_syntax::parse_json_bytes(path, &bytes) } else { weft_syntax::parse_bytes(path, &bytes) },
-    )
+    Ok(if is_json { weft_syntax::parse_json_bytes(path, &bytes) } else { weft_syntax::parse_bytes(path, &bytes) })
 }
 
 /// Refuses declarations of variables. Other messages about them would be less helpful.

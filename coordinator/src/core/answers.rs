@@ -123,8 +123,8 @@ impl Coordinator {
                 }
                 let there = holder.is_some_and(|holder| self.roster.workers[holder].is_connected());
                 match holder {
-                    Some(holder) if there && !self.course.draining && !self.course.paused => {
-                        self.order(holder, Order::Granted(task));
+                    Some(_) if there && !self.course.draining && !self.course.paused => {
+                        self.intent_is_durable(position);
                     }
                     _ => {
                         if let Some(holder) = holder {

@@ -12,6 +12,7 @@ impl Coordinator {
             return;
         }
         self.course.draining = true;
+        self.refuse_waiting();
         for worker in self.connected_workers() {
             self.order(worker, Order::Drain);
         }

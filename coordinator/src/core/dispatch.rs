@@ -11,6 +11,17 @@ use crate::timing::SETTLE_WINDOW;
 use weft_protocol::{OpenShard, Order, Task};
 use weft_state::{Attempt, Opaque};
 
+/// What became of an attempt to give a worker something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dispatched {
+    /// It received one operation or doubt.
+    One,
+    /// It received nothing, and cannot receive anything now.
+    Nothing,
+    /// The limit of concurrent operations is reached.
+    Full,
+}
+
 impl Coordinator {
     /// Announces that something of a shard can start, to its worker or to the assignment of shards.
     pub(super) fn shard_has_work(&mut self, shard: ShardIndex) {
@@ -38,7 +49,7 @@ impl Coordinator {
     /// Updates whether a worker can receive something.
     pub(super) fn refresh(&mut self, index: WorkerIndex) {
         let worker = &self.roster.workers[index];
-        let room = worker.tasks.len() < worker.window as usize;
+        let room = self.has_room(worker);
         let able = worker.is_connected() && room && !worker.busy_shards.is_empty();
         if able {
             self.roster.dispatchable.insert(index)
@@ -52,9 +63,8 @@ impl Coordinator {
             return;
         }
         self.assign_shards();
-        let most = self.options.parallelism.unwrap_or(u32::MAX);
         while let Some(worker) = self.next_worker() {
-            if !self.dispatch_one(worker, self.tally.in_flight < most) && self.tally.in_flight >= most {
+            if self.dispatch_one(worker) == Dispatched::Full {
                 break;
             }
         }
@@ -163,13 +173,13 @@ impl Coordinator {
         Some(next)
     }
 
-    /// Gives a worker one operation of its next shard, or one doubt to settle. Returns whether it did.
-    fn dispatch_one(&mut self, index: WorkerIndex, may_start: bool) -> bool {
+    /// Gives a worker one operation of its next shard, or one doubt to settle.
+    fn dispatch_one(&mut self, index: WorkerIndex) -> Dispatched {
         let worker = &self.roster.workers[index];
         let behind = worker.busy_shards.range(worker.cursor..).next().or_else(|| worker.busy_shards.first());
         let Some(shard) = behind.copied() else {
             self.roster.dispatchable.remove(&index);
-            return false;
+            return Dispatched::Nothing;
         };
         self.roster.workers[index].cursor = shard.next();
         let settles = self.roster.workers[index].settling.len() < SETTLE_WINDOW as usize;
@@ -177,23 +187,28 @@ impl Coordinator {
         if settles && let Some(position) = state.settles.pop_first() {
             self.start_settling(position, index);
         } else if let Some((_, position)) = state.ready.first().copied() {
-            if !may_start {
-                return false;
+            if !self.may_begin(position) {
+                return Dispatched::Full;
             }
-            state.ready.pop_first();
+            if !self.fits_at(index, position) {
+                // It can receive something when one of its operations ends.
+                self.roster.dispatchable.remove(&index);
+                return Dispatched::Nothing;
+            }
+            self.backlog.shards[shard].ready.pop_first();
             self.start(position, Some(index));
         } else {
             // Only doubts are left, and the worker already settles as many as it may. Its answers bring the shard back.
             self.roster.workers[index].busy_shards.remove(&shard);
             self.refresh(index);
-            return false;
+            return Dispatched::Nothing;
         }
         let state = &self.backlog.shards[shard];
         if state.ready.is_empty() && state.settles.is_empty() {
             self.roster.workers[index].busy_shards.remove(&shard);
         }
         self.refresh(index);
-        true
+        Dispatched::One
     }
 
     /// Leases an operation.

@@ -11,6 +11,7 @@ impl Coordinator {
     /// Dispatches operations, decides whether the term ends, and collects the commands.
     pub(super) fn settle_down(&mut self) -> Vec<Command> {
         if self.outbox.end.is_none() {
+            self.grant_waiting();
             self.dispatch();
             self.outbox.end = self.reason_to_end().filter(|reason| !self.write_checks(*reason));
         }

@@ -76,6 +76,7 @@ impl Coordinator {
                     planned,
                 };
                 self.ops[position].state = State::Leased(Leased::IntentInStore);
+                self.intent_asked(worker, position);
                 self.store(StepInStore::Intent(position), StoreStep::Intent(intent));
             }
             (true, State::Leased(Leased::AtWorker)) => {
@@ -85,7 +86,11 @@ impl Coordinator {
             (true, State::Leased(Leased::IntentInStore)) => {}
             // Asked again after a reconnect: the grant was lost. A draining worker answers that it made no call, and
             // the age of the intent prevents a late call in a term that is not renewed.
-            (true, State::Intended(Intended::AtWorker)) => self.order(worker, Order::Granted(task)),
+            (true, State::Intended(Intended::AtWorker)) => {
+                if !self.ahead.waits(position) {
+                    self.order(worker, Order::Granted(task));
+                }
+            }
             // The request may be an old one: only the worker's own report proves that it made no call.
             (true, State::Intended(_) | State::InDoubt(_)) => self.order(worker, Order::Drop(task)),
             _ => self.order(worker, Order::IntentRefused(task)),

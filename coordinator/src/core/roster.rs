@@ -41,6 +41,8 @@ pub(super) struct Worker {
     presence: Presence,
     /// Its leased tasks and open intents.
     pub(super) tasks: BTreeSet<Position>,
+    /// Those of its tasks whose intents are in the store or wait for a slot.
+    pub(super) ahead: BTreeSet<Position>,
     /// Doubts for which it looks for evidence.
     pub(super) settling: BTreeSet<Position>,
     /// Its attempts that are in doubt.
@@ -64,6 +66,7 @@ impl Worker {
             window: 0,
             presence: Presence::Away { since: now },
             tasks: BTreeSet::new(),
+            ahead: BTreeSet::new(),
             settling: BTreeSet::new(),
             doubts: BTreeSet::new(),
             shards: BTreeSet::new(),
@@ -81,6 +84,11 @@ impl Worker {
             || self.packages.is_empty()
             || packages.iter().any(|package| self.packages.contains(package));
         self.presence == Presence::Here && labelled && equipped
+    }
+
+    /// Whether it may prepare or carry out another operation.
+    pub(super) fn has_slot(&self) -> bool {
+        self.tasks.len() - self.ahead.len() < self.window as usize
     }
 
     /// Whether its stream is open.
@@ -290,6 +298,9 @@ impl Coordinator {
             let op = &self.ops[position];
             match op.state {
                 State::Leased(Leased::AtWorker) => self.unlease(position),
+                State::Intended(Intended::AtWorker) if self.ahead.waits(position) => {
+                    self.never_called(position, "its worker is gone, and its call was not allowed yet");
+                }
                 State::Intended(Intended::AtWorker) => {
                     let reason = format!("worker {} is gone", self.roster.workers[index].id);
                     self.doubt(position, reason);
@@ -329,6 +340,7 @@ impl Coordinator {
     pub(super) fn let_go(&mut self, position: Position) {
         let Some(holder) = self.ops[position].last.holder else { return };
         if self.roster.workers[holder].tasks.remove(&position) {
+            self.leave_slot(holder, position);
             self.tally.in_flight -= 1;
             self.refresh(holder);
         }

@@ -1,23 +1,28 @@
 //! `backend` and `provider_meta` blocks: the location of the state, and values that a module sends to its providers.
 //! Their settings are static values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
+use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert;
 use weft_graph_format::address::Module;
-use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::schema::Block;
+use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::{ObjectType, Type};
 use weft_graph_format::value::Value;
-use weft_syntax::Role;
+use weft_syntax::{Body, BodyId, Expression, Role, Syntax, Tree};
 
 use super::compiling::Compiling;
 use super::content::FoundBlock;
 use super::static_values::{Needing, StaticValues};
 use super::{BodySource, Settings, problems};
-use crate::problems::{missing_argument, unsupported_argument, unsupported_block, wrong_type};
+use crate::problems::{
+    insufficient_blocks, missing_argument, second_block, too_many_blocks, unsupported_argument, unsupported_block,
+    wrong_type,
+};
 
 /// A `backend` or `provider_meta` block.
 #[derive(Clone, Debug)]
@@ -28,71 +33,229 @@ pub struct BackendBlock {
     pub body: BodySource,
     /// The header of the block.
     pub range: SourceRange,
-    /// The values of the arguments that could be evaluated.
-    values: BTreeMap<SmolStr, Value>,
+    /// The values that could be evaluated.
+    evaluated: Evaluated,
     /// The problems of the others.
     problems: Vec<Diagnostic>,
 }
 
 impl BackendBlock {
-    /// The settings as an object with all attributes of a schema without nested blocks.
+    /// The settings as an object with all attributes and blocks of a schema.
     ///
     /// # Errors
-    /// Missing, unsupported and invalid arguments, and arguments that are not known before planning.
+    /// Missing, unsupported and invalid arguments and blocks, and arguments that are not known before planning.
     pub fn settings(&self, schema: &Block) -> Result<Value, Vec<Diagnostic>> {
         let mut problems = self.problems.clone();
-        let tree = &self.body.tree;
-        let role = |name: &str| match schema.attributes.contains_key(name) {
-            true => Role::Argument,
-            false => Role::Unknown,
-        };
-        let content = tree.content(self.body.body, &role);
-        problems.extend(content.problems);
-        let body = content.body;
-        for block in &body.blocks {
-            let at = tree.range(block.block_type.span);
-            problems.push(unsupported_block(&block.block_type.text, [], [], at));
-        }
-        for attribute in &body.attributes {
-            let name = attribute.name.text.as_str();
-            if !schema.attributes.contains_key(name) {
-                let known = schema.attributes.keys().map(|n| n.as_str());
-                problems.push(unsupported_argument(tree, attribute, known, []));
-            }
-        }
-        let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
-        for (name, rule) in &schema.attributes {
-            if rule.required && body.attribute(name).is_none() {
-                problems.push(missing_argument(name, &self.body.missing()));
-            }
-            let value = self.values.get(name).cloned().unwrap_or_else(|| Value::null(rule.ty.clone()));
-            match convert(&value, &rule.ty) {
-                Ok(value) => drop(fields.insert(name.clone(), value.unmark_deep().0)),
-                Err(problem) => {
-                    let at = body.attribute(name).map(|a| tree.expression(a.expression).range());
-                    let at = at.unwrap_or_else(|| self.range.clone());
-                    problems.push(wrong_type(name, &problem.with_path(), at));
-                }
-            }
-        }
-        if problems.is_empty() { Ok(Value::object(fields)) } else { Err(problems) }
+        let missing = self.body.missing();
+        let mut reader = SettingsReader { tree: &self.body.tree, header: &self.range, problems: &mut problems };
+        let value = reader.body(self.body.body, schema, &self.evaluated, &missing);
+        if problems.is_empty() { Ok(value) } else { Err(problems) }
     }
 
     /// Evaluates the settings; `what` names the block in messages.
     pub(super) fn computed(&self, what: &str, module: &Module, statics: &mut StaticValues) -> BackendBlock {
         let mut found = self.clone();
-        let tree = &self.body.tree;
-        let content = tree.arguments(self.body.body, &|_| false);
-        for attribute in &content.body.attributes {
-            let expression = tree.expression(attribute.expression);
+        let mut evaluate = |path: &str, expression: &Expression| {
+            let needing = Needing { text: format!("{what}.{}.{path}", self.kind), range: expression.range() };
+            statics.evaluate(module, expression, &needing, &mut found.problems)
+        };
+        found.evaluated = Evaluated::of(&self.body.tree, self.body.body, "", &mut evaluate);
+        found
+    }
+}
+
+/// The values of a body, before its schema is known.
+#[derive(Clone, Debug, Default)]
+struct Evaluated {
+    /// The values of the arguments that could be evaluated. In the JSON syntax, nested blocks are among them.
+    values: BTreeMap<SmolStr, Value>,
+    /// The nested blocks in order.
+    blocks: Vec<Evaluated>,
+}
+
+impl Evaluated {
+    fn of(
+        tree: &Arc<Tree>,
+        body: BodyId,
+        path: &str,
+        evaluate: &mut dyn FnMut(&str, &Expression) -> Option<Value>,
+    ) -> Evaluated {
+        let content = tree.arguments(body, &|_| false).body;
+        let mut found = Evaluated::default();
+        for attribute in &content.attributes {
             let name = &attribute.name.text;
-            let needing = Needing { text: format!("{what}.{}.{name}", self.kind), range: expression.range() };
-            if let Some(value) = statics.evaluate(module, &expression, &needing, &mut found.problems) {
+            if let Some(value) = evaluate(&format!("{path}{name}"), &tree.expression(attribute.expression)) {
                 found.values.insert(name.clone(), value);
             }
         }
+        for block in &content.blocks {
+            let path = format!("{path}{}.", block.block_type.text);
+            found.blocks.push(Evaluated::of(tree, block.body, &path, evaluate));
+        }
         found
     }
+}
+
+/// Combines evaluated values with a schema.
+struct SettingsReader<'a> {
+    tree: &'a Arc<Tree>,
+    /// The header of the outermost block.
+    header: &'a SourceRange,
+    problems: &'a mut Vec<Diagnostic>,
+}
+
+impl SettingsReader<'_> {
+    fn body(&mut self, body: BodyId, schema: &Block, evaluated: &Evaluated, missing: &SourceRange) -> Value {
+        let known = |name: &str| schema.attributes.contains_key(name) || schema.blocks.contains_key(name);
+        let content = self.tree.content(body, &|name| if known(name) { Role::Argument } else { Role::Unknown });
+        self.problems.extend(content.problems);
+        let content = content.body;
+        let arguments = || schema.attributes.keys().map(SmolStr::as_str);
+        let blocks = || schema.blocks.keys().map(SmolStr::as_str);
+        let json = self.tree.syntax() == Syntax::Json;
+        for attribute in &content.attributes {
+            let name = attribute.name.text.as_str();
+            if !(schema.attributes.contains_key(name) || json && schema.blocks.contains_key(name)) {
+                self.problems.push(unsupported_argument(self.tree, attribute, arguments(), blocks()));
+            }
+        }
+        for block in &content.blocks {
+            if !schema.blocks.contains_key(&block.block_type.text) {
+                let at = self.tree.range(block.block_type.span);
+                self.problems.push(unsupported_block(&block.block_type.text, arguments(), blocks(), at));
+            }
+        }
+        let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
+        for (name, rule) in &schema.attributes {
+            if rule.required && content.attribute(name).is_none() {
+                self.problems.push(missing_argument(name, missing));
+            }
+            let value = evaluated.values.get(name).cloned().unwrap_or_else(|| Value::null(rule.ty.clone()));
+            if let Some(value) = self.converted(&content, name, &value, &rule.ty) {
+                fields.insert(name.clone(), value);
+            }
+        }
+        for (name, rule) in &schema.blocks {
+            let value = match evaluated.values.get(name).filter(|_| json) {
+                Some(value) => self.converted(&content, name, &as_blocks(value, rule.nesting), &constraint_of(rule)),
+                None => Some(self.blocks(&content, name, rule, evaluated, missing)),
+            };
+            fields.extend(value.map(|value| (name.clone(), value)));
+        }
+        Value::object(fields)
+    }
+
+    /// The blocks of one type.
+    fn blocks(
+        &mut self,
+        content: &Body,
+        name: &SmolStr,
+        rule: &NestedBlock,
+        evaluated: &Evaluated,
+        missing: &SourceRange,
+    ) -> Value {
+        let found = content.blocks.iter().zip(&evaluated.blocks).filter(|(block, _)| block.block_type.text == *name);
+        let mut values = Vec::new();
+        for (number, (block, evaluated)) in (1..).zip(found) {
+            let at = self.tree.range(block.block_type.span);
+            if rule.nesting == Nesting::Single && number > 1 {
+                self.problems.push(second_block(name, at));
+                break;
+            }
+            if rule.max_items > 0 && number > rule.max_items {
+                self.problems.push(too_many_blocks(name, rule.max_items, at));
+                break;
+            }
+            values.push(self.body(block.body, &rule.block, evaluated, &self.tree.range(block.header_span)));
+        }
+        if (values.len() as u64) < rule.min_items {
+            self.problems.push(insufficient_blocks(name, rule.min_items, missing));
+        }
+        let content = rule.block.implied_type();
+        match rule.nesting {
+            Nesting::List => Value::list(content, values),
+            Nesting::Set | Nesting::Map => Value::set(content, values),
+            Nesting::Single | Nesting::Group => values.pop().unwrap_or_else(|| Value::null(content)),
+        }
+    }
+
+    fn converted(&mut self, content: &Body, name: &str, value: &Value, ty: &Type) -> Option<Value> {
+        match convert(value, ty) {
+            Ok(value) => Some(value.unmark_deep().0),
+            Err(problem) => {
+                let at = content.attribute(name).map(|a| self.tree.expression(a.expression).range());
+                let at = at.unwrap_or_else(|| self.header.clone());
+                self.problems.push(wrong_type(name, &problem.with_path(), at));
+                None
+            }
+        }
+    }
+}
+
+/// The value of blocks in the JSON syntax, where one block may be without a list around it, or in one.
+fn as_blocks(value: &Value, nesting: Nesting) -> Value {
+    let single = matches!(nesting, Nesting::Single | Nesting::Group);
+    match (value.as_items(), single) {
+        (Some([only]), true) => only.clone(),
+        (None, false) if !value.is_null() => Value::tuple(vec![value.clone()]),
+        _ => value.clone(),
+    }
+}
+
+/// The type that objects in place of blocks are converted to: what is not written is null.
+pub fn constraint_of(rule: &NestedBlock) -> Type {
+    let Block { attributes, blocks, .. } = &rule.block;
+    let nested = blocks.iter().map(|(name, rule)| (name.clone(), constraint_of(rule)));
+    let required = attributes.iter().filter(|(_, rule)| rule.required).map(|(name, _)| name);
+    let required: BTreeSet<&SmolStr> = required.collect();
+    let types: BTreeMap<SmolStr, Type> =
+        attributes.iter().map(|(name, rule)| (name.clone(), rule.ty.clone())).chain(nested).collect();
+    let optional = types.keys().filter(|name| !required.contains(name)).cloned().collect();
+    let object = Type::Object(Arc::new(ObjectType { attributes: types, optional }));
+    match rule.nesting {
+        Nesting::List => Type::list(object),
+        Nesting::Set | Nesting::Map => Type::set(object),
+        Nesting::Single | Nesting::Group => object,
+    }
+}
+
+/// A block before its values are known.
+fn written(kind: SmolStr, compiling: &Compiling<'_>, block: &FoundBlock) -> BackendBlock {
+    BackendBlock {
+        kind,
+        body: compiling.body_source(block, &[], &[]),
+        range: block.range.clone(),
+        evaluated: Evaluated::default(),
+        problems: Vec::new(),
+    }
+}
+
+/// The arguments and blocks that a file of settings has, in the order of their names. Values are constants.
+///
+/// # Errors
+/// Those of the file, and arguments and blocks that the schema does not have.
+pub fn settings_in_file(tree: &Arc<Tree>, schema: &Block) -> Result<Vec<(SmolStr, Value)>, Vec<Diagnostic>> {
+    let mut problems = Vec::new();
+    let mut evaluate = |_: &str, expression: &Expression| {
+        let (value, found) = evaluate_constant(expression);
+        let sound = !has_errors(&found);
+        problems.extend(found);
+        sound.then_some(value)
+    };
+    let evaluated = Evaluated::of(tree, tree.root_id(), "", &mut evaluate);
+    let content = tree.arguments(tree.root_id(), &|_| false).body;
+    let header = tree.range(tree.root_body().span);
+    let mut reader = SettingsReader { tree, header: &header, problems: &mut problems };
+    let value = reader.body(tree.root_id(), schema, &evaluated, &header);
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    let is_written = |name: &str| {
+        evaluated.values.contains_key(name) || content.blocks.iter().any(|block| block.block_type.text == name)
+    };
+    let fields = value.as_fields().map(|fields| fields.iter().collect::<Vec<_>>()).unwrap_or_default();
+    let found = fields.into_iter().filter(|(name, _)| is_written(name));
+    Ok(found.map(|(name, value)| (SmolStr::new(name), value.clone())).collect())
 }
 
 /// A `backend` block.
@@ -106,13 +269,7 @@ pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         compiling.report(problem);
         return;
     }
-    let found = BackendBlock {
-        kind: block.labels[0].0.clone(),
-        body: compiling.body_source(block, &[], &[]),
-        range: block.range.clone(),
-        values: BTreeMap::new(),
-        problems: Vec::new(),
-    };
+    let found = written(block.labels[0].0.clone(), compiling, block);
     compiling.module.settings.backend = Some(Arc::new(found));
     refuse_both(compiling);
 }
@@ -120,11 +277,12 @@ pub(super) fn backend(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 /// A `cloud` block of the root module.
 pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     if let Some(first) = &compiling.module.settings.cloud {
-        let problem = problems::backend::duplicate_cloud(first, &block.range);
+        let problem = problems::backend::duplicate_cloud(&first.range, &block.range);
         compiling.report(problem);
         return;
     }
-    compiling.module.settings.cloud = Some(block.range.clone());
+    let found = written("cloud".into(), compiling, block);
+    compiling.module.settings.cloud = Some(Arc::new(found));
     refuse_both(compiling);
 }
 
@@ -132,7 +290,7 @@ pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 fn refuse_both(compiling: &mut Compiling<'_>) {
     let Settings { backend, cloud, .. } = &compiling.module.settings;
     if let (Some(backend), Some(cloud)) = (backend, cloud) {
-        let problem = problems::backend::beside_cloud(&backend.range, cloud);
+        let problem = problems::backend::beside_cloud(&backend.range, &cloud.range);
         compiling.report(problem);
     }
 }
@@ -145,12 +303,6 @@ pub(super) fn provider_meta(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         compiling.report_together(problem);
         return;
     }
-    let found = BackendBlock {
-        kind: name.clone(),
-        body: compiling.body_source(block, &[], &[]),
-        range: block.range.clone(),
-        values: BTreeMap::new(),
-        problems: Vec::new(),
-    };
+    let found = written(name.clone(), compiling, block);
     compiling.module.settings.provider_metas.insert(name, Arc::new(found));
 }

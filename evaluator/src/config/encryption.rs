@@ -23,10 +23,13 @@ use super::encryption_settings::{Encryption, EncryptionPart, EncryptionSetting, 
 use super::literal::optional;
 use super::problems;
 use super::static_values::{Needing, StaticValues};
-use crate::problems::missing_argument;
+use crate::problems::{missing_argument, unsupported_block};
 
 /// The name for settings from the environment in messages. Their text is never shown, since it contains secrets.
 const ENVIRONMENT: &str = "TF_ENCRYPTION";
+
+/// The blocks in a `key_provider` block.
+const NESTED: [&str; 1] = ["endpoints"];
 
 const RULES: ContentRules = ContentRules {
     attributes: &[],
@@ -72,6 +75,8 @@ struct WrittenEncryption {
 
 struct WrittenPart {
     arguments: BTreeMap<SmolStr, Expression>,
+    /// The arguments of a nested block, by its type. In the JSON syntax, such a block is an argument.
+    nested: BTreeMap<SmolStr, WrittenPart>,
     range: SourceRange,
 }
 
@@ -154,14 +159,37 @@ fn layer(tree: &Arc<Tree>, body: BodyId, range: &SourceRange, problems: &mut Vec
                     problems.push(problems::encryption::duplicate_part(kind, &name, line, range));
                     continue;
                 }
-                let arguments = block.tree.arguments(block.body, &|_| false);
-                problems.extend(arguments.problems);
-                let arguments = arguments
-                    .body
-                    .attributes
-                    .iter()
-                    .map(|attribute| (attribute.name.text.clone(), block.tree.expression(attribute.expression)));
-                parts.insert(name, WrittenPart { arguments: arguments.collect(), range: block.range.clone() });
+                let nested = if kind == "method" { &[][..] } else { &NESTED };
+                parts.insert(name, part(&block.tree, block.body, &block.range, nested, problems));
+            }
+        }
+    }
+    found
+}
+
+/// The arguments of a `key_provider` or `method` block, and its blocks of the types in `nested`.
+fn part(
+    tree: &Arc<Tree>,
+    body: BodyId,
+    range: &SourceRange,
+    nested: &[&'static str],
+    problems: &mut Vec<Diagnostic>,
+) -> WrittenPart {
+    let view = tree.arguments(body, &|_| false);
+    problems.extend(view.problems);
+    let arguments = view.body.attributes.iter();
+    let arguments = arguments.map(|found| (found.name.text.clone(), tree.expression(found.expression))).collect();
+    let mut found = WrittenPart { arguments, nested: BTreeMap::new(), range: range.clone() };
+    for block in &view.body.blocks {
+        let (name, range) = (&block.block_type.text, tree.range(block.header_span));
+        match nested.iter().find(|kind| *kind == name) {
+            None => problems.push(unsupported_block(name, [], nested.iter().copied(), range)),
+            Some(kind) if found.nested.contains_key(name) => {
+                problems.push(problems::encryption::second_block(kind, range));
+            }
+            Some(_) => {
+                let inner = part(tree, block.body, &range, &[], problems);
+                found.nested.insert(name.clone(), inner);
             }
         }
     }
@@ -342,6 +370,17 @@ impl Computing<'_> {
             };
             match setting {
                 Some(setting) => drop(settings.insert(argument.clone(), (setting, expression.range()))),
+                None => whole = false,
+            }
+        }
+        for (block, written) in &written.nested {
+            let text = format!("{kind}.{}.{}.{block}", name.0, name.1);
+            let values = written.arguments.iter().map(|(name, value)| Some((name.clone(), self.value(&text, value)?)));
+            match values.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>() {
+                Some(values) => {
+                    let value = EncryptionSetting::Value(Value::object(values));
+                    settings.insert(block.clone(), (value, written.range.clone()));
+                }
                 None => whole = false,
             }
         }

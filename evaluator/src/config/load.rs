@@ -193,6 +193,9 @@ impl<'a> Loader<'a> {
         if let Some(written) = module.settings.backend.take() {
             module.settings.backend = Some(Arc::new(written.computed("backend", &module.path, &mut self.statics)));
         }
+        if let Some(written) = module.settings.cloud.take() {
+            module.settings.cloud = Some(Arc::new(written.computed("backend", &module.path, &mut self.statics)));
+        }
         if caller.is_none() {
             let (block, environment) = (module.settings.encryption_block.as_deref(), self.inputs.encryption.as_deref());
             module.settings.encryption = Encryption::computed(block, environment, &mut self.statics);

@@ -47,6 +47,13 @@ pub enum MethodError {
     Random(#[from] RandomError),
 }
 
+impl MethodError {
+    /// Whether a key service gave no key.
+    fn lacks_key(&self) -> bool {
+        matches!(self, MethodError::Key(KeyError::Service { .. }))
+    }
+}
+
 impl From<CipherError> for MethodError {
     fn from(error: CipherError) -> MethodError {
         match error {
@@ -88,6 +95,13 @@ pub enum SealError {
         /// The reason.
         error: MethodError,
     },
+}
+
+impl SealError {
+    /// Whether the reason is a key service that gave no key.
+    pub fn lacks_key(&self) -> bool {
+        matches!(self, SealError::Method { error, .. } if error.lacks_key())
+    }
 }
 
 /// A method that did not open something.
@@ -179,6 +193,13 @@ pub enum OpenError {
         /// In the state.
         inner: String,
     },
+}
+
+impl OpenError {
+    /// Whether the reason may be a key service that gave no key.
+    pub fn lacks_key(&self) -> bool {
+        matches!(self, OpenError::NoMethodOpens { attempts, .. } if attempts.iter().any(|a| a.error.lacks_key()))
+    }
 }
 
 fn listed(keys: &[String]) -> String {

@@ -295,7 +295,7 @@ fn on_network(_: &File) -> bool {
 }
 
 /// The format digit of the content, if it is a state.
-pub(super) fn digit_of(content: &[u8], path: &Path) -> Result<FormatDigit, StoreError> {
+pub(crate) fn digit_of(content: &[u8], path: &Path) -> Result<FormatDigit, StoreError> {
     Ok(find_format_digit(content, &path.display().to_string())?)
 }
 

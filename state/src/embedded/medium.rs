@@ -12,7 +12,7 @@ use crate::store::StoreError;
 use crate::tfstate::FormatDigit;
 
 /// A place for one state and its runs.
-pub(super) trait Medium: fmt::Debug + Send + Sync {
+pub(crate) trait Medium: fmt::Debug + Send + Sync {
     /// The document, for messages.
     fn path(&self) -> &Path;
 
@@ -31,7 +31,7 @@ pub(super) trait Medium: fmt::Debug + Send + Sync {
 }
 
 /// The state document, locked until it is dropped.
-pub(super) trait Document: fmt::Debug + Send {
+pub(crate) trait Document: fmt::Debug + Send {
     /// The name of the document, for messages.
     fn path(&self) -> &Path;
 
@@ -58,7 +58,7 @@ pub(super) trait Document: fmt::Debug + Send {
 }
 
 /// The files of runs. Names have the form `RUN/NAME`.
-pub(super) trait RunFiles: fmt::Debug + Send + Sync {
+pub(crate) trait RunFiles: fmt::Debug + Send + Sync {
     /// The path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
 
@@ -97,7 +97,7 @@ pub(super) trait RunFiles: fmt::Debug + Send + Sync {
 }
 
 /// The end of a journal, for its one writer.
-pub(super) trait JournalSink: Send + Sync {
+pub(crate) trait JournalSink: Send + Sync {
     /// The path of the journal, for messages.
     fn path(&self) -> &Path;
 
@@ -109,6 +109,11 @@ pub(super) trait JournalSink: Send + Sync {
 
     /// Reserves room from one offset to another, if the medium has a limit.
     fn reserve(&self, from: u64, upto: u64) -> Result<(), StoreError>;
+
+    /// Whether each append is a request, so that fewer and larger frames are better.
+    fn gathers(&self) -> bool {
+        false
+    }
 
     /// Frees the room after the end.
     fn close(&self, end: u64);

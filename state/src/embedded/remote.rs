@@ -10,6 +10,7 @@
 
 mod bridge;
 mod holder;
+mod known;
 mod objects;
 
 use std::fmt;
@@ -23,7 +24,7 @@ use super::files::FolderLock;
 use super::lock::digit_of;
 use super::medium::{Document, Medium, RunFiles};
 use super::{Backup, problems};
-use crate::remote::{Expected, LockAnswer, LockInfo, RemoteState, Version, Written};
+use crate::remote::{Expected, LockAnswer, LockInfo, RemoteState, UnreleasedLock, UnreleasedLocks, Version, Written};
 use crate::run::Holder;
 use crate::store::StoreError;
 use crate::tfstate::FormatDigit;
@@ -53,10 +54,12 @@ pub struct RemoteOptions {
     pub sealing: Arc<weft_sealing::Sealing>,
     /// The folder of journals, for a backend that cannot hold them.
     pub folder: PathBuf,
+    /// Where a lock is recorded that cannot be released.
+    pub unreleased: UnreleasedLocks,
 }
 
 /// A state in a backend.
-pub(super) struct RemoteMedium {
+pub(crate) struct RemoteMedium {
     options: RemoteOptions,
     bridge: Arc<Bridge>,
     path: PathBuf,
@@ -82,7 +85,7 @@ impl RemoteMedium {
     ///
     /// # Errors
     /// The threads for requests cannot be started.
-    pub(super) fn new(options: RemoteOptions) -> Result<RemoteMedium, StoreError> {
+    pub(crate) fn new(options: RemoteOptions) -> Result<RemoteMedium, StoreError> {
         let bridge = Bridge::start()?;
         let place = options.state.place();
         let path = PathBuf::from(&place);
@@ -199,6 +202,7 @@ impl Medium for RemoteMedium {
             known: Mutex::default(),
             beats,
             folder,
+            unreleased: self.options.unreleased.clone(),
         };
         if let Files::Objects(files) = &self.files {
             files.fence()?;
@@ -237,6 +241,7 @@ struct RemoteDocument {
     known: Mutex<Option<(Bytes, Version)>>,
     beats: Option<Beats>,
     folder: Option<FolderLock>,
+    unreleased: UnreleasedLocks,
 }
 
 impl fmt::Debug for RemoteDocument {
@@ -323,17 +328,30 @@ impl Document for RemoteDocument {
 }
 
 impl Drop for RemoteDocument {
+    /// Releases the lock. If that fails, the record of the holder stays: the next process finds that the holder is dead,
+    /// and takes the lock over.
     fn drop(&mut self) {
-        // Whatever cannot be removed now is found by the next process: the record of a holder that is dead by then, and
-        // its lock.
+        if let Some(files) = &self.files {
+            files.forget();
+        }
         let Some(lock) = self.lock.take() else { return };
         let (state, id) = (Arc::clone(&self.state), lock.id.clone());
-        let released = self.bridge.wait(async move { state.unlock(&id).await });
-        if let (Ok(Ok(())), Some(folder)) = (released, &self.folder) {
+        let released = match self.bridge.wait(async move { state.unlock(&id).await }) {
+            Ok(released) => released.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Some(beats) = self.beats.take() {
+            beats.end();
+        }
+        if let Err(error) = released {
+            let place = self.path.display().to_string();
+            self.unreleased.add(UnreleasedLock { place, id: lock.id, error });
+            return;
+        }
+        if let Some(folder) = &self.folder {
             let _ = folder.note("");
         }
-        if let (Some(beats), Some(files)) = (self.beats.take(), &self.files) {
-            beats.end();
+        if let Some(files) = &self.files {
             let _ = holder::forget(files, &self.bridge, lock.asked());
         }
     }

@@ -15,19 +15,19 @@ use crate::tfstate::StateFile;
 
 /// The seals of the files of one state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seals(Arc<Sealing>);
+pub(crate) struct Seals(Arc<Sealing>);
 
 /// A state as it was read from a file.
 #[derive(Debug)]
-pub(super) struct OpenedState {
+pub(crate) struct OpenedState {
     /// The state.
-    pub(super) file: StateFile,
+    pub(crate) file: StateFile,
     /// Whether it would be written differently now: with another method, without encryption, or with it.
-    pub(super) outdated: bool,
+    pub(crate) outdated: bool,
 }
 
 impl Seals {
-    pub(super) fn new(sealing: Arc<Sealing>) -> Seals {
+    pub(crate) fn new(sealing: Arc<Sealing>) -> Seals {
         Seals(sealing)
     }
 
@@ -40,7 +40,7 @@ impl Seals {
     ///
     /// # Errors
     /// The file cannot be opened, or is not a state. `path` names it.
-    pub(super) fn parse(&self, content: &[u8], path: &Path) -> Result<OpenedState, StoreError> {
+    pub(crate) fn parse(&self, content: &[u8], path: &Path) -> Result<OpenedState, StoreError> {
         let place = path.display().to_string();
         if !is_sealed(content) && !self.0.covers(&TargetName::State) {
             return Ok(OpenedState { file: StateFile::parse(content, &place)?, outdated: false });
@@ -70,7 +70,7 @@ impl Seals {
     ///
     /// # Errors
     /// The state cannot be sealed. `path` names it.
-    pub(super) fn state(&self, file: &StateFile, path: &Path) -> Result<Vec<u8>, StoreError> {
+    pub(crate) fn state(&self, file: &StateFile, path: &Path) -> Result<Vec<u8>, StoreError> {
         let plain = file.to_bytes();
         if !self.0.seals(&TargetName::State) {
             return Ok(plain);

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -21,11 +22,18 @@ const RESULT_ROOM: u64 = 64 * 1024;
 /// disk.
 const ROOM_STEP: u64 = 16 * 1024 * 1024;
 
+/// The number of lines in a group from which a journal counts as busy.
+const BUSY: usize = 8;
+/// The longest time for which lines gather before they are written.
+const LONGEST_GATHERING: Duration = Duration::from_millis(100);
+
 /// The lines that wait to be written.
 #[derive(Default)]
 struct Queue {
     chain: Chain,
     group: Group,
+    /// The number of lines in the group.
+    lines: usize,
     waiters: Vec<oneshot::Sender<Result<(), String>>>,
     /// The offset after the last durable frame.
     written: u64,
@@ -128,6 +136,7 @@ impl Writer {
         for event in events {
             queue.group.push(&mut queue.chain, event);
         }
+        queue.lines += events.len();
         queue.waiters.push(sender);
         self.shared.changed.notify_one();
         Durable(receiver)
@@ -164,8 +173,9 @@ impl Drop for Writer {
 
 /// The thread: runs until it is stopped and nothing is left to write.
 fn run(shared: &Shared) {
+    let mut gathered_until: Option<Instant> = None;
     loop {
-        let (group, waiters, offset) = {
+        let (group, lines, waiters, offset) = {
             let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
             while queue.waiters.is_empty() && !queue.stopping {
                 queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -173,9 +183,21 @@ fn run(shared: &Shared) {
             if queue.waiters.is_empty() {
                 return;
             }
-            (std::mem::take(&mut queue.group), std::mem::take(&mut queue.waiters), queue.written)
+            let rest = gathered_until.take().and_then(|until| until.checked_duration_since(Instant::now()));
+            if let Some(rest) = rest.filter(|_| !queue.stopping) {
+                drop(queue);
+                std::thread::sleep(rest);
+                queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            }
+            let (group, waiters) = (std::mem::take(&mut queue.group), std::mem::take(&mut queue.waiters));
+            (group, std::mem::take(&mut queue.lines), waiters, queue.written)
         };
+        let start = Instant::now();
         let answer = write_group(shared, &group, offset);
+        if shared.sink.gathers() && lines >= BUSY {
+            // A busy journal writes half of the time, so that it needs fewer groups.
+            gathered_until = Some(Instant::now() + start.elapsed().min(LONGEST_GATHERING));
+        }
         {
             let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
             match &answer {

@@ -1,5 +1,7 @@
 //! A backend in memory, with faults.
 
+#![allow(dead_code)]
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -25,6 +27,10 @@ pub struct Held {
     pub lock: Option<LockInfo>,
     /// Whether the next creations are done, but their answers are lost.
     pub failing: bool,
+    /// Whether locks cannot be released.
+    pub stuck: bool,
+    /// The locks that a store could not release.
+    pub unreleased: UnreleasedLocks,
     versions: u64,
 }
 
@@ -114,6 +120,10 @@ impl RemoteState for Memory {
 
     async fn unlock(&self, id: &str) -> Result<(), BackendError> {
         let mut held = self.held();
+        if held.stuck {
+            let (place, error) = ("memory".to_owned(), "the answer was lost".to_owned());
+            return Err(BackendError::Unreachable { place, doing: "releasing the lock", error });
+        }
         if held.lock.as_ref().is_some_and(|holder| holder.id == id) {
             held.lock = None;
         }

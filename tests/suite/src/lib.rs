@@ -17,7 +17,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("providers", &["graph-format", "proto", "sealing"]),
     ("registry", &["graph-format", "providers"]),
     ("state", &["graph-format", "mutants", "sealing"]),
-    ("backends", &["graph-format", "state"]),
+    ("backends", &["graph-format", "sealing", "state"]),
     ("planner", &["graph-format", "expressions", "evaluator", "providers", "state"]),
     ("executor", &["graph-format", "expressions", "providers", "protocol"]),
     ("coordinator", &["graph-format", "mutants", "proto", "protocol", "state"]),

@@ -12,6 +12,13 @@ use weft_suite::{ARROWS, root, rust_files};
 
 /// Texts that look like summaries: parts of details, lines of output, reasons behind a colon.
 const NO_SUMMARIES: &[&str] = &[
+    "Grant the caller the rights to read, write and list objects of *",
+    "BaoSettings(* at *)",
+    "HostedSettings(*/* *)",
+    "Check the names of organization and host, and whether the token is valid",
+    "Changed from backend \"*\" to cloud backend",
+    "Changed from cloud backend to backend \"*\"",
+    "Please provide a new workspace name",
     "Additional checksums for this platform are now tracked in the lock file",
     "All checksums for this platform were already tracked in the lock file",
     "Backend configuration block has changed",

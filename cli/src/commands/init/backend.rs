@@ -10,8 +10,9 @@ use weft_state::tfstate::StateFile;
 use weft_state::{RunStore, Snapshot};
 
 use super::problems;
+use super::selection;
 use super::tell;
-use crate::backend::{SavedBackend, StateBackend, WrittenBackend};
+use crate::backend::{CLOUD, SavedBackend, StateBackend, WrittenBackend};
 use crate::command::Invocation;
 use crate::context::DEFAULT_WORKSPACE;
 use crate::context::environment;
@@ -45,9 +46,9 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     let Invocation { arguments, context, .. } = invocation;
     let one = |problem: Diagnostic| invocation.fail(&[problem]);
     let all = |problems: Vec<Diagnostic>| invocation.fail(&problems);
-    if let Some(block) =
-        root.settings.backend.as_ref().filter(|block| block.kind != "local" && store::is_named(arguments))
-    {
+    let unused = store::names_backend(arguments) || store::names_store(arguments) && !store::is_behind(root);
+    let written = root.settings.cloud.as_ref().or(root.settings.backend.as_ref());
+    if let Some(block) = written.filter(|block| block.kind != "local" && unused) {
         let kind = block.kind.as_str();
         tell(invocation, &format!("\nState is in the store of -store. The backend \"{kind}\" is not used."));
         return Ok(Settled::UpToDate);
@@ -56,39 +57,37 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     let saved = SavedBackend::read(&context.data_directory).map_err(one)?;
     let reconfigure = arguments.switch("reconfigure", false);
     let migrate = arguments.switch("migrate-state", false) || arguments.switch("force-copy", false);
-    let Some(block) = block else {
-        if arguments.has("backend-config") {
-            invocation.view.diagnostics(&[problems::backend_options_unused()]);
-        }
-        let Some(saved) = saved else { return Ok(Settled::UpToDate) };
-        if reconfigure {
-            return Ok(Settled::Left);
-        }
-        if !migrate {
-            return Err(one(problems::backend_changed()));
-        }
-        let before = StateBackend::saved(Some(&saved)).map_err(all)?;
-        move_states(invocation, &before, &StateBackend::default(), false)?;
-        SavedBackend::remove(&context.data_directory).map_err(one)?;
-        let kind = &saved.kind;
-        tell(invocation, &format!("\nSuccessfully unset the backend \"{kind}\". Weft now stores state locally."));
-        return Ok(Settled::UpToDate);
-    };
+    let Some(block) = block else { return without_block(invocation, saved, reconfigure, migrate) };
+    if block.kind == CLOUD && arguments.has("backend-config") {
+        return Err(one(problems::no_settings_for_cloud()));
+    }
     // Earlier -backend-config options hold until the block changes or others are given.
     let as_before = !arguments.has("backend-config") && !reconfigure;
     if as_before && saved.as_ref().is_some_and(|saved| saved.is_from(&block)) {
-        StateBackend::saved(saved.as_ref()).map_err(all)?;
+        let known = StateBackend::saved(saved.as_ref()).map_err(all)?;
+        known.check().map_err(one)?;
+        selection::select(invocation, &known).map_err(one)?;
         return Ok(Settled::UpToDate);
     }
+    let saved = saved.filter(|_| !(reconfigure && block.kind == CLOUD));
     let mut written = block.with(arguments.values("backend-config")).map_err(all)?;
     ask_for_missing(invocation, &mut written);
+    let unchanged = saved.as_ref().is_some_and(|saved| saved.equals(&written));
+    let clouds = (saved.as_ref().is_some_and(|saved| saved.kind == CLOUD), written.kind == CLOUD);
+    if !unchanged && clouds != (false, false) {
+        let from_elsewhere = match &saved {
+            Some(_) => clouds.0 != clouds.1,
+            None => has_local_state(invocation)?,
+        };
+        cloud_options(invocation, from_elsewhere).map_err(one)?;
+    }
     let (now, warnings) = StateBackend::connect(&written.kind, &written.settings).map_err(all)?;
     invocation.view.diagnostics(&warnings);
-    let unchanged = saved.as_ref().is_some_and(|saved| saved.equals(&written));
-    if !unchanged {
+    now.check().map_err(one)?;
+    if !unchanged && clouds != (true, true) {
         // Only saved settings are left behind: state that was stored without any is never lost.
         let leave = reconfigure && saved.is_some();
-        if saved.is_some() && !migrate && !leave {
+        if saved.is_some() && !migrate && !leave && clouds == (false, false) {
             return Err(one(problems::backend_changed()));
         }
         if !leave {
@@ -96,13 +95,74 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
             move_states(invocation, &before, &now, saved.is_none())?;
         }
     }
-    SavedBackend::new(&written).write(&context.data_directory).map_err(one)?;
+    let selected = selection::select(invocation, &now);
+    // Without workspaces, the settings of this backend are saved all the same: "workspace new" needs them.
+    if selected.is_ok() || written.kind == "remote" {
+        SavedBackend::new(&written).write(&context.data_directory).map_err(one)?;
+    }
+    selected.map_err(one)?;
     if !unchanged {
         let kind = now.kind();
-        let text = format!("\nSuccessfully configured the backend \"{kind}\"! Weft will use it from now on.");
+        let text = match kind == CLOUD {
+            true => "\nSuccessfully configured the cloud backend! Weft will use it from now on.".to_owned(),
+            false => format!("\nSuccessfully configured the backend \"{kind}\"! Weft will use it from now on."),
+        };
         tell(invocation, &text);
     }
     Ok(Settled::UpToDate)
+}
+
+/// The configuration has no backend block, or none any more.
+fn without_block(
+    invocation: &Invocation<'_>,
+    saved: Option<SavedBackend>,
+    reconfigure: bool,
+    migrate: bool,
+) -> Result<Settled, Exit> {
+    let Invocation { arguments, context, .. } = invocation;
+    let one = |problem: Diagnostic| invocation.fail(&[problem]);
+    if arguments.has("backend-config") {
+        invocation.view.diagnostics(&[problems::backend_options_unused()]);
+    }
+    let Some(saved) = saved else { return Ok(Settled::UpToDate) };
+    if reconfigure {
+        return Ok(Settled::Left);
+    }
+    if saved.kind == CLOUD {
+        cloud_options(invocation, true).map_err(one)?;
+    } else if !migrate {
+        return Err(one(problems::backend_changed()));
+    }
+    let before = StateBackend::saved(Some(&saved)).map_err(|problems| invocation.fail(&problems))?;
+    move_states(invocation, &before, &StateBackend::default(), false)?;
+    SavedBackend::remove(&context.data_directory).map_err(one)?;
+    let kind = &saved.kind;
+    tell(invocation, &format!("\nSuccessfully unset the backend \"{kind}\". Weft now stores state locally."));
+    Ok(Settled::UpToDate)
+}
+
+/// Refuses options that are about backends where a `cloud` block comes or goes, or changes.
+fn cloud_options(invocation: &Invocation<'_>, moving: bool) -> Result<(), Diagnostic> {
+    let given = |name: &str| invocation.arguments.switch(name, false);
+    let found = [("reconfigure", "-reconfigure"), ("force-copy", "-force-copy"), ("migrate-state", "-migrate-state")];
+    match found.into_iter().find(|(name, _)| given(name)) {
+        Some((_, option)) => Err(problems::option_not_for_cloud(option, moving)),
+        None => Ok(()),
+    }
+}
+
+/// Whether there is state beside the configuration, which a new backend takes over.
+fn has_local_state(invocation: &Invocation<'_>) -> Result<bool, Exit> {
+    let one = |problem: Diagnostic| invocation.fail(&[problem]);
+    let local = StateBackend::default();
+    for name in local.workspaces().map_err(one)? {
+        let here = place(invocation, &local, &name.into())?;
+        let known = block_on(here.snapshot()).and_then(|read| read).map_err(one)?;
+        if !known.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Asks for required settings that are set nowhere, if there is somebody to ask.
@@ -144,6 +204,8 @@ fn move_states(
         if known.is_empty() && known.serial == 0 {
             continue;
         }
+        let renamed = to == DEFAULT_WORKSPACE && !now.has_default();
+        let to = if renamed { selection::name_for_default(invocation, now).map_err(one)? } else { to };
         let (source, snapshot) = locked(&here).map_err(one)?;
         found.push(Found { from, to, file: file_of(&snapshot), source });
     }
@@ -226,6 +288,7 @@ fn agreed(invocation: &Invocation<'_>, count: usize) -> Result<bool, Exit> {
 fn copy(invocation: &Invocation<'_>, now: &StateBackend, workspace: &SmolStr, file: StateFile) -> Result<(), Exit> {
     let forced = invocation.arguments.switch("force-copy", false);
     let target = place(invocation, now, workspace)?;
+    target.check_version(invocation)?;
     change(invocation, &target, |there| {
         if there.lineage == file.lineage && there.serial == file.serial {
             return Ok((Change::Nothing, ()));

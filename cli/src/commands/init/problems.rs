@@ -106,3 +106,69 @@ pub fn both_have_state(workspace: &str, target: &str) -> Diagnostic {
         ),
     )
 }
+
+/// `-backend-config` was given with a `cloud` block.
+pub fn no_settings_for_cloud() -> Diagnostic {
+    Diagnostic::error(
+        "Invalid command-line option",
+        "The option -backend-config is for backends, and the configuration has a cloud block. Write the settings in the \
+         block, or use the variables TF_CLOUD_HOSTNAME, TF_CLOUD_ORGANIZATION, TF_CLOUD_PROJECT and TF_WORKSPACE.",
+    )
+}
+
+/// An option about changes of backends was given with a `cloud` block. `moving` says whether states move.
+pub fn option_not_for_cloud(option: &str, moving: bool) -> Diagnostic {
+    let why = match moving {
+        true => "States that move to or from a cloud block are copied after a question in any case.",
+        false => "A changed cloud block is used at once, and its states stay in the service.",
+    };
+    Diagnostic::error(
+        "Invalid command-line option",
+        format!("The option {option} is for backends, and this is about a cloud block. {why} Remove the option."),
+    )
+}
+
+/// The backend has no workspace.
+pub fn no_workspaces() -> Diagnostic {
+    Diagnostic::error(
+        "No existing workspaces.",
+        "Use \"weft workspace new\" to create and select a workspace. If there should be workspaces already, correct the \
+         settings of the backend.",
+    )
+}
+
+/// The selected workspace does not exist, and nobody can be asked for another one.
+pub fn selected_workspace_missing(name: &str, all: &[String]) -> Diagnostic {
+    Diagnostic::error(
+        format!("Currently selected workspace \"{name}\" does not exist"),
+        format!(
+            "Input is disabled, so Weft cannot ask for another one. Set TF_WORKSPACE to one of these workspaces: {}.",
+            all.join(", ")
+        ),
+    )
+}
+
+/// The answer is not the number of a workspace.
+pub fn not_a_workspace_number() -> Diagnostic {
+    Diagnostic::error(
+        "Failed to select workspace: input not a valid number",
+        "Enter the number before the workspace, or set TF_WORKSPACE to its name.",
+    )
+}
+
+/// There is no name for the first workspace.
+pub fn no_workspace_name() -> Diagnostic {
+    Diagnostic::error(
+        "Couldn't create initial workspace: no name provided",
+        "Run \"weft init\" again and enter a name, or set TF_WORKSPACE.",
+    )
+}
+
+/// The default workspace needs a name in the new backend, and nobody can be asked for it.
+pub fn default_needs_name() -> Diagnostic {
+    Diagnostic::error(
+        "Default workspace needs another name",
+        "The new backend has no workspace \"default\", so the state of this workspace needs another name there. Run \
+         \"weft init\" with input enabled: it asks for the name.",
+    )
+}

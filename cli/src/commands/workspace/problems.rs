@@ -34,11 +34,6 @@ pub fn unknown_workspace(name: &str) -> Diagnostic {
     )
 }
 
-/// The selected workspace cannot be stored.
-pub fn workspace_not_selected(directory: &Path, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Cannot select workspace", format!("{}: {error}.", directory.display()))
-}
-
 /// The folder of a workspace cannot be created.
 pub fn workspace_not_created(path: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot create workspace", format!("{}: {error}.", path.display()))

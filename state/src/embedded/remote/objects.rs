@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -16,6 +16,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use super::super::medium::{JournalSink, RunFiles};
 use super::super::problems;
 use super::bridge::Bridge;
+use super::known::{Content, Known};
 use crate::remote::{Objects, Written};
 use crate::run::RunId;
 use crate::store::StoreError;
@@ -32,6 +33,8 @@ pub(super) struct ObjectFiles {
     objects: Arc<dyn Objects>,
     bridge: Arc<Bridge>,
     place: String,
+    /// What is known of the files while this process has the lock.
+    known: Arc<Mutex<Option<Known>>>,
 }
 
 impl fmt::Debug for ObjectFiles {
@@ -76,7 +79,7 @@ impl Part {
 impl ObjectFiles {
     /// The files of the state at `place`.
     pub(super) fn new(objects: Arc<dyn Objects>, bridge: Arc<Bridge>, place: String) -> ObjectFiles {
-        ObjectFiles { objects, bridge, place }
+        ObjectFiles { objects, bridge, place, known: Arc::default() }
     }
 
     /// The objects themselves.
@@ -84,12 +87,52 @@ impl ObjectFiles {
         &self.objects
     }
 
+    fn known(&self) -> MutexGuard<'_, Option<Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lock is released: others may write the files.
+    pub(super) fn forget(&self) {
+        *self.known() = None;
+    }
+
     fn names(&self, prefix: String) -> Result<Vec<String>, StoreError> {
+        if let Some(known) = self.known().as_ref() {
+            return Ok(known.names(&prefix));
+        }
         let objects = Arc::clone(&self.objects);
         Ok(self.bridge.wait(async move { objects.list(&prefix).await })??)
     }
 
     fn contents(&self, names: Vec<String>) -> Result<Vec<Option<Bytes>>, StoreError> {
+        let held: Vec<Content> = match self.known().as_ref() {
+            Some(known) => names.iter().map(|name| known.content(name)).collect(),
+            None => names.iter().map(|_| Content::Unread).collect(),
+        };
+        let unread = names.iter().zip(&held).filter(|(_, content)| **content == Content::Unread);
+        let unread: Vec<String> = unread.map(|(name, _)| name.clone()).collect();
+        let mut read = self.read_all(unread)?.into_iter();
+        let mut contents = Vec::with_capacity(names.len());
+        for (name, content) in names.iter().zip(held) {
+            contents.push(match content {
+                Content::Absent => None,
+                Content::Held(content) => Some(content),
+                Content::Unread => {
+                    let content = read.next().flatten();
+                    if let (Some(known), Some(content)) = (self.known().as_mut(), &content) {
+                        known.set(name, content.clone());
+                    }
+                    content
+                }
+            });
+        }
+        Ok(contents)
+    }
+
+    fn read_all(&self, names: Vec<String>) -> Result<Vec<Option<Bytes>>, StoreError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
         let objects = Arc::clone(&self.objects);
         let read = self.bridge.wait(async move {
             let reads = names.into_iter().map(|name| {
@@ -102,22 +145,36 @@ impl ObjectFiles {
     }
 
     fn create(&self, name: String, content: Bytes) -> Result<Written, StoreError> {
-        let objects = Arc::clone(&self.objects);
-        Ok(self.bridge.wait(async move { objects.create(&name, content).await })??)
+        let (objects, key, written) = (Arc::clone(&self.objects), name.clone(), content.clone());
+        let answer = self.bridge.wait(async move { objects.create(&key, written).await })??;
+        if let (Written::Done(_), Some(known)) = (&answer, self.known().as_mut()) {
+            known.set(&name, content);
+        }
+        Ok(answer)
     }
 
     fn put(&self, name: String, content: Bytes) -> Result<(), StoreError> {
-        let objects = Arc::clone(&self.objects);
-        self.bridge.wait(async move { objects.put(&name, content).await })??;
+        let (objects, key, written) = (Arc::clone(&self.objects), name.clone(), content.clone());
+        self.bridge.wait(async move { objects.put(&key, written).await })??;
+        if let Some(known) = self.known().as_mut() {
+            known.set(&name, content);
+        }
         Ok(())
     }
 
-    fn delete(&self, names: Vec<String>) -> Result<(), StoreError> {
+    fn delete(&self, mut names: Vec<String>) -> Result<(), StoreError> {
+        if let Some(known) = self.known().as_ref() {
+            names.retain(|name| known.content(name) != Content::Absent);
+        }
         if names.is_empty() {
             return Ok(());
         }
-        let objects = Arc::clone(&self.objects);
-        Ok(self.bridge.wait(async move { objects.remove(&names).await })??)
+        let (objects, gone) = (Arc::clone(&self.objects), names.clone());
+        self.bridge.wait(async move { objects.remove(&names).await })??;
+        if let Some(known) = self.known().as_mut() {
+            gone.iter().for_each(|name| known.remove(name));
+        }
+        Ok(())
     }
 
     /// The parts of the journals of a run, in order.
@@ -127,11 +184,15 @@ impl ObjectFiles {
         Ok(names.iter().filter_map(|name| Part::parse(name.strip_prefix(&prefix)?)).collect())
     }
 
-    /// Ends the last journal of each unfinished run, so that its writer can add nothing any more.
+    /// Ends the last journal of each unfinished run, so that its writer can add nothing any more. The files are known
+    /// from then on.
     pub(super) fn fence(&self) -> Result<(), StoreError> {
         let mut last: BTreeMap<String, Part> = BTreeMap::new();
         let mut finished = BTreeSet::new();
-        for name in self.names(RUNS.to_owned())? {
+        self.forget();
+        let names = self.names(RUNS.to_owned())?;
+        *self.known() = Some(Known::new(names.clone()));
+        for name in names {
             let Some((run, file)) = name.strip_prefix(RUNS).and_then(|name| name.split_once('/')) else { continue };
             if file == "summary" {
                 finished.insert(run.to_owned());
@@ -141,9 +202,17 @@ impl ObjectFiles {
                 *before = (*before).max(part);
             }
         }
-        for (run, part) in last.into_iter().filter(|(run, _)| !finished.contains(run)) {
+        last.retain(|run, _| !finished.contains(run));
+        if last.is_empty() {
+            return Ok(());
+        }
+        for (run, part) in last {
             self.end(&run, part)?;
         }
+        // A writer may have added segments until its journal was ended.
+        self.forget();
+        let names = self.names(RUNS.to_owned())?;
+        *self.known() = Some(Known::new(names));
         Ok(())
     }
 
@@ -232,13 +301,15 @@ impl RunFiles for ObjectFiles {
         if self.create(first.clone(), content.clone())? == Written::Conflict {
             return Err(StoreError::Closed(problems::superseded(&path)));
         }
-        // The conditions of writes may get lost on the way. Then nothing would fence two writers.
-        if self.create(first, content)? != Written::Conflict {
+        // The conditions of writes may get lost on the way. Then nothing would fence two writers. The content differs, so
+        // that an attempt that is repeated does not take the first object for its own. Readers ignore the byte at its end.
+        let other = [&content[..], &[0]].concat();
+        if self.create(first, other.into())? != Written::Conflict {
             return Err(problems::no_conditions(&path));
         }
         let (objects, bridge) = (Arc::clone(&self.objects), Arc::clone(&self.bridge));
-        let run = run.to_string();
-        Ok(Box::new(SegmentSink { objects, bridge, path, run, epoch, next: AtomicU64::new(2) }))
+        let (run, known) = (run.to_string(), Arc::clone(&self.known));
+        Ok(Box::new(SegmentSink { objects, bridge, path, run, epoch, next: AtomicU64::new(2), known }))
     }
 
     fn pack(&self, run: &RunId) -> Result<(), StoreError> {
@@ -265,6 +336,7 @@ struct SegmentSink {
     run: String,
     epoch: u64,
     next: AtomicU64,
+    known: Arc<Mutex<Option<Known>>>,
 }
 
 impl JournalSink for SegmentSink {
@@ -275,9 +347,15 @@ impl JournalSink for SegmentSink {
     fn append(&self, _offset: u64, frame: &[u8]) -> Result<(), String> {
         let name = Part::Segment(self.epoch, self.next.fetch_add(1, Ordering::Relaxed)).name(&self.run);
         let (objects, content) = (Arc::clone(&self.objects), Bytes::copy_from_slice(frame));
-        let answer = self.bridge.wait(async move { objects.create(&name, content).await });
+        let (key, written) = (name.clone(), content.clone());
+        let answer = self.bridge.wait(async move { objects.create(&key, written).await });
         match answer.map_err(|error| error.to_string())? {
-            Ok(Written::Done(_)) => Ok(()),
+            Ok(Written::Done(_)) => {
+                if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                    known.set(&name, content);
+                }
+                Ok(())
+            }
             Ok(Written::Conflict) => Err(problems::superseded(&self.path)),
             Err(error) => Err(problems::write_failed(&self.path, &error)),
         }
@@ -285,6 +363,10 @@ impl JournalSink for SegmentSink {
 
     fn reserve(&self, _from: u64, _upto: u64) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    fn gathers(&self) -> bool {
+        true
     }
 
     fn close(&self, _end: u64) {}

@@ -1,10 +1,10 @@
-//! Reading answers in XML: the texts of elements by name. The answers of S3 and STS are small and flat.
+//! Reading answers in XML: the texts of elements by name. The answers of S3, STS and Azure are small and flat.
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
 /// The texts of all elements with this name, in order. What is not XML has none.
-pub(super) fn texts(xml: &[u8], name: &str) -> Vec<String> {
+pub fn texts(xml: &[u8], name: &str) -> Vec<String> {
     let mut reader = Reader::from_reader(xml);
     let mut found = Vec::new();
     let mut inside: Option<String> = None;
@@ -29,7 +29,7 @@ pub(super) fn texts(xml: &[u8], name: &str) -> Vec<String> {
 }
 
 /// The character of a reference such as `&amp;` or `&#10;`.
-fn character(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
+pub fn character(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
     if let Ok(Some(character)) = reference.resolve_char_ref() {
         return Some(character);
     }
@@ -44,7 +44,7 @@ fn character(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
 }
 
 /// The text of the first element with this name.
-pub(super) fn text(xml: &[u8], name: &str) -> Option<String> {
+pub fn text(xml: &[u8], name: &str) -> Option<String> {
     texts(xml, name).into_iter().next()
 }
 

@@ -1,0 +1,163 @@
+//! The clouds of Azure: where each has its services.
+
+use serde_json::Value as Json;
+use tokio::sync::OnceCell;
+
+use crate::tokens::ask;
+
+/// The version of the description of a cloud.
+const VERSION: &str = "2023-11-01";
+
+/// A cloud by name, or by the host that describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum CloudName {
+    /// The worldwide one.
+    Public,
+    /// That of the government of the USA.
+    UsGovernment,
+    /// That of China.
+    China,
+    /// One that this host describes.
+    Described(String),
+}
+
+impl CloudName {
+    /// The cloud with this name in the settings.
+    pub(super) fn of(name: &str) -> Option<CloudName> {
+        match name {
+            "" | "public" | "global" | "canary" => Some(CloudName::Public),
+            "usgovernment" | "usgovernmentl4" | "dod" | "usgovernmentl5" => Some(CloudName::UsGovernment),
+            "china" => Some(CloudName::China),
+            _ => None,
+        }
+    }
+}
+
+/// Where a cloud has its services.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cloud {
+    /// The address of Entra ID, with `/` at the end.
+    pub(super) login: String,
+    /// The address of Resource Manager, without `/` at the end.
+    pub(super) manager: String,
+    /// For whom tokens for Resource Manager are.
+    pub(super) audience: String,
+    /// The end of the domains of storage accounts.
+    pub(super) storage: String,
+}
+
+impl Cloud {
+    fn new(login: &str, manager: &str, audience: &str, storage: &str) -> Cloud {
+        Cloud {
+            login: format!("{}/", login.trim_end_matches('/')),
+            manager: manager.trim_end_matches('/').to_owned(),
+            audience: audience.to_owned(),
+            storage: storage.to_owned(),
+        }
+    }
+
+    /// The cloud in its description.
+    fn described(json: &Json) -> Result<Cloud, String> {
+        let text = |path: &str| json.pointer(path).and_then(Json::as_str);
+        let needed = |path: &str, what: &str| text(path).ok_or_else(|| format!("the description has no {what}"));
+        Ok(Cloud::new(
+            needed("/authentication/loginEndpoint", "login endpoint")?,
+            needed("/resourceManager", "address of Resource Manager")?,
+            needed("/authentication/audiences/0", "token audience")?,
+            needed("/suffixes/storage", "storage endpoint")?,
+        ))
+    }
+
+    /// For whom the tokens of other providers are that Entra ID takes.
+    pub(super) fn exchange_audience(&self) -> &'static str {
+        match self.login.as_str() {
+            "https://login.chinacloudapi.cn/" => "api://AzureADTokenExchangeChina",
+            "https://login.microsoftonline.us/" => "api://AzureADTokenExchangeUSGov",
+            _ => "api://AzureADTokenExchange",
+        }
+    }
+}
+
+/// A cloud that is asked for when it is needed.
+#[derive(Debug)]
+pub(super) struct Clouds {
+    name: CloudName,
+    http: reqwest::Client,
+    known: OnceCell<Cloud>,
+}
+
+impl Clouds {
+    /// The cloud with this name.
+    pub(super) fn new(name: CloudName, http: reqwest::Client) -> Clouds {
+        Clouds { name, http, known: OnceCell::new() }
+    }
+
+    /// The cloud.
+    ///
+    /// # Errors
+    /// The host that describes it does not answer, or otherwise, in words.
+    pub(super) async fn get(&self) -> Result<&Cloud, String> {
+        self.known.get_or_try_init(|| self.find()).await
+    }
+
+    async fn find(&self) -> Result<Cloud, String> {
+        let host = match &self.name {
+            CloudName::Public => {
+                return Ok(Cloud::new(
+                    "https://login.microsoftonline.com",
+                    "https://management.azure.com",
+                    "https://management.core.windows.net/",
+                    "core.windows.net",
+                ));
+            }
+            CloudName::UsGovernment => {
+                return Ok(Cloud::new(
+                    "https://login.microsoftonline.us",
+                    "https://management.usgovcloudapi.net",
+                    "https://management.core.usgovcloudapi.net/",
+                    "core.usgovcloudapi.net",
+                ));
+            }
+            CloudName::China => {
+                return Ok(Cloud::new(
+                    "https://login.chinacloudapi.cn",
+                    "https://management.chinacloudapi.cn",
+                    "https://management.core.chinacloudapi.cn/",
+                    "core.chinacloudapi.cn",
+                ));
+            }
+            CloudName::Described(host) => host,
+        };
+        let url = format!("https://{host}/metadata/endpoints?api-version={VERSION}");
+        let answer = ask(self.http.get(url)).await;
+        answer.and_then(|json| Cloud::described(&json)).map_err(|error| format!("the metadata host {host:?}: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn clouds_are_named_or_described() {
+        for (name, cloud) in [
+            ("", Some(CloudName::Public)),
+            ("canary", Some(CloudName::Public)),
+            ("dod", Some(CloudName::UsGovernment)),
+            ("china", Some(CloudName::China)),
+            ("german", None),
+        ] {
+            assert_eq!(CloudName::of(name), cloud, "{name}");
+        }
+        let mut description = json!({
+            "authentication": {"loginEndpoint": "https://login.example", "audiences": ["https://a/", "https://b"]},
+            "resourceManager": "https://arm.example/", "suffixes": {"storage": "store.example"}});
+        let cloud = Cloud::described(&description).unwrap();
+        assert_eq!(cloud, Cloud::new("https://login.example/", "https://arm.example", "https://a/", "store.example"));
+        assert_eq!(cloud.exchange_audience(), "api://AzureADTokenExchange");
+        description["suffixes"] = json!({});
+        assert_eq!(Cloud::described(&description), Err("the description has no storage endpoint".to_owned()));
+    }
+}

@@ -1,0 +1,115 @@
+//! The lock of a state: a lease of its blob without an end. Information about the holder is in the metadata.
+//!
+//! The id of the lease is that of the lock. The information is written before the lease is taken, under conditions that
+//! leave no room for another holder in between. So a process that dies on the way leaves no lock without information,
+//! which nobody could release. OpenTofu writes it afterwards.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use weft_state::remote::{BackendError, LockAnswer, LockInfo};
+
+use super::refusals;
+use super::requests::{Client, LOCK, Lease, Properties};
+use crate::bucket::Bucket as _;
+
+/// How often the lock is tried while others take or release it.
+const ROUNDS: u32 = 10;
+/// The first pause between two tries. It grows with each.
+const PAUSE: Duration = Duration::from_millis(50);
+const TAKING: &str = "taking the lock";
+const RELEASING: &str = "releasing the lock";
+/// The message about a lock that is held.
+const HELD: &str = "state blob is already locked";
+
+/// The holder that the metadata names.
+fn holder(found: &Properties) -> Option<LockInfo> {
+    let (_, text) = found.metadata.iter().find(|(name, _)| name == LOCK)?;
+    serde_json::from_slice(&STANDARD.decode(text).ok()?).ok()
+}
+
+/// The metadata with this holder, or with none.
+fn metadata(found: &Properties, holder: Option<&LockInfo>) -> Vec<(String, String)> {
+    let others = found.metadata.iter().filter(|(name, _)| name != LOCK).cloned();
+    others.chain(holder.map(|info| (LOCK.to_owned(), STANDARD.encode(info.to_json())))).collect()
+}
+
+/// Takes the lock of the state with this key.
+pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<LockAnswer, BackendError> {
+    let info = LockInfo { path: client.shown(key).await?, ..info.clone() };
+    for round in 0..ROUNDS {
+        tokio::time::sleep(PAUSE * round).await;
+        let found = match client.properties(TAKING, key).await? {
+            Some(found) => found,
+            None => {
+                client.create_empty(TAKING, key).await?;
+                continue;
+            }
+        };
+        if found.leased {
+            match holder(&found).filter(|holder| holder.id != info.id) {
+                Some(holder) => return Ok(LockAnswer::Held { holder, message: HELD.to_owned() }),
+                // The lock is being taken by OpenTofu, or its holder died while it did so.
+                None => continue,
+            }
+        }
+        let named = metadata(&found, Some(&info));
+        let Some(etag) = client.set_metadata(TAKING, key, &found.etag, &named).await? else { continue };
+        if client.lease(TAKING, key, Lease::Acquire { id: &info.id, etag: &etag }).await? {
+            return Ok(LockAnswer::Locked(info));
+        }
+    }
+    let holder = LockInfo { path: info.path, ..LockInfo::default() };
+    let message =
+        format!("{HELD}, and its metadata does not say by whom. If the holder is dead: az storage blob lease break");
+    Ok(LockAnswer::Held { holder, message })
+}
+
+/// Takes the lock from a holder that is dead, if that holder still has it.
+pub(super) async fn take_over(
+    client: &Client,
+    key: &str,
+    dead: &LockInfo,
+    info: &LockInfo,
+) -> Result<LockAnswer, BackendError> {
+    // If somebody else was faster, the lease has another id, and this does nothing.
+    client.lease(TAKING, key, Lease::Release { id: &dead.id }).await?;
+    take(client, key, info).await
+}
+
+/// Releases the lock with this id.
+pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), BackendError> {
+    let other = || refusals::other_lock(client.place(key), id);
+    let found = client.properties(RELEASING, key).await?.ok_or_else(other)?;
+    if !client.lease(RELEASING, key, Lease::Release { id }).await? {
+        return Err(other());
+    }
+    // From here on the lock is free. If another holder already names itself, its information stays.
+    if holder(&found).is_some_and(|holder| holder.id == id) {
+        client.set_metadata(RELEASING, key, &found.etag, &metadata(&found, None)).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_metadata_names_the_holder() {
+        let mut found = Properties {
+            etag: "\"0x1\"".to_owned(),
+            digest: None,
+            leased: true,
+            empty: false,
+            metadata: vec![("team".to_owned(), "a".to_owned()), (LOCK.to_owned(), "e30=".to_owned())],
+        };
+        assert_eq!(holder(&found), Some(LockInfo::default()));
+        let info = LockInfo { id: "1".to_owned(), who: "ann@host".to_owned(), ..LockInfo::default() };
+        found.metadata = metadata(&found, Some(&info));
+        assert_eq!((holder(&found), found.metadata.len()), (Some(info), 2));
+        found.metadata = metadata(&found, None);
+        assert_eq!((holder(&found), found.metadata.len()), (None, 1));
+    }
+}

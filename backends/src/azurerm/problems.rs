@@ -1,0 +1,70 @@
+//! The diagnostics of settings, as constructors.
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+/// An argument that has no effect.
+pub(super) fn unused(name: &str) -> Diagnostic {
+    let detail = match name {
+        "msi_endpoint" => "The endpoint of managed identities is that of the environment variable MSI_ENDPOINT.",
+        _ => "The addresses are those of \"environment\" or \"metadata_host\".",
+    };
+    Diagnostic::warning(format!("\"{name}\": [DEPRECATED] it has no effect"), detail)
+}
+
+/// There is no cloud of this name.
+pub(super) fn unknown_environment(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("unknown environment identifier: {name}"),
+        "The environments are \"public\", \"usgovernment\" and \"china\". Other clouds are described by their \
+         \"metadata_host\".",
+    )
+}
+
+/// No storage account can have this name.
+pub(super) fn account_name(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "invalid storage account name",
+        format!("{name:?} is not a name of 3 to 24 digits and lowercase letters."),
+    )
+}
+
+/// No container can have this name.
+pub(super) fn container_name(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "invalid storage container name",
+        format!(
+            "{name:?} is not a name of 3 to 63 digits, lowercase letters and single hyphens, with no hyphen at its ends."
+        ),
+    )
+}
+
+/// The keys of the account cannot be listed without its group.
+pub(super) fn no_group() -> Diagnostic {
+    Diagnostic::error(
+        "Resource Group is empty",
+        "The access key of the storage account is looked up in its resource group: set \"resource_group_name\". With \
+         use_azuread_auth = true, no access key is needed.",
+    )
+}
+
+/// The keys of the account cannot be listed without its subscription.
+pub(super) fn no_subscription() -> Diagnostic {
+    Diagnostic::error(
+        "Subscription ID is empty",
+        "The access key of the storage account is looked up in its subscription: set \"subscription_id\" or \
+         ARM_SUBSCRIPTION_ID. With use_azuread_auth = true, no access key is needed.",
+    )
+}
+
+/// A method of authentication cannot be used, for these reasons.
+pub(super) fn method(summary: &str, reasons: &[String]) -> Diagnostic {
+    Diagnostic::error(summary, format!("{}.", reasons.join(". ")))
+}
+
+/// No method of authentication can be used.
+pub(super) fn no_method() -> Diagnostic {
+    Diagnostic::error(
+        "No valid azure auth methods found",
+        "The errors above say what each method needs. Set \"access_key\" or \"sas_token\", or one of the methods.",
+    )
+}

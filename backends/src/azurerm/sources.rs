@@ -1,0 +1,322 @@
+//! Getting tokens of Entra ID, and keys of accounts.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use reqwest::RequestBuilder;
+use serde_json::{Value as Json, json};
+use tokio::process::Command;
+use tokio::sync::Mutex;
+use url::Url;
+use weft_state::remote::BackendError;
+
+use super::certificate::Certificate;
+use super::cloud::Clouds;
+use super::methods::{Application, Cli, Method, Pipeline, Statement, value_or_file};
+use super::settings::{Account, AzureSettings, Proof};
+use super::signing;
+use crate::exchange::{Authorize, Call, Constant};
+use crate::jwt::{self, Algorithm};
+use crate::tokens::{Bearer, Token, TokenSource, ask, with_form};
+
+/// For whom tokens for the blob service are, in all clouds.
+const STORAGE: &str = "https://storage.azure.com";
+/// The type of the statements of applications (RFC 7523).
+const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+/// How long the statement of a certificate holds.
+const LIFETIME: Duration = Duration::from_secs(600);
+/// The version of the interface of Azure Pipelines.
+const PIPELINES_VERSION: &str = "7.1";
+/// The version of the interface of Resource Manager for storage accounts.
+const MANAGER_VERSION: &str = "2024-01-01";
+/// How long the Azure CLI may take.
+const CLI_TIME: Duration = Duration::from_secs(60);
+/// How long a token of the Azure CLI is used that does not say when it expires.
+const CLI_LIFETIME: Duration = Duration::from_secs(300);
+/// The form of dates in HTTP.
+const DATE: &str = "%a, %d %b %Y %H:%M:%S GMT";
+
+/// What tokens are for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Resource {
+    /// Another service.
+    Named(String),
+    /// The blob service.
+    Storage,
+    /// Resource Manager.
+    Manager,
+}
+
+/// A method with the connections that it uses.
+struct Tokens {
+    method: Arc<Method>,
+    resource: Resource,
+    clouds: Arc<Clouds>,
+    http: reqwest::Client,
+    /// The place of the state, for messages.
+    place: String,
+}
+
+#[async_trait]
+impl TokenSource for Tokens {
+    async fn token(&self) -> Result<Token, BackendError> {
+        let found = self.get().await;
+        found.map_err(|error| BackendError::Credentials { place: self.place.clone(), error })
+    }
+}
+
+impl Tokens {
+    async fn get(&self) -> Result<Token, String> {
+        let resource = match &self.resource {
+            Resource::Named(name) => name.clone(),
+            Resource::Storage => STORAGE.to_owned(),
+            Resource::Manager => self.clouds.get().await?.audience.clone(),
+        };
+        let answer = match self.method.as_ref() {
+            Method::Secret(application, secret) => {
+                self.entra(application, &resource, &[("client_secret", secret)]).await
+            }
+            Method::Certificate(application, certificate) => {
+                let statement = self.statement(application, certificate).await?;
+                self.with_statement(application, &resource, &statement).await
+            }
+            Method::Pipelines(application, pipeline) => {
+                let statement = pipeline_token(&self.http, pipeline).await;
+                let statement = statement.map_err(|error| format!("Azure Pipelines: {error}"))?;
+                self.with_statement(application, &resource, &statement).await
+            }
+            Method::Oidc(application, statement) => {
+                let statement = self.foreign(statement).await?;
+                self.with_statement(application, &resource, &statement).await
+            }
+            Method::Workload(application, file) => {
+                let statement = value_or_file("token", None, Some(file))?;
+                self.with_statement(application, &resource, &statement).await
+            }
+            Method::Machine(machine) => {
+                let answer = ask(machine.request(&self.http, &resource).await?).await;
+                answer.map_err(|error| format!("the managed identity: {error}"))
+            }
+            Method::Cli(cli) => return cli.token(&resource).await,
+        };
+        Token::of_answer(&answer?).ok_or_else(|| "the answer has no token".to_owned())
+    }
+
+    /// The address at which a tenant gives tokens.
+    async fn address(&self, tenant: &str) -> Result<Url, String> {
+        let login = &self.clouds.get().await?.login;
+        let mut url = Url::parse(login).map_err(|error| format!("the address of Entra ID: {error}"))?;
+        // Federation services of one's own have a path of their own.
+        let parts: &[&str] =
+            if tenant == "adfs" { &["adfs", "oauth2", "token"] } else { &[tenant, "oauth2", "v2.0", "token"] };
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(parts);
+        }
+        Ok(url)
+    }
+
+    /// Asks Entra ID for a token for a resource.
+    async fn entra(&self, application: &Application, resource: &str, proof: &[(&str, &str)]) -> Result<Json, String> {
+        let url = self.address(&application.tenant).await?;
+        let scope = format!("{resource}/.default");
+        let mut form =
+            vec![("grant_type", "client_credentials"), ("client_id", &application.client), ("scope", &scope)];
+        form.extend(proof);
+        ask(with_form(self.http.post(url), &form)).await.map_err(|error| format!("Entra ID: {error}"))
+    }
+
+    async fn with_statement(&self, application: &Application, resource: &str, statement: &str) -> Result<Json, String> {
+        let proof = [("client_assertion_type", ASSERTION), ("client_assertion", statement)];
+        self.entra(application, resource, &proof).await
+    }
+
+    /// The statement of an application, signed with its certificate.
+    async fn statement(&self, application: &Application, certificate: &Certificate) -> Result<String, String> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let header = json!({ "alg": "PS256", "typ": "JWT", "x5t#S256": certificate.thumbprint });
+        let claims = json!({
+            "aud": self.address(&application.tenant).await?.as_str(),
+            "iss": application.client,
+            "sub": application.client,
+            "jti": random_id(),
+            "nbf": now,
+            "exp": now + LIFETIME.as_secs(),
+        });
+        jwt::signed(&header, &claims, &certificate.key, Algorithm::Ps256)
+    }
+
+    /// The token of another provider.
+    async fn foreign(&self, statement: &Statement) -> Result<String, String> {
+        let (url, token) = match statement {
+            Statement::Given(text, file) => return value_or_file("token", text.as_deref(), file.as_deref()),
+            Statement::Asked(url, token) => (url, token),
+        };
+        let mut url = Url::parse(url).map_err(|error| format!("the address in oidc_request_url: {error}"))?;
+        if !url.query_pairs().any(|(name, _)| name == "audience") {
+            let audience = self.clouds.get().await?.exchange_audience();
+            url.query_pairs_mut().append_pair("audience", audience);
+        }
+        let request = self.http.get(url).bearer_auth(token);
+        let request = request.header("accept", "application/json; api-version=2.0");
+        field(request.header("content-type", "application/json"), "value").await
+    }
+}
+
+/// A number that no other statement has.
+fn random_id() -> String {
+    let mut bytes = [0; 16];
+    // Without random bytes, the id is that of other statements. Entra ID accepts that.
+    let _ = getrandom::fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The token of a pipeline.
+async fn pipeline_token(http: &reqwest::Client, pipeline: &Pipeline) -> Result<String, String> {
+    let mut url = Url::parse(&pipeline.url).map_err(|error| format!("its address: {error}"))?;
+    url.query_pairs_mut()
+        .append_pair("api-version", PIPELINES_VERSION)
+        .append_pair("serviceConnectionId", &pipeline.connection);
+    let request = http.post(url).bearer_auth(&pipeline.token).header("content-length", "0");
+    field(request.header("X-TFS-FedAuthRedirect", "Suppress"), "oidcToken").await
+}
+
+/// A field of the answer to a request.
+async fn field(request: RequestBuilder, name: &str) -> Result<String, String> {
+    let answer = ask(request).await.map_err(|error| format!("the provider of the identity: {error}"))?;
+    let found = answer.get(name).and_then(Json::as_str).map(str::to_owned);
+    found.ok_or_else(|| format!("the answer of the provider has no {name:?}"))
+}
+
+impl Cli {
+    async fn token(&self, resource: &str) -> Result<Token, String> {
+        let mut words = vec!["account", "get-access-token", "-o", "json", "--resource", resource];
+        if let Some(tenant) = &self.tenant {
+            words.extend(["--tenant", tenant]);
+        }
+        if let Some(subscription) = &self.subscription {
+            words.extend(["--subscription", subscription]);
+        }
+        let answer = self.run(&words).await?;
+        let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the Azure CLI gave no token")?;
+        let expires = answer.get("expires_on").and_then(Json::as_u64).map(Duration::from_secs);
+        let expires = expires.and_then(|seconds| UNIX_EPOCH.checked_add(seconds));
+        Ok(Token::until(text, expires.unwrap_or_else(|| SystemTime::now() + CLI_LIFETIME)))
+    }
+
+    /// The current subscription.
+    async fn current(&self) -> Result<String, String> {
+        let answer = self.run(&["account", "show", "-o", "json"]).await?;
+        let id = answer.get("id").and_then(Json::as_str).map(str::to_owned);
+        id.ok_or_else(|| "the Azure CLI has no current subscription. Set \"subscription_id\"".to_owned())
+    }
+
+    async fn run(&self, words: &[&str]) -> Result<Json, String> {
+        let mut command = Command::new(&self.program);
+        command.args(words).stdin(Stdio::null()).kill_on_drop(true);
+        let done = tokio::time::timeout(CLI_TIME, command.output()).await;
+        let done = done.map_err(|_| format!("the Azure CLI took longer than {} s", CLI_TIME.as_secs()))?;
+        let done = done.map_err(|error| format!("the Azure CLI cannot be run: {error}"))?;
+        if !done.status.success() {
+            let words = String::from_utf8_lossy(&done.stderr);
+            return Err(format!("the Azure CLI failed: {}", words.trim()));
+        }
+        serde_json::from_slice(&done.stdout).map_err(|_| "the answer of the Azure CLI is not JSON".to_owned())
+    }
+}
+
+/// What authorizes requests to a key vault, whose tokens must be for this resource.
+pub(super) fn vault_tokens(
+    method: &Arc<Method>,
+    clouds: &Arc<Clouds>,
+    http: &reqwest::Client,
+    resource: String,
+    place: String,
+) -> Box<dyn Authorize> {
+    let (method, clouds, http) = (Arc::clone(method), Arc::clone(clouds), http.clone());
+    Box::new(Bearer::new(Tokens { method, resource: Resource::Named(resource), clouds, http, place }))
+}
+
+/// What authorizes the requests to the blob service.
+pub(super) fn authorizer(settings: &AzureSettings, clouds: &Arc<Clouds>, http: &reqwest::Client) -> Box<dyn Authorize> {
+    let tokens = |method: &Arc<Method>, resource| {
+        let (method, clouds, http) = (Arc::clone(method), Arc::clone(clouds), http.clone());
+        Bearer::new(Tokens { method, resource, clouds, http, place: settings.place(&settings.key) })
+    };
+    let account = settings.account.clone();
+    match &settings.proof {
+        // The signature is in the addresses.
+        Proof::Signature(_) => Box::new(Constant(Vec::new())),
+        Proof::Token(method) => Box::new(tokens(method, Resource::Storage)),
+        Proof::Key(key) => Box::new(SharedKey { account, key: Mutex::new(Some(key.clone())), keys: None }),
+        Proof::ListedKey(method, group) => {
+            let (tokens, group) = (tokens(method, Resource::Manager), group.clone());
+            Box::new(SharedKey { account, key: Mutex::default(), keys: Some(Keys { tokens, group }) })
+        }
+    }
+}
+
+/// Requests that are signed with a key of the account.
+struct SharedKey {
+    account: String,
+    /// The key, if it is known.
+    key: Mutex<Option<Vec<u8>>>,
+    /// Where it is looked up.
+    keys: Option<Keys>,
+}
+
+#[async_trait]
+impl Authorize for SharedKey {
+    async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError> {
+        let mut known = self.key.lock().await;
+        let key = match (known.take(), &self.keys) {
+            (Some(key), _) => key,
+            (None, Some(keys)) => keys.first(&self.account).await?,
+            (None, None) => Vec::new(),
+        };
+        let headers = signing::headers(&self.account, &key, call, &Timestamp::now().strftime(DATE).to_string());
+        *known = Some(key);
+        Ok(headers)
+    }
+}
+
+/// The keys of an account in Resource Manager.
+struct Keys {
+    tokens: Bearer<Tokens>,
+    group: Account,
+}
+
+impl Keys {
+    /// The first key of an account.
+    async fn first(&self, account: &str) -> Result<Vec<u8>, BackendError> {
+        let token = self.tokens.current().await?;
+        let found = self.list(account, &token).await;
+        found.map_err(|error| BackendError::Credentials {
+            place: self.tokens.source.place.clone(),
+            error: format!("error listing access keys on the storage account: {error}"),
+        })
+    }
+
+    async fn list(&self, account: &str, token: &Token) -> Result<Vec<u8>, String> {
+        let source = &self.tokens.source;
+        let subscription = match (&self.group.subscription, source.method.as_ref()) {
+            (Some(subscription), _) => subscription.clone(),
+            (None, Method::Cli(cli)) => cli.current().await?,
+            (None, _) => return Err("there is no \"subscription_id\"".to_owned()),
+        };
+        let mut url =
+            Url::parse(&source.clouds.get().await?.manager).map_err(|error| format!("Resource Manager: {error}"))?;
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(["subscriptions", &subscription, "resourceGroups", &self.group.group]);
+            path.extend(["providers", "Microsoft.Storage", "storageAccounts", account, "listKeys"]);
+        }
+        url.query_pairs_mut().append_pair("api-version", MANAGER_VERSION);
+        let answer = ask(source.http.post(url).bearer_auth(&token.text).header("content-length", "0")).await?;
+        let key = answer.pointer("/keys/0/value").and_then(Json::as_str).ok_or("the answer has no key")?;
+        STANDARD.decode(key).map_err(|_| "the key in the answer is not base64".to_owned())
+    }
+}

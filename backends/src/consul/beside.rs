@@ -1,0 +1,128 @@
+//! Objects beside the state. A value has a limit of half a megabyte: a larger object is a value that only names its
+//! parts. It is written after them, so that an object is there as a whole or not at all.
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde_json::json;
+use weft_state::remote::{BackendError, Object, Version, Written};
+
+use super::refusals;
+use super::requests::{Client, Pair, Transacted};
+use crate::bucket::{Bucket, ObjectKind, When};
+
+/// The flag of values that name the parts of an object: "Weft" in ASCII.
+const PARTS: u64 = 0x5765_6674;
+/// What follows the key of an object in the keys of its parts. The names of objects do not have it.
+const PART: &str = "/.parts/";
+/// The size of a part: the largest value that an agent allows by default.
+const PART_SIZE: usize = 524_288;
+/// The largest object in one value. Transactions have the same limit as values, and hold them in base64, beside the key.
+const LARGEST_WHOLE: usize = 380_000;
+/// How often an object is read again that changed while it was read.
+const READS: u32 = 5;
+
+impl Client {
+    /// The content of an object.
+    async fn content(&self, doing: &'static str, key: &str, pair: &Pair) -> Result<Bytes, BackendError> {
+        if pair.flags != PARTS {
+            return Ok(pair.value.clone());
+        }
+        let damaged = |error: &str| refusals::damaged(self.place(key), doing, error);
+        let parts: Vec<String> =
+            serde_json::from_slice(&pair.value).map_err(|_| damaged("it does not name its parts"))?;
+        let mut content = Vec::new();
+        for part in parts {
+            let found = self.pair(doing, &part).await?.ok_or_else(|| damaged("one of its parts is missing"))?;
+            content.extend_from_slice(&found.value);
+        }
+        Ok(content.into())
+    }
+
+    /// Writes the parts of a large object. Returns the value that names them.
+    async fn write_parts(&self, doing: &'static str, key: &str, content: &Bytes) -> Result<Bytes, BackendError> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|error| refusals::damaged(self.place(key), doing, error.to_string()))?;
+        let start = format!("{key}{PART}{:016x}", u64::from_le_bytes(random));
+        let mut names = Vec::new();
+        for from in (0..content.len()).step_by(PART_SIZE) {
+            let name = format!("{start}/{}", names.len());
+            self.put(doing, &name, content.slice(from..content.len().min(from + PART_SIZE)), &[]).await?;
+            names.push(name);
+        }
+        Ok(json!(names).to_string().into())
+    }
+}
+
+#[async_trait]
+impl Bucket for Client {
+    fn place(&self, key: &str) -> String {
+        self.settings.place(key)
+    }
+
+    async fn get(&self, doing: &'static str, key: &str) -> Result<Option<Object>, BackendError> {
+        let mut before = None;
+        for _ in 0..READS {
+            let Some(pair) = self.pair(doing, key).await? else { return Ok(None) };
+            match self.content(doing, key, &pair).await {
+                Ok(content) => return Ok(Some(Object { content, version: Version(pair.index.to_string()) })),
+                Err(failed) if before.replace(pair.index) == Some(pair.index) => return Err(failed),
+                Err(_) => {}
+            }
+        }
+        Err(refusals::damaged(self.settings.place(key), doing, "it changes all the time"))
+    }
+
+    async fn put(
+        &self,
+        doing: &'static str,
+        key: &str,
+        content: Bytes,
+        _kind: ObjectKind,
+        when: &When,
+    ) -> Result<Written, BackendError> {
+        let (value, flags) = match content.len() <= LARGEST_WHOLE {
+            true => (content.clone(), 0),
+            false => (self.write_parts(doing, key, &content).await?, PARTS),
+        };
+        let mut operation = json!({"Verb": "set", "Key": key, "Value": STANDARD.encode(&value), "Flags": flags});
+        let index = match when {
+            When::Always => None,
+            When::Absent => Some(0),
+            // A text that is no number is the version of no object.
+            When::Is(version) => Some(version.0.parse().unwrap_or(u64::MAX)),
+        };
+        if let Some(index) = index {
+            operation["Verb"] = json!("cas");
+            operation["Index"] = json!(index);
+        }
+        match self.transact(doing, key, &[operation]).await? {
+            Transacted::Done(index) => Ok(Written::Done(Version(index.to_string()))),
+            Transacted::TooLarge => {
+                Err(refusals::damaged(self.settings.place(key), doing, "the agent finds the value too large"))
+            }
+            // The answer to an earlier attempt may have been lost.
+            Transacted::Stale(true) => match self.pair(doing, key).await? {
+                Some(pair) if pair.value == value && pair.flags == flags => {
+                    Ok(Written::Done(Version(pair.index.to_string())))
+                }
+                _ => Ok(Written::Conflict),
+            },
+            Transacted::Stale(false) => Ok(Written::Conflict),
+        }
+    }
+
+    async fn delete(&self, doing: &'static str, key: &str) -> Result<(), BackendError> {
+        let operations =
+            [json!({"Verb": "delete", "Key": key}), json!({"Verb": "delete-tree", "Key": format!("{key}{PART}")})];
+        self.transact(doing, key, &operations).await?;
+        Ok(())
+    }
+
+    async fn list(&self, doing: &'static str, prefix: &str) -> Result<Vec<String>, BackendError> {
+        let mut keys = self.keys(doing, prefix, None).await?;
+        keys.retain(|key| !key.contains(PART));
+        Ok(keys)
+    }
+}

@@ -1,0 +1,275 @@
+//! The lock: a key that a session holds, and the information about the lock beside it.
+//!
+//! The session ends on its own when nobody renews it, so that the lock of a dead process goes away. A process that has
+//! lost its lock all the same takes it again as soon as it can, as OpenTofu does: its next write tells whether somebody
+//! else has written meanwhile.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use serde_json::json;
+use tokio::task::JoinHandle;
+use weft_state::remote::{BackendError, LockAnswer, LockInfo};
+
+use super::refusals;
+use super::requests::{Client, Pair};
+
+const TAKING: &str = "taking the lock";
+const RELEASING: &str = "releasing the lock";
+/// The number by which Consul's library marks the keys of locks.
+const LOCK_FLAG: &str = "3304740253564472344";
+/// The life of a session that nobody renews. Consul may let it live for twice as long.
+const LIFE: Duration = Duration::from_secs(15);
+/// How long nobody can take a lock whose session has ended.
+const DELAY: Duration = Duration::from_secs(5);
+/// How long to try to take a lock that another session holds, as OpenTofu does.
+const TRIES: Duration = Duration::from_secs(1);
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(250);
+/// The pause between two attempts to take a lost lock again, or to renew a session.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// The keys of the lock of a state.
+#[derive(Clone, Debug)]
+pub(super) struct Lock {
+    pub(super) client: Arc<Client>,
+    /// The key of the state.
+    pub(super) state: String,
+}
+
+/// A lock that this process holds.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// The id under which it was taken: the first session.
+    id: String,
+    /// The session that has it now.
+    session: Arc<Mutex<String>>,
+    keeper: JoinHandle<()>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.keeper.abort();
+    }
+}
+
+impl Held {
+    /// The session that has the lock with this id.
+    pub(super) fn session(&self, id: &str) -> Option<String> {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        (self.id == id || session == id).then_some(session)
+    }
+}
+
+/// The answer to an attempt.
+enum Attempt {
+    Taken,
+    /// Another session has it.
+    Held(Pair, String),
+    /// Its last session has ended, and nobody can take it yet.
+    Delayed,
+}
+
+impl Lock {
+    fn key(&self) -> String {
+        format!("{}/.lock", self.state.trim_end_matches('/'))
+    }
+
+    fn info_key(&self) -> String {
+        format!("{}/.lockinfo", self.state.trim_end_matches('/'))
+    }
+
+    /// Takes the lock, and keeps it until the answer is dropped.
+    pub(super) async fn take(&self, info: &LockInfo) -> Result<(LockAnswer, Option<Held>), BackendError> {
+        let session = self.begin().await?;
+        match self.take_with(&session, info).await {
+            Ok(LockAnswer::Locked(locked)) => {
+                let id = session.clone();
+                let session = Arc::new(Mutex::new(session));
+                let keeper = tokio::spawn(self.clone().keep(Arc::clone(&session), info.clone()));
+                Ok((LockAnswer::Locked(locked), Some(Held { id, session, keeper })))
+            }
+            answer => {
+                // A session that cannot be ended now ends on its own.
+                let _ = self.client.end_session(TAKING, &session).await;
+                Ok((answer?, None))
+            }
+        }
+    }
+
+    async fn begin(&self) -> Result<String, BackendError> {
+        let rules = json!({
+            "Name": "Consul API Lock",
+            "TTL": format!("{}s", LIFE.as_secs()),
+            "LockDelay": format!("{}ms", DELAY.as_millis()),
+        });
+        self.client.begin_session(TAKING, &rules).await
+    }
+
+    /// Takes the lock with this session. Waits for a moment if it cannot be taken.
+    async fn take_with(&self, session: &str, info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        let start = Instant::now();
+        loop {
+            match self.attempt(session, info.asked()).await? {
+                Attempt::Taken => return Ok(LockAnswer::Locked(self.tell(session, info).await?)),
+                Attempt::Held(pair, holder) if start.elapsed() > TRIES => return self.held(&pair, holder).await,
+                Attempt::Delayed if start.elapsed() > DELAY + TRIES => {
+                    let message = "the session of the last holder has just ended".to_owned();
+                    return Ok(LockAnswer::Held { holder: LockInfo::default(), message });
+                }
+                _ => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+
+    /// The value of the key is the id with which the holder has asked for the lock. OpenTofu leaves it empty.
+    async fn attempt(&self, session: &str, asked: &str) -> Result<Attempt, BackendError> {
+        let key = self.key();
+        let holder_of = |pair: Option<Pair>| pair.and_then(|pair| Some((pair.session.clone()?, pair)));
+        let found = self.client.pair(TAKING, &key).await?;
+        if found.as_ref().is_some_and(|pair| pair.flags.to_string() != LOCK_FLAG) {
+            return Err(refusals::not_a_lock(self.client.settings.place(&key)));
+        }
+        match holder_of(found) {
+            Some((holder, _)) if holder == session => return Ok(Attempt::Taken),
+            Some((holder, pair)) => return Ok(Attempt::Held(pair, holder)),
+            None => {}
+        }
+        let query = [("acquire", session), ("flags", LOCK_FLAG)];
+        if self.client.put(TAKING, &key, Bytes::copy_from_slice(asked.as_bytes()), &query).await? {
+            return Ok(Attempt::Taken);
+        }
+        Ok(match holder_of(self.client.pair(TAKING, &key).await?) {
+            Some((holder, _)) if holder == session => Attempt::Taken,
+            Some((holder, pair)) => Attempt::Held(pair, holder),
+            None => Attempt::Delayed,
+        })
+    }
+
+    /// Writes the information about the lock.
+    async fn tell(&self, session: &str, info: &LockInfo) -> Result<LockInfo, BackendError> {
+        let told = LockInfo {
+            info: format!("consul session: {session}"),
+            path: self.state.clone(),
+            created: format!("{:.9}", jiff::Timestamp::now()),
+            asked: None,
+            id: info.asked().to_owned(),
+            ..info.clone()
+        };
+        let told = told.named(session.to_owned());
+        match self.client.put(TAKING, &self.info_key(), told.to_json().into(), &[]).await {
+            Ok(_) => Ok(told),
+            Err(error) => {
+                let _ = self.release_session(session).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn held(&self, pair: &Pair, holder: String) -> Result<LockAnswer, BackendError> {
+        let info = self.client.pair(TAKING, &self.info_key()).await?;
+        let info = info.and_then(|info| serde_json::from_slice::<LockInfo>(&info.value).ok());
+        // A holder that has just taken the lock has not told about it yet.
+        let mut info = info.filter(|info| info.id == holder).unwrap_or_else(|| LockInfo {
+            operation: "unknown operation".to_owned(),
+            who: "an unknown process".to_owned(),
+            created: "an unknown time".to_owned(),
+            ..LockInfo::default()
+        });
+        let message = format!("the session {holder} holds the lock");
+        info.id = holder;
+        let asked = String::from_utf8(pair.value.to_vec()).ok().filter(|asked| !asked.is_empty());
+        Ok(LockAnswer::Held { holder: LockInfo { asked, ..info }, message })
+    }
+
+    /// Renews the session, and takes the lock with another one if it is lost.
+    async fn keep(self, session: Arc<Mutex<String>>, info: LockInfo) {
+        loop {
+            tokio::time::sleep(LIFE / 2).await;
+            let current = session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            while !self.is_kept(&current).await {
+                if let Some(other) = self.take_again(&current, &info).await {
+                    *session.lock().unwrap_or_else(PoisonError::into_inner) = other;
+                    break;
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
+        }
+    }
+
+    /// Whether the session lives, and has the lock. Asks until there is an answer.
+    async fn is_kept(&self, session: &str) -> bool {
+        loop {
+            match self.client.renew_session(session).await {
+                Ok(false) => return false,
+                Ok(true) => {
+                    if let Ok(pair) = self.client.pair(TAKING, &self.key()).await {
+                        return pair.and_then(|pair| pair.session).as_deref() == Some(session);
+                    }
+                }
+                Err(_) => {}
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// Takes a lost lock with another session. Returns that session.
+    async fn take_again(&self, lost: &str, info: &LockInfo) -> Option<String> {
+        let _ = self.client.end_session(TAKING, lost).await;
+        let session = self.begin().await.ok()?;
+        match self.take_with(&session, info).await {
+            Ok(LockAnswer::Locked(_)) => Some(session),
+            _ => {
+                let _ = self.client.end_session(TAKING, &session).await;
+                None
+            }
+        }
+    }
+
+    /// Releases the lock of a session of this process.
+    ///
+    /// # Errors
+    /// It does not have the lock any more.
+    pub(super) async fn release(&self, session: &str) -> Result<(), BackendError> {
+        match self.release_session(session).await? {
+            true => Ok(()),
+            false => Err(refusals::lost_lock(self.client.settings.place(&self.state))),
+        }
+    }
+
+    /// Releases the lock of a session of any process.
+    ///
+    /// # Errors
+    /// Another session has the lock, or none.
+    pub(super) async fn release_other(&self, session: &str) -> Result<(), BackendError> {
+        let found = self.client.pair(RELEASING, &self.key()).await?.and_then(|pair| pair.session);
+        let place = self.client.settings.place(&self.state);
+        match found {
+            None => Err(refusals::not_locked(place)),
+            Some(holder) if holder != session => Err(refusals::other_lock(place, session)),
+            Some(_) => self.release_session(session).await.map(drop),
+        }
+    }
+
+    /// Takes the lock from a session, ends it, and removes the keys. Releasing comes first: the end of a session that
+    /// has the lock delays the next holder. Returns whether the session had the lock.
+    pub(super) async fn release_session(&self, session: &str) -> Result<bool, BackendError> {
+        let (key, flags) = (self.key(), ("flags", LOCK_FLAG));
+        let found = self.client.pair(RELEASING, &key).await?;
+        let had = found.is_some_and(|pair| pair.session.as_deref() == Some(session));
+        if had {
+            self.client.delete(RELEASING, &self.info_key(), &[]).await?;
+            self.client.put(RELEASING, &key, Bytes::new(), &[("release", session), flags]).await?;
+        }
+        self.client.end_session(RELEASING, session).await?;
+        if had {
+            // Somebody may have taken the lock already. Then its key stays.
+            let free = self.client.pair(RELEASING, &key).await?.filter(|pair| pair.session.is_none());
+            if let Some(free) = free {
+                self.client.delete(RELEASING, &key, &[("cas", &free.index.to_string())]).await?;
+            }
+        }
+        Ok(had)
+    }
+}

@@ -1,0 +1,76 @@
+//! What the agent refuses, in words.
+
+use reqwest::StatusCode;
+use weft_state::remote::BackendError;
+
+use crate::exchange::Reply;
+
+/// The longest message of an agent that is shown.
+const LONGEST_MESSAGE: usize = 500;
+
+/// The agent answered with an error.
+pub(super) fn refused(place: String, doing: &'static str, path: &str, reply: &Reply) -> BackendError {
+    let message = String::from_utf8_lossy(&reply.body).trim().to_owned();
+    let message = Some(message).filter(|text| text.len() < LONGEST_MESSAGE);
+    let advice = match reply.status {
+        StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => format!(
+            "Give a token with access_token or CONSUL_HTTP_TOKEN, whose policy has: key_prefix {path:?} {{ policy = \
+             \"write\" }} and session_prefix \"\" {{ policy = \"write\" }}"
+        ),
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            "Values may have 524288 bytes. Set kv_max_value_size of the agent to at least that".to_owned()
+        }
+        StatusCode::BAD_REQUEST => {
+            "An agent that wants encrypted connections says so. Set the scheme to https then".to_owned()
+        }
+        _ => String::new(),
+    };
+    reply.refusal(place, doing, message, &advice)
+}
+
+/// A transaction was rolled back for another reason than its conditions.
+pub(super) fn rolled_back(place: String, doing: &'static str, errors: &str) -> BackendError {
+    let error = format!("consul CAS failed with transaction errors: {errors}");
+    BackendError::Refused { place, doing, error, advice: String::new() }
+}
+
+/// The key of the lock is used for something else.
+pub(super) fn not_a_lock(place: String) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing: "taking the lock",
+        error: "Existing key does not match lock use".to_owned(),
+        advice: "Remove the key, or use another path".to_owned(),
+    }
+}
+
+/// There is no lock to be released.
+pub(super) fn not_locked(place: String) -> BackendError {
+    let error = "the state is not locked".to_owned();
+    BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
+}
+
+/// Another lock is there than the one to be released.
+pub(super) fn other_lock(place: String, id: &str) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing: "releasing the lock",
+        error: format!("lock id {id:?} does not match existing lock"),
+        advice: "The message about the lock has its id, which is that of a session".to_owned(),
+    }
+}
+
+/// The lock was lost while it was held.
+pub(super) fn lost_lock(place: String) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing: "releasing the lock",
+        error: "consul lock was lost".to_owned(),
+        advice: "Another process may have changed the state since".to_owned(),
+    }
+}
+
+/// An answer does not have the form that it must have.
+pub(super) fn damaged(place: String, doing: &'static str, error: impl Into<String>) -> BackendError {
+    BackendError::Damaged { place, doing, error: error.into() }
+}

@@ -1,0 +1,55 @@
+//! The errors of requests, as constructors, each with the way out.
+
+use weft_state::remote::BackendError;
+
+use super::tags;
+use super::tencent::Refusal;
+
+/// There are no keys.
+pub(super) fn no_keys(place: String) -> BackendError {
+    let error = "secret_id and secret_key are not set, nor TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY";
+    BackendError::Credentials { place, error: error.to_owned() }
+}
+
+fn words(refusal: &Refusal) -> String {
+    format!("{}: {}", refusal.code, refusal.message.trim_end_matches('.'))
+}
+
+/// The role cannot be assumed.
+pub(super) fn role(place: String, arn: &str, refusal: &Refusal) -> BackendError {
+    let advice = format!("Check that the caller may assume the role {arn}, and that the role trusts it");
+    BackendError::Refused { place, doing: "assuming the role", error: words(refusal), advice }
+}
+
+/// A request for a tag was refused.
+pub(super) fn tag(place: String, doing: &'static str, action: &str, refusal: &Refusal) -> BackendError {
+    let advice = match refusal.code.starts_with("AuthFailure") || refusal.code.starts_with("UnauthorizedOperation") {
+        true => format!("The locks need tags. Check the keys, and grant the caller the action {action}"),
+        false => String::new(),
+    };
+    BackendError::Refused { place, doing, error: words(refusal), advice }
+}
+
+/// The tag exists, and no lock.
+pub(super) fn mutex(place: String, value: &str) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing: "taking the lock",
+        error: format!("failed to create tag: {} -> {value}: it exists already", tags::KEY),
+        advice: "Another process is taking the lock, or died while it did. In the second case, delete the tag in the \
+                 console"
+            .to_owned(),
+    }
+}
+
+/// There is no lock to be released.
+pub(super) fn no_lock(place: String, lock: &str) -> BackendError {
+    let error = format!("lock file {lock} not exists");
+    BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
+}
+
+/// Another lock is there than the one to be released.
+pub(super) fn other_lock(place: String, found: &str, id: &str) -> BackendError {
+    let error = format!("lock id mismatch, {found} != {id}");
+    BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
+}

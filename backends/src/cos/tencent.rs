@@ -1,0 +1,180 @@
+//! Requests to the interfaces of Tencent Cloud (version 3.0 of its API), and the roles that one of them gives.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use reqwest::Method;
+use serde_json::{Value as Json, json};
+use url::Url;
+use weft_state::remote::BackendError;
+
+use super::refusals;
+use super::settings::Role;
+use crate::digests::{hex, hmac_sha256, sha256_hex};
+use crate::exchange::{Authorize, Call, RETRY, Service};
+use crate::expiring::{KeyRing, KeySource, Keys};
+
+/// The version of the interfaces for tags and for sessions.
+const VERSION: &str = "2018-08-13";
+/// The media type of requests.
+const JSON: &str = "application/json";
+/// The name of the signature.
+const ALGORITHM: &str = "TC3-HMAC-SHA256";
+
+/// What an interface refused.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) code: String,
+    pub(super) message: String,
+}
+
+/// An interface.
+#[derive(Debug)]
+pub(super) struct Interface {
+    service: Service,
+    url: Url,
+    region: String,
+}
+
+impl Interface {
+    /// The interface with this name, with the keys of a ring.
+    ///
+    /// # Errors
+    /// Its address cannot be made, which the name decides.
+    pub(super) fn new(
+        name: &'static str,
+        region: &str,
+        http: &reqwest::Client,
+        place: &str,
+        keys: &Arc<KeyRing>,
+    ) -> Result<Interface, url::ParseError> {
+        let url = Url::parse(&format!("https://{name}.tencentcloudapi.com/"))?;
+        let authorize = Box::new(Signer { name, keys: Arc::clone(keys) });
+        let service = Service { http: http.clone(), retry: RETRY, place: place.to_owned(), authorize };
+        Ok(Interface { service, url, region: region.to_owned() })
+    }
+
+    /// Sends a request. The answer is what the interface returns or refuses.
+    ///
+    /// # Errors
+    /// There is no answer of the interface.
+    pub(super) async fn ask(
+        &self,
+        doing: &'static str,
+        action: &'static str,
+        content: &Json,
+    ) -> Result<Result<Json, Refusal>, BackendError> {
+        let call = Call::new(doing, Method::POST, self.url.clone())
+            .body(JSON, content.to_string())
+            .header("x-tc-action", action)
+            .header("x-tc-version", VERSION)
+            .header("x-tc-region", &self.region)
+            .header("x-tc-language", "en-US");
+        let reply = self.service.send(&call).await?;
+        let mut json = reply.json();
+        let Some(answer) = json.get_mut("Response").map(Json::take).filter(|_| reply.status.is_success()) else {
+            return Err(reply.refusal(self.service.place.clone(), doing, None, ""));
+        };
+        let Some(error) = answer.get("Error") else { return Ok(Ok(answer)) };
+        let text = |name: &str| error.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+        Ok(Err(Refusal { code: text("Code"), message: text("Message") }))
+    }
+}
+
+/// Signs requests to an interface.
+struct Signer {
+    name: &'static str,
+    keys: Arc<KeyRing>,
+}
+
+#[async_trait]
+impl Authorize for Signer {
+    async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError> {
+        let keys = self.keys.current().await?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let host = call.url.host_str().unwrap_or_default();
+        let header = authorization(&keys, self.name, &[("content-type", JSON), ("host", host)], now, &call.body);
+        let mut added = vec![("authorization".to_owned(), header), ("x-tc-timestamp".to_owned(), now.to_string())];
+        added.extend(keys.token.map(|token| ("x-tc-token".to_owned(), token)));
+        Ok(added)
+    }
+
+    async fn rejected(&self) {
+        self.keys.forget().await;
+    }
+}
+
+/// The header `authorization` of a POST request at a time (seconds since 1970) with these headers, sorted by name.
+fn authorization(keys: &Keys, name: &str, headers: &[(&str, &str)], now: u64, body: &[u8]) -> String {
+    let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
+    let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
+    let names = names.join(";");
+    let request = format!("POST\n/\n\n{lines}\n{names}\n{}", sha256_hex(body));
+    let time = i64::try_from(now).ok().and_then(|now| jiff::Timestamp::from_second(now).ok()).unwrap_or_default();
+    let date = time.strftime("%Y-%m-%d").to_string();
+    let scope = format!("{date}/{name}/tc3_request");
+    let text = format!("{ALGORITHM}\n{now}\n{scope}\n{}", sha256_hex(request.as_bytes()));
+    let key = hmac_sha256(format!("TC3{}", keys.secret).as_bytes(), &date);
+    let key = hmac_sha256(&hmac_sha256(&key, name), "tc3_request");
+    let signature = hex(&hmac_sha256(&key, &text));
+    format!("{ALGORITHM} Credential={}/{scope}, SignedHeaders={names}, Signature={signature}", keys.id)
+}
+
+/// The keys of sessions of a role.
+pub(super) struct RoleKeys {
+    pub(super) sessions: Interface,
+    pub(super) role: Role,
+}
+
+#[async_trait]
+impl KeySource for RoleKeys {
+    async fn keys(&self) -> Result<Keys, BackendError> {
+        const DOING: &str = "assuming the role";
+        let RoleKeys { sessions, role } = self;
+        let mut content =
+            json!({ "RoleArn": role.arn, "RoleSessionName": role.session, "DurationSeconds": role.seconds });
+        if let Some(policy) = &role.policy {
+            content["Policy"] = url::form_urlencoded::byte_serialize(policy.as_bytes()).collect::<String>().into();
+        }
+        let place = &sessions.service.place;
+        let answer = sessions.ask(DOING, "AssumeRole", &content).await?;
+        let answer = answer.map_err(|refusal| refusals::role(place.clone(), &role.arn, &refusal))?;
+        let text = |name: &str| answer.pointer(&format!("/Credentials/{name}")).and_then(Json::as_str);
+        let (Some(id), Some(secret), Some(token)) = (text("TmpSecretId"), text("TmpSecretKey"), text("Token")) else {
+            let error = "there are no keys in it".to_owned();
+            return Err(BackendError::Damaged { place: place.clone(), doing: DOING, error });
+        };
+        let expires = answer.get("ExpiredTime").and_then(Json::as_u64);
+        Ok(Keys {
+            id: id.to_owned(),
+            secret: secret.to_owned(),
+            token: Some(token.to_owned()),
+            expires: expires.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the documentation (product 213, page 30654, with the signature of two headers).
+    #[test]
+    fn the_example_of_the_documentation() {
+        let keys = Keys {
+            id: "AKIDz8krbsJ5yKBZQpn74WFkmLPx3EXAMPLE".to_owned(),
+            secret: "Gu5t9xGARNpq86cd98joQYCN3EXAMPLE".to_owned(),
+            token: None,
+            expires: None,
+        };
+        let body = br#"{"Limit": 1, "Filters": [{"Values": ["\u672a\u547d\u540d"], "Name": "instance-name"}]}"#;
+        let headers = [("content-type", "application/json; charset=utf-8"), ("host", "cvm.tencentcloudapi.com")];
+        assert_eq!(
+            authorization(&keys, "cvm", &headers, 1_551_113_065, body),
+            "TC3-HMAC-SHA256 Credential=AKIDz8krbsJ5yKBZQpn74WFkmLPx3EXAMPLE/2019-02-25/cvm/tc3_request, \
+             SignedHeaders=content-type;host, \
+             Signature=72e494ea809ad7a8c8f7a4507b9bddcbaa8e581f516e8da2f66e2c5a96525168"
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! Compressed documents.
+
+use std::io::{Read as _, Write as _};
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+/// The maximum size of a document, in bytes. Larger ones come from damaged or hostile input: all services of compressed
+/// documents have smaller limits.
+const LARGEST: u64 = 1 << 30;
+/// The first byte of every compressed document.
+pub const FIRST_BYTE: u8 = 0x1f;
+
+/// The document, compressed.
+///
+/// # Errors
+/// None in practice: nothing but memory is written.
+pub fn compressed(content: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(content)?;
+    encoder.finish()
+}
+
+/// The document from its compressed form.
+///
+/// # Errors
+/// It is damaged or too large. The reason in words.
+pub fn decompressed(content: &[u8]) -> Result<Vec<u8>, String> {
+    let mut found = Vec::new();
+    let read = MultiGzDecoder::new(content).take(LARGEST + 1).read_to_end(&mut found);
+    read.map_err(|error| format!("it cannot be decompressed: {error}"))?;
+    if found.len() as u64 > LARGEST {
+        return Err(format!("it has more than {LARGEST} bytes"));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_survive() {
+        for content in [b"".as_slice(), b"{}", &[7; 100_000]] {
+            let short = compressed(content).unwrap();
+            assert_eq!(short[0], FIRST_BYTE);
+            assert_eq!(decompressed(&short).unwrap(), content);
+            assert!(decompressed(&short[..short.len() - 1]).is_err());
+        }
+        assert!(decompressed(b"{}").is_err());
+    }
+}

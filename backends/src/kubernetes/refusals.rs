@@ -1,0 +1,78 @@
+//! What the cluster refuses, in words.
+
+use reqwest::StatusCode;
+use weft_state::remote::BackendError;
+
+use super::names::NAME_LIMIT;
+use crate::exchange::Reply;
+
+/// The cluster answered with an error.
+pub(super) fn refused(place: String, doing: &'static str, namespace: &str, reply: &Reply) -> BackendError {
+    let message = reply.json().get("message").and_then(|message| message.as_str()).map(str::to_owned);
+    let too_long = message.as_ref().is_some_and(|message| message.contains("Too long"));
+    let advice = match reply.status {
+        StatusCode::UNPROCESSABLE_ENTITY | StatusCode::PAYLOAD_TOO_LARGE if too_long => {
+            "A secret may have 1048576 bytes. The state has more, even compressed: divide it, or use another backend"
+                .to_owned()
+        }
+        StatusCode::FORBIDDEN => format!(
+            "Give the user a role in the namespace {namespace} with the verbs get, list, create, update and delete on \
+             secrets and on leases of coordination.k8s.io"
+        ),
+        StatusCode::UNAUTHORIZED => "Get new credentials for the cluster".to_owned(),
+        StatusCode::NOT_FOUND => format!("Create the namespace with: kubectl create namespace {namespace}"),
+        _ => String::new(),
+    };
+    reply.refusal(place, doing, message, &advice)
+}
+
+/// There are no credentials.
+pub(super) fn no_credentials(place: String, error: String) -> BackendError {
+    BackendError::Credentials { place, error }
+}
+
+/// The name of a workspace, or the suffix, cannot be part of a name in Kubernetes.
+pub(super) fn invalid_name(name: &str) -> BackendError {
+    BackendError::Refused {
+        place: "kubernetes".to_owned(),
+        doing: "naming the secret",
+        error: format!("the secret name {name} is invalid"),
+        advice: format!(
+            "The workspace and secret_suffix may have lower case letters, digits, '-' and '.', and letters or digits at \
+             the ends, up to {NAME_LIMIT} in all"
+        ),
+    }
+}
+
+/// There is no lock to be released.
+pub(super) fn not_locked(place: String) -> BackendError {
+    let error = "state is already unlocked".to_owned();
+    BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
+}
+
+/// Another lock is there than the one to be released.
+pub(super) fn other_lock(place: String, id: &str) -> BackendError {
+    let error = format!("lock id {id:?} does not match existing lock");
+    BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
+}
+
+/// A secret or lease with the name of one of the backend is not the backend's.
+pub(super) fn foreign(place: String, doing: &'static str, kind: &str) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing,
+        error: format!("{kind} does not have the label \"tfstate\""),
+        advice: "Something else has made it. Remove it yourself, if you want to".to_owned(),
+    }
+}
+
+/// Others change the same object again and again.
+pub(super) fn busy(place: String, doing: &'static str) -> BackendError {
+    let error = "others change it again and again".to_owned();
+    BackendError::Refused { place, doing, error, advice: "Try again".to_owned() }
+}
+
+/// What is stored does not have the form that it must have.
+pub(super) fn damaged(place: String, doing: &'static str, error: impl Into<String>) -> BackendError {
+    BackendError::Damaged { place, doing, error: error.into() }
+}

@@ -1,0 +1,99 @@
+//! Reads YAML as far as kubeconfig files need it: one document of mappings, sequences and scalars.
+//!
+//! Every scalar becomes text, but for plain `true`, `false` and `null`: the fields of a kubeconfig are texts and bools.
+
+use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
+use serde_json::{Map, Value as Json};
+
+/// The maximum nesting of sequences and mappings. Kubeconfig files have five levels, and extensions some more.
+const DEEPEST_NESTING: usize = 64;
+
+/// The value that the text stands for; null for an empty text.
+///
+/// # Errors
+/// The text is not YAML, or has more than kubeconfig files have. The reason in words.
+pub(super) fn read(text: &str) -> Result<Json, String> {
+    let mut reader = Reader { parser: Parser::new_from_str(text) };
+    loop {
+        match reader.next()? {
+            Event::StreamStart | Event::DocumentStart(_) => {}
+            Event::StreamEnd => return Ok(Json::Null),
+            event => return reader.value(event, 0),
+        }
+    }
+}
+
+struct Reader<'a> {
+    parser: Parser<'a, StrInput<'a>>,
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Result<Event<'a>, String> {
+        match self.parser.next_event() {
+            Some(Ok((event, _))) => Ok(event),
+            Some(Err(error)) => Err(format!("on line {}: {}", error.marker().line(), error.info())),
+            None => Ok(Event::StreamEnd),
+        }
+    }
+
+    fn value(&mut self, event: Event<'a>, depth: usize) -> Result<Json, String> {
+        if depth >= DEEPEST_NESTING {
+            return Err("it is nested too deeply".to_owned());
+        }
+        match event {
+            Event::Scalar(text, style, ..) => Ok(match (style, &*text) {
+                (ScalarStyle::Plain, "" | "~" | "null" | "Null" | "NULL") => Json::Null,
+                (ScalarStyle::Plain, "true" | "True" | "TRUE") => Json::Bool(true),
+                (ScalarStyle::Plain, "false" | "False" | "FALSE") => Json::Bool(false),
+                _ => Json::String(text.into_owned()),
+            }),
+            Event::SequenceStart(..) => {
+                let mut items = Vec::new();
+                loop {
+                    match self.next()? {
+                        Event::SequenceEnd => return Ok(Json::Array(items)),
+                        event => items.push(self.value(event, depth + 1)?),
+                    }
+                }
+            }
+            Event::MappingStart(..) => {
+                let mut entries = Map::new();
+                loop {
+                    let key = match self.next()? {
+                        Event::MappingEnd => return Ok(Json::Object(entries)),
+                        Event::Scalar(text, ..) => text.into_owned(),
+                        _ => return Err("a key is not text".to_owned()),
+                    };
+                    let event = self.next()?;
+                    let value = self.value(event, depth + 1)?;
+                    entries.insert(key, value);
+                }
+            }
+            Event::Alias(_) => Err("references to anchors are not supported".to_owned()),
+            _ => Err("a value is missing".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn documents() {
+        let text = "# comment\nclusters:\n- name: a\n  cluster: {server: 'https://h', insecure-skip-tls-verify: true}\n\
+                    token: 12345\nquoted: \"true\"\nnothing:\ncert: |\n  line\n  line\n";
+        let want = json!({
+            "clusters": [{"name": "a", "cluster": {"server": "https://h", "insecure-skip-tls-verify": true}}],
+            "token": "12345", "quoted": "true", "nothing": null, "cert": "line\nline\n",
+        });
+        assert_eq!(read(text).unwrap(), want);
+        assert_eq!(read("{\"kind\": \"Config\", \"users\": []}").unwrap(), json!({"kind": "Config", "users": []}));
+        assert_eq!(read("").unwrap(), Json::Null);
+        for other in ["a: [", "a: *b", "? [a]\n: b", &"[".repeat(1000)] {
+            assert!(read(other).is_err(), "{other}");
+        }
+    }
+}

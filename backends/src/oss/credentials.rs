@@ -1,0 +1,107 @@
+//! Where keys come from: the settings, the role of the machine, and roles that are assumed.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+use serde_json::Value as Json;
+use weft_state::remote::BackendError;
+
+use super::refusals;
+use super::rpc::Interface;
+use super::settings::{Access, Role};
+use crate::exchange::RETRY;
+use crate::expiring::{GivenKeys, KeyRing, KeySource, Keys};
+use crate::tokens::ask;
+
+/// Where machines get the keys of their roles.
+const MACHINE: &str = "http://100.100.100.200/latest/meta-data/ram/security-credentials/";
+/// The version of the interface for sessions.
+const VERSION: &str = "2015-04-01";
+
+/// The keys of the settings.
+pub(super) fn keys(access: &Access, region: &str, http: &reqwest::Client, place: &str) -> Arc<KeyRing> {
+    let ring = match (access.id.is_empty(), &access.machine) {
+        (true, Some(role)) => {
+            let source = MachineKeys { http: http.clone(), role: role.clone(), place: place.to_owned() };
+            KeyRing::new(source)
+        }
+        (true, None) => KeyRing::new(GivenKeys(Err(refusals::no_keys(place.to_owned())))),
+        (false, _) => {
+            let Access { id, secret, token, .. } = access.clone();
+            KeyRing::new(GivenKeys(Ok(Keys { id, secret, token, expires: None })))
+        }
+    };
+    let ring = Arc::new(ring);
+    let Some(role) = &access.role else { return ring };
+    let host = access.sessions.clone().unwrap_or_else(|| match region.is_empty() {
+        true => "sts.aliyuncs.com".to_owned(),
+        false => format!("sts.{region}.aliyuncs.com"),
+    });
+    let host = host.trim_end_matches('/');
+    let address = if host.starts_with("http") { host.to_owned() } else { format!("https://{host}") };
+    let interface = Interface { http: http.clone(), retry: RETRY, address, keys: ring, place: place.to_owned() };
+    Arc::new(KeyRing::new(RoleKeys { interface, role: role.clone(), region: region.to_owned() }))
+}
+
+/// The keys in an answer.
+fn keys_of(answer: &Json) -> Option<Keys> {
+    let text = |name: &str| answer.get(name).and_then(Json::as_str).map(str::to_owned);
+    let expires = text("Expiration").and_then(|time| time.parse::<jiff::Timestamp>().ok());
+    Some(Keys {
+        id: text("AccessKeyId")?,
+        secret: text("AccessKeySecret")?,
+        token: Some(text("SecurityToken")?),
+        expires: expires.map(SystemTime::from),
+    })
+}
+
+/// The keys of the role of the machine.
+struct MachineKeys {
+    http: reqwest::Client,
+    role: String,
+    place: String,
+}
+
+#[async_trait]
+impl KeySource for MachineKeys {
+    async fn keys(&self) -> Result<Keys, BackendError> {
+        let failed = |error: String| refusals::no_machine_keys(self.place.clone(), &self.role, &error);
+        let answer = ask(self.http.get(format!("{MACHINE}{}", self.role))).await.map_err(failed)?;
+        if answer.get("Code").and_then(Json::as_str) != Some("Success") {
+            return Err(failed("its answer is not a success".to_owned()));
+        }
+        keys_of(&answer).ok_or_else(|| failed("its answer has no keys".to_owned()))
+    }
+}
+
+/// The keys of sessions of a role.
+struct RoleKeys {
+    interface: Interface,
+    role: Role,
+    region: String,
+}
+
+#[async_trait]
+impl KeySource for RoleKeys {
+    async fn keys(&self) -> Result<Keys, BackendError> {
+        const DOING: &str = "assuming the role";
+        let RoleKeys { interface, role, region } = self;
+        let seconds = role.seconds.to_string();
+        let mut parameters = vec![
+            ("Action", "AssumeRole"),
+            ("Version", VERSION),
+            ("RegionId", region),
+            ("RoleArn", role.arn.as_str()),
+            ("RoleSessionName", role.session.as_str()),
+            ("DurationSeconds", &seconds),
+        ];
+        parameters.extend(role.policy.as_deref().map(|policy| ("Policy", policy)));
+        let advice = format!("Check that the caller may assume the role {}, and that the role trusts it", role.arn);
+        let answer = interface.ask(DOING, &parameters, &advice).await?;
+        answer.get("Credentials").and_then(keys_of).ok_or_else(|| {
+            let error = "there are no keys in it".to_owned();
+            BackendError::Damaged { place: interface.place.clone(), doing: DOING, error }
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! The errors of requests, as constructors, each with the way out.
+
+use weft_state::remote::BackendError;
+
+/// There are no keys.
+pub(super) fn no_keys(place: String) -> BackendError {
+    let error = "access_key and secret_key are not set, nor ALICLOUD_ACCESS_KEY and ALICLOUD_SECRET_KEY, nor a profile \
+                 that has them, nor ecs_role_name";
+    BackendError::Credentials { place, error: error.to_owned() }
+}
+
+/// The metadata service has no keys of the role.
+pub(super) fn no_machine_keys(place: String, role: &str, error: &str) -> BackendError {
+    BackendError::Credentials { place, error: format!("the metadata service has no keys of the role {role}: {error}") }
+}
+
+/// The digest in the table is not that of the state.
+pub(super) fn other_digest(place: String, have: &str) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing: "reading the state",
+        error: "its digest in the TableStore table is another one, so an older version of the state was read"
+            .to_owned(),
+        advice: format!(
+            "Try again in some minutes. If the state in the bucket is right, set the column Digest of the row ending \
+             in \"-md5\" to {have:?}"
+        ),
+    }
+}
+
+/// Another lock is there than the one to be released.
+pub(super) fn other_lock(place: String, id: &str) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing: "releasing the lock",
+        error: format!("lock id {id:?} does not match existing lock"),
+        advice: String::new(),
+    }
+}
+
+/// What to do about an error of OSS with this code.
+pub(super) fn advice(code: &str, bucket: &str, region: &str) -> String {
+    match code {
+        "NoSuchBucket" => format!(
+            "Create the bucket with: aliyun oss mb oss://{bucket} --region {region}. Turn versioning on: aliyun oss \
+             bucket-versioning --method put oss://{bucket} enabled"
+        ),
+        "AccessDenied" => format!("Grant the caller the rights to read, write and list objects of {bucket}"),
+        "InvalidAccessKeyId" | "SignatureDoesNotMatch" => "Check access_key and secret_key".to_owned(),
+        "InvalidSecurityToken" | "SecurityTokenExpired" => "Get new credentials: the session has ended".to_owned(),
+        "RequestTimeTooSkewed" => "Set the clock of this machine: it differs from that of the service".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// TableStore answered with an error.
+pub(super) fn table(place: String, doing: &'static str, name: &str, code: &str, message: &str) -> BackendError {
+    let advice = match code {
+        "OTSObjectNotExist" => format!("Create the table {name} with the primary key LockID of the type STRING"),
+        "OTSAuthFailed" | "OTSNoPermissionAccess" => {
+            format!("Check the keys, and grant the caller the rights to read and write rows of the table {name}")
+        }
+        _ => String::new(),
+    };
+    let error = format!("{code}: {}", message.trim_end_matches('.'));
+    BackendError::Refused { place, doing, error, advice }
+}

@@ -1,0 +1,182 @@
+//! Requests to OSS.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use percent_encoding::utf8_percent_encode;
+use serde_json::Value as Json;
+use tokio::sync::OnceCell;
+use url::{Host, Url};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::remote::BackendError;
+
+use super::credentials;
+use super::refusals;
+use super::rows::Rows;
+use super::rpc::Interface;
+use super::settings::OssSettings;
+use super::signing::Signer;
+use super::tablestore::Table;
+use crate::catalog::Environment;
+use crate::client::{ClientSettings, client};
+use crate::exchange::{Headers, IN_PATHS, RETRY, Reply, Service, query};
+use crate::guarded::{Dialect, GuardedBucket};
+use crate::problems::no_client;
+use crate::retry::RetryRule;
+
+/// The service for the addresses of regions.
+const LOCATIONS: &str = "https://location-readonly.aliyuncs.com";
+/// The repetition of requests for locations, which have a fallback.
+const LOCATION_RETRY: RetryRule =
+    RetryRule { repeats: 1, first: Duration::from_millis(300), longest: Duration::from_secs(1) };
+
+/// The connections to the services.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) settings: Arc<OssSettings>,
+    pub(super) bucket: Arc<GuardedBucket<Oss>>,
+    pub(super) table: Option<Table>,
+}
+
+impl Client {
+    /// A client with these settings.
+    pub(super) fn new(settings: OssSettings, environment: Environment<'_>) -> Result<Client, Diagnostic> {
+        let http = client(&ClientSettings::of_environment(environment)).map_err(|error| no_client(&error))?;
+        let place = format!("oss://{}", settings.bucket);
+        let keys = credentials::keys(&settings.access, &settings.region, &http, &place);
+        let table = settings.table.as_ref().map(|table| Table::new(table, &http, &place, &keys));
+        let retry = LOCATION_RETRY;
+        let (http_of, keys_of) = (http.clone(), Arc::clone(&keys));
+        let locations =
+            Interface { http: http_of, retry, address: LOCATIONS.to_owned(), keys: keys_of, place: place.clone() };
+        let signer = Signer { keys, bucket: settings.bucket.clone() };
+        let service = Service { http, retry: RETRY, place, authorize: Box::new(signer) };
+        let settings = Arc::new(settings);
+        let dialect = Oss { settings: Arc::clone(&settings), locations, endpoint: OnceCell::new() };
+        Ok(Client { settings, bucket: Arc::new(GuardedBucket { dialect, service }), table })
+    }
+
+    /// The rows of the state with this key, if there is a table.
+    pub(super) fn rows(&self, key: &str) -> Option<Rows<'_>> {
+        let table = self.table.as_ref()?;
+        let name = format!("{}/{key}", self.settings.bucket);
+        Some(Rows { table, place: format!("oss://{name}"), name })
+    }
+}
+
+/// Whether the bucket is a part of the path, because the host is an IP address.
+pub(super) fn in_path(url: &Url) -> bool {
+    !matches!(url.host(), Some(Host::Domain(_)))
+}
+
+/// What is special about OSS.
+pub(super) struct Oss {
+    settings: Arc<OssSettings>,
+    locations: Interface,
+    /// The address of the service, once it is known.
+    endpoint: OnceCell<Url>,
+}
+
+impl std::fmt::Debug for Oss {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{:?}", self.settings)
+    }
+}
+
+impl Oss {
+    /// The address of the service. If the service for locations does not answer, it follows from the region.
+    async fn endpoint(&self) -> Result<Url, BackendError> {
+        const DOING: &str = "finding the address of the service";
+        if let Some(written) = &self.settings.endpoint {
+            return Ok(written.clone());
+        }
+        let region = &self.settings.region;
+        let parameters = [
+            ("Action", "DescribeEndpoints"),
+            ("Version", "2015-06-12"),
+            ("RegionId", region),
+            ("Id", region),
+            ("ServiceCode", "oss"),
+        ];
+        let found = match self.locations.ask(DOING, &parameters, "").await {
+            Ok(answer) => host_of(&answer),
+            Err(error @ BackendError::Credentials { .. }) => return Err(error),
+            Err(_) => None,
+        };
+        let host = found.unwrap_or_else(|| format!("oss-{region}.aliyuncs.com"));
+        let text = if host.starts_with("http") { host } else { format!("https://{host}") };
+        Url::parse(&text).map_err(|error| BackendError::Damaged {
+            place: self.place(""),
+            doing: DOING,
+            error: format!("{text} is not an address: {error}"),
+        })
+    }
+}
+
+/// The host in an answer of the service for locations.
+fn host_of(answer: &Json) -> Option<String> {
+    let endpoints = answer.pointer("/Endpoints/Endpoint")?.as_array()?;
+    let endpoint = endpoints.iter().find(|endpoint| endpoint.get("Type").and_then(Json::as_str) == Some("openAPI"))?;
+    endpoint.get("Endpoint")?.as_str().filter(|host| !host.is_empty()).map(str::to_owned)
+}
+
+#[async_trait]
+impl Dialect for Oss {
+    const FORBID: &'static str = "x-oss-forbid-overwrite";
+    const VERSION: &'static str = "x-oss-version-id";
+
+    fn place(&self, key: &str) -> String {
+        format!("oss://{}/{key}", self.settings.bucket)
+    }
+
+    async fn url(&self, key: &str, pairs: &[(&str, &str)]) -> Result<Url, BackendError> {
+        let mut url = self.endpoint.get_or_try_init(|| self.endpoint()).await?.clone();
+        let path = utf8_percent_encode(key, IN_PATHS);
+        let bucket = &self.settings.bucket;
+        if in_path(&url) {
+            url.set_path(&format!("/{bucket}/{path}"));
+        } else {
+            let host = format!("{bucket}.{}", url.host_str().unwrap_or_default());
+            // A bucket's name is part of a host name; others are refused by the service.
+            let _ = url.set_host(Some(&host));
+            url.set_path(&path.to_string());
+        }
+        url.set_query(Some(query(pairs)).filter(|query| !query.is_empty()).as_deref());
+        Ok(url)
+    }
+
+    fn write_headers(&self, _content: &[u8]) -> Headers {
+        let mut headers = Vec::new();
+        if let Some(acl) = &self.settings.acl {
+            headers.push(("x-oss-object-acl", acl.clone()));
+        }
+        if self.settings.encrypt {
+            headers.push(("x-oss-server-side-encryption", "AES256".to_owned()));
+        }
+        headers
+    }
+
+    fn damage(&self, _reply: &Reply) -> Option<String> {
+        None
+    }
+
+    fn advice(&self, code: &str) -> String {
+        refusals::advice(code, &self.settings.bucket, &self.settings.region)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn hosts_of_answers() {
+        let endpoint = |kind: &str, host: &str| json!({"Type": kind, "Endpoint": host});
+        let answer = json!({"Endpoints": {"Endpoint": [endpoint("innerAPI", "i"), endpoint("openAPI", "o")]}});
+        assert_eq!(host_of(&answer).as_deref(), Some("o"));
+        assert_eq!(host_of(&json!({"Endpoints": {"Endpoint": []}})), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! The rows of a state in the table: its lock, and the digest of its content.
+
+use weft_state::remote::{BackendError, LockAnswer, LockInfo};
+
+use super::refusals;
+use super::tablestore::{Changed, Condition, Table};
+
+const TAKING: &str = "taking the lock";
+const RELEASING: &str = "releasing the lock";
+/// What follows the name of a state in that of its digest.
+const DIGEST: &str = "-md5";
+/// The columns.
+const INFO: &str = "Info";
+const MD5: &str = "Digest";
+
+/// The rows of a state.
+pub(super) struct Rows<'a> {
+    pub(super) table: &'a Table,
+    /// The name of the state in the table: the bucket and the key.
+    pub(super) name: String,
+    /// The place of the state, for messages.
+    pub(super) place: String,
+}
+
+fn held(holder: LockInfo) -> LockAnswer {
+    let message = format!("the state is locked by {}", holder.who);
+    LockAnswer::Held { holder, message }
+}
+
+impl Rows<'_> {
+    /// The information about the lock, as it is stored and as it is read.
+    async fn holder(&self, doing: &'static str) -> Result<Option<(String, LockInfo)>, BackendError> {
+        let found = self.table.get(doing, &self.name, INFO).await?;
+        Ok(found.map(|text| {
+            let info = serde_json::from_str(&text).unwrap_or_default();
+            (text, info)
+        }))
+    }
+
+    /// Takes the lock.
+    pub(super) async fn take(&self, info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        let info = LockInfo { path: self.name.clone(), ..info.clone() };
+        let text = String::from_utf8_lossy(&info.to_json()).into_owned();
+        match self.table.put(TAKING, &self.name, (INFO, &text), Condition::Absent).await? {
+            Changed::Done => Ok(LockAnswer::Locked(info)),
+            Changed::Conflict => {
+                let holder = self.holder(TAKING).await?.map(|(_, holder)| holder).unwrap_or_default();
+                // A request that is repeated because its answer was lost finds its own row.
+                if holder.id == info.id { Ok(LockAnswer::Locked(info)) } else { Ok(held(holder)) }
+            }
+        }
+    }
+
+    /// Takes the lock of a dead holder, if that one still has it.
+    pub(super) async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        match self.holder(TAKING).await? {
+            Some((text, holder)) if holder.id == dead.id => {
+                // If somebody else was faster, the row has another content, and this does nothing.
+                self.table.delete(TAKING, &self.name, Condition::Column(INFO, &text)).await?;
+            }
+            Some((_, holder)) => return Ok(held(holder)),
+            None => {}
+        }
+        self.take(info).await
+    }
+
+    /// Releases the lock with this id.
+    pub(super) async fn release(&self, id: &str) -> Result<(), BackendError> {
+        match self.holder(RELEASING).await? {
+            Some((_, holder)) if holder.id == id => {
+                self.table.delete(RELEASING, &self.name, Condition::Any).await.map(|_| ())
+            }
+            _ => Err(refusals::other_lock(self.place.clone(), id)),
+        }
+    }
+
+    /// The digest of the state, if there is one. As in OpenTofu, a state can be read without the right to read the
+    /// table.
+    pub(super) async fn digest(&self) -> Result<Option<String>, BackendError> {
+        let found = match self.table.get("reading the digest", &format!("{}{DIGEST}", self.name), MD5).await {
+            Err(BackendError::Refused { .. }) => return Ok(None),
+            found => found?,
+        };
+        let valid = |text: &String| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        Ok(found.filter(valid).map(|text| text.to_lowercase()))
+    }
+
+    /// Stores the digest of the state.
+    pub(super) async fn store_digest(&self, digest: &str) -> Result<(), BackendError> {
+        let name = format!("{}{DIGEST}", self.name);
+        self.table.put("writing the digest", &name, (MD5, digest), Condition::Any).await.map(|_| ())
+    }
+
+    /// Removes the digest of the state.
+    pub(super) async fn remove_digest(&self) -> Result<(), BackendError> {
+        let name = format!("{}{DIGEST}", self.name);
+        self.table.delete("deleting the workspace", &name, Condition::Any).await.map(|_| ())
+    }
+}

@@ -1,0 +1,201 @@
+//! The client of the API: JSON:API documents over HTTP.
+
+use bytes::Bytes;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{Method, StatusCode};
+use serde_json::Value as Json;
+use url::Url;
+use weft_state::remote::BackendError;
+use weft_state::tfstate::WRITER_VERSION;
+
+use super::settings::Flavour;
+use crate::client::{ClientSettings, client};
+use crate::exchange::{Call, Constant, Reply, Service};
+use crate::retry::RetryRule;
+
+/// The type of documents.
+const JSON_API: &str = "application/vnd.api+json";
+/// Requests are repeated quickly, as by the library that OpenTofu uses.
+const RETRY: RetryRule = RetryRule {
+    repeats: 30,
+    first: std::time::Duration::from_millis(100),
+    longest: std::time::Duration::from_millis(400),
+};
+/// The header with the version of the tool.
+const VERSION: &str = "x-terraform-version";
+/// The header by which the service knows requests of `cloud` blocks.
+const INTEGRATION: &str = "x-terraform-integration";
+
+/// The client.
+#[derive(Debug)]
+pub(super) struct Api {
+    /// Requests with the token.
+    service: Service,
+    /// Requests to addresses that need none.
+    bare: Service,
+    base: Url,
+    flavour: Flavour,
+}
+
+/// The answer to a request for a document: there is one, or the service does not have it.
+pub(super) type Found = Result<Option<Json>, BackendError>;
+
+impl Api {
+    /// A client for the service with this address.
+    ///
+    /// # Errors
+    /// The certificates of the system cannot be used, in words.
+    pub(super) fn new(base: Url, token: &str, place: &str, flavour: Flavour) -> Result<Api, String> {
+        let http = client(&ClientSettings { redirects: true, ..ClientSettings::default() })?;
+        let service = |headers: Vec<(String, String)>| Service {
+            http: http.clone(),
+            retry: RETRY,
+            place: place.to_owned(),
+            authorize: Box::new(Constant(headers)),
+        };
+        let authorization = ("authorization".to_owned(), format!("Bearer {token}"));
+        Ok(Api { service: service(vec![authorization]), bare: service(Vec::new()), base, flavour })
+    }
+
+    /// The place for people.
+    pub(super) fn place(&self) -> &str {
+        &self.service.place
+    }
+
+    fn url(&self, doing: &'static str, path: &str) -> Result<Url, BackendError> {
+        self.base.join(path).map_err(|error| self.damaged(doing, format!("{path}: {error}")))
+    }
+
+    fn marked(&self, call: Call) -> Call {
+        let call = call.header(VERSION, WRITER_VERSION);
+        match self.flavour {
+            Flavour::Cloud => call.header(INTEGRATION, "cloud"),
+            Flavour::Remote => call,
+        }
+    }
+
+    /// Sends a request. `path` is relative to the address of the service, or a whole address.
+    pub(super) async fn send(
+        &self,
+        doing: &'static str,
+        method: Method,
+        path: &str,
+        body: Option<&Json>,
+    ) -> Result<Reply, BackendError> {
+        let reads = method == Method::GET;
+        let call = Call::new(doing, method, self.url(doing, path)?).header("accept", JSON_API);
+        let call = match body {
+            Some(body) => call.body(JSON_API, body.to_string()),
+            None if reads => call,
+            None => call.header("content-type", JSON_API),
+        };
+        self.service.send(&self.marked(call)).await
+    }
+
+    /// Reads a document.
+    pub(super) async fn get(&self, doing: &'static str, path: &str) -> Found {
+        self.found(doing, self.send(doing, Method::GET, path, None).await?)
+    }
+
+    /// Reads a document with parameters.
+    pub(super) async fn list(&self, doing: &'static str, path: &str, query: &[(&str, &str)]) -> Found {
+        let mut url = self.url(doing, path)?;
+        url.query_pairs_mut().extend_pairs(query.iter().filter(|(_, value)| !value.is_empty()));
+        self.get(doing, url.as_str()).await
+    }
+
+    /// Sends a document, and reads the one in the answer.
+    ///
+    /// # Errors
+    /// Those of the service. What it does not have is an error.
+    pub(super) async fn post(&self, doing: &'static str, path: &str, body: &Json) -> Result<Json, BackendError> {
+        let reply = self.send(doing, Method::POST, path, Some(body)).await?;
+        self.found(doing, reply)?.ok_or_else(|| self.refused(doing, "resource not found".to_owned()))
+    }
+
+    /// The content at an address that the service gave, which may redirect to another host.
+    pub(super) async fn download(&self, doing: &'static str, address: &str) -> Result<Bytes, BackendError> {
+        let reply = self.send(doing, Method::GET, address, None).await?;
+        if reply.status == StatusCode::NOT_FOUND {
+            return Err(self.refused(doing, "resource not found".to_owned()));
+        }
+        self.accepted(doing, &reply)?;
+        Ok(reply.body)
+    }
+
+    /// Puts content to an address that the service gave. It has its permission in itself.
+    pub(super) async fn upload(&self, doing: &'static str, address: &str, content: Bytes) -> Result<(), BackendError> {
+        let call = Call::new(doing, Method::PUT, self.url(doing, address)?).header("accept", "application/json, */*");
+        let reply = self.bare.send(&self.marked(call.body("application/octet-stream", content))).await?;
+        match reply.status {
+            StatusCode::NOT_FOUND => Err(self.refused(doing, "resource not found".to_owned())),
+            _ => self.accepted(doing, &reply),
+        }
+    }
+
+    /// The document in an answer; `None` if the service does not have it. An empty answer is null.
+    pub(super) fn found(&self, doing: &'static str, reply: Reply) -> Found {
+        if reply.status == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        self.accepted(doing, &reply)?;
+        if reply.body.is_empty() {
+            return Ok(Some(Json::Null));
+        }
+        let document = serde_json::from_slice(&reply.body);
+        document.map(Some).map_err(|error| self.damaged(doing, error.to_string()))
+    }
+
+    fn accepted(&self, doing: &'static str, reply: &Reply) -> Result<(), BackendError> {
+        match reply.status {
+            status if status.is_success() => Ok(()),
+            _ => Err(self.refused(doing, words(reply))),
+        }
+    }
+
+    /// The service refused a request.
+    pub(super) fn refused(&self, doing: &'static str, error: String) -> BackendError {
+        let advice = match error.as_str() {
+            "unauthorized" => "Check the token for this host, or get another one with \"weft login\"",
+            "resource not found" => "It does not exist, or the token does not allow to see it",
+            _ => "",
+        };
+        BackendError::Refused {
+            place: self.place().to_owned(),
+            doing,
+            error: error.trim_end_matches('.').to_owned(),
+            advice: advice.to_owned(),
+        }
+    }
+
+    /// The answer has another form.
+    pub(super) fn damaged(&self, doing: &'static str, error: String) -> BackendError {
+        BackendError::Damaged { place: self.place().to_owned(), doing, error }
+    }
+}
+
+/// The errors in an answer as one text.
+pub(super) fn words(reply: &Reply) -> String {
+    match reply.status {
+        StatusCode::UNAUTHORIZED => return "unauthorized".to_owned(),
+        StatusCode::NOT_FOUND => return "resource not found".to_owned(),
+        _ => {}
+    }
+    let document = reply.json();
+    let all = document.get("errors").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+    let text = |error: &Json, name: &str| error.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+    let words = all.iter().map(|error| match (text(error, "title"), text(error, "detail")) {
+        (title, detail) if detail.is_empty() => title,
+        (title, detail) => format!("{title}: {detail}"),
+    });
+    let words = words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("; ");
+    if words.is_empty() { reply.status.to_string() } else { words }
+}
+
+/// What is escaped in a part of a path.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// A name as a part of a path.
+pub(super) fn part(name: &str) -> String {
+    utf8_percent_encode(name, ESCAPED).to_string()
+}

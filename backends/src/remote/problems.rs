@@ -1,0 +1,174 @@
+//! The diagnostics of the backends `remote` and `cloud`, as constructors.
+
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
+
+use super::settings::{Flavour, HostedSettings};
+use crate::hosts::NoService;
+
+/// The backend `remote` has no organization.
+pub(super) fn no_organization() -> Diagnostic {
+    Diagnostic::error(
+        "Invalid organization value",
+        "The \"organization\" attribute value must not be empty. Set it to the organization of the workspaces.",
+    )
+}
+
+/// It is not clear which workspaces belong to the configuration.
+pub(super) fn invalid_workspaces(what: &str) -> Diagnostic {
+    Diagnostic::error("Invalid workspaces configuration", what)
+}
+
+/// The same for `cloud` blocks.
+pub(super) fn cloud_workspaces(what: &str) -> Diagnostic {
+    invalid_workspaces(&format!(
+        "{what}\n\nThe \"workspaces\" block says which workspaces of the organization belong to this configuration. With \
+         \"tags\" these are all workspaces with these tags, and new ones get them. With \"name\" it is this workspace \
+         only."
+    ))
+}
+
+/// The settings name no host.
+pub(super) fn no_host(flavour: Flavour) -> Diagnostic {
+    const DETAIL: &str = "There is no default for \"hostname\". Set it to the host of the service, such as \
+                          \"app.terraform.io\".";
+    match flavour {
+        Flavour::Remote => Diagnostic::error("Hostname is required for the remote backend", DETAIL),
+        Flavour::Cloud => Diagnostic::error("Hostname is required for the cloud backend", DETAIL),
+    }
+}
+
+/// Neither a `cloud` block nor the environment has an argument.
+pub(super) fn argument_missing(name: &str, variable: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Invalid or missing required argument",
+        format!("\"{name}\" must be set in the cloud configuration or as an environment variable: {variable}."),
+    )
+}
+
+/// The address of the service is not known.
+pub(super) fn no_service(settings: &HostedSettings, why: &NoService) -> Diagnostic {
+    let host = &settings.host;
+    match why {
+        NoService::Name(error) => Diagnostic::error("Invalid hostname", format!("{error}.")),
+        NoService::Network(error) if settings.flavour == Flavour::Cloud => Diagnostic::error(
+            "A network issue prevented cloud configuration",
+            format!("The services of {host} are not known: {error}."),
+        ),
+        NoService::Network(error) => Diagnostic::error(
+            "Failed to request discovery document",
+            format!("The services of {host} are not known: {error}."),
+        ),
+        NoService::NotOffered => Diagnostic::error(
+            format!("Host {host} does not provide a tfe service"),
+            "Check the argument \"hostname\": it must be the host of a service with the API of HCP Terraform.",
+        ),
+        NoService::OtherVersion(offered) => Diagnostic::error(
+            format!("Host {host} does not provide a tfe service"),
+            format!("It has only other versions of this service: {offered}."),
+        ),
+        NoService::Answer(error) => {
+            Diagnostic::error(format!("Host {host} does not provide a tfe service"), format!("{error}."))
+        }
+    }
+}
+
+/// There is no token for the host.
+pub(super) fn no_token(host: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Required token could not be found",
+        format!("Run the following command to generate a token for {host}:\n    weft login {host}"),
+    )
+}
+
+/// The organization cannot be read.
+pub(super) fn organization_unreadable(settings: &HostedSettings, error: &str) -> Diagnostic {
+    let HostedSettings { organization, host, .. } = settings;
+    let advice = "Check the names of organization and host, and whether the token is valid";
+    let detail = match error {
+        "resource not found" => format!("Organization \"{organization}\" at host {host} not found. {advice}."),
+        error => format!("The settings of the organization cannot be read: {error}. {advice}."),
+    };
+    Diagnostic::error(format!("Failed to read organization \"{organization}\" at host {host}"), detail)
+}
+
+/// The workspace of the environment does not exist, or does not have the tags.
+pub(super) fn wrong_selection(settings: &HostedSettings, workspace: &str, tags: &[String]) -> Diagnostic {
+    let place = match tags.is_empty() {
+        true => format!("in organization {}", settings.organization),
+        false => format!("with the tags specified in the configuration: [{}]", tags.join(", ")),
+    };
+    Diagnostic::error(
+        "Invalid workspace selection",
+        format!("The variable TF_WORKSPACE selects the workspace \"{workspace}\", and there is none {place}."),
+    )
+}
+
+/// The service has an API that is too old for `cloud` blocks.
+pub(super) fn old_service(version: &str) -> Diagnostic {
+    let found = if version.is_empty() { "an older one".to_owned() } else { format!("version {version}") };
+    Diagnostic::error(
+        "Unsupported cloud backend version",
+        format!("A cloud block needs a service with version 2.5 of the API, and this one has {found}."),
+    )
+}
+
+/// The service makes the plans of a workspace itself.
+pub(super) fn runs_elsewhere(settings: &HostedSettings, workspace: &str, mode: &str) -> Diagnostic {
+    let HostedSettings { organization, host, .. } = settings;
+    Diagnostic::error(
+        "Workspace with remote execution",
+        format!(
+            "The workspace {organization}/{workspace} at {host} has the execution mode \"{mode}\": its plans are made \
+             and applied by the service, which Weft cannot ask for. Set the execution mode of the workspace to \"local\" \
+             in its settings, so that the service keeps only the state. Or use the web page of the service for this run. \
+             Commands about the state work in either mode."
+        ),
+    )
+}
+
+/// The service expects another version of the tool (backend `remote`).
+pub(super) fn other_version(settings: &HostedSettings, workspace: &str, local: &str, remote: &str) -> Diagnostic {
+    Diagnostic::error(
+        "OpenTofu version mismatch",
+        format!(
+            "The version of OpenTofu whose states Weft writes ({local}) does not match the version of the workspace \
+             {}/{workspace} ({remote}).",
+            settings.organization
+        ),
+    )
+}
+
+/// The service expects another version of the tool (`cloud`).
+pub(super) fn incompatible_version(
+    settings: &HostedSettings,
+    workspace: &str,
+    local: &str,
+    remote: &str,
+) -> Diagnostic {
+    Diagnostic::error(
+        "Incompatible TF version",
+        format!(
+            "The version of OpenTofu whose states Weft writes ({local}) does not meet the version requirements of the \
+             workspace {}/{workspace} ({remote}).",
+            settings.organization
+        ),
+    )
+}
+
+/// The version of a workspace cannot be read.
+pub(super) fn unknown_version(version: &str) -> Diagnostic {
+    Diagnostic::error("Error looking up workspace", format!("The workspace has an invalid version: \"{version}\"."))
+}
+
+/// A problem of versions: a warning if it is to be ignored, otherwise with the way to do so.
+pub(super) fn ignorable(mut problem: Diagnostic, ignored: bool) -> Diagnostic {
+    if ignored {
+        problem.severity = Severity::Warning;
+    } else {
+        problem.detail.push_str(
+            " To write the state all the same, use -ignore-remote-version. The service may be unable to use it \
+             afterwards.",
+        );
+    }
+    problem
+}

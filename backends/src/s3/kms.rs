@@ -1,0 +1,319 @@
+//! The key provider `aws_kms`: data keys of the Key Management Service, with the credentials of the backend `s3`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::{Method, StatusCode};
+use serde_json::{Map, Value as Json, json};
+use tokio::sync::Mutex;
+use url::Url;
+use weft_graph_format::schema::Block;
+use weft_graph_format::types::Type;
+use weft_sealing::Secret;
+use weft_state::remote::BackendError;
+
+use super::credentials::{Expiring, Provider};
+use super::refusals::{self, About};
+use super::schema::{assume_role, object, web_identity};
+use super::settings::{self, ServiceName};
+use super::signing;
+use super::sts::{Sts, seconds};
+use crate::arguments::{self, Arguments};
+use crate::catalog::{Environment, Settings};
+use crate::client::client as http_client;
+use crate::exchange::{Authorize, Call, Reply, Service};
+use crate::keys::{Blocking, Keeper, Keeping, Metadata, damaged};
+use crate::problems::{key_data, no_client};
+use crate::retry::{Attempt, RetryRule};
+
+/// The version of the interface, before the name of an operation.
+const TARGET: &str = "TrentService";
+/// The media type of requests.
+const JSON: &str = "application/x-amz-json-1.1";
+/// The name of the encrypted key in the metadata.
+const FIELD: &str = "ciphertext_blob";
+/// The values of `key_spec`, and the lengths of their keys in bytes.
+const SPECS: [(&str, u64); 2] = [("AES_256", 32), ("AES_128", 16)];
+/// The services that are asked.
+const SERVICES: [ServiceName; 2] = [
+    ("kms", None, ["AWS_ENDPOINT_URL_KMS", "AWS_KMS_ENDPOINT", "AWS_ENDPOINT_URL"]),
+    ("sts", None, ["AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT", "AWS_ENDPOINT_URL"]),
+];
+/// The shortest and the longest session of a role, in seconds.
+const SESSION: (u64, u64) = (15 * 60, 12 * 3600);
+/// The codes of answers that may pass although their status says otherwise.
+const PASSING: [&str; 3] = ["ThrottlingException", "LimitExceededException", "RequestLimitExceeded"];
+
+/// The schema of the arguments.
+pub(crate) fn schema() -> Block {
+    const TEXTS: [&str; 17] = [
+        "access_key",
+        "custom_ca_bundle",
+        "ec2_metadata_service_endpoint",
+        "ec2_metadata_service_endpoint_mode",
+        "http_proxy",
+        "https_proxy",
+        "key_spec",
+        "kms_key_id",
+        "max_retries",
+        "no_proxy",
+        "profile",
+        "region",
+        "retry_mode",
+        "secret_key",
+        "sts_region",
+        "token",
+        "endpoints",
+    ];
+    const FLAGS: [&str; 6] = [
+        "insecure",
+        "skip_credentials_validation",
+        "skip_metadata_api_check",
+        "skip_requesting_account_id",
+        "use_dualstack_endpoint",
+        "use_fips_endpoint",
+    ];
+    const LISTS: [&str; 4] =
+        ["allowed_account_ids", "forbidden_account_ids", "shared_config_files", "shared_credentials_files"];
+    let mut all = vec![("assume_role", assume_role()), ("assume_role_with_web_identity", web_identity())];
+    all.extend(TEXTS.map(|name| {
+        let ty = match name {
+            "max_retries" => Type::Number,
+            "endpoints" => object(&["iam", "sts"], &[]),
+            _ => Type::String,
+        };
+        (name, ty)
+    }));
+    all.extend(FLAGS.map(|name| (name, Type::Bool)));
+    all.extend(LISTS.map(|name| (name, Type::list(Type::String))));
+    arguments::schema(&all, &["kms_key_id", "key_spec"], &[])
+}
+
+/// The client of these settings.
+pub(crate) fn connect(settings: &Settings, environment: Environment<'_>) -> Keeping {
+    let mut settings = settings.clone();
+    if settings.get("max_retries").and_then(Json::as_u64) == Some(0) {
+        // As in OpenTofu, zero means the default.
+        settings.remove("max_retries");
+    }
+    let mut arguments = Arguments::new(&settings, environment);
+    let key = arguments.text("kms_key_id", &[]).unwrap_or_default();
+    if key.is_empty() {
+        arguments.problems.push(key_data("kms_key_id is empty"));
+    }
+    let spec = arguments.text("key_spec", &[]).unwrap_or_default();
+    let known = SPECS.iter().find(|(name, _)| *name == spec);
+    match known {
+        _ if spec.is_empty() => arguments.problems.push(key_data("key_spec is empty")),
+        None => arguments.problems.push(key_data(format!("key_spec is {spec:?}, but must be AES_256 or AES_128"))),
+        Some(_) => {}
+    }
+    let region = arguments.text("region", &["AWS_REGION", "AWS_DEFAULT_REGION"]).unwrap_or_default();
+    if region.is_empty() {
+        let problem = "there is no region: set the argument region, or the variable AWS_REGION or AWS_DEFAULT_REGION";
+        arguments.problems.push(key_data(problem));
+    }
+    let endpoints = settings::endpoints(&mut arguments, &region, &SERVICES);
+    let retry = settings::retry(&mut arguments);
+    let connections = settings::client(&mut arguments);
+    let login = settings::login(&mut arguments);
+    for problem in invalid_roles(login.role.as_ref(), login.web_identity.as_ref()) {
+        arguments.problems.push(key_data(problem));
+    }
+    let (_, _) = arguments.finish(())?;
+    let http = http_client(&connections).map_err(|error| vec![no_client(&error)])?;
+    let mut endpoints = endpoints.into_iter().map(|(_, url)| url);
+    // Without problems, both services have an endpoint, and the spec is known.
+    let (Some(url), Some(sts), Some((_, length))) = (endpoints.next(), endpoints.next(), known) else {
+        return Err(vec![key_data("the settings are incomplete")]);
+    };
+    let place = format!("the key {key:?} of AWS KMS in {region}");
+    let provider = Provider::new(login, Sts { http: http.clone(), endpoint: sts, region: region.clone() });
+    let signer = Signer { provider, region: region.clone(), place: place.clone(), known: Mutex::default() };
+    let service = Service { http, retry, place, authorize: Box::new(signer) };
+    Ok(Blocking::client(Kms { service, retry, url, region, key, spec, length: *length }))
+}
+
+/// What is wrong with the roles to be assumed.
+fn invalid_roles(role: Option<&Map<String, Json>>, web_identity: Option<&Map<String, Json>>) -> Vec<String> {
+    let mut problems = Vec::new();
+    let text = |role: &Map<String, Json>, name: &str| {
+        role.get(name).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    if role.is_some_and(|role| text(role, "role_arn").is_none()) {
+        problems.push("assume_role has no role_arn".to_owned());
+    }
+    let both = |role: &Map<String, Json>| {
+        text(role, "web_identity_token").is_some() && text(role, "web_identity_token_file").is_some()
+    };
+    if web_identity.is_some_and(both) {
+        problems.push("web_identity_token and web_identity_token_file exclude each other".to_owned());
+    }
+    for role in role.into_iter().chain(web_identity) {
+        if let Some(duration) = text(role, "duration")
+            && !seconds(&duration).is_some_and(|seconds| (SESSION.0..=SESSION.1).contains(&seconds))
+        {
+            problems.push(format!("the duration {duration:?} of a role must be between 15m and 12h"));
+        }
+        for arn in role.get("policy_arns").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
+            let parts: Vec<&str> = arn.splitn(6, ':').collect();
+            if !matches!(parts.as_slice(), ["arn", _, _, _, _, resource] if resource.starts_with("policy/")) {
+                problems.push(format!("{arn:?} in policy_arns is not the ARN of a policy of IAM"));
+            }
+        }
+    }
+    problems
+}
+
+/// Signs requests.
+struct Signer {
+    provider: Provider,
+    region: String,
+    place: String,
+    known: Mutex<Option<Expiring>>,
+}
+
+#[async_trait]
+impl Authorize for Signer {
+    async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError> {
+        let mut known = self.known.lock().await;
+        let found = match known.as_ref().filter(|found| !found.expires_soon()) {
+            Some(found) => found.clone(),
+            None => self.provider.find(&self.place).await?,
+        };
+        *known = Some(found.clone());
+        let headers: Vec<(String, String)> =
+            call.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let signed = signing::headers(&found.keys, &self.region, "kms", &call.method, &call.url, &headers, &call.body);
+        signed.map_err(|error| refusals::unreachable(self.place.clone(), call.doing, error))
+    }
+}
+
+/// A key of the service.
+struct Kms {
+    service: Service,
+    retry: RetryRule,
+    url: Url,
+    region: String,
+    key: String,
+    spec: String,
+    length: u64,
+}
+
+impl fmt::Debug for Kms {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Kms({})", self.service.place)
+    }
+}
+
+impl Kms {
+    async fn ask(&self, doing: &'static str, operation: &'static str, body: Json) -> Result<Json, BackendError> {
+        let call = Call::new(doing, Method::POST, self.url.clone()).body(JSON, body.to_string());
+        let call = Arc::new(call.header("x-amz-target", format!("{TARGET}.{operation}")));
+        let attempt = |_| {
+            let call = Arc::clone(&call);
+            async move {
+                match self.service.send(&call).await {
+                    Ok(reply) if reply.status == StatusCode::OK => Attempt::Final(Ok(reply.json())),
+                    Ok(reply) if passes(&reply) => Attempt::Again(self.refused(doing, operation, &reply), None),
+                    Ok(reply) => Attempt::Final(Err(self.refused(doing, operation, &reply))),
+                    Err(error) => Attempt::Final(Err(error)),
+                }
+            }
+        };
+        self.retry.run(attempt).await
+    }
+
+    fn refused(&self, doing: &'static str, operation: &str, reply: &Reply) -> BackendError {
+        let action = format!("kms:{operation}");
+        let about = About { name: &self.key, region: &self.region, action: &action };
+        refusals::refused(self.service.place.clone(), doing, reply.status, &reply.body, about)
+    }
+
+    /// Bytes in an answer.
+    fn bytes(&self, doing: &'static str, answer: &Json, field: &str) -> Result<Vec<u8>, BackendError> {
+        let decoded = answer.get(field).and_then(Json::as_str).and_then(|text| STANDARD.decode(text).ok());
+        let decoded = decoded.filter(|bytes| !bytes.is_empty());
+        decoded.ok_or_else(|| damaged(&self.service.place, doing, field))
+    }
+}
+
+fn passes(reply: &Reply) -> bool {
+    let json = reply.json();
+    let code = json.get("__type").and_then(Json::as_str).unwrap_or_default();
+    PASSING.contains(&code.rsplit('#').next().unwrap_or_default())
+}
+
+#[async_trait]
+impl Keeper for Kms {
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    async fn make(&self) -> Result<(Secret, Metadata), BackendError> {
+        const DOING: &str = "making a key";
+        let body = json!({ "KeyId": self.key, "KeySpec": self.spec });
+        let answer = self.ask(DOING, "GenerateDataKey", body).await?;
+        let key = Secret::new(self.bytes(DOING, &answer, "Plaintext")?);
+        Ok((key, Metadata::new(FIELD, self.bytes(DOING, &answer, "CiphertextBlob")?)))
+    }
+
+    async fn find(&self, metadata: &Metadata) -> Result<Secret, BackendError> {
+        const DOING: &str = "decrypting a key";
+        let body = json!({ "KeyId": self.key, "CiphertextBlob": STANDARD.encode(&metadata.key) });
+        let answer = self.ask(DOING, "Decrypt", body).await?;
+        self.bytes(DOING, &answer, "Plaintext").map(Secret::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(settings: Json) -> Vec<String> {
+        let environment = |_: &str| None;
+        match connect(settings.as_object().unwrap(), &environment) {
+            Ok(_) => Vec::new(),
+            Err(problems) => problems.into_iter().map(|problem| problem.detail).collect(),
+        }
+    }
+
+    #[test]
+    fn settings_are_checked() {
+        let good = json!({"kms_key_id": "alias/k", "key_spec": "AES_256", "region": "eu-central-1", "max_retries": 0});
+        assert_eq!(problems(good.clone()), Vec::<String>::new());
+        for (name, value, want) in [
+            ("kms_key_id", json!(""), "kms_key_id is empty"),
+            ("key_spec", json!(""), "key_spec is empty"),
+            ("key_spec", json!("AES_512"), "key_spec is \"AES_512\", but must be AES_256 or AES_128"),
+            (
+                "region",
+                json!(null),
+                "there is no region: set the argument region, or the variable AWS_REGION or AWS_DEFAULT_REGION",
+            ),
+            ("assume_role", json!({"duration": "1h"}), "assume_role has no role_arn"),
+            (
+                "assume_role",
+                json!({"role_arn": "arn:r", "duration": "10m"}),
+                "the duration \"10m\" of a role must be between 15m and 12h",
+            ),
+            (
+                "assume_role",
+                json!({"role_arn": "arn:r", "policy_arns": ["arn:aws:iam::1:policy/p", "arn:aws:iam::1:user/u"]}),
+                "\"arn:aws:iam::1:user/u\" in policy_arns is not the ARN of a policy of IAM",
+            ),
+            (
+                "assume_role_with_web_identity",
+                json!({"web_identity_token": "t", "web_identity_token_file": "f"}),
+                "web_identity_token and web_identity_token_file exclude each other",
+            ),
+        ] {
+            let mut settings = good.clone();
+            settings[name] = value;
+            assert_eq!(problems(settings), [want]);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What every backend with objects and locks must do, for the integration tests of the backends.
+
+// Each test uses some of it.
+#![allow(dead_code)]
+
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use weft_state::remote::{Backend, Expected, LockAnswer, LockInfo, Objects, RemoteState, Version, Written};
+
+/// A server of a test. It ends with it.
+pub struct Server {
+    child: Child,
+    pub port: u16,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// Starts the program that a variable names, or otherwise the one with this name, with arguments that may have the
+    /// port as `{port}`. `None`, with a loud message, if there is no such program.
+    pub async fn start(variable: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Option<Server> {
+        let program = std::env::var(variable).unwrap_or_else(|_| name.to_owned());
+        let port = free_port();
+        let mut command = Command::new(program);
+        command.args(arguments.iter().map(|argument| argument.replace("{port}", &port.to_string())));
+        command.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::null());
+        let Ok(child) = command.spawn() else {
+            eprintln!("\n*** SKIPPED: no {name} on PATH and no {variable}, this was NOT tested ***\n");
+            return None;
+        };
+        let server = Server { child, port };
+        let begin = Instant::now();
+        while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{name} does not start");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Some(server)
+    }
+}
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// The id of a lock. Some services take only ids of this form.
+pub fn id(number: u32) -> String {
+    format!("00000000-0000-4000-8000-{number:012}")
+}
+
+/// The information about a lock with this id.
+pub fn info(id: &str) -> LockInfo {
+    LockInfo { id: id.to_owned(), operation: "OperationTypeApply".to_owned(), ..LockInfo::default() }
+}
+
+/// The version that a write made.
+pub fn done(written: Written) -> Version {
+    match written {
+        Written::Done(version) => version,
+        Written::Conflict => panic!("a conflict"),
+    }
+}
+
+/// The lock that was taken.
+pub fn locked(answer: LockAnswer) -> LockInfo {
+    match answer {
+        LockAnswer::Locked(info) => info,
+        LockAnswer::Held { message, .. } => panic!("{message}"),
+    }
+}
+
+/// The holder of a lock that was not taken.
+pub fn held(answer: LockAnswer) -> LockInfo {
+    match answer {
+        LockAnswer::Held { holder, .. } => holder,
+        LockAnswer::Locked(_) => panic!("locked twice"),
+    }
+}
+
+/// Writes of a document that is absent take effect only if it is as expected.
+pub async fn documents(state: &dyn RemoteState) {
+    let write = async |content: &'static str, expected: &Expected| {
+        state.write(Bytes::from(content), expected, None).await.unwrap()
+    };
+    assert_eq!(state.read().await.unwrap(), None);
+    let other = Expected::Version(Version("1".to_owned()));
+    assert_eq!(write("{}", &other).await, Written::Conflict);
+    let first = done(write("{}", &Expected::Absent).await);
+    assert_eq!(write("[]", &Expected::Absent).await, Written::Conflict);
+    let read = state.read().await.unwrap().unwrap();
+    assert_eq!((read.content, read.version), (Bytes::from("{}"), first.clone()));
+    let second = done(write("{2}", &Expected::Version(first.clone())).await);
+    assert_ne!(first, second);
+    assert_eq!(write("{3}", &Expected::Version(first)).await, Written::Conflict);
+    assert_eq!(state.read().await.unwrap().unwrap().content, Bytes::from("{2}"));
+}
+
+/// A document is written under its lock, whether it was there before or not. A version that was read without the lock
+/// holds.
+pub async fn documents_under_locks(state: &dyn RemoteState) {
+    let lock = locked(state.lock(&info(&id(1))).await.unwrap());
+    assert_eq!(state.read().await.unwrap(), None);
+    let first = done(state.write(Bytes::from("{}"), &Expected::Absent, Some(&lock.id)).await.unwrap());
+    state.unlock(&lock.id).await.unwrap();
+    let read = state.read().await.unwrap().unwrap();
+    assert_eq!(read.version, first);
+    let lock = locked(state.lock(&info(&id(2))).await.unwrap());
+    let expected = Expected::Version(first);
+    done(state.write(Bytes::from("{2}"), &expected, Some(&lock.id)).await.unwrap());
+    assert_eq!(state.write(Bytes::from("{3}"), &expected, Some(&lock.id)).await.unwrap(), Written::Conflict);
+    assert_eq!(held(state.lock(&info(&id(3))).await.unwrap()).asked(), id(2));
+    state.unlock(&lock.id).await.unwrap();
+}
+
+/// A lock has one holder, who releases it.
+pub async fn one_holder(state: &dyn RemoteState) {
+    let first = locked(state.lock(&info(&id(1))).await.unwrap());
+    assert_eq!(held(state.lock(&info(&id(2))).await.unwrap()).id, first.id);
+    let second = locked(state.take_over(&first, &info(&id(3))).await.unwrap());
+    assert_eq!(held(state.lock(&info(&id(2))).await.unwrap()).id, second.id);
+    state.unlock(&second.id).await.unwrap();
+    assert!(state.unlock(&second.id).await.is_err());
+}
+
+/// A lock has one holder. Only that of a dead one is taken over, and only under its own id is it released.
+pub async fn locks(state: &dyn RemoteState) {
+    assert!(state.locks());
+    let first = locked(state.lock(&info(&id(1))).await.unwrap());
+    assert_eq!(first.asked(), id(1));
+    assert!(!first.path.is_empty());
+    let holder = held(state.lock(&info(&id(2))).await.unwrap());
+    assert_eq!((&holder.id, &holder.operation, &holder.path), (&first.id, &first.operation, &first.path));
+    assert!(state.unlock(&id(2)).await.is_err());
+    let absent = LockInfo { id: "1234".to_owned(), ..info("") };
+    assert_eq!(held(state.take_over(&absent, &info(&id(3))).await.unwrap()).id, first.id);
+    let second = locked(state.take_over(&first, &info(&id(3))).await.unwrap());
+    assert!(state.unlock(&first.id).await.is_err());
+    assert_eq!(held(state.take_over(&first, &info(&id(4))).await.unwrap()).id, second.id);
+    state.unlock(&second.id).await.unwrap();
+    assert!(state.unlock(&second.id).await.is_err());
+    // A dead holder may have no lock any more.
+    let third = locked(state.take_over(&second, &info(&id(4))).await.unwrap());
+    state.unlock(&third.id).await.unwrap();
+}
+
+/// Of several processes that ask at once, one gets the lock.
+pub async fn contended_locks(state: &Arc<dyn RemoteState>) {
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 1..=6 {
+        let state = Arc::clone(state);
+        tasks.spawn(async move { state.lock(&info(&id(number))).await.unwrap() });
+    }
+    let mut winners = Vec::new();
+    while let Some(answer) = tasks.join_next().await {
+        if let LockAnswer::Locked(info) = answer.unwrap() {
+            winners.push(info);
+        }
+    }
+    assert_eq!(winners.len(), 1, "{winners:?}");
+    let holder = held(state.lock(&info(&id(9))).await.unwrap());
+    assert_eq!(holder.id, winners[0].id);
+    state.unlock(&holder.id).await.unwrap();
+}
+
+/// Workspaces are listed and deleted, with their locks and the objects beside them. `deletes_default` is the error of
+/// the workspace that cannot be deleted.
+pub async fn workspaces(backend: &dyn Backend, deletes_default: &str) {
+    assert_eq!(backend.workspaces().await.unwrap(), ["default"]);
+    for name in ["default", "b", "a & b"] {
+        let state = backend.state(name).unwrap();
+        let lock = locked(state.lock(&info(&id(1))).await.unwrap());
+        done(state.write(Bytes::from("{}"), &Expected::Absent, Some(&lock.id)).await.unwrap());
+        done(state.objects().unwrap().create("journal/1", Bytes::from("x")).await.unwrap());
+        state.unlock(&lock.id).await.unwrap();
+    }
+    assert_eq!(backend.workspaces().await.unwrap(), ["default", "a & b", "b"]);
+    backend.delete_workspace("b").await.unwrap();
+    let deleted = backend.state("b").unwrap();
+    assert_eq!(deleted.read().await.unwrap(), None);
+    assert_eq!(deleted.objects().unwrap().list("").await.unwrap(), Vec::<String>::new());
+    assert_eq!(backend.workspaces().await.unwrap(), ["default", "a & b"]);
+    let error = backend.delete_workspace("default").await.unwrap_err();
+    assert_eq!(error.to_string(), deletes_default);
+}
+
+/// Objects are created once, and listed completely. `many` is more than the service lists at once.
+pub async fn objects(objects: &Arc<dyn Objects>, many: usize) {
+    done(objects.create("lease", Bytes::from("1")).await.unwrap());
+    assert_eq!(objects.create("lease", Bytes::from("1")).await.unwrap(), Written::Conflict);
+    assert_eq!(objects.read("lease").await.unwrap().unwrap().content, Bytes::from("1"));
+    let names: Vec<String> = (0..many).map(|number| format!("run/{number:05}")).collect();
+    for part in names.chunks(20) {
+        let mut tasks = tokio::task::JoinSet::new();
+        for name in part {
+            let (objects, name) = (Arc::clone(objects), name.clone());
+            tasks.spawn(async move { objects.put(&name, Bytes::from("x")).await.unwrap() });
+        }
+        tasks.join_all().await;
+    }
+    assert_eq!(objects.list("run/").await.unwrap(), names);
+    assert_eq!(objects.list("run/0000").await.unwrap().len(), many.min(10));
+    objects.remove(&names).await.unwrap();
+    objects.remove(&names[..2]).await.unwrap();
+    assert_eq!(objects.list("").await.unwrap(), ["lease"]);
+    assert_eq!(objects.read("run/00001").await.unwrap(), None);
+}

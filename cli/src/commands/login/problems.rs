@@ -1,0 +1,107 @@
+//! The diagnostics of `login` and `logout`, as constructors.
+
+use std::fmt::Display;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_registry::Host;
+
+/// The command takes one host.
+pub fn one_host(verb: &str) -> Diagnostic {
+    Diagnostic::error("Unexpected argument", format!("The {verb} command expects exactly one argument: the host."))
+}
+
+/// The host is none.
+pub fn invalid_host(name: &str) -> Diagnostic {
+    Diagnostic::error("Invalid hostname", format!("{name:?} is not the name of a host, such as \"app.example.com\"."))
+}
+
+/// A login needs somebody to ask.
+pub fn interactive() -> Diagnostic {
+    Diagnostic::error(
+        "Login is an interactive command",
+        "A login asks questions, so it needs input. Without input, set the variable TF_TOKEN_HOST (with underscores for \
+         dots) to the token, or write it to a credentials block of a CLI configuration file.",
+    )
+}
+
+/// The user keeps the token in a file of their own.
+pub fn own_credentials(host: &Host, verb: &str) -> Diagnostic {
+    Diagnostic::error(
+        format!("Credentials for {host} are manually configured"),
+        format!(
+            "A CLI configuration file of yours has the token for this host, and \"weft {verb}\" does not change it. Revoke \
+             that token, and remove its block from the file."
+        ),
+    )
+}
+
+/// The host does not say what it offers.
+pub fn no_discovery(host: &Host, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(format!("Service discovery failed for {host}"), format!("{error}."))
+}
+
+/// The host has logins that Weft cannot use.
+pub fn no_login(error: &dyn Display) -> Diagnostic {
+    Diagnostic::warning("Host does not support OpenTofu login", format!("{error}."))
+}
+
+/// The host has no grant that Weft knows.
+pub fn no_grant(host: &Host) -> Diagnostic {
+    Diagnostic::error(
+        "Host does not support OpenTofu login",
+        format!(
+            "{host} offers no way to log in that this version of Weft knows. Set TF_TOKEN_HOST to a token instead."
+        ),
+    )
+}
+
+/// The host has no tokens.
+pub fn no_tokens(host: &Host, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Host does not support OpenTofu tokens API",
+        format!("Users of {host} cannot make tokens for command lines there: {error}."),
+    )
+}
+
+/// The user did not confirm.
+pub fn cancelled() -> Diagnostic {
+    Diagnostic::error("Login cancelled", "It was not confirmed with \"yes\". Nothing has changed.")
+}
+
+/// The browser cannot come back.
+pub fn no_server(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(
+        "Can't start temporary login server",
+        format!("The browser brings the answer of the host to a server on this machine, which cannot start: {error}."),
+    )
+}
+
+/// The host gave no token for a code.
+pub fn no_token(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to obtain auth token", format!("The host did not give a token: {error}."))
+}
+
+/// The host gave no token for a password.
+pub fn password_refused(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to retrieve API token", format!("The host did not give a token: {error}."))
+}
+
+/// The host does not know the token.
+pub fn invalid_token(host: &Host) -> Diagnostic {
+    Diagnostic::error("Token is invalid", format!("{host} does not accept it. Copy the whole token from the page."))
+}
+
+/// The host does not say whose token it is.
+pub fn user_unknown(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to retrieve user account details", format!("{error}."))
+}
+
+/// The token cannot be kept.
+pub fn not_kept(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to save API token", format!("The host gave a token, but it cannot be saved: {error}."))
+}
+
+/// The token cannot be removed.
+pub fn not_forgotten(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to remove API token", format!("Unable to remove the stored token: {error}."))
+}

@@ -1,0 +1,77 @@
+//! Keys from services, such as a key management service of a cloud.
+//!
+//! A service makes a data key and gives it in two forms: plain, and encrypted with a key that never leaves the service.
+//! The encrypted form is the metadata. Requests are made outside of this crate: a client implements [`KeyService`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::json::JsonProblem;
+use crate::secret::Secret;
+use crate::settings::LONGEST_METADATA;
+
+/// A client of a service that keeps keys. It is shared among threads, and all calls block.
+pub trait KeyService: fmt::Debug + Send + Sync {
+    /// The length of its keys in bytes.
+    fn key_length(&self) -> u64;
+
+    /// A new key, and its metadata as JSON, in the form that OpenTofu has for this service.
+    ///
+    /// # Errors
+    /// The service does not give a key.
+    fn new_key(&self) -> Result<(Secret, Vec<u8>), ServiceError>;
+
+    /// The key of metadata, which may come from an untrusted file.
+    ///
+    /// # Errors
+    /// The metadata is not valid, or the service does not give the key.
+    fn key_of(&self, metadata: &[u8]) -> Result<Secret, ServiceError>;
+}
+
+/// Why a service gives no key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ServiceError {
+    /// The metadata was not written for this service.
+    #[error("it is {0}")]
+    Metadata(JsonProblem),
+    /// The metadata has no key.
+    #[error("it has no {0}")]
+    NoKey(&'static str),
+    /// The metadata has something other than base64 in this field.
+    #[error("its {0} is not base64")]
+    Base64(&'static str),
+    /// The request failed. The text has no secrets.
+    #[error("{0}")]
+    Request(String),
+}
+
+/// A client of a service, or the problem of its settings. As in OpenTofu, an unused provider may be invalid, so the
+/// problem is reported only if a target uses the provider.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// The client, or what is wrong with its settings, without secrets.
+    pub client: Result<Arc<dyn KeyService>, String>,
+}
+
+impl Service {
+    /// A new key and its metadata.
+    pub(crate) fn new_key(&self) -> Result<(Secret, Vec<u8>), ServiceError> {
+        let (key, metadata) = self.client()?.new_key()?;
+        if metadata.len() > LONGEST_METADATA {
+            let size = metadata.len();
+            let error = format!("its metadata has {size} bytes, at most {LONGEST_METADATA} are accepted");
+            return Err(ServiceError::Request(error));
+        }
+        Ok((key, metadata))
+    }
+
+    /// The key of metadata.
+    pub(crate) fn key_of(&self, metadata: &[u8]) -> Result<Secret, ServiceError> {
+        self.client()?.key_of(metadata)
+    }
+
+    fn client(&self) -> Result<&Arc<dyn KeyService>, ServiceError> {
+        // Checked settings have a client.
+        self.client.as_ref().map_err(|problem| ServiceError::Request(problem.clone()))
+    }
+}

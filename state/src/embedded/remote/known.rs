@@ -1,0 +1,96 @@
+//! The files of runs that this process knows, while it has the lock of the state.
+//!
+//! Nobody else writes them meanwhile: whoever had the lock before is fenced, and whoever takes it next fences this
+//! process. So a list is asked for once, and what was read or written is not read again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+
+/// The most bytes that are held. What exceeds it is read again.
+const MOST: usize = 64 * 1024 * 1024;
+
+/// Names and contents of objects.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    names: BTreeSet<String>,
+    contents: BTreeMap<String, Bytes>,
+    bytes: usize,
+}
+
+/// What is known of one object.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// There is no such object.
+    Absent,
+    /// Its content.
+    Held(Bytes),
+    /// There is such an object, and its content is not held.
+    Unread,
+}
+
+impl Known {
+    /// These objects exist, and no others.
+    pub(super) fn new(names: impl IntoIterator<Item = String>) -> Known {
+        Known { names: names.into_iter().collect(), ..Known::default() }
+    }
+
+    /// The names that begin with this prefix, in order.
+    pub(super) fn names(&self, prefix: &str) -> Vec<String> {
+        let from = self.names.range(prefix.to_owned()..);
+        from.take_while(|name| name.starts_with(prefix)).cloned().collect()
+    }
+
+    /// What is known of an object.
+    pub(super) fn content(&self, name: &str) -> Content {
+        match self.contents.get(name) {
+            Some(content) => Content::Held(content.clone()),
+            None if self.names.contains(name) => Content::Unread,
+            None => Content::Absent,
+        }
+    }
+
+    /// An object has this content.
+    pub(super) fn set(&mut self, name: &str, content: Bytes) {
+        self.forget(name);
+        self.names.insert(name.to_owned());
+        if self.bytes + content.len() <= MOST {
+            self.bytes += content.len();
+            self.contents.insert(name.to_owned(), content);
+        }
+    }
+
+    /// An object is gone.
+    pub(super) fn remove(&mut self, name: &str) {
+        self.forget(name);
+        self.names.remove(name);
+    }
+
+    fn forget(&mut self, name: &str) {
+        if let Some(before) = self.contents.remove(name) {
+            self.bytes -= before.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_holds_what_is_set_up_to_its_bound() {
+        let mut known = Known::new(["runs/a/header".to_owned(), "runs/b/header".to_owned()]);
+        assert_eq!(known.names("runs/a/"), ["runs/a/header"]);
+        assert_eq!(known.content("runs/a/header"), Content::Unread);
+        assert_eq!(known.content("runs/a/plan"), Content::Absent);
+        known.set("runs/a/plan", Bytes::from_static(b"plan"));
+        assert_eq!(known.content("runs/a/plan"), Content::Held(Bytes::from_static(b"plan")));
+        known.set("runs/a/large", vec![0; MOST].into());
+        assert_eq!(known.content("runs/a/large"), Content::Unread);
+        known.remove("runs/a/plan");
+        assert_eq!((known.content("runs/a/plan"), known.bytes), (Content::Absent, 0));
+        known.set("runs/a/large", vec![0; MOST].into());
+        assert_eq!(known.bytes, MOST);
+        assert_eq!(known.names("runs/a/"), ["runs/a/header", "runs/a/large"]);
+    }
+}

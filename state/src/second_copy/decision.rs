@@ -1,0 +1,141 @@
+//! What the state in Redis and its second copy say together. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::Digest;
+
+/// A copy as it was written: the serial of the state in Redis, and the digest of the bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CopyMark {
+    pub(super) serial: u64,
+    pub(super) digest: Digest,
+}
+
+/// What Redis knows of the copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CopyMarks {
+    /// The copy that was written last.
+    pub(super) written: Option<CopyMark>,
+    /// A copy that is being written. If the process died meanwhile, the backend may have it.
+    pub(super) writing: Option<CopyMark>,
+}
+
+impl CopyMarks {
+    /// The mark of a copy with this digest.
+    pub(super) fn of(&self, digest: Digest) -> Option<&CopyMark> {
+        self.written.iter().chain(&self.writing).find(|mark| mark.digest == digest)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.written.is_none() && self.writing.is_none()
+    }
+}
+
+/// The state in Redis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Front {
+    pub(crate) lineage: String,
+    pub(crate) serial: u64,
+    /// Whether it was never written.
+    pub(crate) fresh: bool,
+}
+
+/// The copy in the backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Behind {
+    pub(super) lineage: String,
+    pub(super) serial: u64,
+    pub(super) digest: Digest,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// Both are equal.
+    Equal,
+    /// The copy is to be written.
+    Write,
+    /// The state in Redis is to be replaced by the copy.
+    Read,
+    /// Nobody can tell which of both is right.
+    Differ(Difference),
+}
+
+/// How a state and its copy differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Difference {
+    /// The copy is another state.
+    Lineage,
+    /// The copy was changed, and so was the state in Redis.
+    BothChanged,
+    /// The copy was changed, and its serial did not rise.
+    Older,
+}
+
+/// Compares the state in Redis with its copy.
+pub(super) fn decide(front: &Front, copy: Option<&Behind>, marks: &CopyMarks) -> Decision {
+    let Some(copy) = copy else {
+        // Somebody may have removed the copy, or there never was one. Redis has everything.
+        return if front.fresh { Decision::Equal } else { Decision::Write };
+    };
+    if front.fresh && marks.is_empty() {
+        return Decision::Read;
+    }
+    if let Some(mark) = marks.of(copy.digest) {
+        return if mark.serial == front.serial { Decision::Equal } else { Decision::Write };
+    }
+    if copy.lineage != front.lineage {
+        return Decision::Differ(Difference::Lineage);
+    }
+    match &marks.written {
+        // The store was used without the backend before.
+        None if copy.serial <= front.serial => Decision::Write,
+        None => Decision::Differ(Difference::BothChanged),
+        Some(written) if front.serial != written.serial => Decision::Differ(Difference::BothChanged),
+        Some(written) if copy.serial < written.serial => Decision::Differ(Difference::Older),
+        Some(_) => Decision::Read,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(serial: u64, content: &str) -> Option<CopyMark> {
+        Some(CopyMark { serial, digest: Digest::of(content.as_bytes()) })
+    }
+
+    #[test]
+    fn every_combination_has_one_answer() {
+        let front = |serial, fresh| Front { lineage: "a".to_owned(), serial, fresh };
+        let copy = |lineage: &str, serial, content: &str| {
+            Some(Behind { lineage: lineage.to_owned(), serial, digest: Digest::of(content.as_bytes()) })
+        };
+        let none = CopyMarks::default();
+        let at_5 = CopyMarks { written: mark(5, "five"), writing: None };
+        let at_7 = CopyMarks { written: mark(5, "five"), writing: mark(7, "seven") };
+        for (front, copy, marks, want) in [
+            (front(0, true), None, &none, Decision::Equal),
+            (front(3, false), None, &none, Decision::Write),
+            (front(3, false), None, &at_5, Decision::Write),
+            (front(0, true), copy("b", 4, "x"), &none, Decision::Read),
+            (front(5, false), copy("a", 5, "five"), &at_5, Decision::Equal),
+            (front(6, false), copy("a", 5, "five"), &at_5, Decision::Write),
+            // The process died while it wrote the copy: before or after the write.
+            (front(7, false), copy("a", 5, "five"), &at_7, Decision::Write),
+            (front(7, false), copy("a", 7, "seven"), &at_7, Decision::Equal),
+            (front(8, false), copy("a", 7, "seven"), &at_7, Decision::Write),
+            // Another tool has written.
+            (front(5, false), copy("a", 6, "other"), &at_5, Decision::Read),
+            (front(6, false), copy("a", 6, "other"), &at_5, Decision::Differ(Difference::BothChanged)),
+            (front(5, false), copy("a", 4, "other"), &at_5, Decision::Differ(Difference::Older)),
+            (front(5, false), copy("b", 6, "other"), &at_5, Decision::Differ(Difference::Lineage)),
+            // The store was used without the backend before.
+            (front(5, false), copy("a", 4, "x"), &none, Decision::Write),
+            (front(5, false), copy("a", 6, "x"), &none, Decision::Differ(Difference::BothChanged)),
+            (front(5, false), copy("b", 4, "x"), &none, Decision::Differ(Difference::Lineage)),
+        ] {
+            assert_eq!(decide(&front, copy.as_ref(), marks), want, "{front:?} {copy:?} {marks:?}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The record beside the copy: which store is in front of it. A store that comes back empty is recognized by it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::remote::Objects;
+use crate::run::Incarnation;
+use crate::store::StoreError;
+
+/// The name of the record among the objects beside the state.
+const NAME: &str = "front";
+
+/// Which store is in front of a copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FrontRecord {
+    /// The store, without secrets.
+    pub(super) store: String,
+    /// Its identity.
+    pub(super) incarnation: String,
+    /// When this was written, in RFC 3339.
+    pub(super) written: String,
+    /// The runs that had not ended.
+    pub(super) runs: Vec<String>,
+}
+
+impl FrontRecord {
+    /// A record of this moment.
+    pub(super) fn new(store: String, incarnation: Incarnation, runs: Vec<String>) -> FrontRecord {
+        let written = jiff::Timestamp::now().to_string();
+        FrontRecord { store, incarnation: incarnation.to_string(), written, runs }
+    }
+
+    /// The record, or `None` if there is none or nobody can read it.
+    pub(super) async fn read(objects: &Arc<dyn Objects>) -> Result<Option<FrontRecord>, StoreError> {
+        let found = objects.read(NAME).await?;
+        Ok(found.and_then(|found| serde_json::from_slice(&found.content).ok()))
+    }
+
+    /// Writes the record.
+    pub(super) async fn write(&self, objects: &Arc<dyn Objects>) -> Result<(), StoreError> {
+        let text = serde_json::to_vec(self).unwrap_or_default();
+        objects.put(NAME, text.into()).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,255 @@
+//! Redis in front of a backend: the second copy, and a Redis that comes back empty.
+
+#[path = "support/memory.rs"]
+mod memory;
+#[path = "support/redis_server.rs"]
+mod redis_server;
+mod support;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use memory::Memory;
+use redis_server::Server;
+use support::*;
+use weft_state::tfstate::StateFile;
+use weft_state::*;
+
+/// Longer than any test.
+const NEVER: Duration = Duration::from_secs(3600);
+
+fn options(server: &Server, memory: &Memory, folder: &Path, interval: Duration) -> SecondCopyOptions {
+    let copy = RemoteOptions {
+        state: Arc::new(memory.clone()),
+        locks: true,
+        lock_timeout: Duration::ZERO,
+        operation: "OperationTypeApply".to_owned(),
+        holder: Holder { process: std::process::id(), ..holder() },
+        sealing: Arc::default(),
+        folder: folder.to_owned(),
+        unreleased: Default::default(),
+    };
+    SecondCopyOptions {
+        url: server.url("test"),
+        workspace: "default".to_owned(),
+        sealing: Arc::default(),
+        copy,
+        interval,
+        change: true,
+        notices: CopyNotices::default(),
+    }
+}
+
+/// A server, a backend, and a folder for one test.
+struct Place {
+    server: Server,
+    memory: Memory,
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Option<Place> {
+        Some(Place { server: Server::start()?, memory: Memory::default(), folder: tempfile::tempdir().unwrap() })
+    }
+
+    fn options(&self) -> SecondCopyOptions {
+        options(&self.server, &self.memory, self.folder.path(), NEVER)
+    }
+
+    async fn open(&self) -> SecondCopyStore {
+        SecondCopyStore::connect(self.options()).await.unwrap()
+    }
+
+    /// The copy in the backend.
+    fn copy(&self) -> StateFile {
+        let text = self.memory.text();
+        assert!(text.starts_with("{\n  \"version\": 4,\n"), "{text}");
+        StateFile::parse(text.as_bytes(), "copy").unwrap()
+    }
+
+    /// Another tool writes the copy.
+    fn write(&self, change: impl FnOnce(&mut StateFile)) {
+        let mut file = match self.memory.text().as_str() {
+            "" => StateFile::create(),
+            text => StateFile::parse(text.as_bytes(), "copy").unwrap(),
+        };
+        change(&mut file);
+        let mut held = self.memory.held();
+        let version = held.objects.get("").map_or(1_000, |(_, version)| version + 1_000);
+        held.objects.insert(String::new(), (file.to_bytes().into(), version));
+    }
+}
+
+async fn started(store: &SecondCopyStore, id: &str, operations: u32, indexes: &[u32]) -> Lease {
+    store.create_run(new_run(id, operations, 1)).await.unwrap();
+    let lease = granted(store, id, 7).await;
+    let wanted = claims(store, indexes.iter().copied()).await;
+    assert_eq!(store.claim(&lease, &wanted).await.unwrap(), ClaimAnswer::Claimed);
+    lease
+}
+
+async fn created(store: &SecondCopyStore, lease: &Lease, index: u32) {
+    assert_all_ok(&store.step_batch(lease, vec![intent(index, 1, index)]).await.unwrap());
+    assert_all_ok(&store.step_batch(lease, vec![commit(index, 1, index, Some(5))]).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_copy_has_caught_up_before_a_run_ends() {
+    let Some(place) = Place::new() else { return };
+    let store = place.open().await;
+    let lease = started(&store, "run-a", 2, &[0, 1]).await;
+    created(&store, &lease, 0).await;
+    assert_eq!(place.memory.text(), "", "nothing before the interval");
+    created(&store, &lease, 1).await;
+    let ReleaseAnswer::Released(_) = store.release(&lease, TermEnding::Finished).await.unwrap() else { panic!() };
+    let copy = place.copy();
+    assert_eq!(copy.instances.len(), 2);
+    assert_eq!(store.export().await.unwrap().unwrap(), copy.to_bytes());
+    assert_eq!(place.memory.held().lock, None);
+    assert_eq!(std::fs::read_dir(place.folder.path()).unwrap().count(), 0, "no write-ahead file stays");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_copy_is_written_at_intervals() {
+    let Some(place) = Place::new() else { return };
+    let often = options(&place.server, &place.memory, place.folder.path(), Duration::from_millis(20));
+    let store = SecondCopyStore::connect(often).await.unwrap();
+    let lease = started(&store, "run-a", 2, &[0, 1]).await;
+    let mut serial = 0;
+    for index in 0..2 {
+        created(&store, &lease, index).await;
+        while place.memory.text().is_empty() || place.copy().instances.len() <= index as usize {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(place.copy().serial > serial, "the serial rises");
+        serial = place.copy().serial;
+    }
+    store.release(&lease, TermEnding::Stopped).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_store_begins_from_the_copy() {
+    let Some(place) = Place::new() else { return };
+    place.write(|file| file.serial = 41);
+    let reading = SecondCopyOptions { change: false, ..place.options() };
+    let notices = reading.notices.clone();
+    let store = SecondCopyStore::connect(reading).await.unwrap();
+    let snapshot = store.snapshot().await.unwrap();
+    assert_eq!((snapshot.serial, snapshot.lineage), (41, place.copy().lineage));
+    assert_eq!(notices.take(), [], "this is the first use");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_makes_no_store() {
+    let Some(place) = Place::new() else { return };
+    let reading = SecondCopyOptions { change: false, ..place.options() };
+    assert!(matches!(SecondCopyStore::connect(reading).await, Err(StoreError::NoState(_))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_tool_wrote_is_read() {
+    let Some(place) = Place::new() else { return };
+    let store = place.open().await;
+    let lease = started(&store, "run-a", 2, &[0, 1]).await;
+    created(&store, &lease, 0).await;
+    created(&store, &lease, 1).await;
+    store.release(&lease, TermEnding::Finished).await.unwrap();
+    drop(store);
+    place.write(|file| {
+        file.serial += 1;
+        file.instances.pop_first();
+    });
+    let store = place.open().await;
+    let snapshot = store.snapshot().await.unwrap();
+    assert_eq!((snapshot.instances.len(), snapshot.serial), (1, place.copy().serial));
+    // Both change.
+    let lease = started(&store, "run-b", 1, &[5]).await;
+    created(&store, &lease, 5).await;
+    place.write(|file| file.serial += 1);
+    let error = store.release(&lease, TermEnding::Finished).await.unwrap_err();
+    assert!(matches!(error, StoreError::CopyDiffers { .. }), "{error}");
+    drop(store);
+    let error = SecondCopyStore::connect(place.options()).await.unwrap_err();
+    assert!(matches!(error, StoreError::CopyDiffers { .. }), "{error}");
+    // The way out: the copy is moved away.
+    place.memory.held().objects.remove("");
+    drop(place.open().await);
+    assert_eq!(place.copy().instances.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_failed_is_written_by_the_next_process() {
+    let Some(place) = Place::new() else { return };
+    let store = place.open().await;
+    let lease = started(&store, "run-a", 1, &[0]).await;
+    created(&store, &lease, 0).await;
+    // The write takes effect, and its answer is lost.
+    place.memory.held().failing = true;
+    store.release(&lease, TermEnding::Finished).await.unwrap_err();
+    drop(store);
+    place.memory.held().failing = false;
+    place.memory.held().lock = None;
+    let store = place.open().await;
+    assert_eq!(store.export().await.unwrap().unwrap(), place.copy().to_bytes());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_came_back_empty_goes_on() {
+    let Some(place) = Place::new() else { return };
+    let often = options(&place.server, &place.memory, place.folder.path(), Duration::from_millis(20));
+    let store = SecondCopyStore::connect(often).await.unwrap();
+    let lease = started(&store, "run-a", 4, &[0, 1, 2, 3]).await;
+    created(&store, &lease, 0).await;
+    while place.memory.text().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // The copy cannot be written any more, so that the rest is in the write-ahead file only.
+    place.memory.held().failing = true;
+    let before = place.memory.text();
+    place.memory.held().lock = Some(remote::LockInfo { id: "other".to_owned(), ..Default::default() });
+    created(&store, &lease, 1).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(2, 1, 2)]).await.unwrap());
+    drop(store);
+    assert_eq!(place.memory.text(), before);
+    place.server.command(&["FLUSHALL"]);
+    place.memory.held().failing = false;
+    place.memory.held().lock = None;
+    let options = place.options();
+    let notices = options.notices.clone();
+    let store = SecondCopyStore::connect(options).await.unwrap();
+    let snapshot = store.snapshot().await.unwrap();
+    assert_eq!(snapshot.instances.len(), 2, "one from the copy, and one from the write-ahead file");
+    assert_eq!(place.copy().instances.len(), 2, "the copy has both");
+    let [lost] = notices.take().try_into().unwrap();
+    assert_eq!(lost.runs, ["run-a"]);
+    assert_eq!(lost.recovered.len(), 1, "{lost:?}");
+    assert_eq!(lost.uncertain.len(), 1, "{lost:?}");
+    assert_eq!(lost.unused, Vec::<String>::new());
+    assert!(!lost.since.is_empty());
+    // It is said once.
+    drop(store);
+    let options = place.options();
+    let notices = options.notices.clone();
+    SecondCopyStore::connect(options).await.unwrap();
+    assert_eq!(notices.take(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_that_do_not_follow_the_copy_are_named_and_set_aside() {
+    let Some(place) = Place::new() else { return };
+    let store = place.open().await;
+    let lease = started(&store, "run-a", 2, &[0, 1]).await;
+    created(&store, &lease, 0).await;
+    assert_all_ok(&store.step_batch(&lease, vec![intent(1, 1, 1)]).await.unwrap());
+    drop(store);
+    place.server.command(&["FLUSHALL"]);
+    place.write(|file| file.serial = 3);
+    let options = place.options();
+    let notices = options.notices.clone();
+    let store = SecondCopyStore::connect(options).await.unwrap();
+    assert_eq!(store.snapshot().await.unwrap().instances.len(), 0);
+    let [lost] = notices.take().try_into().unwrap();
+    assert_eq!((lost.recovered.len(), lost.unused.len(), lost.uncertain.len()), (0, 1, 1), "{lost:?}");
+    assert!(Path::new(&lost.unused[0]).exists());
+}
