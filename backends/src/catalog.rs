@@ -113,12 +113,6 @@ const ENTRIES: &[Entry] = &[
     Entry { name: "kubernetes", schema: kubernetes::schema, connect: Alone(kubernetes::connect), variables: &[] },
     #[cfg(feature = "oss")]
     Entry { name: "oss", schema: oss::schema, connect: Alone(oss::connect), variables: &[] },
-    Entry {
-        name: "http",
-        schema: http::schema,
-        connect: Alone(http::connect),
-        variables: &[("address", "TF_HTTP_ADDRESS")],
-    },
     #[cfg(feature = "pg")]
     Entry { name: "pg", schema: pg::schema, connect: Alone(pg::connect), variables: &[] },
     #[cfg(feature = "remote")]

@@ -118,7 +118,11 @@ impl RemoteState for ConsulState {
 
     async fn unlock(&self, id: &str) -> Result<(), BackendError> {
         let mut held = self.held.lock().await;
-        let Some(session) = held.as_ref().and_then(|held| held.session(id)) else {
+        let session = match held.as_ref() {
+            Some(held) => held.session(id).await,
+            None => None,
+        };
+        let Some(session) = session else {
             return self.lock.release_other(id).await;
         };
         // The session is not renewed any more, and the lock is not taken again.

@@ -181,7 +181,7 @@ fn mistakes_are_reported() {
         (&["apply", "-json"], "Plan file or auto-approve required"),
         (&["apply", "-detach", "-auto-approve"], "Coordinator not named"),
         (&["taint", "terraform_data.nowhere"], "terraform_data.nowhere"),
-        (&["login", "example.com"], "not supported yet"),
+        (&["login", "a b"], "Invalid hostname"),
         (&["runs", "resolve", "run-1", "a.b"], "exactly one of"),
         (&["worker"], "Coordinator not named"),
         (&["coordinator", "-listen", "0.0.0.0:1", "-store=redis://127.0.0.1:1/0?state=x"], "does not answer"),

@@ -4,11 +4,12 @@
 //! lost its lock all the same takes it again as soon as it can, as OpenTofu does: its next write tells whether somebody
 //! else has written meanwhile.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde_json::json;
+use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use weft_state::remote::{BackendError, LockAnswer, LockInfo};
 
@@ -43,7 +44,7 @@ pub(super) struct Lock {
 pub(super) struct Held {
     /// The id under which it was taken: the first session.
     id: String,
-    /// The session that has it now.
+    /// The session that has it now. The keeper locks it while it replaces that session.
     session: Arc<Mutex<String>>,
     keeper: JoinHandle<()>,
 }
@@ -56,8 +57,8 @@ impl Drop for Held {
 
 impl Held {
     /// The session that has the lock with this id.
-    pub(super) fn session(&self, id: &str) -> Option<String> {
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    pub(super) async fn session(&self, id: &str) -> Option<String> {
+        let session = self.session.lock().await.clone();
         (self.id == id || session == id).then_some(session)
     }
 }
@@ -187,11 +188,15 @@ impl Lock {
     async fn keep(self, session: Arc<Mutex<String>>, info: LockInfo) {
         loop {
             tokio::time::sleep(LIFE / 2).await;
-            let current = session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let current = session.lock().await.clone();
             while !self.is_kept(&current).await {
-                if let Some(other) = self.take_again(&current, &info).await {
-                    *session.lock().unwrap_or_else(PoisonError::into_inner) = other;
-                    break;
+                {
+                    // Locked for the whole attempt: a release in between would find neither session with the lock.
+                    let mut session = session.lock().await;
+                    if let Some(other) = self.take_again(&current, &info).await {
+                        *session = other;
+                        break;
+                    }
                 }
                 tokio::time::sleep(AGAIN).await;
             }
