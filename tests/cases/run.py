@@ -268,6 +268,10 @@ class Case:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(line + "\n" for line in step.below))
 
+    def do_fill(self, rest, _):
+        path = self.folder / rest
+        path.write_text(self.filled(path.read_text()))
+
     def do_flip(self, rest, _):
         name, position = rest.split()
         data = bytearray((self.folder / name).read_bytes())
