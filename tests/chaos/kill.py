@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Kills processes with -9 at random moments during examples/regions, resumes, and checks the ledger of the cloud.
 
-    kill.py --bin-dir target/debug --embedded 20 --s3 5 --pg 5 --gcs 5 --azurerm 5 --cluster 10 [--seed N] [--jobs N] [--only KIND/N] [--keep]
+    kill.py --bin-dir target/debug --embedded 20 --s3 5 --dynamodb 5 --pg 5 --gcs 5 --azurerm 5 --cluster 10 [--seed N] [--jobs N]
+            [--only KIND/N] [--keep]
 
 An embedded round kills `weft apply`, and sometimes also the `weft runs resume` after it. Every fourth round kills a
-destroy. A round of `s3`, `pg`, `gcs` or `azurerm` does the same with the state in a backend, and each resume is in another
-folder with nothing but the configuration. A cluster round has Redis, a coordinator and three workers, and kills a worker, the coordinator and Redis in
+destroy. A round of `s3`, `dynamodb` (S3 with that lock), `pg`, `gcs` or `azurerm` does the same with the state in a
+backend, and each resume is in another folder with nothing but the configuration. A cluster round has Redis, a coordinator and three workers, and kills a worker, the coordinator and Redis in
 turn. Doubts are resolved as a user would resolve them, by looking at the cloud. Then these invariants must hold:
 
 - no object was created twice;
@@ -258,15 +259,22 @@ class Round:
             raise Broken(f"the second apply ended with {again.popen.returncode}:\n{again.tail()}")
 
     def s3(self):
+        self.bucket(Moto(self.stage), "use_lockfile = true")
+
+    def dynamodb(self):
         service = Moto(self.stage)
+        service.create_table("locks")
+        self.bucket(service, 'dynamodb_table = "locks"')
+
+    def bucket(self, service, lock):
+        """A round over S3 with the argument that chooses the lock."""
         if self.chance.random() < FAULTY_ROUNDS:
             # The service is slow, refuses some requests, and loses some answers.
             service = Proxy(self.stage, service.port, latency=5, faults=FAULTS, seed=self.chance.randrange(1 << 30))
             self.story.append("behind a faulty proxy")
         self.env = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1",
                     "AWS_ENDPOINT_URL": service.url()}
-        self.remote('backend "s3" {\n  bucket = "states"\n  key = "app"\n  use_lockfile = true\n'
-                    '  use_path_style = true\n}')
+        self.remote(f'backend "s3" {{\n  bucket = "states"\n  key = "app"\n  {lock}\n  use_path_style = true\n}}')
 
     def pg(self):
         self.env = {"PG_CONN_STR": Postgres(self.stage).url()}
@@ -378,6 +386,7 @@ def main():
     a.add_argument("--bin-dir", required=True, help="folder with weft, simcloud and terraform-provider-cloud")
     a.add_argument("--embedded", type=int, default=20, metavar="N")
     a.add_argument("--s3", type=int, default=0, metavar="N")
+    a.add_argument("--dynamodb", type=int, default=0, metavar="N")
     a.add_argument("--pg", type=int, default=0, metavar="N")
     a.add_argument("--gcs", type=int, default=0, metavar="N")
     a.add_argument("--azurerm", type=int, default=0, metavar="N")
@@ -387,8 +396,9 @@ def main():
     a.add_argument("--only", metavar="KIND/N", help="one round, such as embedded/3")
     a.add_argument("--keep", action="store_true", help="keep the folders of rounds that failed")
     o = a.parse_args()
-    kinds = {"embedded": o.embedded, "s3": o.s3, "pg": o.pg, "gcs": o.gcs, "azurerm": o.azurerm, "cluster": o.cluster}
-    for kind, server in (("s3", Moto), ("pg", Postgres), ("gcs", FakeGcs), ("azurerm", Azurite)):
+    kinds = {kind: getattr(o, kind)
+             for kind in ("embedded", "s3", "dynamodb", "pg", "gcs", "azurerm", "cluster")}
+    for kind, server in (("s3", Moto), ("dynamodb", Moto), ("pg", Postgres), ("gcs", FakeGcs), ("azurerm", Azurite)):
         if kinds[kind] and not server.there():
             print(f"SKIPPED: the rounds of {kind} need a server that is not installed", flush=True)
             kinds[kind] = 0

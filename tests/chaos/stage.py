@@ -268,6 +268,17 @@ class Moto:
         wait_until("the start of moto", lambda: answers(self.port) or not self.process.alive())
         urllib.request.urlopen(urllib.request.Request(f"{self.url()}/states", method="PUT")).close()
 
+    def create_table(self, name):
+        """Creates a table for locks in DynamoDB."""
+        content = {"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+                   "AttributeDefinitions": [{"AttributeName": "LockID", "AttributeType": "S"}],
+                   "KeySchema": [{"AttributeName": "LockID", "KeyType": "HASH"}]}
+        scope = "Credential=key/20200101/us-east-1/dynamodb/aws4_request"
+        request = urllib.request.Request(self.url(), json.dumps(content).encode(), {
+            "X-Amz-Target": "DynamoDB_20120810.CreateTable", "Content-Type": "application/x-amz-json-1.0",
+            "Authorization": f"AWS4-HMAC-SHA256 {scope}, SignedHeaders=host, Signature=0"})
+        urllib.request.urlopen(request).close()
+
     @staticmethod
     def program():
         return os.environ.get("WEFT_MOTO_SERVER") or shutil.which("moto_server")
