@@ -97,7 +97,7 @@ BACKENDS = {
 # The server that OpenTofu needs: the small one of the cases does not read the messages of its library.
 REAL_SERVERS = {"kubernetes": "WEFT_KUBE_APISERVER"}
 # OpenTofu reads these states before it asks for their locks. While a run of Weft is unfinished, it refuses to read them.
-READ_FIRST = {"gcs", "azurerm"}
+READ_FIRST = {"gcs", "azurerm", "kubernetes"}
 # The name of the first state. Those of the others end with another number.
 KEY = "weft-1"
 CONFIGURATION = """> write resources.tf
