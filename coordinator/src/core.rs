@@ -6,53 +6,79 @@
 //! Invariants:
 //! - A status changes only through [`crate::status::transition`], and only after the store has answered. Skips and
 //!   reopens are exceptions, since they follow from other operations alone.
+//! - An illegal transition ends the term at once. Nothing of that step is sent, and the workers get the order to leave.
 //! - [`Order::Granted`] is sent only after its intent is durable, and only to the worker and attempt of that intent.
 //! - [`Order::Acknowledged`] is sent only after the result is durable, or is known to be superfluous.
 //! - An operation is retried only when the last attempt left no intent, when its call is known not to have been made,
 //!   or when evidence shows that it took no effect.
 //! - The store answers in the order of the steps, so one queue maps answers to steps.
 //! - The work of a step is proportional to what it changes, and independent of the size of the plan.
+//!
+//! The memory consists of parts with private fields, each in its own file: [`operations`] (where each operation stands),
+//! [`backlog`] (shards), [`roster`] (workers), [`ahead`] (intents ahead of free slots), [`nodes`] (dependencies),
+//! [`records`] and [`results`], [`doubts`], [`checks`], [`course`], [`clock`] and [`outbox`]. The other files handle
+//! events, and change the parts through their methods.
 
 mod ahead;
 mod answers;
+mod backlog;
 mod cancel;
 mod checks;
+mod clock;
+mod course;
 mod dispatch;
 mod doubts;
 mod ending;
+mod intents;
 mod nodes;
 mod operation;
+mod operations;
 mod options;
-mod parts;
+mod outbox;
 mod records;
 mod recovery;
 mod reports;
+mod results;
 mod roster;
+mod settling;
+mod workers;
 
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
+use weft_protocol::Order;
 use weft_state::{
     CheckRecord, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId,
 };
 
-use crate::event::{Cancel, Command, Event, FinishReason};
-use crate::outline::{Outline, OutlineError, OutlineOperation};
+use crate::event::{Cancel, Command, Defect, Event, FinishReason};
+use crate::outline::{Outline, OutlineError};
 use crate::progress::{Progress, ProgressKind};
 use crate::status::{Happening, Status, transition};
 use crate::table::{ExportIndex, Position, ShardIndex, Table, WorkerIndex};
 use ahead::Ahead;
 use answers::StepInStore;
+use backlog::Backlog;
+use checks::Checks;
+use clock::Clock;
+use course::Course;
+use doubts::Doubts;
 use nodes::Nodes;
-use operation::{Doubt, Intended, Leased, Op, State};
-use parts::{Backlog, Checks, Clock, Course, Doubts, OperationResults, Outbox, Roster, RunCounters};
-use weft_protocol::Order;
+use operation::State;
+use operations::{Operations, Rest};
+use outbox::Outbox;
+use records::Records;
+use results::OperationResults;
+use roster::Roster;
 
 pub use options::RunOptions;
+
+/// The outcome of handling something. A defect ends the term at once.
+type Handled<T = ()> = Result<T, Box<Defect>>;
 
 /// The input of a term.
 #[derive(Clone, Debug)]
@@ -67,41 +93,19 @@ pub struct Beginning {
     pub checks: Option<Vec<CheckRecord>>,
 }
 
-/// The state of a shard.
-#[derive(Clone, Debug, Default)]
-struct Shard {
-    /// Operations that may start, those with the longest path to the end first.
-    ready: BTreeSet<(Reverse<u32>, Position)>,
-    /// Operations that need evidence.
-    settles: BTreeSet<Position>,
-    /// The worker that holds it.
-    worker: Option<WorkerIndex>,
-    /// The worker that held it last.
-    last: Option<WorkerIndex>,
-    /// Operations that are not at rest.
-    open: u32,
-    /// Available results of other shards: operation and export.
-    foreign: Vec<(Position, ExportIndex)>,
-    /// Own results that later operations of the shard may read.
-    locals: Vec<Position>,
-    /// Workers that could not open it, and the diagnostics of the last one.
-    refused_by: BTreeSet<WorkerIndex>,
-    refusal: Option<Opaque>,
-}
-
-/// One term of one run.
+/// One term of one run. Each field is a part of its memory that keeps its own invariants.
 #[derive(Debug)]
 pub struct Coordinator {
     outline: Arc<Outline>,
     options: RunOptions,
     nodes: Nodes,
-    ops: Table<Position, Op>,
+    operations: Operations,
     backlog: Backlog,
     roster: Roster,
+    records: Records,
     results: OperationResults,
     doubts: Doubts,
     checks: Checks,
-    tally: RunCounters,
     ahead: Ahead,
     course: Course,
     clock: Clock,
@@ -116,74 +120,75 @@ impl Coordinator {
     pub fn begin(
         now: u64,
         outline: Arc<Outline>,
-        options: RunOptions,
+        mut options: RunOptions,
         beginning: Beginning,
     ) -> Result<(Coordinator, Vec<Command>), OutlineError> {
         check(&outline)?;
-        let nodes = Nodes::new(&outline)?;
-        let count = outline.operations.len();
-        let mut shards = Table::new(vec![Shard::default(); outline.shards.len()]);
-        for operation in &outline.operations {
-            shards[operation.shard].open += 1;
+        let Beginning { view, records, revisions, checks } = beginning;
+        let mut doubts = Doubts::default();
+        for resolution in std::mem::take(&mut options.resolutions) {
+            if let Some(position) = outline.position(resolution.operation) {
+                doubts.decide(position, resolution.decision);
+            }
         }
         let mut coordinator = Coordinator {
-            nodes,
-            ops: Table::new(vec![Op::new(now); count]),
-            backlog: Backlog { shards, ..Backlog::default() },
+            nodes: Nodes::new(&outline)?,
+            operations: Operations::new(outline.operations.len(), now),
+            backlog: Backlog::new(&outline),
             roster: Roster::default(),
-            results: OperationResults::new(beginning.records, beginning.revisions),
-            doubts: Doubts::default(),
-            checks: Checks::new(beginning.checks),
-            tally: RunCounters::new(count as u32),
+            records: Records::new(records, revisions),
+            results: OperationResults::default(),
+            doubts,
+            checks: Checks::new(checks),
             ahead: Ahead::default(),
             course: Course::default(),
-            clock: Clock { now, begun: now },
+            clock: Clock::new(now),
             outbox: Outbox::default(),
             outline,
             options,
         };
-        for resolution in std::mem::take(&mut coordinator.options.resolutions) {
-            if let Some(position) = coordinator.outline.position(resolution.operation) {
-                coordinator.doubts.decisions.insert(position, resolution.decision);
-            }
-        }
-        coordinator.recover(beginning.view);
-        let commands = coordinator.settle_down();
+        let handled = coordinator.recover(view).and_then(|()| coordinator.settle_down());
+        let commands = coordinator.commands(handled);
         Ok((coordinator, commands))
     }
 
     /// Handles an event at a time in milliseconds, and returns the commands.
     pub fn step(&mut self, now: u64, event: Event) -> Vec<Command> {
-        if self.outbox.finished {
+        if self.outbox.is_finished() {
             return Vec::new();
         }
-        self.clock.now = self.clock.now.max(now);
+        self.clock.advance(now);
+        let handled = self.handle(event).and_then(|()| self.settle_down());
+        self.commands(handled)
+    }
+
+    fn handle(&mut self, event: Event) -> Handled {
         match event {
-            Event::Joined(hello) => self.joined(hello),
-            Event::Leaving(worker) => self.leaving(&worker),
+            Event::Joined(hello) => self.joined(hello)?,
+            Event::Leaving(worker) => self.leaving(&worker)?,
             Event::Left(worker) => self.left(&worker),
-            Event::Dead(worker) => self.dead(&worker),
-            Event::Said(worker, message) => self.said(&worker, message),
-            Event::Stored(answers) => self.stored(answers),
-            Event::Fenced => self.outbox.end = Some(FinishReason::Fenced),
-            Event::Paused(paused) => self.course.paused = paused,
-            Event::Cancel(Cancel::Drain) => self.drain(),
-            Event::Cancel(Cancel::Stop) => self.stop(),
-            Event::Cancel(Cancel::Leave) => self.leave(),
-            Event::Resolve(resolution) => self.user_resolves(resolution),
-            Event::Tick => self.tick(),
+            Event::Dead(worker) => self.dead(&worker)?,
+            Event::Said(worker, message) => self.said(&worker, message)?,
+            Event::Stored(answers) => self.stored(answers)?,
+            Event::Fenced => self.outbox.finish(FinishReason::Fenced),
+            Event::Paused(paused) => self.course.pause(paused),
+            Event::Cancel(Cancel::Drain) => self.drain()?,
+            Event::Cancel(Cancel::Stop) => self.stop()?,
+            Event::Cancel(Cancel::Leave) => self.leave()?,
+            Event::Resolve(resolution) => self.user_resolves(resolution)?,
+            Event::Tick => self.tick()?,
         }
-        self.settle_down()
+        Ok(())
     }
 
     /// The number of operations by status.
     pub fn counts(&self) -> OpCounts {
-        self.tally.counts
+        self.operations.counts()
     }
 
     /// The status of one operation.
     pub fn status(&self, operation: u32) -> Option<Status> {
-        self.outline.position(operation).map(|position| self.ops[position].status())
+        self.outline.position(operation).map(|position| self.operations.status(position))
     }
 
     /// Workers of earlier terms that hold open intents or doubts and are not connected. Send [`Event::Dead`] for each
@@ -197,119 +202,147 @@ impl Coordinator {
         &self.outline
     }
 
-    fn operation(&self, position: Position) -> &OutlineOperation {
-        self.outline.at(position)
+    /// Moves an operation to the next status.
+    ///
+    /// # Errors
+    /// A defect, if the transition is illegal: the memory contradicts what happened.
+    fn happen(&mut self, position: Position, happening: Happening) -> Handled {
+        self.happen_as(position, happening, State::entering(happening.leads_to()))
     }
 
-    /// Moves an operation to the next status. An illegal transition changes nothing and ends the term: the memory then
-    /// contradicts what happened, and nothing derived from it may reach the store.
-    fn happen(&mut self, position: Position, happening: Happening) -> bool {
-        match transition(self.ops[position].status(), happening) {
-            Ok(status) => {
-                self.enter(position, State::entering(status));
-                true
-            }
-            Err(illegal) => {
-                let operation = self.operation(position);
-                self.outbox.defect = Some(format!("{} (operation {}): {illegal}", operation.address, operation.index));
-                self.outbox.end = Some(FinishReason::Defect);
-                false
-            }
+    /// Moves an operation to the next status, in this state.
+    fn happen_as(&mut self, position: Position, happening: Happening, next: State) -> Handled {
+        match transition(self.operations.status(position), happening) {
+            Some(status) if status == next.status() => self.enter(position, next, happening),
+            _ => Err(self.defect(position, next, happening)),
         }
     }
 
-    /// Sets a state and keeps the counts.
-    fn enter(&mut self, position: Position, state: State) {
-        let before = std::mem::replace(&mut self.ops[position].state, state);
+    /// Moves an operation to another state. `because` is what happened to it.
+    ///
+    /// # Errors
+    /// A defect, if the operation cannot enter this state.
+    fn enter(&mut self, position: Position, next: State, because: impl fmt::Display) -> Handled {
+        match self.operations.change(position, next) {
+            Ok(rest) => {
+                self.rests(position, rest);
+                Ok(())
+            }
+            Err(illegal) => Err(self.defect(position, illegal.to, because)),
+        }
+    }
+
+    fn defect(&self, position: Position, to: State, because: impl fmt::Display) -> Box<Defect> {
+        let operation = self.outline.at(position);
+        Box::new(Defect {
+            operation: operation.index,
+            address: operation.address.clone(),
+            from: self.operations.state(position).to_string(),
+            to: to.to_string(),
+            message: because.to_string(),
+        })
+    }
+
+    /// Counts an operation that came to rest, or left its rest. The worker of a shard closes it when all of its
+    /// operations rest.
+    fn rests(&mut self, position: Position, rest: Rest) {
         let shard = self.outline.at(position).shard;
-        match (before.is_at_rest(), state.is_at_rest()) {
-            (false, true) => self.rests(shard, true),
-            (true, false) => self.rests(shard, false),
-            _ => {}
-        }
-        self.tally.moved(before.status(), state.status());
-    }
-
-    /// Counts an operation of a shard that came to rest, or left its rest.
-    fn rests(&mut self, shard: ShardIndex, rests: bool) {
-        let state = &mut self.backlog.shards[shard];
-        if let Some(worker) = state.worker {
-            self.roster.workers[worker].rests(rests);
-        }
-        if !rests {
-            self.tally.open += 1;
-            state.open += 1;
-            return;
-        }
-        self.tally.open -= 1;
-        state.open -= 1;
-        if state.open == 0
-            && let Some(worker) = state.worker.take()
-        {
-            self.roster.workers[worker].release(shard, 0);
-            self.order(worker, Order::Close(shard.0));
-        }
-    }
-
-    fn spoil(&mut self, position: Position) {
-        for blocked in self.nodes.spoil(position) {
-            if self.ops[blocked].status() == Status::Pending {
-                self.skip(blocked, position);
+        let holder = self.backlog.worker(shard);
+        match rest {
+            Rest::Unchanged => {}
+            Rest::Ended => {
+                self.backlog.rest_ended(shard);
+                if let Some(worker) = holder {
+                    self.roster.rest_ended(worker);
+                }
+            }
+            Rest::Began => {
+                if let Some(worker) = holder {
+                    self.roster.rest_began(worker);
+                }
+                if let Some(worker) = self.backlog.rest_began(shard) {
+                    self.roster.release(worker, shard, 0);
+                    self.order(worker, Order::Close(shard.0));
+                }
             }
         }
     }
 
-    fn mend(&mut self, position: Position) {
+    /// Skips the operations that an operation blocks now.
+    fn spoil(&mut self, position: Position) -> Handled {
+        for blocked in self.nodes.spoil(position) {
+            if self.operations.status(blocked) == Status::Pending {
+                self.skip(blocked, position)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reopens the operations that an operation no longer blocks.
+    fn mend(&mut self, position: Position) -> Handled {
         for freed in self.nodes.mend(position) {
-            if self.ops[freed].status() == Status::Skipped && !self.options.only_resolve {
-                self.reopen(freed);
+            if self.operations.status(freed) == Status::Skipped && !self.options.only_resolve {
+                self.reopen(freed)?;
                 self.ready_if_free(freed);
             }
         }
+        Ok(())
     }
 
-    fn skip(&mut self, position: Position, because: Position) {
-        let because = self.operation(because).index;
-        if !self.happen(position, Happening::Skip) {
-            return;
-        }
-        let index = OpIndex(self.operation(position).index);
+    fn skip(&mut self, position: Position, because: Position) -> Handled {
+        self.happen(position, Happening::Skip)?;
+        let because = self.outline.at(because).index;
         if !self.results.is_live(position) {
-            self.store(StepInStore::Told, StoreStep::Skip { op: index, because: OpIndex(because) });
+            let op = OpIndex(self.outline.at(position).index);
+            self.outbox.store(StepInStore::Told, StoreStep::Skip { op, because: OpIndex(because) });
         }
         self.tell(position, ProgressKind::Skipped { because }, Opaque::default());
+        Ok(())
     }
 
-    fn reopen(&mut self, position: Position) {
-        if self.happen(position, Happening::Reopen) && !self.results.is_live(position) {
-            let op = OpIndex(self.operation(position).index);
-            self.store(StepInStore::Told, StoreStep::Reopen { op });
+    fn reopen(&mut self, position: Position) -> Handled {
+        self.happen(position, Happening::Reopen)?;
+        if !self.results.is_live(position) {
+            let op = OpIndex(self.outline.at(position).index);
+            self.outbox.store(StepInStore::Told, StoreStep::Reopen { op });
         }
+        Ok(())
     }
 
-    fn store(&mut self, about: StepInStore, step: StoreStep) {
-        self.outbox.store(about, step);
+    /// Sends the results of checks to the store at the end of a term, if the state has others. Returns whether the end
+    /// must wait for the answer.
+    fn write_checks(&mut self, reason: FinishReason) -> bool {
+        if reason == FinishReason::Left || self.options.only_resolve {
+            return false;
+        }
+        let write = self.checks.take_write(&self.outline, &self.operations);
+        let is_needed = write.is_some();
+        if let Some(write) = write {
+            self.outbox.store(StepInStore::Told, StoreStep::Checks(write));
+        }
+        is_needed
     }
 
+    /// Queues an order, unless the worker is not connected.
     fn order(&mut self, worker: WorkerIndex, order: Order) {
-        if self.roster.workers[worker].is_connected() {
-            self.outbox.orders.entry(worker).or_default().push(order);
+        if self.roster.is_connected(worker) {
+            self.outbox.order(worker, order);
         }
     }
 
     fn tell(&mut self, position: Position, what: ProgressKind, diagnostics: Opaque) {
-        let op = &self.ops[position];
-        let operation = &self.outline.at(position);
+        let last = self.operations.last(position);
+        let operation = self.outline.at(position);
         let shard = self.outline.shard(operation.shard).map_or("", |shard| shard.key.provider_instance());
-        self.outbox.progress.push(Progress {
+        self.outbox.tell(Progress {
             operation: operation.index,
             address: operation.address.clone(),
             deposed: operation.deposed.clone(),
             action: operation.action.clone(),
             provider_instance: shard.to_owned(),
-            attempt: op.last.number,
-            worker: op.last.holder.map(|holder| self.roster.workers[holder].id.clone()).unwrap_or_default(),
-            elapsed_ms: self.clock.now.saturating_sub(op.last.since),
+            attempt: last.number,
+            worker: last.holder.map(|holder| self.roster.id(holder).clone()).unwrap_or_default(),
+            elapsed_ms: self.clock.elapsed_since(last.since),
             what,
             diagnostics,
         });

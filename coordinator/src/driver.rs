@@ -22,7 +22,7 @@ use weft_state::{
 };
 
 use crate::core::{Coordinator, RunOptions};
-use crate::event::{Command, Event, Finish, FinishReason};
+use crate::event::{Command, Defect, Event, Finish, FinishReason};
 use crate::hub::Hub;
 use crate::lease::Freshness;
 use crate::outline::OutlineError;
@@ -77,7 +77,7 @@ pub struct RunOutcome {
     /// Why the store failed the run.
     pub store_error: Option<StoreError>,
     /// The defect that ended the term.
-    pub defect: Option<String>,
+    pub defect: Option<Defect>,
 }
 
 impl RunOutcome {
@@ -208,6 +208,8 @@ impl Driver {
                     batch = None;
                     match answers {
                         Ok(answers) => self.step(Event::Stored(answers)),
+                        // The same as the answer of a store that compares tokens.
+                        Err(StoreError::Superseded(_)) => self.step(Event::Fenced),
                         Err(error) => {
                             error!(run = %self.run, "the store failed: {error}");
                             store_error = Some(error);
@@ -271,7 +273,12 @@ impl Driver {
                     // Without watchers, the send fails, which is fine.
                     let _ = self.watchers.send(Notice::Progress(progress));
                 }
-                Command::Finish(finish) => self.finish = Some(finish),
+                Command::Finish(finish) => {
+                    if finish.reason == FinishReason::Fenced {
+                        self.steps.clear();
+                    }
+                    self.finish = Some(finish);
+                }
             }
         }
     }
@@ -330,16 +337,19 @@ impl Driver {
         self.send_orders();
         let released = match finish.release {
             Some(ending) if store_error.is_none() => release(self.store.as_ref(), &self.lease, ending).await,
-            _ => Ok(None),
+            _ => Ok(Released::Unknown),
         };
-        let (status, store_error) = match released {
-            Ok(status) => (status, store_error),
-            Err(error) => (None, Some(error)),
+        let (reason, status, store_error) = match released {
+            // The term was already over when another process took the run.
+            Ok(Released::Fenced) | Err(StoreError::Superseded(_)) => (FinishReason::Fenced, None, None),
+            Ok(Released::With(status)) => (finish.reason, Some(status), store_error),
+            Ok(Released::Unknown) => (finish.reason, None, store_error),
+            Err(error) => (finish.reason, None, Some(error)),
         };
         if let Some(defect) = &finish.defect {
             error!(run = %self.run, "a defect of Weft ended the term: {defect}");
         }
-        info!(run = %self.run, reason = ?finish.reason, "term ended");
+        info!(run = %self.run, ?reason, "term ended");
         let outline = Arc::clone(self.core.outline());
         let name = |index: &u32| -> Option<String> {
             let operation = outline.operation(*index)?;
@@ -352,7 +362,7 @@ impl Driver {
         self.strays.dedup();
         let outcome = RunOutcome {
             run: self.run,
-            reason: finish.reason,
+            reason,
             status,
             counts: finish.counts,
             in_doubt: finish.in_doubt.iter().filter_map(name).collect(),
@@ -367,26 +377,36 @@ impl Driver {
     }
 }
 
-/// Releases the lease, and returns the run's status.
+/// The outcome of the release of a lease.
+enum Released {
+    /// The run has this status now.
+    With(RunStatus),
+    /// Another process has taken over the run.
+    Fenced,
+    /// The store did not say.
+    Unknown,
+}
+
+/// Releases the lease.
 ///
 /// # Errors
 /// When the store could not end the run. What the state file should hold may then be in the journal only.
-async fn release(store: &dyn RunStore, lease: &Lease, ending: TermEnding) -> Result<Option<RunStatus>, StoreError> {
+async fn release(store: &dyn RunStore, lease: &Lease, ending: TermEnding) -> Result<Released, StoreError> {
     let deadline = if ending == TermEnding::Finished { END_DEADLINE } else { LEAVE_DEADLINE };
     let status = match timeout(deadline, store.release(lease, ending)).await {
-        Ok(Ok(ReleaseAnswer::Released(header))) => Some(header.status),
+        Ok(Ok(ReleaseAnswer::Released(header))) => Released::With(header.status),
         Ok(Ok(ReleaseAnswer::Open(open))) => {
             warn!(run = %lease.run, "the run is left with {} open intents", open.len());
-            None
+            Released::Unknown
         }
-        Ok(Ok(ReleaseAnswer::Fenced(_))) => None,
+        Ok(Ok(ReleaseAnswer::Fenced(_))) => Released::Fenced,
         Ok(Err(error)) => {
             warn!(run = %lease.run, "the lease could not be given back: {error}");
             return Err(error);
         }
         Err(_) => {
             warn!(run = %lease.run, "the store did not take the lease back in time");
-            None
+            Released::Unknown
         }
     };
     Ok(status)

@@ -128,7 +128,23 @@ pub struct Finish {
     /// Unfinished operations, ascending: pending, or with an open intent.
     pub unfinished: Vec<u32>,
     /// The defect that ended the term.
-    pub defect: Option<String>,
+    pub defect: Option<Defect>,
+}
+
+/// An illegal transition. It is a defect of Weft, and ends the term.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{address} (operation {operation}) cannot become {to}: it is {from}, and {message}")]
+pub struct Defect {
+    /// The operation's number.
+    pub operation: u32,
+    /// Its address.
+    pub address: String,
+    /// Its state.
+    pub from: String,
+    /// The state that it cannot enter.
+    pub to: String,
+    /// What happened.
+    pub message: String,
 }
 
 /// Why a term ended.
@@ -140,7 +156,7 @@ pub enum FinishReason {
     Drained,
     /// The user asked twice. Calls that were still running are in doubt.
     Left,
-    /// Another coordinator holds the run.
+    /// Another process has taken over the run.
     Fenced,
     /// No worker can carry out the remaining operations.
     NoWorker,

@@ -39,7 +39,7 @@ pub use client::Client;
 pub use core::{Coordinator, RunOptions};
 pub use driver::{InProcess, Notice, RunOutcome, run_in_process};
 pub use event::{Cancel, Decision, FinishReason, UserResolution};
-pub use outline::{Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ShardKey, Waiter};
+pub use outline::{Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ShardKey, Waiter};
 pub use plan::{PlanFiles, ReadPlan, RunPlan};
 pub use progress::{Progress, ProgressKind};
 pub use service::Service;

@@ -1,6 +1,7 @@
 //! What a coordinator knows of a plan: its operations, their dependencies, where they run, and how an unknown outcome
 //! can be settled. Plain data, built from the execution graph.
 
+mod checked;
 mod checks;
 pub(crate) mod graph;
 
@@ -11,8 +12,9 @@ use weft_state::{CheckRecord, Claim};
 
 use crate::table::{Position, ShardIndex, TableIndex};
 
+pub use checked::{CheckedConfig, CheckedObject};
 pub(crate) use checks::CHECK;
-pub use checks::{check_blocks, check_subjects, planned_checks};
+pub use checks::planned_checks;
 pub use graph::outline;
 
 /// The key of a shard.
@@ -93,7 +95,7 @@ pub enum Need {
 
 /// Parts of a result that operations of other shards read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Export {
+pub struct OutlineExport {
     /// The parts. None contains another.
     pub paths: Vec<Path>,
     /// The shards that read exactly these parts, ascending.
@@ -118,7 +120,7 @@ pub struct OutlineOperation {
     /// What must be done before.
     pub needs: Vec<Need>,
     /// What other shards read of its result.
-    pub exports: Vec<Export>,
+    pub exports: Vec<OutlineExport>,
     /// It changes something outside, so an intent comes before the call. Its address is a resource instance.
     pub changes_world: bool,
     /// The result is stored with the run. False for live (ephemeral) values, which are computed again after a resume.
@@ -176,30 +178,25 @@ pub struct Outline {
     pub claims: Vec<Claim>,
     /// The lineage of the state that the plan was made over; empty if there was no state. `None` accepts any state.
     pub lineage: Option<String>,
-    /// The results of checks in the plan, with `unknown` where only the run's own [`OperationKind::Check`] can decide.
-    /// Those operations have the address of their object.
-    pub checks: Vec<CheckRecord>,
-    /// What must have succeeded before the conditions of an object are evaluated: addresses without keys, by the
-    /// object's own address without keys. The object's own address is among them where its conditions need the finished
-    /// object.
-    pub check_needs: BTreeMap<String, Vec<String>>,
-    /// The operations that results of checks depend on, by number.
-    pub check_subjects: BTreeMap<u32, CheckSubject>,
-    /// The addresses of check blocks, by their address without keys and their module instance.
-    pub check_blocks: BTreeMap<(String, String), String>,
+    /// The checks of the plan.
+    pub checks: Vec<RunCheck>,
+    /// The objects of the operations that results of checks depend on, by the number of the operation. An assertion
+    /// belongs to its check block.
+    pub check_subjects: BTreeMap<u32, CheckedObject>,
 }
 
-/// The object of an operation, as results of checks name it.
+/// The checks of one object of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckSubject {
-    /// Its address. An assertion belongs to its check block.
-    pub object: String,
-    /// Its module instance; empty for the root module.
-    pub module: String,
-    /// Its address without keys.
-    pub config: String,
-    /// Its address without the keys of modules, if it has a key of its own.
-    pub keyed: Option<String>,
+pub struct RunCheck {
+    /// The results in the plan, with `unknown` where only the run's own [`OperationKind::Check`] can decide.
+    pub record: CheckRecord,
+    /// The object of the configuration.
+    pub config: CheckedConfig,
+    /// The objects, in the order of the record.
+    pub objects: Vec<CheckedObject>,
+    /// What must have succeeded before the conditions are evaluated. The object itself is among them where its
+    /// conditions need the finished object.
+    pub needs: Vec<CheckedConfig>,
 }
 
 /// An inconsistent outline.

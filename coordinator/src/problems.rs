@@ -98,7 +98,7 @@ pub(crate) fn refusal(answer: &StoreAnswer) -> Diagnostic {
             Diagnostic::error("The store and the coordinator disagree", detail)
         }
         StoreAnswer::Ok { .. } | StoreAnswer::Fenced(_) => {
-            Diagnostic::error("The store refused", "Another coordinator has taken over the run.")
+            Diagnostic::error("The store refused", "Another process has taken over the run.")
         }
     }
 }

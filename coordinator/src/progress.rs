@@ -17,13 +17,13 @@ pub struct Progress {
     pub deposed: Option<String>,
     /// `create`, `update`...
     pub action: String,
-    /// Provider instance as text; empty where there is none.
+    /// The provider instance as text; empty where there is none.
     pub provider_instance: String,
-    /// Which attempt.
+    /// The number of the attempt.
     pub attempt: u32,
     /// The worker that executes it; empty without one.
     pub worker: WorkerId,
-    /// Milliseconds since it was handed to a worker.
+    /// Milliseconds since a worker received it.
     pub elapsed_ms: u64,
     /// What happened.
     pub what: ProgressKind,
@@ -36,9 +36,9 @@ pub struct Progress {
 pub enum ProgressKind {
     /// A worker has it.
     Started,
-    /// It was given back and waits again.
+    /// The worker returned it, and it waits again.
     Returned,
-    /// Done, durable.
+    /// It is done, and the result is durable.
     Done {
         /// Something outside may have been changed: there was an intent. Without one, a planned change turned out to be
         /// none.
@@ -46,24 +46,24 @@ pub enum ProgressKind {
         /// How progress lines name the object.
         shown: Option<ShownName>,
     },
-    /// Failed, durable.
+    /// It failed, and the failure is durable.
     Failed,
-    /// Not done since this operation (its number) failed or is in doubt.
+    /// It is not carried out, since another operation failed or is in doubt.
     Skipped {
-        /// The operation's number.
+        /// The number of the other operation.
         because: u32,
     },
-    /// Nobody knows; evidence is sought.
+    /// The outcome is unknown. A worker looks for evidence.
     Settling {
         /// Why the outcome is unknown.
         reason: String,
     },
-    /// Nobody knows, and no evidence was found.
+    /// The outcome is unknown, and no evidence was found.
     InDoubt {
         /// Why, for people.
         reason: String,
     },
-    /// A superseded attempt reported an object that differs from the recorded one; it is kept.
+    /// A superseded attempt reported an object that differs from the recorded one. The object is kept.
     Stray,
     /// No connected worker may take the shard of this operation.
     Waiting,

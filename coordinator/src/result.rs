@@ -18,7 +18,7 @@ impl Default for JournalledResult {
     }
 }
 
-/// The form in the journal. The version comes first, so that a later form can be told from this one.
+/// The form in the journal. The version comes first, so that a reader recognizes a later form.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     version: u8,

@@ -45,7 +45,7 @@ place! {
     Position
 }
 place! {
-    /// The position of a shard in [`crate::Outline::shards`], the number that workers know it by.
+    /// The position of a shard in [`crate::Outline::shards`]. Workers use the same number.
     ShardIndex
 }
 place! {
@@ -53,7 +53,7 @@ place! {
     ExportIndex
 }
 place! {
-    /// The position of a worker among all that a term has heard of.
+    /// The position of a worker among all that a term knows.
     WorkerIndex
 }
 
@@ -62,31 +62,50 @@ place! {
 pub(crate) struct Table<P, T> {
     rows: Vec<T>,
     kind: PhantomData<P>,
+    /// The number of rows that were looked at.
+    #[cfg(test)]
+    steps: std::cell::Cell<usize>,
 }
 
 impl<P: TableIndex, T> Table<P, T> {
     /// A table of these rows.
     pub(crate) fn new(rows: Vec<T>) -> Table<P, T> {
-        Table { rows, kind: PhantomData }
+        Table {
+            rows,
+            kind: PhantomData,
+            #[cfg(test)]
+            steps: std::cell::Cell::new(0),
+        }
     }
 
-    /// Every position, in order. It holds no borrow, so rows can be changed on the way.
+    /// Counts rows that are looked at, for tests of costs.
+    #[cfg(test)]
+    fn count(&self, rows: usize) {
+        self.steps.set(self.steps.get() + rows);
+    }
+
+    /// The number of rows that were looked at so far.
+    #[cfg(test)]
+    pub(crate) fn steps(&self) -> usize {
+        self.steps.get()
+    }
+
+    /// Every position, in order. The iterator does not borrow the table, so rows can be changed meanwhile.
     pub(crate) fn positions(&self) -> impl DoubleEndedIterator<Item = P> + use<P, T> {
         (0..self.rows.len()).map(P::new)
     }
 
     /// Every row, in order.
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
+        #[cfg(test)]
+        self.count(self.rows.len());
         self.rows.iter()
-    }
-
-    /// Every row with its position, in order.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (P, &T)> {
-        self.rows.iter().enumerate().map(|(number, row)| (P::new(number), row))
     }
 
     /// The row at a position, if there is one.
     pub(crate) fn get_mut(&mut self, position: P) -> Option<&mut T> {
+        #[cfg(test)]
+        self.count(1);
         self.rows.get_mut(position.number())
     }
 
@@ -114,12 +133,16 @@ impl<P: TableIndex, T> Index<P> for Table<P, T> {
     type Output = T;
 
     fn index(&self, position: P) -> &T {
+        #[cfg(test)]
+        self.count(1);
         &self.rows[position.number()]
     }
 }
 
 impl<P: TableIndex, T> IndexMut<P> for Table<P, T> {
     fn index_mut(&mut self, position: P) -> &mut T {
+        #[cfg(test)]
+        self.count(1);
         &mut self.rows[position.number()]
     }
 }

@@ -61,7 +61,7 @@ pub enum RunError {
     #[error("{}", other_state(*.0).detail)]
     OtherState(Unrelated),
     /// The lease was lost before the run began.
-    #[error("another coordinator took run {0} over")]
+    #[error("another process has taken over run {0}")]
     Fenced(RunId),
     /// A detached run has operations that need a worker at home.
     #[error(
@@ -239,7 +239,9 @@ async fn claim(
         outline.claims.iter().map(|claim| Claim { expected: expected(claim), ..claim.clone() }).collect();
     match store.claim(lease, &claims).await {
         Ok(ClaimAnswer::Claimed) => Ok(()),
-        Ok(ClaimAnswer::Fenced(_)) => Err((RunError::Fenced(lease.run.clone()), TermEnding::Stopped)),
+        Ok(ClaimAnswer::Fenced(_)) | Err(StoreError::Superseded(_)) => {
+            Err((RunError::Fenced(lease.run.clone()), TermEnding::Stopped))
+        }
         Ok(ClaimAnswer::Refused { stale, held, doubts }) => {
             // The run holds nothing, so nothing needs to be kept for later.
             Err((RunError::Refused { stale, held, doubts }, TermEnding::Finished))

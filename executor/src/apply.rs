@@ -185,13 +185,13 @@ fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> TaskOutcome
         CallError::Closed | CallError::NotRunning { .. } => TaskOutcome::NotCalled { reason: error.to_string() },
         _ if error.was_not_sent() => TaskOutcome::Failed {
             writes: change.restored(),
-            diagnostics: vec![subject.call_failed(&error)],
+            diagnostics: vec![problems::call_failed(&subject, &error)],
             absence_unproven: false,
         },
         _ => TaskOutcome::InDoubt {
             reason: error.to_string(),
             provider_dead: matches!(error, CallError::Crashed { .. }) || !is_alive(&begun.provider),
-            diagnostics: vec![subject.call_failed(&error)],
+            diagnostics: vec![problems::call_failed(&subject, &error)],
         },
     }
 }

@@ -68,13 +68,13 @@ async fn ask(
     let opened = slot.acquire(&context.shard, &context.host).await?;
     let mut said = opened.warnings;
     let validated = opened.provider.validate_config(ResourceMode::Data, type_name, config).await;
-    said.extend(subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?));
+    said.extend(subject.said(&validated.map_err(|error| vec![problems::call_failed(subject, &error)])?));
     if has_errors(&said) {
         return Err(said);
     }
     let meta = context.shard.provider_meta(address, &slot.instance.source);
     let reply = opened.provider.read_data_source(address, config, meta).await;
-    let reply = reply.map_err(|error| vec![subject.call_failed(&error)])?;
+    let reply = reply.map_err(|error| vec![problems::call_failed(subject, &error)])?;
     said.extend(subject.said(&reply.diagnostics));
     if has_errors(&said) {
         return Err(said);

@@ -14,7 +14,7 @@ use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{OpenShard, Report, RunOrders, SettleOrder, SettleVerdict, Task};
 
 use crate::context::{Event, Permission, RunContext, TaskContext};
-use crate::docket::{Action, Docket, Now};
+use crate::docket::{DeskAction, Docket, Now};
 use crate::host::Host;
 use crate::problems::defect;
 use crate::settle::settle;
@@ -97,48 +97,48 @@ impl Desk {
         }
     }
 
-    fn perform_actions(&mut self, actions: Vec<Action>) {
+    fn perform_actions(&mut self, actions: Vec<DeskAction>) {
         for action in actions {
             match action {
-                Action::Open(run, open) => self.open_shard(&run, *open),
-                Action::Reopened(run, number) => self.retry(&run, number),
-                Action::Arrived(run, number, results) => {
+                DeskAction::Open(run, open) => self.open_shard(&run, *open),
+                DeskAction::Reopened(run, number) => self.retry(&run, number),
+                DeskAction::Arrived(run, number, results) => {
                     if let Some((context, shard)) = self.shard(&run, number) {
                         for (operation, value) in results {
                             arrived(&shard, &context, operation, &value);
                         }
                     }
                 }
-                Action::Begin { run, shard: number, task, read_first } => {
+                DeskAction::Begin { run, shard: number, task, read_first } => {
                     if let Some((context, shard)) = self.shard(&run, number) {
                         self.begin(context, number, shard, task, read_first);
                     }
                 }
-                Action::Call(run, task) => {
+                DeskAction::Call(run, task) => {
                     let running = self.running.get_mut(&(run, task));
                     if let Some(grant) = running.and_then(|running| running.grant.take()) {
                         // A task that ended meanwhile reports that itself.
                         let _ = grant.send(());
                     }
                 }
-                Action::Abort(run, task) => self.abort(&run, task),
-                Action::Settle(run, order) => {
+                DeskAction::Abort(run, task) => self.abort(&run, task),
+                DeskAction::Settle(run, order) => {
                     if let Some((context, shard)) = self.shard(&run, order.shard) {
                         self.settle(context, shard, order);
                     }
                 }
-                Action::Close(run, number) => {
+                DeskAction::Close(run, number) => {
                     if let Some((_, shard)) = self.shard(&run, number) {
                         self.close_unused(&run, number, &shard);
                     }
                 }
-                Action::NewTerm(run) => {
+                DeskAction::NewTerm(run) => {
                     if let Some(state) = self.runs.get(&run) {
                         state.context.set_stopping(false);
                     }
                 }
-                Action::Stop(run) => self.stop_providers(&run),
-                Action::Leave(run, tasks) => self.leave(&run, tasks),
+                DeskAction::Stop(run) => self.stop_providers(&run),
+                DeskAction::Leave(run, tasks) => self.leave(&run, tasks),
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::problems::defect;
 
 /// An action for the desk.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum DeskAction {
     /// Open a shard, and report the outcome with [`Docket::opened`].
     Open(RunId, Box<OpenShard>),
     /// A shard is needed again while it is open: parts that failed to start may be tried again.
@@ -139,18 +139,18 @@ impl Docket {
 
     /// A term of a run is about to give orders. It continues what an earlier term stopped, also if no shard is open:
     /// otherwise this worker would return every task of the run for ever.
-    pub fn heard(&mut self, run: &RunId, epoch: u64) -> Vec<Action> {
+    pub fn heard(&mut self, run: &RunId, epoch: u64) -> Vec<DeskAction> {
         let state = self.runs.entry(run.clone()).or_insert_with(|| RunState { epoch, ..RunState::default() });
         if epoch <= state.epoch {
             return Vec::new();
         }
         state.epoch = epoch;
         self.held.new_term(run);
-        vec![Action::NewTerm(run.clone())]
+        vec![DeskAction::NewTerm(run.clone())]
     }
 
     /// Handles an order.
-    pub fn ordered(&mut self, run: &RunId, epoch: u64, order: Order, now: Now) -> Vec<Action> {
+    pub fn ordered(&mut self, run: &RunId, epoch: u64, order: Order, now: Now) -> Vec<DeskAction> {
         match order {
             Order::Open(open) => self.open_shard(run, epoch, open),
             Order::Close(shard) => self.at_shard(run, shard, WaitingOrder::Close),
@@ -159,16 +159,16 @@ impl Docket {
             }
             Order::Start { shard, task, read_first } => self.start(run, shard, task, read_first),
             Order::Granted(task) => match self.held.granted(run, task, now.ms, now.intent_age) {
-                Grant::Call => vec![Action::Call(run.clone(), task)],
+                Grant::Call => vec![DeskAction::Call(run.clone(), task)],
                 Grant::Answer(result) => self.answer(run, task, result),
                 Grant::Ignore => Vec::new(),
             },
             Order::IntentRefused(task) => match self.held.refused(run, task) {
-                true => vec![Action::Abort(run.clone(), task)],
+                true => vec![DeskAction::Abort(run.clone(), task)],
                 false => Vec::new(),
             },
             Order::Drop(task) => match self.held.dropped(run, task) {
-                Dropped::Forgotten => vec![Action::Abort(run.clone(), task)],
+                Dropped::Forgotten => vec![DeskAction::Abort(run.clone(), task)],
                 Dropped::Answer(result) => self.answer(run, task, result),
                 Dropped::Ignore => Vec::new(),
             },
@@ -180,18 +180,18 @@ impl Docket {
             Order::Drain => self.drain_run(run),
             Order::Stop => {
                 let mut actions = self.drain_run(run);
-                actions.push(Action::Stop(run.clone()));
+                actions.push(DeskAction::Stop(run.clone()));
                 actions
             }
             Order::Leave => {
                 let gone = self.held.leave(run);
                 self.runs.remove(run);
-                vec![Action::Leave(run.clone(), gone)]
+                vec![DeskAction::Leave(run.clone(), gone)]
             }
         }
     }
 
-    fn start(&mut self, run: &RunId, shard: u32, task: Task, read_first: bool) -> Vec<Action> {
+    fn start(&mut self, run: &RunId, shard: u32, task: Task, read_first: bool) -> Vec<DeskAction> {
         match self.held.start(run, shard, task) {
             Start::Begin => self.at_shard(run, shard, WaitingOrder::Begin(task, read_first)),
             Start::Return => {
@@ -208,31 +208,31 @@ impl Docket {
     }
 
     /// Reports the end of a task that made no call.
-    fn answer(&mut self, run: &RunId, task: Task, result: Arc<TaskResult>) -> Vec<Action> {
+    fn answer(&mut self, run: &RunId, task: Task, result: Arc<TaskResult>) -> Vec<DeskAction> {
         self.say(run, Report::Result { task, result });
-        vec![Action::Abort(run.clone(), task)]
+        vec![DeskAction::Abort(run.clone(), task)]
     }
 
-    fn open_shard(&mut self, run: &RunId, epoch: u64, open: Box<OpenShard>) -> Vec<Action> {
+    fn open_shard(&mut self, run: &RunId, epoch: u64, open: Box<OpenShard>) -> Vec<DeskAction> {
         let number = open.shard;
         let state = self.runs.entry(run.clone()).or_insert_with(|| RunState { epoch, ..RunState::default() });
         match state.shards.get_mut(&number) {
             Some(ShardState::Open { closing }) => {
                 *closing = false;
-                let mut actions = vec![Action::Reopened(run.clone(), number)];
+                let mut actions = vec![DeskAction::Reopened(run.clone(), number)];
                 actions.extend(self.at_shard(run, number, WaitingOrder::Arrived(open.restored)));
                 actions
             }
             Some(ShardState::Opening(_)) => self.at_shard(run, number, WaitingOrder::Arrived(open.restored)),
             Some(ShardState::Refused) | None => {
                 state.shards.insert(number, ShardState::Opening(Vec::new()));
-                vec![Action::Open(run.clone(), open)]
+                vec![DeskAction::Open(run.clone(), open)]
             }
         }
     }
 
     /// Handles an order for a shard, now or once the shard is open.
-    fn at_shard(&mut self, run: &RunId, number: u32, what: WaitingOrder) -> Vec<Action> {
+    fn at_shard(&mut self, run: &RunId, number: u32, what: WaitingOrder) -> Vec<DeskAction> {
         let run = run.clone();
         match self.runs.get_mut(&run).and_then(|state| state.shards.get_mut(&number)) {
             None => self.no_shard(&run, number, what),
@@ -249,19 +249,19 @@ impl Docket {
                 WaitingOrder::Arrived(_) | WaitingOrder::Close => Vec::new(),
             },
             Some(ShardState::Open { closing }) => vec![match what {
-                WaitingOrder::Arrived(results) => Action::Arrived(run, number, results),
-                WaitingOrder::Begin(task, read_first) => Action::Begin { run, shard: number, task, read_first },
-                WaitingOrder::Settle(order) => Action::Settle(run, order),
+                WaitingOrder::Arrived(results) => DeskAction::Arrived(run, number, results),
+                WaitingOrder::Begin(task, read_first) => DeskAction::Begin { run, shard: number, task, read_first },
+                WaitingOrder::Settle(order) => DeskAction::Settle(run, order),
                 WaitingOrder::Close => {
                     *closing = true;
-                    Action::Close(run, number)
+                    DeskAction::Close(run, number)
                 }
             }],
         }
     }
 
     /// Handles an order for a shard that was never opened here.
-    fn no_shard(&mut self, run: &RunId, number: u32, what: WaitingOrder) -> Vec<Action> {
+    fn no_shard(&mut self, run: &RunId, number: u32, what: WaitingOrder) -> Vec<DeskAction> {
         match what {
             WaitingOrder::Begin(task, _) => {
                 let problem = defect(&format!("Shard {number} is not open at this worker."));
@@ -279,7 +279,7 @@ impl Docket {
     }
 
     /// A shard was opened, or cannot be opened (encoded diagnostics).
-    pub fn opened(&mut self, run: &RunId, number: u32, outcome: Result<(), Opaque>) -> Option<Vec<Action>> {
+    pub fn opened(&mut self, run: &RunId, number: u32, outcome: Result<(), Opaque>) -> Option<Vec<DeskAction>> {
         // The run may have ended meanwhile.
         let state = self.runs.get_mut(run)?;
         let Some(ShardState::Opening(_)) = state.shards.get(&number) else { return None };
@@ -350,20 +350,20 @@ impl Docket {
         true
     }
 
-    fn drain_run(&mut self, run: &RunId) -> Vec<Action> {
+    fn drain_run(&mut self, run: &RunId) -> Vec<DeskAction> {
         let gone = self.held.drain(run);
         gone.into_iter().map(|task| self.give_back(run, task)).collect()
     }
 
     /// The worker is about to leave: it starts no new call.
-    pub fn drain(&mut self) -> Vec<Action> {
+    pub fn drain(&mut self) -> Vec<DeskAction> {
         let gone = self.held.drain_worker();
         gone.into_iter().map(|(run, task)| self.give_back(&run, task)).collect()
     }
 
-    fn give_back(&mut self, run: &RunId, task: Task) -> Action {
+    fn give_back(&mut self, run: &RunId, task: Task) -> DeskAction {
         self.say(run, Report::Returned(task));
-        Action::Abort(run.clone(), task)
+        DeskAction::Abort(run.clone(), task)
     }
 }
 
@@ -392,14 +392,14 @@ mod tests {
     #[test]
     fn a_task_waits_for_its_shard() {
         let (mut docket, run) = (Docket::default(), run());
-        assert!(matches!(docket.ordered(&run, 1, open(), NOW).as_slice(), [Action::Open(..)]));
+        assert!(matches!(docket.ordered(&run, 1, open(), NOW).as_slice(), [DeskAction::Open(..)]));
         assert_eq!(docket.ordered(&run, 1, start(1), NOW), []);
         assert_eq!(docket.ordered(&run, 1, start(2), NOW), []);
         assert_eq!(docket.ordered(&run, 1, Order::Drop(Task::new(2, 1)), NOW).len(), 1);
         let actions = docket.opened(&run, 0, Ok(())).expect("it is wanted");
-        let begin = Action::Begin { run: run.clone(), shard: 0, task: Task::new(1, 1), read_first: false };
+        let begin = DeskAction::Begin { run: run.clone(), shard: 0, task: Task::new(1, 1), read_first: false };
         assert_eq!(actions, [begin], "what was dropped meanwhile is not begun");
-        assert_eq!(docket.ordered(&run, 1, Order::Close(0), NOW), [Action::Close(run.clone(), 0)]);
+        assert_eq!(docket.ordered(&run, 1, Order::Close(0), NOW), [DeskAction::Close(run.clone(), 0)]);
         assert!(!docket.may_close(&run, 0), "a task uses it");
         docket.finished(&run, Task::new(1, 1), TaskResult::failed(Opaque::default()));
         assert!(docket.may_close(&run, 0));
@@ -428,10 +428,10 @@ mod tests {
         let (mut docket, run) = (Docket::default(), run());
         docket.heard(&run, 1);
         docket.ordered(&run, 1, Order::Drain, NOW);
-        assert_eq!(docket.heard(&run, 2), [Action::NewTerm(run.clone())]);
+        assert_eq!(docket.heard(&run, 2), [DeskAction::NewTerm(run.clone())]);
         docket.ordered(&run, 2, open(), NOW);
         docket.opened(&run, 0, Ok(()));
-        assert!(matches!(docket.ordered(&run, 2, start(1), NOW).as_slice(), [Action::Begin { .. }]));
+        assert!(matches!(docket.ordered(&run, 2, start(1), NOW).as_slice(), [DeskAction::Begin { .. }]));
     }
 
     #[test]

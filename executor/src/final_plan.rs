@@ -63,7 +63,7 @@ async fn validate_again(change: &Change<'_>, begun: &mut Begun) -> Result<(), Pr
     }
     let subject = change.subject();
     let validated = begun.provider.validate_config(ResourceMode::Managed, &change.kind.name, &begun.config).await;
-    let said = subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?);
+    let said = subject.said(&validated.map_err(|error| vec![problems::call_failed(&subject, &error)])?);
     if has_errors(&said) {
         return Err(said);
     }
@@ -96,7 +96,7 @@ pub(crate) async fn plan_again(
         prior_identity: begun.prior_identity.clone(),
     };
     let reply = begun.provider.plan_resource_change(request).await;
-    let reply = reply.map_err(|error| vec![subject.call_failed(&error)])?;
+    let reply = reply.map_err(|error| vec![problems::call_failed(&subject, &error)])?;
     let said = subject.said(&reply.diagnostics);
     if has_errors(&said) {
         return Err(said);

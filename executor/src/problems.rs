@@ -9,7 +9,7 @@ use weft_graph_format::path::Path;
 use weft_graph_format::source::SourceRange;
 use weft_providers::{CallError, OpenError};
 
-use crate::subject::Subject;
+use crate::subject::{Problems, Subject};
 
 /// The summary of diagnostics about a plan that contradicts itself.
 const DAMAGED_PLAN: &str = "Damaged plan";
@@ -260,9 +260,15 @@ pub(crate) fn call_failed(subject: &Subject<'_>, error: &CallError) -> Diagnosti
     subject.error(summary, format!("{}: {error}.", subject.address))
 }
 
-/// A provider cannot be started.
-pub(crate) fn provider_not_started(subject: &Subject<'_>, error: &OpenError) -> Diagnostic {
-    subject.error("Failed to start provider", format!("{} cannot be started: {error}.", subject.address))
+/// A provider cannot be started or configured.
+pub(crate) fn open_failed(subject: &Subject<'_>, error: &OpenError) -> Problems {
+    match error {
+        OpenError::Configure(found) => subject.said(found),
+        other => {
+            let detail = format!("{} cannot be started: {other}.", subject.address);
+            vec![subject.error("Failed to start provider", detail)]
+        }
+    }
 }
 
 /// An ephemeral object could not be renewed.

@@ -4,9 +4,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::source::SourceRange;
-use weft_providers::{CallError, OpenError, ProviderDiagnostic};
-
-use crate::problems;
+use weft_providers::ProviderDiagnostic;
 
 /// Errors and warnings.
 pub(crate) type Problems = Vec<Diagnostic>;
@@ -40,19 +38,6 @@ impl Subject<'_> {
             false => self.place(d.to_diagnostic(), &d.path),
         };
         found.iter().map(placed).collect()
-    }
-
-    /// A call that changes nothing and had no proper reply, or was not sent.
-    pub(crate) fn call_failed(&self, error: &CallError) -> Diagnostic {
-        problems::call_failed(self, error)
-    }
-
-    /// A provider that cannot be opened.
-    pub(crate) fn open_failed(&self, error: &OpenError) -> Problems {
-        match error {
-            OpenError::Configure(found) => self.said(found),
-            other => vec![problems::provider_not_started(self, other)],
-        }
     }
 }
 

@@ -1,13 +1,10 @@
-//! Whole frames, typed and encoded.
+//! Whole frames.
 
-use prost::Message;
 use weft_graph_format::run::RunId;
-use weft_proto::cluster as proto;
 
 use crate::greeting::{Greeting, Welcome};
 use crate::order::Order;
 use crate::report::Report;
-use crate::wire;
 
 /// A frame that makes no sense. Its connection ends.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,27 +79,6 @@ pub struct RunReports {
     pub reports: Vec<Report>,
 }
 
-impl CoordinatorFrame {
-    /// The frame as the generated type.
-    pub fn into_wire(self) -> proto::CoordinatorFrame {
-        wire::coordinator_frame(self)
-    }
-
-    /// The frame as bytes.
-    pub fn encode(self) -> Vec<u8> {
-        self.into_wire().encode_to_vec()
-    }
-
-    /// Reads a frame.
-    ///
-    /// # Errors
-    /// When the bytes are not a frame, or a part of it makes no sense.
-    pub fn decode(bytes: &[u8]) -> Result<CoordinatorFrame, FrameError> {
-        let frame = proto::CoordinatorFrame::decode(bytes).map_err(|_| FrameError::Undecodable)?;
-        wire::read::coordinator_frame(frame)
-    }
-}
-
 impl WorkerFrame {
     /// Puts reports into a frame, in their order. Neighbours of one run share an entry.
     pub fn of_reports(reports: impl Iterator<Item = (RunId, Report)>) -> WorkerFrame {
@@ -115,28 +91,4 @@ impl WorkerFrame {
         }
         WorkerFrame { reports: found, ..WorkerFrame::default() }
     }
-
-    /// The frame as bytes.
-    pub fn encode(self) -> Vec<u8> {
-        wire::worker_frame(self).encode_to_vec()
-    }
-
-    /// Reads a frame.
-    ///
-    /// # Errors
-    /// When the bytes are not a frame, or a part of it makes no sense.
-    pub fn decode(bytes: &[u8]) -> Result<WorkerFrame, FrameError> {
-        WorkerFrame::from_wire(proto::WorkerFrame::decode(bytes).map_err(|_| FrameError::Undecodable)?)
-    }
-
-    /// Reads a frame from the generated type.
-    ///
-    /// # Errors
-    /// When a part of it makes no sense.
-    pub fn from_wire(frame: proto::WorkerFrame) -> Result<WorkerFrame, FrameError> {
-        wire::read::worker_frame(frame)
-    }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,13 +1,13 @@
 //! What coordinators and workers say to each other: plain data, and the one codec for both sides.
 //!
 //! [`order`] goes from a coordinator to a worker, [`report`] comes back, and [`greeting`] opens a connection in either
-//! direction. [`frame`] encodes and decodes whole frames. `proto/proto/cluster.proto` says what is on the wire; no
-//! generated type of it is in a message.
+//! direction. [`frame`] has whole frames, and `codec` encodes and decodes them. `proto/proto/cluster.proto` describes
+//! the bytes. The messages contain no generated types.
 //!
 //! # The rules for workers
 //!
-//! In one process the frames go over channels, else over one stream. A worker that follows these rules never makes two
-//! unproven calls for one operation, and never loses a result.
+//! Frames go over channels within one process, and over one stream between two. A worker that follows these rules never
+//! makes two unproven calls for one operation, and never loses a result.
 //!
 //! 1. **Greeting.** The first frame has a [`Greeting`] and nothing else. `name/incarnation` identifies the worker. The
 //!    incarnation stays the same as long as the process lives, also over reconnects. `held` lists every task, of every
@@ -57,6 +57,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+mod codec;
 pub mod diagnostics;
 pub mod frame;
 pub mod greeting;

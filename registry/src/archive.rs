@@ -1,7 +1,7 @@
 //! Archives of modules from untrusted sources, each unpacked into a new folder.
 //!
 //! Nothing in them is trusted. Names and links that lead out of the folder, devices, and more bytes or files than the
-//! limits allow are refused before or while they are written, and nothing stays of a refused archive. Links are created
+//! limits allow are refused before or while they are written, and nothing of a refused archive remains. Links are created
 //! last, so that nothing is ever written through one. Packages of providers have stricter rules: see
 //! [`weft_providers::archive`], which also has the parts that both share.
 

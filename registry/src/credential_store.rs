@@ -1,4 +1,4 @@
-//! Where the token for a host is kept, and how it gets there: `credentials.tfrc.json` in the user's settings, or a
+//! The places of tokens, and how a token gets there: `credentials.tfrc.json` in the user's settings, or a
 //! credentials helper.
 
 use std::collections::BTreeSet;

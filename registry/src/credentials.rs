@@ -24,7 +24,7 @@ const HELPER_PREFIX: &str = "terraform-credentials-";
 /// The maximum size of a helper's output. A token has a few hundred bytes.
 const MAX_ANSWER: u64 = 1 << 20;
 
-/// The time limit for a helper, which may ask its user something.
+/// The time limit for a helper, which may ask the user a question.
 const HELPER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Why a helper returned nothing.

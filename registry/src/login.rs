@@ -18,13 +18,13 @@ use crate::secret::Secret;
 
 /// The service.
 pub const LOGIN: &str = "login.v1";
-/// The authorization code grant, which is meant where the service names none.
+/// The authorization code grant, the default of a service that names none.
 pub const BY_CODE: &str = "authz_code";
 /// The password grant.
 pub const BY_PASSWORD: &str = "password";
-/// Ports that no user needs rights for.
+/// Ports that need no special rights.
 const PORTS: (u16, u16) = (1024, u16::MAX);
-/// The path that the browser comes to.
+/// The path of the browser's request.
 const CALLBACK: &str = "/login";
 /// The maximum length of a request of the browser.
 const MAX_REQUEST: usize = 64 << 10;
@@ -32,7 +32,7 @@ const MAX_REQUEST: usize = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The number of random bytes of a state and of a proof key.
 const RANDOM: usize = 32;
-/// What the browser shows at the end.
+/// The text that the browser shows at the end.
 const PAGE: &str = "<html><head><title>Weft</title></head><body><p>The login server has returned an authorization code to \
                     Weft. Close this page and return to the terminal.</p></body></html>\n";
 
@@ -119,10 +119,10 @@ impl LoginClient {
         self.grants.iter().any(|known| known == grant)
     }
 
-    /// Trades a password for a token.
+    /// Exchanges a password for a token.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the service returns no token.
     pub async fn by_password(&self, http: &Http, user: &str, password: &Secret) -> Result<Secret, LoginError> {
         let scopes = self.scopes.join(" ");
         let mut fields = vec![

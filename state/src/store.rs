@@ -159,6 +159,9 @@ pub enum StoreError {
     /// There is no such run.
     #[error("there is no run {0}")]
     NoRun(RunId),
+    /// Another process has taken over the run of this journal. It accepts no more writes.
+    #[error("another process has taken over the run: a later term has begun after the journal {0}")]
+    Superseded(String),
     /// An earlier write failed. The store accepts no more writes.
     #[error("the journal accepts no more records since an earlier write failed: {0}")]
     Closed(String),

@@ -19,7 +19,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, StoreError};
 
 use super::elsewhere::counts;
-use super::problems::{stray, unfinished};
+use super::problems::{stray, taken_over, unfinished};
 use super::progress::{Foreknown, Progress, REMIND};
 use super::{ApplyOutcome, Work, run_problem};
 use crate::context::{Context, holder, unix_ms};
@@ -243,7 +243,9 @@ fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> Ap
         problems.push(stray(address, &run));
     }
     let stopped = outcome.reason != FinishReason::Complete && outcome.reason != FinishReason::Resolved;
-    if stopped {
+    if outcome.reason == FinishReason::Fenced {
+        problems.push(taken_over(&run));
+    } else if stopped {
         problems.push(unfinished(&run, reason(outcome.reason), &outcome.unfinished));
     }
     view.diagnostics(&problems);

@@ -123,6 +123,15 @@ pub(super) fn stray(address: &str, run: &str) -> Diagnostic {
     .about(address)
 }
 
+/// Another process carries the run out from now on.
+pub(super) fn taken_over(run: &str) -> Diagnostic {
+    let detail = format!(
+        "Another process has taken over the run. This process has recorded nothing since then, and the other one \
+         continues.\nTo see its state: weft runs show {run}"
+    );
+    Diagnostic::error("Run not finished", detail)
+}
+
 /// The operations that are not finished, and why.
 pub(super) fn unfinished(run: &str, why: &str, addresses: &[String]) -> Diagnostic {
     /// The maximum number of listed names. More would hide the advice.

@@ -9,12 +9,9 @@
 //! are none ahead if the store is fast, and never more than half of the slots.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
-use weft_protocol::{Order, Task};
-use weft_state::Attempt;
-
-use super::{Coordinator, Position, WorkerIndex};
-use crate::outline::OperationKind;
+use super::Position;
 
 /// The largest part of the slots for which intents are written ahead: one in so many.
 const LARGEST_PART: u64 = 2;
@@ -35,12 +32,26 @@ impl Average {
     }
 }
 
+/// The place of an operation among those that wait for a slot: first come, first served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    asked: u64,
+    position: Position,
+}
+
+impl Turn {
+    /// The operation.
+    pub(super) fn position(self) -> Position {
+        self.position
+    }
+}
+
 /// The operations whose intents are in the store or wait for a slot.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     /// When each intent was sent to the store.
     asked: BTreeMap<Position, u64>,
-    /// The operations that wait for a slot, with the time of their intents: first come, first served.
+    /// The operations that wait for a slot, with the time of their intents.
     waiting: BTreeSet<(u64, Position)>,
     /// When each call began.
     called: BTreeMap<Position, u64>,
@@ -49,9 +60,17 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// The number of operations without a slot.
-    fn len(&self) -> u32 {
-        u32::try_from(self.asked.len()).unwrap_or(u32::MAX)
+    /// The intent of an operation is on its way to the store.
+    pub(super) fn ask(&mut self, position: Position, now: u64) {
+        self.asked.insert(position, now);
+    }
+
+    /// The intent of an operation is durable: its call is next.
+    pub(super) fn is_durable(&mut self, position: Position, now: u64) {
+        if let Some(asked) = self.asked.get(&position).copied() {
+            self.store.add(now.saturating_sub(asked));
+            self.waiting.insert((asked, position));
+        }
     }
 
     /// Whether an operation has a durable intent, and its call was not allowed yet.
@@ -59,108 +78,46 @@ impl Ahead {
         self.asked.get(&position).is_some_and(|asked| self.waiting.contains(&(*asked, position)))
     }
 
+    /// The operation that waits for a slot next, after another one that was looked at.
+    pub(super) fn next_after(&self, turn: Option<Turn>) -> Option<Turn> {
+        let after = turn.map_or(Bound::Unbounded, |turn| Bound::Excluded((turn.asked, turn.position)));
+        let next = self.waiting.range((after, Bound::Unbounded)).next();
+        next.map(|(asked, position)| Turn { asked: *asked, position: *position })
+    }
+
+    /// The call of an operation begins.
+    pub(super) fn call(&mut self, turn: Turn, now: u64) {
+        self.waiting.remove(&(turn.asked, turn.position));
+        self.asked.remove(&turn.position);
+        self.called.insert(turn.position, now);
+    }
+
+    /// Takes the operations that wait for a slot. Their calls will not be allowed.
+    pub(super) fn take_waiting(&mut self) -> Vec<Position> {
+        std::mem::take(&mut self.waiting).into_iter().map(|(_, position)| position).collect()
+    }
+
+    /// An operation leaves its worker, or its result is here.
+    pub(super) fn end(&mut self, position: Position, now: u64) {
+        if let Some(asked) = self.asked.remove(&position) {
+            self.waiting.remove(&(asked, position));
+        }
+        if let Some(called) = self.called.remove(&position) {
+            self.calls.add(now.saturating_sub(called));
+        }
+    }
+
+    /// The number of operations without a slot.
+    pub(super) fn len(&self) -> u32 {
+        u32::try_from(self.asked.len()).unwrap_or(u32::MAX)
+    }
+
     /// The number of intents that may be ahead of so many slots.
-    fn room(&self, slots: u32) -> u32 {
+    pub(super) fn room(&self, slots: u32) -> u32 {
         let (Some(store), Some(call)) = (self.store.0, self.calls.0) else { return 0 };
         let slots = u64::from(slots);
         let wanted = slots.saturating_mul(store) / call.max(1);
         u32::try_from(wanted.min(slots / LARGEST_PART)).unwrap_or(u32::MAX)
-    }
-}
-
-impl Coordinator {
-    /// The intent of an operation is on its way to the store.
-    pub(super) fn intent_asked(&mut self, worker: WorkerIndex, position: Position) {
-        self.ahead.asked.insert(position, self.clock.now);
-        self.roster.workers[worker].ahead.insert(position);
-        self.refresh(worker);
-    }
-
-    /// The intent of an operation is durable: its call is next.
-    pub(super) fn intent_is_durable(&mut self, position: Position) {
-        if let Some(asked) = self.ahead.asked.get(&position).copied() {
-            self.ahead.store.add(self.clock.now.saturating_sub(asked));
-            self.ahead.waiting.insert((asked, position));
-        }
-    }
-
-    /// Allows the calls for which there are slots.
-    pub(super) fn grant_waiting(&mut self) {
-        if self.course.draining || self.course.paused {
-            return;
-        }
-        for (asked, position) in self.ahead.waiting.clone() {
-            if !self.has_slot() {
-                return;
-            }
-            let Some(holder) = self.ops[position].last.holder else { continue };
-            let worker = &self.roster.workers[holder];
-            if !worker.is_connected() || !worker.has_slot() {
-                continue;
-            }
-            self.ahead.waiting.remove(&(asked, position));
-            self.ahead.asked.remove(&position);
-            self.ahead.called.insert(position, self.clock.now);
-            self.roster.workers[holder].ahead.remove(&position);
-            let task =
-                Task { operation: self.operation(position).index, attempt: Attempt(self.ops[position].last.number) };
-            self.order(holder, Order::Granted(task));
-            self.refresh(holder);
-        }
-    }
-
-    /// No call begins any more: the operations that wait for a slot make none.
-    pub(super) fn refuse_waiting(&mut self) {
-        for (_, position) in std::mem::take(&mut self.ahead.waiting) {
-            let task =
-                Task { operation: self.operation(position).index, attempt: Attempt(self.ops[position].last.number) };
-            if let Some(holder) = self.ops[position].last.holder {
-                self.order(holder, Order::IntentRefused(task));
-            }
-            self.never_called(position, "the run was ended before its call was allowed");
-        }
-    }
-
-    /// An operation leaves its worker, or its result is here.
-    pub(super) fn leave_slot(&mut self, holder: WorkerIndex, position: Position) {
-        if let Some(asked) = self.ahead.asked.remove(&position) {
-            self.ahead.waiting.remove(&(asked, position));
-        }
-        if let Some(called) = self.ahead.called.remove(&position) {
-            self.ahead.calls.add(self.clock.now.saturating_sub(called));
-        }
-        self.roster.workers[holder].ahead.remove(&position);
-    }
-
-    /// Whether the limit of concurrent operations allows another one.
-    fn has_slot(&self) -> bool {
-        let slots = self.options.parallelism.unwrap_or(u32::MAX);
-        self.tally.in_flight.saturating_sub(self.ahead.len()) < slots
-    }
-
-    /// Whether the limit of concurrent operations allows to begin an operation. Those that ask for an intent may begin
-    /// ahead of free slots.
-    pub(super) fn may_begin(&self, position: Position) -> bool {
-        let slots = self.options.parallelism.unwrap_or(u32::MAX);
-        let room = if self.asks_for_intent(position) { self.ahead.room(slots) } else { 0 };
-        self.tally.in_flight < slots.saturating_add(room)
-    }
-
-    /// Whether the worker may receive this operation.
-    pub(super) fn fits_at(&self, worker: WorkerIndex, position: Position) -> bool {
-        let worker = &self.roster.workers[worker];
-        worker.has_slot() || self.asks_for_intent(position) && self.has_room(worker)
-    }
-
-    /// Whether a worker may receive something at all.
-    pub(super) fn has_room(&self, worker: &super::roster::Worker) -> bool {
-        let tasks = u32::try_from(worker.tasks.len()).unwrap_or(u32::MAX);
-        tasks < worker.window.saturating_add(self.ahead.room(worker.window))
-    }
-
-    fn asks_for_intent(&self, position: Position) -> bool {
-        use OperationKind::{Create, Delete, Update};
-        matches!(self.operation(position).kind, Create | Update | Delete)
     }
 }
 
@@ -184,6 +141,32 @@ mod tests {
         }
         assert_eq!(room(60, 10, 1), 0, "one at a time");
         assert_eq!(room(60, 10, u32::MAX), u32::MAX / 2);
+    }
+
+    #[test]
+    fn operations_wait_in_the_order_in_which_they_asked() {
+        let mut ahead = Ahead::default();
+        for (position, asked) in [(1, 30), (2, 10), (3, 20)] {
+            ahead.ask(Position(position), asked);
+            ahead.is_durable(Position(position), 40);
+        }
+        let turns: Vec<Turn> =
+            std::iter::successors(ahead.next_after(None), |turn| ahead.next_after(Some(*turn))).collect();
+        assert_eq!(turns.iter().map(|turn| turn.position().0).collect::<Vec<_>>(), [2, 3, 1]);
+        ahead.call(turns[0], 50);
+        assert!(!ahead.waits(Position(2)) && ahead.waits(Position(3)));
+        assert_eq!(ahead.len(), 2);
+        ahead.end(Position(3), 60);
+        assert_eq!(ahead.take_waiting(), [Position(1)]);
+        ahead.end(Position(1), 60);
+        assert_eq!(ahead.len(), 0);
+    }
+
+    #[test]
+    fn an_operation_that_did_not_ask_does_not_wait() {
+        let mut ahead = Ahead::default();
+        ahead.is_durable(Position(0), 5);
+        assert!(ahead.next_after(None).is_none() && !ahead.waits(Position(0)));
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! Answers of the store, and what follows from them.
 
-use weft_state::{Attempt, OpStatus, Opaque, StoreAnswer};
+use weft_state::{OpStatus, Opaque, StoreAnswer};
 
-use super::{Coordinator, Doubt, Leased, Position, State, WorkerIndex};
+use super::operation::{Doubt, State};
+use super::results::LateResult;
+use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::FinishReason;
 use crate::problems::refusal;
 use crate::progress::ProgressKind;
 use crate::result::JournalledResult;
-use crate::status::{Happening, Status};
+use crate::status::Happening;
 use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{Order, ShownName, Task};
 
@@ -58,34 +60,36 @@ pub(super) enum ResolveOutcome {
 }
 
 impl Coordinator {
-    pub(super) fn stored(&mut self, answers: Vec<StoreAnswer>) {
+    /// The store answered the oldest steps. Answers that follow the end of the term are not looked at.
+    pub(super) fn stored(&mut self, answers: Vec<StoreAnswer>) -> Handled {
         for answer in answers {
-            let Some(step) = self.outbox.in_store.pop_front() else { return };
+            let Some(step) = self.outbox.answered().filter(|_| self.outbox.end().is_none()) else { return Ok(()) };
             if matches!(answer, StoreAnswer::Fenced(_)) {
-                self.outbox.end = Some(FinishReason::Fenced);
-                return;
+                self.outbox.finish(FinishReason::Fenced);
+                return Ok(());
             }
             match step {
                 StepInStore::Told => {}
-                StepInStore::Intent(position) => self.intent_stored(position, answer),
+                StepInStore::Intent(position) => self.intent_stored(position, answer)?,
                 StepInStore::Commit(position, kept) => {
                     if self.took(position, answer) {
-                        self.done(position, *kept);
+                        self.done(position, *kept)?;
                     }
                 }
                 StepInStore::Fail { position, diagnostics, keeps } => {
                     if self.took(position, answer) {
-                        self.failed(position, diagnostics, keeps);
+                        self.failed(position, diagnostics, keeps)?;
                     }
                 }
-                StepInStore::Doubt(position, doubted) => self.doubt_stored(position, answer, doubted),
+                StepInStore::Doubt(position, doubted) => self.doubt_stored(position, answer, doubted)?,
                 StepInStore::Resolve(position, resolved) => {
                     if self.took(position, answer) {
-                        self.resolved(position, resolved);
+                        self.resolved(position, resolved)?;
                     }
                 }
             }
         }
+        Ok(())
     }
 
     /// Whether a step took effect. A refusal of a step that must not be refused ends the term: the store then differs
@@ -93,88 +97,53 @@ impl Coordinator {
     fn took(&mut self, position: Position, answer: StoreAnswer) -> bool {
         match answer {
             StoreAnswer::Ok { revisions, .. } => {
-                self.results.records.set_revisions(revisions);
+                self.records.set_revisions(revisions);
                 true
             }
             refused => {
                 self.tell_refusal(position, &refused);
-                self.outbox.end = Some(FinishReason::StoreRefused);
+                self.outbox.finish(FinishReason::StoreRefused);
                 false
             }
         }
     }
 
-    fn tell_refusal(&mut self, position: Position, answer: &StoreAnswer) -> Opaque {
-        let words = encode_diagnostics(&[refusal(answer).about(self.operation(position).address.clone())]);
+    /// Reports that the store refused a step.
+    pub(super) fn tell_refusal(&mut self, position: Position, answer: &StoreAnswer) {
+        let problem = refusal(answer).about(self.outline.at(position).address.clone());
         let reason = "the store refused to record it".to_owned();
-        self.tell(position, ProgressKind::InDoubt { reason }, words.clone());
-        words
+        self.tell(position, ProgressKind::InDoubt { reason }, encode_diagnostics(&[problem]));
     }
 
-    fn intent_stored(&mut self, position: Position, answer: StoreAnswer) {
-        let task = Task { operation: self.operation(position).index, attempt: Attempt(self.ops[position].last.number) };
-        let holder = self.ops[position].last.holder;
-        match answer {
-            StoreAnswer::Ok { .. } => {
-                self.happen(position, Happening::Intend);
-                if let Some((_, _, result)) = self.results.late.remove(&position) {
-                    self.take_result(position, result);
-                    return;
-                }
-                let there = holder.is_some_and(|holder| self.roster.workers[holder].is_connected());
-                match holder {
-                    Some(_) if there && !self.course.draining && !self.course.paused => {
-                        self.intent_is_durable(position);
-                    }
-                    _ => {
-                        if let Some(holder) = holder {
-                            self.order(holder, Order::IntentRefused(task));
-                        }
-                        self.never_called(position, "the call was not allowed any more when the intent was durable");
-                    }
-                }
-            }
-            refused @ (StoreAnswer::Stale(_) | StoreAnswer::NotClaimed(_) | StoreAnswer::Doubtful(_)) => {
-                self.results.late.remove(&position);
-                if let Some(holder) = holder {
-                    self.order(holder, Order::IntentRefused(task));
-                }
-                let words = refusal(&refused).about(self.operation(position).address.clone());
-                self.ops[position].state = State::Leased(Leased::AtWorker);
-                self.fail_unintended(position, encode_diagnostics(&[words]));
-            }
-            refused => {
-                self.tell_refusal(position, &refused);
-                self.outbox.end = Some(FinishReason::StoreRefused);
-            }
-        }
-    }
-
-    fn doubt_stored(&mut self, position: Position, answer: StoreAnswer, doubted: Doubted) {
+    fn doubt_stored(&mut self, position: Position, answer: StoreAnswer, doubted: Doubted) -> Handled {
         // A DOUBT that is sent again with its RESOLVE finds the doubt already resolved.
         let known = match &answer {
             StoreAnswer::Ok { .. } => true,
             StoreAnswer::Illegal { status, attempt, .. } => {
                 matches!(doubted, Doubted::Resolving)
                     && *status == OpStatus::Pending
-                    && attempt.0 == self.ops[position].last.number
+                    && attempt.0 == self.operations.last(position).number
             }
             _ => false,
         };
         if !known {
             self.took(position, answer);
-            return;
+            return Ok(());
         }
-        self.happen(position, Happening::Doubt);
+        self.happen(position, Happening::Doubt)?;
         self.let_go(position);
         match doubted {
-            Doubted::Resolving => self.ops[position].state = State::InDoubt(Doubt::ResolveInStore),
+            Doubted::Resolving => self.enter(
+                position,
+                State::InDoubt(Doubt::ResolveInStore),
+                "its resolution was sent together with the doubt",
+            ),
             Doubted::Seek(reason) => {
-                if self.ops[position].last.reported {
+                if self.operations.last(position).reported {
                     self.acknowledge(position);
                 }
-                match self.results.late.remove(&position) {
-                    Some((_, _, result)) => self.worker_settles(position, result),
+                match self.results.take_late(position) {
+                    Some(late) => self.worker_settles(position, late.result),
                     None => self.seek_evidence(position, reason),
                 }
             }
@@ -182,14 +151,15 @@ impl Coordinator {
     }
 
     /// The result is durable.
-    pub(super) fn done(&mut self, position: Position, kept: CommittedResult) {
-        self.happen(position, Happening::Commit);
+    pub(super) fn done(&mut self, position: Position, kept: CommittedResult) -> Handled {
+        self.happen(position, Happening::Commit)?;
         self.finished_well(position, kept);
+        Ok(())
     }
 
     /// The operation is done: its dependents may start.
-    pub(super) fn finished_well(&mut self, position: Position, kept: CommittedResult) {
-        self.note_check(position, &kept.diagnostics);
+    fn finished_well(&mut self, position: Position, kept: CommittedResult) {
+        self.checks.note(self.outline.at(position).kind, position, &kept.diagnostics);
         self.let_go(position);
         self.acknowledge(position);
         self.tell(position, ProgressKind::Done { intended: kept.intended, shown: kept.shown }, kept.diagnostics);
@@ -200,64 +170,57 @@ impl Coordinator {
     }
 
     /// The failure is durable.
-    pub(super) fn failed(&mut self, position: Position, diagnostics: Opaque, keeps: bool) {
-        if self.happen(position, Happening::Fail) {
-            self.ops[position].state = State::Failed { keeps };
-        }
-        self.finished_badly(position, diagnostics);
+    pub(super) fn failed(&mut self, position: Position, diagnostics: Opaque, keeps: bool) -> Handled {
+        self.happen_as(position, Happening::Fail, State::Failed { keeps })?;
+        self.finished_badly(position, diagnostics)
     }
 
-    pub(super) fn finished_badly(&mut self, position: Position, diagnostics: Opaque) {
-        self.note_check(position, &diagnostics);
+    fn finished_badly(&mut self, position: Position, diagnostics: Opaque) -> Handled {
+        self.checks.note(self.outline.at(position).kind, position, &diagnostics);
         self.let_go(position);
         self.acknowledge(position);
         self.tell(position, ProgressKind::Failed, diagnostics);
-        self.spoil(position);
+        self.spoil(position)
     }
 
-    fn resolved(&mut self, position: Position, resolved: ResolveOutcome) {
-        self.doubts.decisions.remove(&position);
-        self.doubts.reasons.remove(&position);
+    fn resolved(&mut self, position: Position, resolved: ResolveOutcome) -> Handled {
+        self.doubts.resolved(position);
         match resolved {
             ResolveOutcome::Done(kept) => {
-                self.happen(position, Happening::SettleDone);
-                self.mend(position);
+                self.happen(position, Happening::SettleDone)?;
+                self.mend(position)?;
                 self.finished_well(position, *kept);
             }
             ResolveOutcome::Failed { diagnostics, keeps } => {
-                if self.happen(position, Happening::SettleFailed) {
-                    self.ops[position].state = State::Failed { keeps };
-                }
-                self.finished_badly(position, diagnostics);
+                self.happen_as(position, Happening::SettleFailed, State::Failed { keeps })?;
+                self.finished_badly(position, diagnostics)?;
             }
-            ResolveOutcome::Pending => {
-                self.happen(position, Happening::SettlePending);
-                self.let_go(position);
-                self.ops[position].tried = true;
-                self.tell(position, ProgressKind::Returned, Opaque::default());
-                self.mend(position);
-                let late = self.results.late.remove(&position);
-                if let Some((worker, attempt, result)) = late {
-                    let task = Task { operation: self.operation(position).index, attempt };
-                    self.superseded(worker, position, task, result);
-                }
-                if self.nodes.is_blocked(position) {
-                    self.ready_or_skip(position);
-                } else {
-                    self.ready_if_free(position);
-                }
-            }
+            ResolveOutcome::Pending => self.is_pending_again(position)?,
         }
-        if let Some((worker, attempt, _)) = self.results.late.remove(&position) {
-            let task = Task { operation: self.operation(position).index, attempt };
-            self.order(worker, Order::Acknowledged(task));
+        if let Some(late) = self.results.take_late(position) {
+            let task = Task { operation: self.outline.at(position).index, attempt: late.attempt };
+            self.order(late.worker, Order::Acknowledged(task));
         }
-        debug_assert!(self.ops[position].status() != Status::InDoubt);
+        Ok(())
     }
 
-    /// Skips a pending operation whose input failed when it was computed again.
-    fn ready_or_skip(&mut self, position: Position) {
-        self.unready(position);
-        self.skip(position, position);
+    /// The last attempt took no effect, or a duplicate is accepted.
+    fn is_pending_again(&mut self, position: Position) -> Handled {
+        self.happen(position, Happening::SettlePending)?;
+        self.let_go(position);
+        self.operations.was_in_vain(position);
+        self.tell(position, ProgressKind::Returned, Opaque::default());
+        self.mend(position)?;
+        if let Some(LateResult { worker, attempt, result }) = self.results.take_late(position) {
+            let task = Task { operation: self.outline.at(position).index, attempt };
+            self.superseded(worker, position, task, result);
+        }
+        if self.nodes.is_blocked(position) {
+            // An input failed when it was computed again.
+            self.skip(position, position)
+        } else {
+            self.ready_if_free(position);
+            Ok(())
+        }
     }
 }

@@ -1,64 +1,59 @@
 //! The early end of a run: first no new operation starts, then providers are asked to stop, then open calls become
 //! doubts.
 
-use super::{Coordinator, Intended, State};
-use crate::timing::{LEAVE_DEADLINE, STOP_WAIT};
+use super::operation::{Intended, State};
+use super::{Coordinator, Handled};
 use weft_protocol::Order;
 
 impl Coordinator {
     /// Starts no new operation. Running operations continue to their end.
-    pub(super) fn drain(&mut self) {
-        if self.course.draining {
-            return;
+    pub(super) fn drain(&mut self) -> Handled {
+        if !self.course.drain() {
+            return Ok(());
         }
-        self.course.draining = true;
-        self.refuse_waiting();
-        for worker in self.connected_workers() {
+        self.refuse_waiting()?;
+        for worker in self.roster.connected() {
             self.order(worker, Order::Drain);
         }
+        Ok(())
     }
 
     /// Asks providers to stop. What they return in time is recorded like any result.
-    pub(super) fn stop(&mut self) {
-        self.drain();
-        if self.course.stopping.is_some() {
-            return;
+    pub(super) fn stop(&mut self) -> Handled {
+        self.drain()?;
+        if self.course.stop(self.clock.now()) {
+            for worker in self.roster.connected() {
+                self.order(worker, Order::Stop);
+            }
         }
-        self.course.stopping = Some(self.clock.now);
-        for worker in self.connected_workers() {
-            self.order(worker, Order::Stop);
-        }
+        Ok(())
     }
 
     /// Turns open calls into doubts, so that the lease can be released and no other coordinator takes the run over. The
     /// workers keep their results and report them when the run is resumed.
-    pub(super) fn leave(&mut self) {
-        self.drain();
-        if self.course.leaving.is_some() {
-            return;
+    pub(super) fn leave(&mut self) -> Handled {
+        self.drain()?;
+        if !self.course.leave(self.clock.now()) {
+            return Ok(());
         }
-        self.course.leaving = Some(self.clock.now);
-        for worker in self.roster.workers.positions() {
-            for position in self.roster.workers[worker].tasks.clone() {
-                if self.ops[position].state == State::Intended(Intended::AtWorker) {
-                    let id = &self.roster.workers[worker].id;
-                    self.doubt(position, format!("the run was left while worker {id} still had the call"));
+        for worker in self.roster.everyone() {
+            for position in self.roster.tasks(worker) {
+                if self.operations.state(position) == State::Intended(Intended::AtWorker) {
+                    let id = self.roster.id(worker);
+                    self.doubt(position, format!("the run was left while worker {id} still had the call"))?;
                 }
             }
         }
+        Ok(())
     }
 
     /// Leaves the run once providers that were asked to stop have had their time.
-    pub(super) fn tick_stopping(&mut self) {
-        if self.course.stopping.is_some_and(|since| self.clock.has_passed(since, STOP_WAIT)) {
-            self.leave();
-        }
+    pub(super) fn tick_stopping(&mut self) -> Handled {
+        if self.course.has_stopped(&self.clock) { self.leave() } else { Ok(()) }
     }
 
     /// Whether a run that is left ends now: the store has the doubts, or does not answer.
     pub(super) fn has_left(&self) -> bool {
-        self.course
-            .leaving
-            .is_some_and(|since| self.outbox.in_store.is_empty() || self.clock.has_passed(since, LEAVE_DEADLINE))
+        self.course.is_leaving() && !self.outbox.awaits_store() || self.course.has_left(&self.clock)
     }
 }

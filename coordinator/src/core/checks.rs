@@ -3,18 +3,81 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_graph_format::diagnostic::{Diagnostic, HIDDEN_MESSAGE, READ_FOR_CHECK, in_one_text};
-use weft_state::{CheckObject, CheckRecord, Opaque, StoreStep, StoredStatus, Writes};
+use weft_state::{CheckObject, CheckRecord, Opaque, StoredStatus, Writes};
 
-use super::answers::StepInStore;
-use super::{Coordinator, Position, State};
-use crate::event::FinishReason;
-use crate::outline::{CHECK, CheckSubject, OperationKind};
+use super::Position;
+use super::operation::State;
+use super::operations::Operations;
+use crate::outline::{CHECK, CheckedConfig, CheckedObject, OperationKind, Outline, RunCheck};
 use crate::status::Status;
 use weft_protocol::diagnostics::decode_diagnostics;
 
+/// Why a check did not pass.
+#[derive(Clone, Debug)]
+struct CheckFailure {
+    /// The condition is false; otherwise it could not be evaluated.
+    holds_not: bool,
+    /// `None` where the message must not be shown.
+    message: Option<String>,
+}
+
+/// Results of checks.
+#[derive(Debug)]
+pub(super) struct Checks {
+    failures: BTreeMap<Position, CheckFailure>,
+    /// The results in the state.
+    stored: Option<Vec<CheckRecord>>,
+    /// Whether they were compared with those in the state.
+    compared: bool,
+}
+
+impl Checks {
+    /// No check has failed. `stored` are the results in the state.
+    pub(super) fn new(stored: Option<Vec<CheckRecord>>) -> Checks {
+        Checks { failures: BTreeMap::new(), stored, compared: false }
+    }
+
+    /// Records the failure of a check. A false assertion is a warning, and its operation is done.
+    pub(super) fn note(&mut self, kind: OperationKind, position: Position, diagnostics: &Opaque) {
+        let failure = match kind {
+            OperationKind::Read => unread(decode_diagnostics(diagnostics)),
+            OperationKind::Check => failed_check(decode_diagnostics(diagnostics)),
+            _ => None,
+        };
+        if let Some(failure) = failure {
+            self.failures.insert(position, failure);
+        }
+    }
+
+    /// The write at the end of a term, once: the results, if the state has others.
+    pub(super) fn take_write(&mut self, outline: &Outline, operations: &Operations) -> Option<Writes> {
+        if std::mem::replace(&mut self.compared, true) {
+            return None;
+        }
+        let run = FinishedRun { outline, operations, failures: &self.failures };
+        let results = Some(run.results()).filter(|results| !results.is_empty());
+        // A configuration without conditions leaves results alone that it never wrote.
+        let stored = self.stored.as_ref().filter(|stored| !stored.is_empty());
+        (results.as_ref() != stored).then(|| Writes { checks: Some(results), ..Writes::default() })
+    }
+}
+
+/// The failure of a data source that a check reads.
+fn unread(told: Vec<Diagnostic>) -> Option<CheckFailure> {
+    let unread: Vec<Diagnostic> = told.into_iter().filter(|told| told.code == READ_FOR_CHECK).collect();
+    (!unread.is_empty()).then(|| CheckFailure { holds_not: true, message: Some(in_one_text(&unread)) })
+}
+
+/// The failure of a condition.
+fn failed_check(told: Vec<Diagnostic>) -> Option<CheckFailure> {
+    let failure = told.into_iter().find(|told| told.is_error() || told.is_failed_condition())?;
+    let holds_not = failure.is_failed_condition();
+    Some(CheckFailure { holds_not, message: Some(failure.detail).filter(|_| failure.code != HIDDEN_MESSAGE) })
+}
+
 /// The results of one object's operations.
 #[derive(Default)]
-struct Checked<'op> {
+struct ObjectChecks<'op> {
     open: bool,
     failures: Vec<&'op CheckFailure>,
 }
@@ -22,160 +85,110 @@ struct Checked<'op> {
 /// What the run did not do.
 #[derive(Default)]
 struct Undone<'op> {
-    /// Addresses without keys, and with the last key only.
-    configured: BTreeSet<&'op str>,
+    /// Without keys, and with the last key only.
+    configured: BTreeSet<CheckedConfig>,
     /// Objects that do not exist. Objects of a create that failed halfway do.
-    objects: BTreeSet<&'op str>,
+    objects: BTreeSet<&'op CheckedObject>,
 }
 
-/// Why a check did not pass.
-#[derive(Clone, Debug)]
-pub(super) struct CheckFailure {
-    /// The condition is false; otherwise it could not be evaluated.
-    holds_not: bool,
-    /// `None` where the message must not be shown.
-    message: Option<String>,
+/// A run at the end of its term.
+struct FinishedRun<'run> {
+    outline: &'run Outline,
+    operations: &'run Operations,
+    failures: &'run BTreeMap<Position, CheckFailure>,
 }
 
-impl Coordinator {
-    /// Records the failure of a check. A false assertion is a warning, and its operation is done.
-    pub(super) fn note_check(&mut self, position: Position, diagnostics: &Opaque) {
-        if self.operation(position).kind == OperationKind::Read {
-            let told = decode_diagnostics(diagnostics);
-            let unread: Vec<Diagnostic> = told.into_iter().filter(|told| told.code == READ_FOR_CHECK).collect();
-            if !unread.is_empty() {
-                let message = Some(in_one_text(&unread));
-                self.checks.failures.insert(position, CheckFailure { holds_not: true, message });
-            }
-            return;
-        }
-        if self.operation(position).kind != OperationKind::Check {
-            return;
-        }
-        let mut reported = decode_diagnostics(diagnostics).into_iter();
-        let Some(failure) = reported.find(|one| one.is_error() || one.is_failed_condition()) else { return };
-        let holds_not = failure.is_failed_condition();
-        let message = Some(failure.detail).filter(|_| failure.code != HIDDEN_MESSAGE);
-        self.checks.failures.insert(position, CheckFailure { holds_not, message });
-    }
-
-    /// Sends the results of checks to the store at the end of a term, if the store does not have them yet. Returns
-    /// whether the end must wait for the answer.
-    pub(super) fn write_checks(&mut self, reason: FinishReason) -> bool {
-        let early = matches!(
-            reason,
-            FinishReason::Left | FinishReason::Fenced | FinishReason::StoreRefused | FinishReason::Defect
-        );
-        if early || self.options.only_resolve || std::mem::replace(&mut self.checks.written, true) {
-            return false;
-        }
-        let results = Some(self.check_results()).filter(|results| !results.is_empty());
-        // A configuration without conditions leaves results alone that it never wrote.
-        let stored = self.checks.stored.as_ref().filter(|stored| !stored.is_empty());
-        if results.as_ref() == stored {
-            return false;
-        }
-        self.store(StepInStore::Told, StoreStep::Checks(Writes { checks: Some(results), ..Writes::default() }));
-        true
-    }
-
-    /// The operations that results of checks depend on.
-    fn check_subjects(&self) -> impl Iterator<Item = (Position, &CheckSubject)> {
-        let subjects = self.outline.check_subjects.iter();
-        subjects.filter_map(|(index, subject)| Some((self.outline.position(*index)?, subject)))
+impl<'run> FinishedRun<'run> {
+    /// The operations that results of checks depend on, with their objects.
+    fn check_subjects(&self) -> impl Iterator<Item = (Position, &'run CheckedObject)> {
+        let outline = self.outline;
+        let subjects = outline.check_subjects.iter();
+        subjects.filter_map(|(index, object)| Some((outline.position(*index)?, object)))
     }
 
     /// What the run did not reach, or did not finish well.
-    fn undone(&self) -> Undone<'_> {
+    fn undone(&self) -> Undone<'run> {
         let mut undone = Undone::default();
-        for (position, subject) in self.check_subjects() {
-            let (kind, state) = (self.operation(position).kind, self.ops[position].state);
+        for (position, object) in self.check_subjects() {
+            let (kind, state) = (self.outline.at(position).kind, self.operations.state(position));
             if state == State::Done {
                 continue;
             }
-            undone.configured.extend(subject.keyed.as_deref());
-            undone.configured.insert(&subject.config);
+            undone.configured.extend(object.keyed());
+            undone.configured.insert(object.config());
             // The object exists after a failed update, and after a create that failed halfway.
             let there = match state {
                 State::Failed { keeps } => keeps || kind == OperationKind::Update,
                 _ => false,
             };
             if kind != OperationKind::Check && !there {
-                undone.objects.insert(&subject.object);
+                undone.objects.insert(object);
             }
         }
         undone
     }
 
     /// The message for each check block whose data source could not be read.
-    fn unread(&self) -> BTreeMap<&str, &String> {
+    fn unread(&self) -> BTreeMap<&'run CheckedObject, &'run String> {
         let mut found = BTreeMap::new();
-        let failures = self.checks.failures.iter().filter_map(|(position, failure)| {
-            let operation = self.operation(*position);
+        let failures = self.failures.iter().filter_map(|(position, failure)| {
+            let operation = self.outline.at(*position);
             let message = failure.message.as_ref().filter(|_| operation.kind == OperationKind::Read)?;
-            let subject = self.outline.check_subjects.get(&operation.index)?;
-            Some((&subject.module, &subject.config, message))
+            Some((self.outline.check_subjects.get(&operation.index)?, message))
         });
-        let blocks = || self.outline.checks.iter().filter(|record| record.object_kind == CHECK);
-        for (module, config, message) in failures {
+        let blocks = || self.outline.checks.iter().filter(|check| check.record.object_kind == CHECK);
+        for (source, message) in failures {
             // Only the block itself can refer to its data source.
-            let needs = |record: &&CheckRecord| self.outline.check_needs.get(&record.config_addr);
-            let Some(record) = blocks().find(|record| needs(record).is_some_and(|needs| needs.contains(config))) else {
+            let config = source.config();
+            let block = blocks().find(|check| check.needs.contains(&config));
+            let objects = block.into_iter().flat_map(|check| &check.objects);
+            found.extend(objects.filter(|object| object.module() == source.module()).map(|object| (object, message)));
+        }
+        found
+    }
+
+    /// What the run's own checks say about each object.
+    fn checked(&self) -> BTreeMap<&'run CheckedObject, ObjectChecks<'run>> {
+        let mut found: BTreeMap<&CheckedObject, ObjectChecks<'_>> = BTreeMap::new();
+        for (position, object) in self.check_subjects() {
+            if self.outline.at(position).kind != OperationKind::Check {
                 continue;
-            };
-            let object = self.outline.check_blocks.get(&(record.config_addr.clone(), module.clone()));
-            found.extend(object.map(|object| (object.as_str(), message)));
+            }
+            let checked = found.entry(object).or_default();
+            match self.operations.status(position) {
+                Status::Done | Status::Failed => checked.failures.extend(self.failures.get(&position)),
+                _ => checked.open = true,
+            }
         }
         found
     }
 
     /// The plan's results, updated with those of the run.
-    fn check_results(&self) -> Vec<CheckRecord> {
+    fn results(&self) -> Vec<CheckRecord> {
         if self.outline.checks.is_empty() {
             return Vec::new();
         }
-        let mut found: BTreeMap<&str, Checked<'_>> = BTreeMap::new();
-        for (position, subject) in self.check_subjects() {
-            if self.operation(position).kind != OperationKind::Check {
-                continue;
-            }
-            let checked = found.entry(&subject.object).or_default();
-            match self.ops[position].status() {
-                Status::Done | Status::Failed => checked.failures.extend(self.checks.failures.get(&position)),
-                _ => checked.open = true,
-            }
-        }
-        let undone = self.undone();
-        let unread = self.unread();
-        let mut records = self.outline.checks.clone();
-        for record in &mut records {
-            let needs = self.outline.check_needs.get(&record.config_addr).map_or(&[][..], Vec::as_slice);
-            let blocked =
-                needs.iter().any(|need| *need != record.config_addr && undone.configured.contains(need.as_str()));
-            let after_itself = needs.contains(&record.config_addr);
-            for object in record.objects.iter_mut().flatten() {
-                let checked = found.get(object.object_addr.as_str());
+        let (checked, undone, unread) = (self.checked(), self.undone(), self.unread());
+        let result = |check: &RunCheck| {
+            let mut record = check.record.clone();
+            let is_undone = |need: &CheckedConfig| *need != check.config && undone.configured.contains(need);
+            let blocked = check.needs.iter().any(is_undone);
+            let after_itself = check.needs.contains(&check.config);
+            for (object, address) in record.objects.iter_mut().flatten().zip(&check.objects) {
+                let (checked, unread) = (checked.get(address), unread.get(address));
+                let missing = after_itself && undone.objects.contains(address);
                 if checked.is_some() && record.object_kind == CHECK {
                     // Apply evaluates the whole block again.
                     forget(object);
                 }
                 match checked {
                     _ if blocked => forget(object),
-                    _ if let Some(message) = unread.get(object.object_addr.as_str()) => {
+                    _ if let Some(message) = unread => {
                         object.status = StoredStatus::Fail;
                         object.failure_messages = vec![(*message).clone()];
                     }
-                    Some(checked) if !checked.failures.is_empty() => {
-                        let erred = checked.failures.iter().any(|failure| !failure.holds_not);
-                        object.status = if erred { StoredStatus::Error } else { StoredStatus::Fail };
-                        let messages = checked.failures.iter().filter(|failure| failure.holds_not);
-                        // The plan may already have this message.
-                        let told = object.failure_messages.clone();
-                        let new = messages.filter_map(|failure| failure.message.clone());
-                        object.failure_messages.extend(new.filter(|message| !told.contains(message)));
-                        object.failure_messages.sort();
-                    }
-                    _ if after_itself && undone.objects.contains(object.object_addr.as_str()) => forget(object),
+                    Some(checked) if !checked.failures.is_empty() => fail(object, &checked.failures),
+                    _ if missing => forget(object),
                     Some(checked) if !checked.open && object.status == StoredStatus::Unknown => {
                         object.status = StoredStatus::Pass;
                     }
@@ -186,9 +199,21 @@ impl Coordinator {
                 let bad = objects.iter().map(|object| &object.status).filter(|status| rank(status) > 0);
                 record.status = bad.max_by_key(|status| rank(status)).cloned().unwrap_or(StoredStatus::Pass);
             }
-        }
-        records
+            record
+        };
+        self.outline.checks.iter().map(result).collect()
     }
+}
+
+/// The run found failures of the object's conditions.
+fn fail(object: &mut CheckObject, failures: &[&CheckFailure]) {
+    let erred = failures.iter().any(|failure| !failure.holds_not);
+    object.status = if erred { StoredStatus::Error } else { StoredStatus::Fail };
+    // The plan may already have this message.
+    let told = object.failure_messages.clone();
+    let messages = failures.iter().filter(|failure| failure.holds_not).filter_map(|failure| failure.message.clone());
+    object.failure_messages.extend(messages.filter(|message| !told.contains(message)));
+    object.failure_messages.sort();
 }
 
 /// The run did not reach the object.

@@ -1,35 +1,48 @@
 //! The end of a step: its commands, and the end of the term when nothing is left to do.
 
+use weft_protocol::Order;
 use weft_state::TermEnding;
 
-use super::Coordinator;
+use super::outbox::StepOutput;
+use super::{Coordinator, Handled};
 use crate::event::{Command, Finish, FinishReason};
 use crate::status::Status;
-use weft_protocol::Order;
 
 impl Coordinator {
-    /// Dispatches operations, decides whether the term ends, and collects the commands.
-    pub(super) fn settle_down(&mut self) -> Vec<Command> {
-        if self.outbox.end.is_none() {
-            self.grant_waiting();
-            self.dispatch();
-            self.outbox.end = self.reason_to_end().filter(|reason| !self.write_checks(*reason));
+    /// Begins what can begin, and decides whether the term ends.
+    pub(super) fn settle_down(&mut self) -> Handled {
+        if self.outbox.end().is_some() {
+            return Ok(());
         }
-        let mut commands = Vec::new();
-        commands.extend(self.outbox.take_steps().map(Command::Store));
-        if self.outbox.end.is_some() {
-            for worker in self.connected_workers() {
+        self.grant_waiting();
+        self.dispatch()?;
+        if let Some(reason) = self.reason_to_end()
+            && !self.write_checks(reason)
+        {
+            self.outbox.finish(reason);
+        }
+        Ok(())
+    }
+
+    /// The commands of a step. A defect ends the term with it.
+    pub(super) fn commands(&mut self, handled: Handled) -> Vec<Command> {
+        if let Err(defect) = handled {
+            self.outbox.fail(*defect);
+        }
+        let end = self.outbox.end();
+        if end.is_some() {
+            for worker in self.roster.connected() {
                 self.order(worker, Order::Leave);
             }
         }
-        for (worker, orders) in std::mem::take(&mut self.outbox.orders) {
-            commands.push(Command::Send { worker: self.roster.workers[worker].id.clone(), orders });
+        let StepOutput { steps, orders, progress } = self.outbox.take();
+        let mut commands = Vec::new();
+        commands.extend((!steps.is_empty()).then_some(Command::Store(steps)));
+        for (worker, orders) in orders {
+            commands.push(Command::Send { worker: self.roster.id(worker).clone(), orders });
         }
-        commands.extend(self.outbox.progress.drain(..).map(Command::Progress));
-        if let Some(reason) = self.outbox.end {
-            self.outbox.finished = true;
-            commands.push(Command::Finish(self.finish(reason)));
-        }
+        commands.extend(progress.into_iter().map(Command::Progress));
+        commands.extend(end.map(|reason| Command::Finish(self.finish(reason))));
         commands
     }
 
@@ -37,34 +50,35 @@ impl Coordinator {
         if self.has_left() {
             return Some(FinishReason::Left);
         }
-        if !self.outbox.in_store.is_empty() {
+        if self.outbox.awaits_store() {
             return None;
         }
-        if self.course.draining {
-            return self.tally.is_quiet().then_some(FinishReason::Drained);
+        let is_quiet = self.roster.in_flight() == 0 && !self.operations.is_evidence_sought();
+        if self.course.is_draining() {
+            return is_quiet.then_some(FinishReason::Drained);
         }
         if self.options.only_resolve {
-            let resting = self.tally.counts.running == 0 && self.tally.counts.in_doubt == self.tally.unsettled;
-            return resting.then_some(FinishReason::Resolved);
+            return self.operations.are_resolved().then_some(FinishReason::Resolved);
         }
-        if self.tally.open == 0 {
+        if self.operations.are_at_rest() {
             return Some(FinishReason::Complete);
         }
         // The remaining operations may wait for a worker that never connects.
-        let idle = self.tally.is_quiet() && self.roster.dispatchable.is_empty();
-        let in_vain = self.options.fixed_workers && self.roster.visited && !self.course.paused;
+        let idle = is_quiet && self.roster.is_idle();
+        let in_vain = self.options.fixed_workers && self.roster.was_visited() && !self.course.is_paused();
         (idle && self.backlog.waits() && in_vain).then_some(FinishReason::NoWorker)
     }
 
     fn finish(&self, reason: FinishReason) -> Finish {
         let pick = |wanted: &dyn Fn(Status) -> bool| -> Vec<u32> {
-            let ops = self.ops.iter().zip(&self.outline.operations);
-            ops.filter(|(op, _)| wanted(op.status())).map(|(_, operation)| operation.index).collect()
+            let positions = self.operations.positions().filter(|position| wanted(self.operations.status(*position)));
+            positions.map(|position| self.outline.at(position).index).collect()
         };
+        let counts = self.operations.counts();
         let release = match reason {
             FinishReason::Fenced => None,
             FinishReason::Complete => Some(TermEnding::Finished),
-            FinishReason::Resolved if self.tally.open == 0 && self.tally.counts.skipped == 0 => {
+            FinishReason::Resolved if self.operations.are_at_rest() && counts.skipped == 0 => {
                 Some(TermEnding::Finished)
             }
             _ => Some(TermEnding::Stopped),
@@ -72,10 +86,10 @@ impl Coordinator {
         Finish {
             release,
             reason,
-            counts: self.tally.counts,
+            counts,
             in_doubt: pick(&|status| status == Status::InDoubt),
             unfinished: pick(&|status| matches!(status, Status::Pending | Status::Leased | Status::Intended)),
-            defect: self.outbox.defect.clone(),
+            defect: self.outbox.defect().cloned(),
         }
     }
 }

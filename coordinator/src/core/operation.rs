@@ -1,5 +1,7 @@
 //! The state of one operation within a term.
 
+use std::fmt;
+
 use super::WorkerIndex;
 use crate::status::Status;
 
@@ -91,21 +93,71 @@ impl State {
         }
     }
 
-    /// Whether nothing is left to do. An operation in doubt is not at rest until the search for evidence ended.
+    /// Whether nothing is left to do without the user. An operation in doubt is not at rest until the search for
+    /// evidence ended.
     pub(super) fn is_at_rest(self) -> bool {
-        matches!(self, State::Done | State::Failed { .. } | State::Skipped)
+        matches!(self, State::Done | State::Failed { .. } | State::Skipped | State::InDoubt(Doubt::Unsettled))
+    }
+
+    /// Whether an operation may go from this state to another one. This refines [`crate::status::transition`]: a status
+    /// is left only from the stage in which the store or the worker answers.
+    pub(super) fn may_become(self, next: State) -> bool {
+        use Doubt as D;
+        use Intended as I;
+        use Leased as L;
+        match self {
+            State::Pending => matches!(next, State::Leased(L::AtWorker) | State::Skipped),
+            // A live result is not written to the store, so nothing is in the store when it arrives.
+            State::Leased(L::AtWorker) => matches!(
+                next,
+                State::Pending
+                    | State::Leased(L::IntentInStore | L::ResultInStore)
+                    | State::Done
+                    | State::Failed { .. }
+            ),
+            State::Leased(L::IntentInStore) => {
+                matches!(next, State::Leased(L::AtWorker) | State::Intended(I::AtWorker))
+            }
+            State::Leased(L::ResultInStore) | State::Intended(I::ResultInStore) => {
+                matches!(next, State::Done | State::Failed { .. })
+            }
+            State::Intended(I::AtWorker) => matches!(next, State::Intended(I::ResultInStore | I::DoubtInStore)),
+            // A doubt whose RESOLVE is in the store as well has no open stage.
+            State::Intended(I::DoubtInStore) => matches!(next, State::InDoubt(D::Open)),
+            State::InDoubt(D::Open) => {
+                matches!(next, State::InDoubt(D::Queued | D::Unsettled | D::ResolveInStore | D::AwaitsHolder))
+            }
+            State::InDoubt(D::Queued) => matches!(next, State::InDoubt(D::AtSettler(_) | D::Open)),
+            State::InDoubt(D::AtSettler(_) | D::AwaitsHolder | D::Unsettled) => next == State::InDoubt(D::Open),
+            State::InDoubt(D::ResolveInStore) => matches!(next, State::Done | State::Pending | State::Failed { .. }),
+            State::Failed { .. } | State::Skipped => next == State::Pending,
+            State::Done => false,
+        }
     }
 }
 
-/// An operation.
-#[derive(Clone, Debug)]
-pub(super) struct Op {
-    pub(super) state: State,
-    /// The highest attempt that some worker holds from an earlier term. Numbers up to it are not given again.
-    pub(super) floor: u32,
-    /// An earlier attempt failed or was in doubt.
-    pub(super) tried: bool,
-    pub(super) last: LastAttempt,
+impl fmt::Display for State {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            State::Pending => "pending",
+            State::Leased(Leased::AtWorker) => "leased",
+            State::Leased(Leased::IntentInStore) => "leased, with its intent on the way to the store",
+            State::Leased(Leased::ResultInStore) => "leased, with its result on the way to the store",
+            State::Intended(Intended::AtWorker) => "intended",
+            State::Intended(Intended::ResultInStore) => "intended, with its result on the way to the store",
+            State::Intended(Intended::DoubtInStore) => "intended, with a doubt on the way to the store",
+            State::Done => "done",
+            State::Failed { keeps: false } => "failed",
+            State::Failed { keeps: true } => "failed, with an object",
+            State::Skipped => "skipped",
+            State::InDoubt(Doubt::Open) => "in doubt",
+            State::InDoubt(Doubt::Queued) => "in doubt, waiting for a worker",
+            State::InDoubt(Doubt::AtSettler(_)) => "in doubt, with a worker that looks for evidence",
+            State::InDoubt(Doubt::ResolveInStore) => "in doubt, with its resolution on the way to the store",
+            State::InDoubt(Doubt::AwaitsHolder) => "in doubt, waiting for the report of its worker",
+            State::InDoubt(Doubt::Unsettled) => "in doubt, waiting for the user",
+        })
+    }
 }
 
 /// The last attempt of an operation.
@@ -123,28 +175,52 @@ pub(super) struct LastAttempt {
     pub(super) since: u64,
 }
 
-impl Op {
-    /// An operation before its first attempt.
-    pub(super) fn new(now: u64) -> Op {
-        let last = LastAttempt { number: 0, holder: None, begun_here: false, reported: false, since: now };
-        Op { state: State::Pending, floor: 0, tried: false, last }
-    }
-
-    /// Begins the next attempt.
-    pub(super) fn begin(&mut self, holder: Option<WorkerIndex>, now: u64) {
-        let number = self.last.number.max(self.floor) + 1;
-        self.last = LastAttempt { number, holder, begun_here: true, reported: false, since: now };
-    }
-
-    /// The status of the run protocol.
-    pub(super) fn status(&self) -> Status {
-        self.state.status()
+impl LastAttempt {
+    /// The worker that made it, if it has the shard open and the result in it.
+    pub(super) fn maker(&self) -> Option<WorkerIndex> {
+        self.holder.filter(|_| self.begun_here)
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::status::{Happening, transition};
+
+    /// Every state, with one worker.
+    pub(crate) const STATES: [State; 17] = [
+        State::Pending,
+        State::Leased(Leased::AtWorker),
+        State::Leased(Leased::IntentInStore),
+        State::Leased(Leased::ResultInStore),
+        State::Intended(Intended::AtWorker),
+        State::Intended(Intended::ResultInStore),
+        State::Intended(Intended::DoubtInStore),
+        State::Done,
+        State::Failed { keeps: false },
+        State::Failed { keeps: true },
+        State::Skipped,
+        State::InDoubt(Doubt::Open),
+        State::InDoubt(Doubt::Queued),
+        State::InDoubt(Doubt::AtSettler(WorkerIndex(0))),
+        State::InDoubt(Doubt::ResolveInStore),
+        State::InDoubt(Doubt::AwaitsHolder),
+        State::InDoubt(Doubt::Unsettled),
+    ];
+
+    const HAPPENINGS: [Happening; 11] = [
+        Happening::Lease,
+        Happening::Unlease,
+        Happening::Intend,
+        Happening::Commit,
+        Happening::Fail,
+        Happening::Doubt,
+        Happening::SettleDone,
+        Happening::SettlePending,
+        Happening::SettleFailed,
+        Happening::Skip,
+        Happening::Reopen,
+    ];
 
     #[test]
     fn a_state_has_the_status_that_it_entered() {
@@ -156,13 +232,26 @@ mod tests {
     }
 
     #[test]
-    fn attempts_are_numbered_after_those_of_earlier_terms() {
-        let mut op = Op::new(5);
-        op.floor = 7;
-        op.last.reported = true;
-        op.begin(None, 9);
-        assert_eq!((op.last.number, op.last.since, op.last.reported), (8, 9, false));
-        op.begin(None, 10);
-        assert_eq!(op.last.number, 9);
+    fn the_states_refine_the_protocol() {
+        let leads = |from: Status, to: Status| HAPPENINGS.iter().any(|event| transition(from, *event) == Some(to));
+        for from in STATES {
+            for to in STATES.into_iter().filter(|to| from.may_become(*to)) {
+                let within = from.status() == to.status();
+                assert!(within || leads(from.status(), to.status()), "{from:?} becomes {to:?}");
+            }
+        }
+        // Every transition of the protocol is possible from some stage of its status.
+        for happening in HAPPENINGS {
+            for status in STATES.map(State::status) {
+                let Some(next) = transition(status, happening) else { continue };
+                let from = |state: &State| state.status() == status && state.may_become(State::entering(next));
+                assert!(STATES.iter().any(from), "{happening:?} of {status:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_state_is_no_successor_of_itself() {
+        assert!(STATES.iter().all(|state| !state.may_become(*state)));
     }
 }

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use weft_graph_format::address::DeposedKey;
 use weft_mutants::mutant;
-use weft_state::{
-    Attempt, CommitRecord, Digest, DoubtKey, Failure, FailureKind, Intent, OpIndex, Opaque, StoreStep, Stray, WorkerId,
-    Writes,
-};
+use weft_state::{Attempt, CommitRecord, Failure, FailureKind, OpIndex, Opaque, StoreStep, Stray, WorkerId, Writes};
 
 use super::answers::{CommittedResult, StepInStore};
-use super::{Coordinator, Doubt, Intended, Leased, Position, ShardIndex, State, WorkerIndex};
+use super::operation::{Doubt, Intended, Leased, State};
+use super::results::LateResult;
+use super::{Coordinator, Handled, Position, ShardIndex, WorkerIndex};
 use crate::outline::{OperationKind, OutlineOperation};
 use crate::problems;
 use crate::progress::ProgressKind;
@@ -20,169 +18,138 @@ use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{ObjectChange, Order, Report, Task, TaskDone, TaskResult, TaskWrites};
 
 impl Coordinator {
-    pub(super) fn said(&mut self, id: &WorkerId, message: Report) {
-        let Some(index) = self.roster.names.get(id).copied() else { return };
+    pub(super) fn said(&mut self, id: &WorkerId, message: Report) -> Handled {
+        let Some(index) = self.roster.find(id) else { return Ok(()) };
         match message {
             Report::Intent { task, planned } => self.intent_wanted(index, task, planned),
             Report::Result { task, result } => self.result_came(index, task, Arc::unwrap_or_clone(result)),
-            Report::Settled { task, verdict } => {
-                if let Some(position) = self.position_of(task) {
-                    self.verdict_came(index, position, task, verdict);
-                }
-            }
-            Report::Returned(task) => {
-                if let Some(position) = self.position_of(task)
-                    && self.is_current(position, index, task.attempt)
-                    && self.ops[position].state == State::Leased(Leased::AtWorker)
+            Report::Settled { task, verdict } => match self.position_of(task) {
+                Some(position) => self.verdict_came(index, position, task, verdict),
+                None => Ok(()),
+            },
+            Report::Returned(task) => match self.position_of(task) {
+                Some(position)
+                    if self.is_current(position, index, task.attempt)
+                        && self.operations.state(position) == State::Leased(Leased::AtWorker) =>
                 {
-                    self.unlease(position);
+                    self.unlease(position)
                 }
-            }
+                _ => Ok(()),
+            },
             Report::Refused { shard, diagnostics } => self.shard_refused(index, ShardIndex(shard), diagnostics),
         }
     }
 
-    fn position_of(&self, task: Task) -> Option<Position> {
+    pub(super) fn position_of(&self, task: Task) -> Option<Position> {
         self.outline.position(task.operation)
     }
 
-    fn is_current(&self, position: Position, worker: WorkerIndex, attempt: Attempt) -> bool {
-        let op = &self.ops[position];
-        op.last.holder == Some(worker) && op.last.number == attempt.0
+    /// The last attempt of an operation, as workers know it.
+    pub(super) fn task(&self, position: Position) -> Task {
+        let attempt = Attempt(self.operations.last(position).number);
+        Task { operation: self.outline.at(position).index, attempt }
     }
 
-    fn intent_wanted(&mut self, worker: WorkerIndex, task: Task, planned: Digest) {
-        let Some(position) = self.position_of(task) else { return };
-        let current = self.is_current(position, worker, task.attempt);
-        let op = &self.ops[position];
-        let free = !(self.course.draining || self.course.paused);
-        match (current, op.state) {
-            (true, State::Leased(Leased::AtWorker)) if free => {
-                if mutant!(CommitWithoutIntent) {
-                    return self.order(worker, Order::Granted(task));
-                }
-                let operation = self.operation(position);
-                let target = DoubtKey {
-                    address: operation.address.clone(),
-                    deposed: operation.deposed.as_deref().and_then(DeposedKey::parse),
-                };
-                let intent = Intent {
-                    op: OpIndex(operation.index),
-                    attempt: task.attempt,
-                    worker: self.roster.workers[worker].id.clone(),
-                    base: self.results.records.revision(&target.address),
-                    target,
-                    action: operation.action.clone(),
-                    planned,
-                };
-                self.ops[position].state = State::Leased(Leased::IntentInStore);
-                self.intent_asked(worker, position);
-                self.store(StepInStore::Intent(position), StoreStep::Intent(intent));
-            }
-            (true, State::Leased(Leased::AtWorker)) => {
-                self.order(worker, Order::IntentRefused(task));
-                self.unlease(position);
-            }
-            (true, State::Leased(Leased::IntentInStore)) => {}
-            // Asked again after a reconnect: the grant was lost. A draining worker answers that it made no call, and
-            // the age of the intent prevents a late call in a term that is not renewed.
-            (true, State::Intended(Intended::AtWorker)) => {
-                if !self.ahead.waits(position) {
-                    self.order(worker, Order::Granted(task));
-                }
-            }
-            // The request may be an old one: only the worker's own report proves that it made no call.
-            (true, State::Intended(_) | State::InDoubt(_)) => self.order(worker, Order::Drop(task)),
-            _ => self.order(worker, Order::IntentRefused(task)),
-        }
+    /// Whether this is the last attempt, and the worker made it.
+    pub(super) fn is_current(&self, position: Position, worker: WorkerIndex, attempt: Attempt) -> bool {
+        let last = self.operations.last(position);
+        last.holder == Some(worker) && last.number == attempt.0
     }
 
-    fn result_came(&mut self, worker: WorkerIndex, task: Task, result: TaskResult) {
+    fn result_came(&mut self, worker: WorkerIndex, task: Task, result: TaskResult) -> Handled {
         let Some(position) = self.position_of(task) else {
             self.order(worker, Order::Acknowledged(task));
-            return;
+            return Ok(());
         };
         if !self.is_current(position, worker, task.attempt) {
             self.superseded(worker, position, task, result);
-            return;
+            return Ok(());
         }
-        match self.ops[position].state {
+        match self.operations.state(position) {
             State::Leased(Leased::AtWorker) | State::Intended(Intended::AtWorker) => self.take_result(position, result),
             State::Leased(Leased::IntentInStore)
             | State::Intended(Intended::DoubtInStore)
             | State::InDoubt(Doubt::ResolveInStore) => {
-                self.results.late.insert(position, (worker, task.attempt, result));
+                self.results.keep_late(position, LateResult { worker, attempt: task.attempt, result });
+                Ok(())
             }
             State::Leased(Leased::ResultInStore) | State::Intended(Intended::ResultInStore) => {
-                if mutant!(ResultCountedTwice) {
-                    self.take_result(position, result);
-                }
+                if mutant!(ResultCountedTwice) { self.take_result(position, result) } else { Ok(()) }
             }
             State::InDoubt(_) => self.worker_settles(position, result),
-            State::Done | State::Failed { .. } => self.order(worker, Order::Acknowledged(task)),
-            State::Pending | State::Skipped => self.superseded(worker, position, task, result),
+            State::Done | State::Failed { .. } => {
+                self.order(worker, Order::Acknowledged(task));
+                Ok(())
+            }
+            State::Pending | State::Skipped => {
+                self.superseded(worker, position, task, result);
+                Ok(())
+            }
         }
     }
 
     /// Handles the result of the current attempt.
-    pub(super) fn take_result(&mut self, position: Position, result: TaskResult) {
-        let intended = self.ops[position].status() == Status::Intended;
+    pub(super) fn take_result(&mut self, position: Position, result: TaskResult) -> Handled {
+        let intended = self.operations.status(position) == Status::Intended;
         match result {
             TaskResult::Done(done) => self.take_done(position, done, intended),
             TaskResult::Failed { writes, diagnostics, absence_unproven } => {
-                let kind = failure_kind(self.operation(position), &writes, absence_unproven);
-                self.take_failed(position, writes, diagnostics, kind, intended);
+                let kind = failure_kind(self.outline.at(position), &writes, absence_unproven);
+                self.take_failed(position, writes, diagnostics, kind, intended)
             }
             TaskResult::InDoubt { reason, provider_dead, .. } if intended => {
-                self.ops[position].last.reported = true;
-                if provider_dead && let Some(holder) = self.ops[position].last.holder {
-                    self.roster.workers[holder].dead_attempts.insert(position);
-                }
-                self.doubt(position, reason);
+                self.outcome_is_unknown(position, provider_dead);
+                self.doubt(position, reason)
             }
             // Nothing was changed, since there was no intent: Weft failed.
             TaskResult::InDoubt { reason, diagnostics, .. } => {
-                let words = problems::no_answer(reason);
-                let words = if diagnostics.0.is_empty() { encode_diagnostics(&[words]) } else { diagnostics };
-                self.take_failed(position, TaskWrites::default(), words, FailureKind::Error, false);
+                let problem = problems::no_answer(reason);
+                let told = if diagnostics.0.is_empty() { encode_diagnostics(&[problem]) } else { diagnostics };
+                self.fail_unintended(position, told)
             }
             TaskResult::NotCalled { reason } if intended => {
                 self.acknowledge(position);
-                self.never_called(position, &reason);
+                self.never_called(position, &reason)
             }
             TaskResult::NotCalled { .. } => {
                 self.acknowledge(position);
-                self.unlease(position);
+                self.unlease(position)
             }
         }
     }
 
-    fn take_done(&mut self, position: Position, done: TaskDone, intended: bool) {
-        if intended && lacks_object(self.operation(position), &done.writes) {
-            self.doubt(position, NO_OBJECT.to_owned());
-            return;
+    /// The worker of the last attempt cannot tell the outcome.
+    pub(super) fn outcome_is_unknown(&mut self, position: Position, provider_dead: bool) {
+        self.operations.outcome_is_unknown(position);
+        if provider_dead && let Some(holder) = self.operations.holder(position) {
+            self.roster.attempt_died(holder, position);
+        }
+    }
+
+    fn take_done(&mut self, position: Position, done: TaskDone, intended: bool) -> Handled {
+        if intended && lacks_object(self.outline.at(position), &done.writes) {
+            return self.doubt(position, NO_OBJECT.to_owned());
         }
         let TaskDone { writes, local, exports, diagnostics, shown } = done;
-        let by = self.maker(position);
+        let by = self.operations.last(position).maker();
         let kept = CommittedResult { result: JournalledResult { local, exports }, diagnostics, intended, shown, by };
         if self.results.is_live(position) {
-            self.done(position, kept);
-            return;
+            return self.done(position, kept);
         }
-        match self.results.records.write(writes) {
+        match self.records.write(writes) {
             Ok(writes) => {
                 let commit = self.commit_record(position, writes, &kept, intended);
-                self.result_is_here(position);
+                self.result_is_here(position)?;
                 if mutant!(ExportBeforeCommit) {
                     self.keep_result(position, kept.result.clone(), kept.by);
                 }
-                self.store(StepInStore::Commit(position, Box::new(kept)), StoreStep::Commit(commit));
+                self.outbox.store(StepInStore::Commit(position, Box::new(kept)), StoreStep::Commit(commit));
+                Ok(())
             }
             Err(error) if intended => self.doubt(position, format!("the result cannot be recorded: {error}")),
             Err(error) => {
-                let words = problems::result_not_recorded(&self.operation(position).address, error);
-                let words = encode_diagnostics(&[words]);
-                self.take_failed(position, TaskWrites::default(), words, FailureKind::Error, false);
+                let problem = problems::result_not_recorded(&self.outline.at(position).address, error);
+                self.fail_unintended(position, encode_diagnostics(&[problem]))
             }
         }
     }
@@ -195,32 +162,26 @@ impl Coordinator {
         kept: &CommittedResult,
         intended: bool,
     ) -> CommitRecord {
-        let operation = self.operation(position);
-        let op = &self.ops[position];
+        let Task { operation, attempt } = self.task(position);
+        let journalled = self.outline.at(position).journalled;
         CommitRecord {
-            op: OpIndex(operation.index),
-            attempt: Attempt(op.last.number),
+            op: OpIndex(operation),
+            attempt,
             worker: self.holder_name(position),
             intended,
             writes,
-            result: if operation.journalled { kept.result.encode() } else { Opaque::default() },
+            result: if journalled { kept.result.encode() } else { Opaque::default() },
         }
     }
 
-    /// The worker that made the last attempt, if it has the shard open and the result in it.
-    pub(super) fn maker(&self, position: Position) -> Option<WorkerIndex> {
-        let op = &self.ops[position];
-        op.last.holder.filter(|_| op.last.begun_here)
-    }
-
     pub(super) fn holder_name(&self, position: Position) -> WorkerId {
-        let holder = self.ops[position].last.holder;
-        holder.map(|holder| self.roster.workers[holder].id.clone()).unwrap_or_default()
+        let holder = self.operations.holder(position);
+        holder.map(|holder| self.roster.id(holder).clone()).unwrap_or_default()
     }
 
     /// Fails an operation that has neither an intent nor an object.
-    pub(super) fn fail_unintended(&mut self, position: Position, diagnostics: Opaque) {
-        self.take_failed(position, TaskWrites::default(), diagnostics, FailureKind::Error, false);
+    pub(super) fn fail_unintended(&mut self, position: Position, diagnostics: Opaque) -> Handled {
+        self.take_failed(position, TaskWrites::default(), diagnostics, FailureKind::Error, false)
     }
 
     fn take_failed(
@@ -230,23 +191,23 @@ impl Coordinator {
         diagnostics: Opaque,
         kind: FailureKind,
         intended: bool,
-    ) {
+    ) -> Handled {
         if self.results.is_live(position) {
-            self.failed(position, diagnostics, false);
-            return;
+            return self.failed(position, diagnostics, false);
         }
-        let writes = match self.results.records.write(writes) {
+        let writes = match self.records.write(writes) {
             Ok(writes) => writes,
             Err(error) if intended => {
-                self.doubt(position, format!("the failed call left an object that cannot be recorded: {error}"));
-                return;
+                return self
+                    .doubt(position, format!("the failed call left an object that cannot be recorded: {error}"));
             }
             Err(_) => Writes::default(),
         };
         let failure = self.failure(position, writes, diagnostics.clone(), kind, intended);
-        self.result_is_here(position);
+        self.result_is_here(position)?;
         let keeps = kind == FailureKind::ObjectKept;
-        self.store(StepInStore::Fail { position, diagnostics, keeps }, StoreStep::Fail(failure));
+        self.outbox.store(StepInStore::Fail { position, diagnostics, keeps }, StoreStep::Fail(failure));
+        Ok(())
     }
 
     pub(super) fn failure(
@@ -257,23 +218,15 @@ impl Coordinator {
         kind: FailureKind,
         intended: bool,
     ) -> Failure {
-        Failure {
-            op: OpIndex(self.operation(position).index),
-            attempt: Attempt(self.ops[position].last.number),
-            worker: self.holder_name(position),
-            intended,
-            writes,
-            diagnostics,
-            kind,
-        }
+        let Task { operation, attempt } = self.task(position);
+        let worker = self.holder_name(position);
+        Failure { op: OpIndex(operation), attempt, worker, intended, writes, diagnostics, kind }
     }
 
-    /// Tells the worker of the current attempt to forget its result.
+    /// Tells the worker of the last attempt to forget its result.
     pub(super) fn acknowledge(&mut self, position: Position) {
-        let op = &self.ops[position];
-        let task = Task { operation: self.operation(position).index, attempt: Attempt(op.last.number) };
-        if let Some(holder) = op.last.holder {
-            self.order(holder, Order::Acknowledged(task));
+        if let Some(holder) = self.operations.holder(position) {
+            self.order(holder, Order::Acknowledged(self.task(position)));
         }
     }
 
@@ -284,16 +237,16 @@ impl Coordinator {
             TaskResult::Failed { writes, .. } => writes,
             TaskResult::InDoubt { .. } | TaskResult::NotCalled { .. } => &TaskWrites::default(),
         };
-        if self.operation(position).changes_world {
-            for (key, object) in self.results.records.strays(writes) {
+        if self.outline.at(position).changes_world {
+            for (key, object) in self.records.strays(writes) {
                 let stray = Stray {
                     op: OpIndex(task.operation),
                     attempt: task.attempt,
-                    worker: self.roster.workers[worker].id.clone(),
+                    worker: self.roster.id(worker).clone(),
                     key,
                     object,
                 };
-                self.store(StepInStore::Told, StoreStep::Stray(stray));
+                self.outbox.store(StepInStore::Told, StoreStep::Stray(stray));
                 self.tell(position, ProgressKind::Stray, Opaque::default());
             }
         }

@@ -1,19 +1,12 @@
-//! Workers that join, leave, reconnect, fall silent or die, and their tasks.
+//! The workers that a term knows: whether each is connected, what it holds, and what it may receive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_state::WorkerId;
 
-use super::{Coordinator, Doubt, Intended, Leased, Position, ShardIndex, State, Table, WorkerIndex};
-use crate::event::Hello;
-use crate::progress::ProgressKind;
-use crate::status::Happening;
-use crate::timing::WINDOW;
-use weft_protocol::{HeldPhase, HeldTask, Order, TaskResult};
-use weft_state::Opaque;
-
-/// All workers that this term knows, in the order in which they became known. No worker is ever removed.
-pub(super) type Workers = Table<WorkerIndex, Worker>;
+use super::ahead::Ahead;
+use super::{Position, ShardIndex, Table, WorkerIndex};
+use crate::timing::SETTLE_WINDOW;
 
 /// Whether a worker is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,40 +23,46 @@ enum Presence {
     Dead,
 }
 
-/// A process that is or was a worker of this run.
-#[derive(Clone, Debug)]
-pub(super) struct Worker {
-    pub(super) id: WorkerId,
-    labels: BTreeMap<String, String>,
-    packages: Vec<String>,
+/// What a worker can do, as it says when it connects.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Abilities {
+    pub(super) labels: BTreeMap<String, String>,
+    /// Checksums of its provider packages; empty when it did not list any.
+    pub(super) packages: Vec<String>,
     /// The maximum number of concurrent tasks.
     pub(super) window: u32,
+}
+
+/// A process that is or was a worker of this run.
+#[derive(Clone, Debug)]
+struct Worker {
+    id: WorkerId,
+    abilities: Abilities,
     presence: Presence,
     /// Its leased tasks and open intents.
-    pub(super) tasks: BTreeSet<Position>,
+    tasks: BTreeSet<Position>,
     /// Those of its tasks whose intents are in the store or wait for a slot.
-    pub(super) ahead: BTreeSet<Position>,
+    ahead: BTreeSet<Position>,
     /// Doubts for which it looks for evidence.
-    pub(super) settling: BTreeSet<Position>,
+    settling: BTreeSet<Position>,
     /// Its attempts that are in doubt.
-    pub(super) doubts: BTreeSet<Position>,
-    pub(super) shards: BTreeSet<ShardIndex>,
+    doubts: BTreeSet<Position>,
+    shards: BTreeSet<ShardIndex>,
     /// The number of operations in its shards that are not at rest.
     load: u64,
-    /// Its shards that have something to start.
-    pub(super) busy_shards: BTreeSet<ShardIndex>,
-    pub(super) cursor: ShardIndex,
+    /// Its shards that have something to begin.
+    busy_shards: BTreeSet<ShardIndex>,
+    /// Where the turn among its shards goes on.
+    cursor: ShardIndex,
     /// Its attempts whose provider process is known to be dead, although the worker is alive.
-    pub(super) dead_attempts: BTreeSet<Position>,
+    dead_attempts: BTreeSet<Position>,
 }
 
 impl Worker {
     fn absent(id: WorkerId, now: u64) -> Worker {
         Worker {
             id,
-            labels: BTreeMap::new(),
-            packages: Vec::new(),
-            window: 0,
+            abilities: Abilities::default(),
             presence: Presence::Away { since: now },
             tasks: BTreeSet::new(),
             ahead: BTreeSet::new(),
@@ -77,284 +76,369 @@ impl Worker {
         }
     }
 
-    /// Whether it may hold a shard with these demands.
-    pub(super) fn fits(&self, labels: &BTreeMap<String, String>, packages: &[String]) -> bool {
-        let labelled = labels.iter().all(|(name, value)| self.labels.get(name) == Some(value));
-        let equipped = packages.is_empty()
-            || self.packages.is_empty()
-            || packages.iter().any(|package| self.packages.contains(package));
-        self.presence == Presence::Here && labelled && equipped
-    }
-
-    /// Whether it may prepare or carry out another operation.
-    pub(super) fn has_slot(&self) -> bool {
-        self.tasks.len() - self.ahead.len() < self.window as usize
-    }
-
-    /// Whether its stream is open.
-    pub(super) fn is_connected(&self) -> bool {
+    fn is_connected(&self) -> bool {
         matches!(self.presence, Presence::Here | Presence::Leaving)
     }
 
-    /// Whether it is known to be dead.
-    pub(super) fn is_dead(&self) -> bool {
-        self.presence == Presence::Dead
+    fn has_slot(&self) -> bool {
+        self.tasks.len() - self.ahead.len() < self.abilities.window as usize
     }
 
-    /// The number of operations in its shards that are not at rest.
-    pub(super) fn load(&self) -> u64 {
-        self.load
-    }
-
-    /// Adds a shard, `open` operations of which are not at rest.
-    pub(super) fn hold(&mut self, shard: ShardIndex, open: u32) {
-        if self.shards.insert(shard) {
-            self.load += u64::from(open);
-        }
-    }
-
-    /// Removes a shard, `open` operations of which are not at rest.
-    pub(super) fn release(&mut self, shard: ShardIndex, open: u32) {
-        if self.shards.remove(&shard) {
-            self.load -= u64::from(open);
-        }
-    }
-
-    /// Counts an operation of its shards that came to rest, or left its rest.
-    pub(super) fn rests(&mut self, rests: bool) {
-        if rests {
-            self.load -= 1;
-        } else {
-            self.load += 1;
-        }
+    fn has_room(&self, ahead: &Ahead) -> bool {
+        let tasks = u32::try_from(self.tasks.len()).unwrap_or(u32::MAX);
+        let window = self.abilities.window;
+        tasks < window.saturating_add(ahead.room(window))
     }
 }
 
-impl Coordinator {
-    pub(super) fn connected_workers(&self) -> Vec<WorkerIndex> {
-        let workers = &self.roster.workers;
-        workers.positions().filter(|index| workers[*index].is_connected()).collect()
+/// All workers that a term knows, in the order in which they became known. No worker is ever removed.
+#[derive(Debug, Default)]
+pub(super) struct Roster {
+    workers: Table<WorkerIndex, Worker>,
+    names: BTreeMap<WorkerId, WorkerIndex>,
+    /// Workers that can receive something.
+    dispatchable: BTreeSet<WorkerIndex>,
+    /// Where the turn among the workers goes on.
+    cursor: WorkerIndex,
+    /// The number of tasks at all workers.
+    in_flight: u32,
+    /// Whether a worker connected in this term.
+    visited: bool,
+}
+
+/// Who is there.
+impl Roster {
+    /// The worker with this identity, if the term knows it.
+    pub(super) fn find(&self, id: &WorkerId) -> Option<WorkerIndex> {
+        self.names.get(id).copied()
     }
 
-    /// The entry of a worker that may be known by name only.
-    pub(super) fn absent_worker(&mut self, id: &WorkerId) -> WorkerIndex {
-        if let Some(index) = self.roster.names.get(id) {
-            return *index;
+    /// The worker with this identity. One that was unknown is absent from now on.
+    pub(super) fn enlist(&mut self, id: &WorkerId, now: u64) -> WorkerIndex {
+        if let Some(index) = self.find(id) {
+            return index;
         }
-        let index = self.roster.workers.push(Worker::absent(id.clone(), self.clock.now));
-        self.roster.names.insert(id.clone(), index);
+        let index = self.workers.push(Worker::absent(id.clone(), now));
+        self.names.insert(id.clone(), index);
         index
     }
 
-    pub(super) fn joined(&mut self, hello: Hello) {
-        let index = self.absent_worker(&hello.worker);
-        self.roster.visited = true;
-        let worker = &mut self.roster.workers[index];
-        worker.labels = hello.labels;
-        worker.packages = hello.packages;
-        worker.window = hello.capacity.clamp(1, WINDOW);
+    /// The identity of a worker.
+    pub(super) fn id(&self, worker: WorkerIndex) -> &WorkerId {
+        &self.workers[worker].id
+    }
+
+    /// A worker connected.
+    pub(super) fn join(&mut self, worker: WorkerIndex, abilities: Abilities) {
+        let worker = &mut self.workers[worker];
+        worker.abilities = abilities;
         worker.presence = Presence::Here;
-        if self.course.draining {
-            self.order(index, Order::Drain);
-        }
-        if self.course.stopping.is_some() {
-            self.order(index, Order::Stop);
-        }
-        self.compare_tasks(index, hello.held);
-        for shard in self.roster.workers[index].shards.clone() {
-            self.open_shard(index, shard);
-        }
-        let queued: Vec<Position> = self.roster.workers[index].settling.iter().copied().collect();
-        for position in queued {
-            self.requeue_settle(position);
-        }
-        self.backlog.wanting.append(&mut self.backlog.orphans);
-        self.refresh(index);
+        self.visited = true;
     }
 
-    /// Compares the tasks that a worker reports after a reconnect with those that it should have.
-    fn compare_tasks(&mut self, index: WorkerIndex, held: Vec<HeldTask>) {
-        let held: BTreeMap<u32, HeldTask> = held.into_iter().map(|held| (held.task.operation, held)).collect();
-        for position in self.roster.workers[index].tasks.clone() {
-            let op = &self.ops[position];
-            let operation = self.operation(position).index;
-            let has = held.get(&operation).filter(|held| held.task.attempt.0 == op.last.number).map(|held| held.phase);
-            match (op.state, has) {
-                // The order was lost on the way.
-                (State::Leased(Leased::AtWorker), None) => self.unlease(position),
-                // The worker never received the grant, and will not act on a later one.
-                (State::Intended(Intended::AtWorker), None) => {
-                    self.never_called(position, "the worker never had the grant");
-                }
-                (State::Intended(Intended::AtWorker), Some(HeldPhase::Preparing)) => {
-                    self.never_called(position, "the worker had not asked for the intent");
-                }
-                _ => {}
+    /// A connected worker is about to leave. Returns whether this is news.
+    pub(super) fn begin_to_leave(&mut self, worker: WorkerIndex) -> bool {
+        let presence = &mut self.workers[worker].presence;
+        let is_news = *presence == Presence::Here;
+        if is_news {
+            *presence = Presence::Leaving;
+        }
+        is_news
+    }
+
+    /// The stream of a worker broke. Returns whether it was connected.
+    pub(super) fn disconnect(&mut self, worker: WorkerIndex, now: u64) -> bool {
+        let was_connected = self.is_connected(worker);
+        if was_connected {
+            self.workers[worker].presence = Presence::Away { since: now };
+            self.dispatchable.remove(&worker);
+        }
+        was_connected
+    }
+
+    /// A worker is dead. Returns whether it still had what it held: it was connected, or away for a short time.
+    pub(super) fn bury(&mut self, worker: WorkerIndex) -> bool {
+        self.dispatchable.remove(&worker);
+        let before = std::mem::replace(&mut self.workers[worker].presence, Presence::Dead);
+        !matches!(before, Presence::Lost | Presence::Dead)
+    }
+
+    /// The workers that have been away for `grace` and are lost from now on.
+    pub(super) fn lose_absent(&mut self, now: u64, grace: u64) -> Vec<WorkerIndex> {
+        let mut lost = Vec::new();
+        for index in self.workers.positions() {
+            let presence = &mut self.workers[index].presence;
+            if matches!(presence, Presence::Away { since } if now.saturating_sub(*since) >= grace) {
+                *presence = Presence::Lost;
+                lost.push(index);
             }
         }
-        // The worker is alive and does not know these: it was never told to call, or was told to forget them.
-        for position in self.roster.workers[index].doubts.clone() {
-            let op = &self.ops[position];
-            let has = held.get(&self.operation(position).index);
-            let knows =
-                has.is_some_and(|held| held.task.attempt.0 == op.last.number && held.phase > HeldPhase::Preparing);
-            let State::InDoubt(doubt) = op.state else { continue };
-            if knows {
-                continue;
-            }
-            match (op.last.reported, doubt) {
-                (false, Doubt::ResolveInStore) => {}
-                (false, _) => self.worker_settles(position, TaskResult::NotCalled { reason: String::new() }),
-                (true, Doubt::AwaitsHolder) => self.holder_is_silent(position),
-                (true, _) => {}
-            }
-        }
-        for held in held.into_values() {
-            let position = self.outline.position(held.task.operation);
-            let known = position.is_some_and(|position| {
-                let op = &self.ops[position];
-                op.last.holder == Some(index) && op.last.number == held.task.attempt.0
-            });
-            if let Some(position) = position {
-                let floor = &mut self.ops[position].floor;
-                *floor = held.task.attempt.0.max(*floor);
-            }
-            if !known && held.phase < HeldPhase::Called {
-                self.order(index, Order::Drop(held.task));
-            }
-        }
+        lost
     }
 
-    /// The worker is about to leave. Its shards go to others, but it finishes what it began, and its results count.
-    pub(super) fn leaving(&mut self, id: &WorkerId) {
-        let Some(index) = self.roster.names.get(id).copied() else { return };
-        let worker = &mut self.roster.workers[index];
-        if worker.presence != Presence::Here {
-            return;
-        }
-        worker.presence = Presence::Leaving;
-        self.take_shards(index);
+    /// Whether the stream of a worker is open.
+    pub(super) fn is_connected(&self, worker: WorkerIndex) -> bool {
+        self.workers[worker].is_connected()
     }
 
-    /// Gives the shards of a worker, and the doubts that it settles, to others.
-    fn take_shards(&mut self, index: WorkerIndex) {
-        for shard in std::mem::take(&mut self.roster.workers[index].shards) {
-            self.backlog.shards[shard].worker = None;
-        }
-        self.roster.workers[index].load = 0;
-        self.roster.workers[index].busy_shards.clear();
-        let queued: Vec<Position> = self.roster.workers[index].settling.iter().copied().collect();
-        for position in queued {
-            self.requeue_settle(position);
-        }
-        self.offer_shards_with_work();
-        self.refresh(index);
+    /// Whether a worker is known to be dead.
+    pub(super) fn is_dead(&self, worker: WorkerIndex) -> bool {
+        self.workers[worker].presence == Presence::Dead
     }
 
-    /// The stream broke. The worker may reconnect with its results, so nothing is given up yet.
-    pub(super) fn left(&mut self, id: &WorkerId) {
-        let Some(index) = self.roster.names.get(id).copied() else { return };
-        if self.roster.workers[index].is_connected() {
-            self.disconnect(index);
-        }
+    /// All workers.
+    pub(super) fn everyone(&self) -> impl Iterator<Item = WorkerIndex> + use<> {
+        self.workers.positions()
     }
 
-    fn disconnect(&mut self, index: WorkerIndex) {
-        let now = self.clock.now;
-        let worker = &mut self.roster.workers[index];
-        worker.presence = Presence::Away { since: now };
-        self.outbox.orders.remove(&index);
-        self.refresh(index);
+    /// The connected workers.
+    pub(super) fn connected(&self) -> Vec<WorkerIndex> {
+        self.workers.positions().filter(|index| self.is_connected(*index)).collect()
     }
 
-    pub(super) fn dead(&mut self, id: &WorkerId) {
-        let Some(index) = self.roster.names.get(id).copied() else { return };
-        if self.roster.workers[index].is_connected() {
-            self.disconnect(index);
-        }
-        let before = std::mem::replace(&mut self.roster.workers[index].presence, Presence::Dead);
-        if matches!(before, Presence::Away { .. }) {
-            self.give_up(index);
-        }
-        self.holder_died(index);
+    /// Whether a worker is connected.
+    pub(super) fn has_connected(&self) -> bool {
+        self.workers.iter().any(Worker::is_connected)
     }
 
-    pub(super) fn tick(&mut self) {
-        self.tick_stopping();
-        for index in self.roster.workers.positions() {
-            let worker = &mut self.roster.workers[index];
-            let Presence::Away { since } = worker.presence else { continue };
-            if self.clock.now.saturating_sub(since) >= self.options.grace_ms {
-                worker.presence = Presence::Lost;
-                self.give_up(index);
-            }
-        }
+    /// Whether a worker connected in this term.
+    pub(super) fn was_visited(&self) -> bool {
+        self.visited
     }
 
-    /// The worker did not reconnect in time. What it had not begun is free, and what it may have done is in doubt.
-    fn give_up(&mut self, index: WorkerIndex) {
-        self.take_shards(index);
-        for position in self.roster.workers[index].tasks.clone() {
-            let op = &self.ops[position];
-            match op.state {
-                State::Leased(Leased::AtWorker) => self.unlease(position),
-                State::Intended(Intended::AtWorker) if self.ahead.waits(position) => {
-                    self.never_called(position, "its worker is gone, and its call was not allowed yet");
-                }
-                State::Intended(Intended::AtWorker) => {
-                    let reason = format!("worker {} is gone", self.roster.workers[index].id);
-                    self.doubt(position, reason);
-                }
-                // The store's answer decides.
-                _ => {}
-            }
-        }
-        for position in self.roster.workers[index].doubts.clone() {
-            self.holder_is_silent(position);
-        }
-        self.refresh(index);
-    }
-
-    /// Frees a leased task. Nothing can have happened.
-    pub(super) fn unlease(&mut self, position: Position) {
-        if self.happen(position, Happening::Unlease) {
-            self.tell(position, ProgressKind::Returned, Opaque::default());
-            self.let_go(position);
-            self.ready_if_free(position);
-        }
-    }
-
-    /// The result of a task is on its way to the store. The worker may begin its next task meanwhile: the next intent
-    /// follows this result in the journal, so there are never more open intents than tasks.
-    pub(super) fn result_is_here(&mut self, position: Position) {
-        let state = &mut self.ops[position].state;
-        match state {
-            State::Leased(leased) => *leased = Leased::ResultInStore,
-            State::Intended(intended) => *intended = Intended::ResultInStore,
-            State::Pending | State::Done | State::Failed { .. } | State::Skipped | State::InDoubt(_) => {}
-        }
-        self.let_go(position);
-    }
-
-    /// Takes an operation out of its worker's tasks.
-    pub(super) fn let_go(&mut self, position: Position) {
-        let Some(holder) = self.ops[position].last.holder else { return };
-        if self.roster.workers[holder].tasks.remove(&position) {
-            self.leave_slot(holder, position);
-            self.tally.in_flight -= 1;
-            self.refresh(holder);
-        }
-    }
-
-    /// Checks that every worker's load equals the count over its shards.
-    ///
-    /// # Panics
-    /// When it is not.
-    #[cfg(any(test, feature = "simulation"))]
-    pub fn check_loads(&self) {
-        for worker in self.roster.workers.iter() {
-            let open = worker.shards.iter().map(|shard| u64::from(self.backlog.shards[*shard].open));
-            assert_eq!(worker.load, open.sum::<u64>(), "the load of {}", worker.id);
-        }
+    /// Workers that are not connected and not known to be dead.
+    pub(super) fn absent(&self) -> Vec<WorkerId> {
+        let absent = |worker: &&Worker| !worker.is_connected() && worker.presence != Presence::Dead;
+        self.workers.iter().filter(absent).map(|worker| worker.id.clone()).collect()
     }
 }
+
+/// Tasks.
+impl Roster {
+    /// A worker receives a task.
+    pub(super) fn add_task(&mut self, worker: WorkerIndex, position: Position) {
+        if self.workers[worker].tasks.insert(position) {
+            self.in_flight += 1;
+        }
+    }
+
+    /// A worker no longer has a task. Returns whether it had it.
+    pub(super) fn remove_task(&mut self, worker: WorkerIndex, position: Position) -> bool {
+        let worker = &mut self.workers[worker];
+        let had = worker.tasks.remove(&position);
+        if had {
+            worker.ahead.remove(&position);
+            self.in_flight -= 1;
+        }
+        had
+    }
+
+    /// The tasks of a worker.
+    pub(super) fn tasks(&self, worker: WorkerIndex) -> Vec<Position> {
+        self.workers[worker].tasks.iter().copied().collect()
+    }
+
+    /// The number of tasks at all workers.
+    pub(super) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// A task gives its slot to another one, while its intent is on the way to the store.
+    pub(super) fn leave_slot(&mut self, worker: WorkerIndex, position: Position) {
+        let worker = &mut self.workers[worker];
+        if worker.tasks.contains(&position) {
+            worker.ahead.insert(position);
+        }
+    }
+
+    /// A task takes a slot for its call.
+    pub(super) fn take_slot(&mut self, worker: WorkerIndex, position: Position) {
+        self.workers[worker].ahead.remove(&position);
+    }
+
+    /// Whether a worker may prepare or carry out another operation.
+    pub(super) fn has_slot(&self, worker: WorkerIndex) -> bool {
+        self.workers[worker].has_slot()
+    }
+
+    /// Whether a worker may receive another operation that asks for an intent. It may begin ahead of free slots.
+    pub(super) fn has_room(&self, worker: WorkerIndex, ahead: &Ahead) -> bool {
+        self.workers[worker].has_room(ahead)
+    }
+}
+
+/// Doubts.
+impl Roster {
+    /// A worker looks for evidence.
+    pub(super) fn begin_settling(&mut self, worker: WorkerIndex, position: Position) {
+        self.workers[worker].settling.insert(position);
+    }
+
+    /// A worker no longer looks for evidence.
+    pub(super) fn end_settling(&mut self, worker: WorkerIndex, position: Position) {
+        self.workers[worker].settling.remove(&position);
+    }
+
+    /// The doubts for which a worker looks for evidence.
+    pub(super) fn settling(&self, worker: WorkerIndex) -> Vec<Position> {
+        self.workers[worker].settling.iter().copied().collect()
+    }
+
+    /// Whether a worker may look for evidence about another doubt.
+    pub(super) fn may_settle(&self, worker: WorkerIndex) -> bool {
+        self.workers[worker].settling.len() < SETTLE_WINDOW as usize
+    }
+
+    /// An attempt of a worker is in doubt.
+    pub(super) fn add_doubt(&mut self, worker: WorkerIndex, position: Position) {
+        self.workers[worker].doubts.insert(position);
+    }
+
+    /// An attempt of a worker is not in doubt any more.
+    pub(super) fn remove_doubt(&mut self, worker: WorkerIndex, position: Position) {
+        self.workers[worker].doubts.remove(&position);
+    }
+
+    /// The attempts of a worker that are in doubt.
+    pub(super) fn doubts(&self, worker: WorkerIndex) -> Vec<Position> {
+        self.workers[worker].doubts.iter().copied().collect()
+    }
+
+    /// The provider process of an attempt is dead, although its worker is alive.
+    pub(super) fn attempt_died(&mut self, worker: WorkerIndex, position: Position) {
+        self.workers[worker].dead_attempts.insert(position);
+    }
+
+    /// A new attempt begins, so what is known about the last one no longer counts.
+    pub(super) fn forget_attempt(&mut self, worker: WorkerIndex, position: Position) {
+        self.workers[worker].dead_attempts.remove(&position);
+    }
+
+    /// Whether the provider process of an attempt is known to be dead.
+    pub(super) fn is_attempt_dead(&self, worker: WorkerIndex, position: Position) -> bool {
+        self.is_dead(worker) || self.workers[worker].dead_attempts.contains(&position)
+    }
+}
+
+/// Shards, and turns.
+impl Roster {
+    /// Whether a worker may hold a shard with these demands.
+    pub(super) fn fits(&self, worker: WorkerIndex, labels: &BTreeMap<String, String>, packages: &[String]) -> bool {
+        let Worker { abilities, presence, .. } = &self.workers[worker];
+        let labelled = labels.iter().all(|(name, value)| abilities.labels.get(name) == Some(value));
+        let equipped = packages.is_empty()
+            || abilities.packages.is_empty()
+            || packages.iter().any(|package| abilities.packages.contains(package));
+        *presence == Presence::Here && labelled && equipped
+    }
+
+    /// The worker whose shards have the fewest open operations, among those that fit.
+    pub(super) fn least_loaded(&self, fits: impl Fn(WorkerIndex) -> bool) -> Option<WorkerIndex> {
+        let fitting = self.workers.positions().filter(|index| fits(*index));
+        fitting.min_by_key(|index| self.workers[*index].load)
+    }
+
+    /// A worker receives a shard, `open` operations of which are not at rest.
+    pub(super) fn hold(&mut self, worker: WorkerIndex, shard: ShardIndex, open: u32) {
+        let worker = &mut self.workers[worker];
+        if worker.shards.insert(shard) {
+            worker.load += u64::from(open);
+        }
+    }
+
+    /// A worker gives a shard back, `open` operations of which are not at rest.
+    pub(super) fn release(&mut self, worker: WorkerIndex, shard: ShardIndex, open: u32) {
+        let worker = &mut self.workers[worker];
+        worker.busy_shards.remove(&shard);
+        if worker.shards.remove(&shard) {
+            worker.load -= u64::from(open);
+        }
+    }
+
+    /// Takes all shards from a worker.
+    pub(super) fn take_shards(&mut self, worker: WorkerIndex) -> BTreeSet<ShardIndex> {
+        self.dispatchable.remove(&worker);
+        let worker = &mut self.workers[worker];
+        worker.load = 0;
+        worker.busy_shards.clear();
+        std::mem::take(&mut worker.shards)
+    }
+
+    /// The shards of a worker.
+    pub(super) fn shards(&self, worker: WorkerIndex) -> Vec<ShardIndex> {
+        self.workers[worker].shards.iter().copied().collect()
+    }
+
+    /// An operation in a shard of a worker came to rest.
+    pub(super) fn rest_began(&mut self, worker: WorkerIndex) {
+        self.workers[worker].load -= 1;
+    }
+
+    /// An operation in a shard of a worker left its rest.
+    pub(super) fn rest_ended(&mut self, worker: WorkerIndex) {
+        self.workers[worker].load += 1;
+    }
+
+    /// A shard of a worker has something to begin, or has nothing left.
+    pub(super) fn set_busy(&mut self, worker: WorkerIndex, shard: ShardIndex, busy: bool) {
+        let shards = &mut self.workers[worker].busy_shards;
+        if busy {
+            shards.insert(shard)
+        } else {
+            shards.remove(&shard)
+        };
+    }
+
+    /// Updates whether a worker can receive something.
+    pub(super) fn refresh(&mut self, index: WorkerIndex, ahead: &Ahead) {
+        let worker = &self.workers[index];
+        let able = worker.is_connected() && worker.has_room(ahead) && !worker.busy_shards.is_empty();
+        if able {
+            self.dispatchable.insert(index)
+        } else {
+            self.dispatchable.remove(&index)
+        };
+    }
+
+    /// A worker cannot receive anything until one of its operations ends.
+    pub(super) fn is_full(&mut self, worker: WorkerIndex) {
+        self.dispatchable.remove(&worker);
+    }
+
+    /// Whether no worker can receive anything.
+    pub(super) fn is_idle(&self) -> bool {
+        self.dispatchable.is_empty()
+    }
+
+    /// The next worker that can receive something, in turn.
+    pub(super) fn next_worker(&mut self) -> Option<WorkerIndex> {
+        let behind = self.dispatchable.range(self.cursor..).next();
+        let next = behind.or_else(|| self.dispatchable.first()).copied()?;
+        self.cursor = next.next();
+        Some(next)
+    }
+
+    /// The next shard of a worker that has something to begin, in turn.
+    pub(super) fn next_shard(&mut self, worker: WorkerIndex) -> Option<ShardIndex> {
+        let worker = &mut self.workers[worker];
+        let behind = worker.busy_shards.range(worker.cursor..).next();
+        let next = behind.or_else(|| worker.busy_shards.first()).copied()?;
+        worker.cursor = next.next();
+        Some(next)
+    }
+
+    /// The workers with the shards that they hold and the loads that they are counted with.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) fn loads(&self) -> impl Iterator<Item = (&WorkerId, &BTreeSet<ShardIndex>, u64)> {
+        self.workers.iter().map(|worker| (&worker.id, &worker.shards, worker.load))
+    }
+
+    /// The number of workers that were looked at so far.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> usize {
+        self.workers.steps()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,8 @@
 //! Single decisions, one by one; the simulation has the rest.
 
+mod defects;
 mod doubts;
 mod workers;
-
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use weft_state::{
     Attempt, Digest, DoubtOutcome, Evidence, Failure, FailureKind, OpRecord, OpStatus, Opaque, RunHeader, RunId,
@@ -14,7 +12,7 @@ use weft_state::{
 use super::*;
 use crate::event::Hello;
 use crate::event::{Decision, Finish, UserResolution};
-use crate::outline::{Export, Need, OperationKind, OutlineShard, ShardKey};
+use crate::outline::{Need, OperationKind, OutlineExport, OutlineOperation, OutlineShard, ShardKey};
 use weft_protocol::{HeldPhase, HeldTask, Report, SettleOrder, Task, TaskDone, TaskResult};
 
 fn view(operations: usize, ops: Vec<(u32, OpRecord)>) -> RunView {
@@ -225,7 +223,7 @@ fn a_live_result_is_computed_again_without_a_second_commit() {
 #[test]
 fn a_result_is_sent_once_to_each_shard_that_reads_it() {
     let mut plan = outline(OperationKind::Read, &[&[], &[0], &[0]], 2);
-    plan.operations[0].exports = vec![Export { paths: Vec::new(), readers: vec![ShardIndex(1)] }];
+    plan.operations[0].exports = vec![OutlineExport { paths: Vec::new(), readers: vec![ShardIndex(1)] }];
     let (mut core, _) = begin(plan, RunOptions::in_process(), Vec::new());
     let commands = core.step(0, hello("w"));
     let task = started(&commands)[0];
@@ -285,17 +283,4 @@ fn progress_distinguishes_results_with_and_without_an_intent() {
             (1, ProgressKind::Done { intended: false, shown: None })
         ]
     );
-}
-
-#[test]
-fn an_illegal_transition_ends_the_term_and_stores_nothing() {
-    let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
-    core.store(StepInStore::Told, StoreStep::Reopen { op: OpIndex(0) });
-    assert!(!core.happen(Position(0), Happening::Commit));
-    let commands = core.settle_down();
-    assert_eq!(steps(&commands), Vec::new());
-    let end = finish(&commands).unwrap();
-    assert_eq!((end.reason, end.release), (FinishReason::Defect, Some(TermEnding::Stopped)));
-    assert!(end.defect.is_some_and(|text| text.contains("a.b0 (operation 0)")));
-    assert_eq!(core.status(0), Some(Status::Pending));
 }

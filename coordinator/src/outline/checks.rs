@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_graph_format::address::{InstanceKey, ResourceInstance};
-use weft_graph_format::checks::{by_config, checked_object, config_address, split_module};
+use weft_graph_format::checks::{by_config, checked_object};
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 use weft_state::{CheckObject, CheckRecord, StoredStatus};
 
-use super::{CheckSubject, OperationKind, OutlineOperation};
+use super::checked::{CheckedConfig, CheckedObject};
+use super::{OperationKind, OutlineOperation, RunCheck};
 
 /// The kind of a check block in results of checks.
 pub(crate) const CHECK: &str = "check";
@@ -28,52 +28,38 @@ pub fn planned_checks(checks: &[CheckResult]) -> Option<Vec<CheckRecord>> {
     (!records.is_empty()).then_some(records)
 }
 
-/// The operations that results of checks depend on, by number.
-pub fn check_subjects(
-    operations: &[OutlineOperation],
-    checks: &[CheckRecord],
-    needs: &BTreeMap<String, Vec<String>>,
-) -> BTreeMap<u32, CheckSubject> {
+/// The checks of a plan, with what each one needs. `needs` has addresses without keys.
+pub(super) fn run_checks(records: Vec<CheckRecord>, needs: &BTreeMap<String, Vec<String>>) -> Vec<RunCheck> {
+    let check = |record: CheckRecord| RunCheck {
+        config: CheckedConfig::parse(&record.config_addr),
+        objects: record.objects.iter().flatten().map(|object| CheckedObject::parse(&object.object_addr)).collect(),
+        needs: needs.get(&record.config_addr).into_iter().flatten().map(|need| CheckedConfig::parse(need)).collect(),
+        record,
+    };
+    records.into_iter().map(check).collect()
+}
+
+/// The objects of the operations that results of checks depend on, by the number of the operation.
+pub(super) fn check_subjects(operations: &[OutlineOperation], checks: &[RunCheck]) -> BTreeMap<u32, CheckedObject> {
     use OperationKind::{Check, Create, Read, Update};
     if checks.is_empty() {
         return BTreeMap::new();
     }
-    let objects: BTreeSet<&str> =
-        checks.iter().flat_map(|record| record.objects.iter().flatten()).map(|o| o.object_addr.as_str()).collect();
-    let needed: BTreeSet<&str> = needs.values().flatten().map(String::as_str).collect();
+    let objects: BTreeSet<&CheckedObject> = checks.iter().flat_map(|check| &check.objects).collect();
+    let needed: BTreeSet<&CheckedConfig> = checks.iter().flat_map(|check| &check.needs).collect();
     let counted = operations.iter().filter(|operation| matches!(operation.kind, Create | Update | Read | Check));
     let found = counted.filter_map(|operation| {
         let is_check = operation.kind == Check;
         let object = if is_check { checked_object(&operation.address) } else { &operation.address };
-        let (known, subject) = (objects.contains(object), subject(object));
-        let of_need = |text: &str| needed.contains(text);
-        let counts = is_check || known || of_need(&subject.config) || subject.keyed.as_deref().is_some_and(of_need);
-        counts.then_some((operation.index, subject))
+        let object = CheckedObject::parse(object);
+        let is_needed = |config: CheckedConfig| needed.contains(&config);
+        let counts = is_check
+            || objects.contains(&object)
+            || is_needed(object.config())
+            || object.keyed().is_some_and(is_needed);
+        counts.then_some((operation.index, object))
     });
     found.collect()
-}
-
-/// The addresses of check blocks, by their address without keys and their module instance.
-pub fn check_blocks(checks: &[CheckRecord]) -> BTreeMap<(String, String), String> {
-    let blocks = checks.iter().filter(|record| record.object_kind == CHECK);
-    let objects = blocks.flat_map(|record| record.objects.iter().flatten().map(|object| (&record.config_addr, object)));
-    let found = objects.map(|(config, object)| {
-        let module = split_module(&object.object_addr).0.unwrap_or_default();
-        ((config.clone(), module.to_owned()), object.object_addr.clone())
-    });
-    found.collect()
-}
-
-fn subject(object: &str) -> CheckSubject {
-    let (module, config, keyed) = match object.parse::<ResourceInstance>() {
-        Ok(address) => {
-            let config = address.config().to_string();
-            let keyed = (address.key != InstanceKey::None).then(|| format!("{config}{}", address.key));
-            (address.module.to_string(), config, keyed)
-        }
-        Err(_) => (split_module(object).0.unwrap_or_default().to_owned(), config_address(object), None),
-    };
-    CheckSubject { object: object.to_owned(), module, config, keyed }
 }
 
 fn word(kind: CheckedKind) -> &'static str {
@@ -139,23 +125,14 @@ mod tests {
         };
         let needs = ["module.m.a.b", "data.a.d[1]"].map(str::to_owned).to_vec();
         let needs = BTreeMap::from([(check.config_addr.clone(), needs)]);
-        let found = check_subjects(&operations, &[check], &needs);
-        let found: Vec<_> = found
-            .iter()
-            .map(|(index, of)| {
-                (*index, of.object.as_str(), of.module.as_str(), of.config.as_str(), of.keyed.as_deref())
-            })
-            .collect();
-        let m = "module.m[\"k\"]";
-        assert_eq!(
-            found,
-            [
-                (0, "module.m[\"k\"].a.b[0]", m, "module.m.a.b", Some("module.m.a.b[0]")),
-                (2, "data.a.d[1]", "", "data.a.d", Some("data.a.d[1]")),
-                (4, "module.m[\"k\"].check.c", m, "module.m.check.c", None),
-                (5, "module.m[\"k\"].output.o", m, "module.m.output.o", None),
-            ]
-        );
-        assert!(check_subjects(&operations, &[], &needs).is_empty());
+        let found = check_subjects(&operations, &run_checks(vec![check], &needs));
+        let wanted = [
+            (0, "module.m[\"k\"].a.b[0]"),
+            (2, "data.a.d[1]"),
+            (4, "module.m[\"k\"].check.c"),
+            (5, "module.m[\"k\"].output.o"),
+        ];
+        assert_eq!(found, wanted.map(|(index, object)| (index, CheckedObject::parse(object))).into());
+        assert!(check_subjects(&operations, &[]).is_empty());
     }
 }

@@ -7,8 +7,8 @@ use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::{Manifest, PlanFile};
 use weft_state::{Claim, ClaimMode, Revision, Subject};
 
-use super::checks::{check_blocks, check_subjects, planned_checks};
-use super::{Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ShardKey, Waiter};
+use super::checks::{check_subjects, planned_checks, run_checks};
+use super::{Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ShardKey, Waiter};
 use crate::table::ShardIndex;
 
 /// The prefix of claims on outputs.
@@ -22,17 +22,15 @@ pub fn outline(plan: &PlanFile) -> Outline {
         operation.exports = exports.remove(&operation.index).unwrap_or_default();
     }
     let checks = planned_checks(&plan.manifest.checks).unwrap_or_default();
-    let check_needs = plan.manifest.check_needs.clone();
+    let checks = run_checks(checks, &plan.manifest.check_needs);
     Outline {
-        check_subjects: check_subjects(&operations, &checks, &check_needs),
-        check_blocks: check_blocks(&checks),
+        check_subjects: check_subjects(&operations, &checks),
         operations,
         waiters: plan.graph.waiters.iter().map(|waits| Waiter { needs: needs(waits) }).collect(),
         shards: plan.graph.fragments.iter().map(|fragment| shard(&fragment.shard, &plan.manifest)).collect(),
         claims: plan.manifest.claims.iter().map(claim).collect(),
         lineage: Some(plan.manifest.lineage.clone()),
         checks,
-        check_needs,
     }
 }
 
@@ -86,7 +84,7 @@ fn needs(waits: &Waits) -> Vec<Need> {
 }
 
 /// The exports of each operation. Fragments that read the same parts share one export.
-fn exports(plan: &PlanFile) -> BTreeMap<u32, Vec<Export>> {
+fn exports(plan: &PlanFile) -> BTreeMap<u32, Vec<OutlineExport>> {
     let mut wanted: BTreeMap<u32, BTreeMap<&[Path], Vec<ShardIndex>>> = BTreeMap::new();
     for (reader, fragment) in (0..).zip(&plan.graph.fragments) {
         for foreign in &fragment.foreign {
@@ -94,7 +92,7 @@ fn exports(plan: &PlanFile) -> BTreeMap<u32, Vec<Export>> {
             readers.push(ShardIndex(reader));
         }
     }
-    let export = |(paths, readers): (&[Path], Vec<ShardIndex>)| Export { paths: paths.to_vec(), readers };
+    let export = |(paths, readers): (&[Path], Vec<ShardIndex>)| OutlineExport { paths: paths.to_vec(), readers };
     wanted.into_iter().map(|(id, exports)| (id, exports.into_iter().map(export).collect())).collect()
 }
 

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use weft_coordinator::{
-    Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ReadPlan, RunPlan, ShardIndex, ShardKey,
+    Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ReadPlan, RunPlan, ShardIndex,
+    ShardKey,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Path;
@@ -43,7 +44,9 @@ fn pairs(plan: &[u8], shards: u32, count: u32, home: bool) -> RunPlan {
         let kind = OperationKind::Update;
         let mut first = OutlineOperation::new(pair * 2, kind, format!("a.b[{pair}]"), "update", here);
         if here != there {
-            first.exports.push(Export { paths: vec![Path::ROOT.attribute("id")], readers: vec![ShardIndex(there)] });
+            first
+                .exports
+                .push(OutlineExport { paths: vec![Path::ROOT.attribute("id")], readers: vec![ShardIndex(there)] });
         }
         let mut second = OutlineOperation::new(pair * 2 + 1, kind, format!("a.c[{pair}]"), "update", there);
         second.needs.push(Need::Operation(pair * 2));

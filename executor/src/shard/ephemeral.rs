@@ -181,13 +181,13 @@ impl ObjectSlot {
         let opened = slot.acquire(shard, host).await?;
         let mut said = opened.warnings;
         let validated = opened.provider.validate_config(ResourceMode::Ephemeral, type_name, &config).await;
-        said.extend(subject.said(&validated.map_err(|error| vec![subject.call_failed(&error)])?));
+        said.extend(subject.said(&validated.map_err(|error| vec![problems::call_failed(&subject, &error)])?));
         if has_errors(&said) {
             return Err(said);
         }
         tell(host, &self.text, EphemeralStep::OpenStarted).await;
         let reply = opened.provider.open_ephemeral(type_name, &config).await;
-        let reply = reply.map_err(|error| vec![subject.call_failed(&error)])?;
+        let reply = reply.map_err(|error| vec![problems::call_failed(&subject, &error)])?;
         said.extend(subject.said(&reply.diagnostics));
         if has_errors(&said) {
             return Err(said);

@@ -63,11 +63,8 @@ impl<'a> FunctionCaller<'a> {
         let text = name.to_string();
         let subject = Subject { address: &text, config: None };
         let lease = self.runtime.block_on(self.host.pool.open(wanted)).map_err(|error| {
-            subject
-                .open_failed(&error)
-                .into_iter()
-                .next()
-                .unwrap_or_else(|| problems::unavailable_function(name, "it failed"))
+            let first = problems::open_failed(&subject, &error).into_iter().next();
+            first.unwrap_or_else(|| problems::unavailable_function(name, "it failed"))
         })?;
         Ok(Arc::new(Provider::Plugin(lease)))
     }

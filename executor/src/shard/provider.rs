@@ -13,6 +13,7 @@ use weft_providers::{InstanceRequest, Plugin, Provider};
 
 use super::Shard;
 use crate::host::Host;
+use crate::problems;
 use crate::subject::{Problems, Subject};
 
 /// One `open_provider` of a shard.
@@ -108,7 +109,7 @@ impl ProviderSlot {
         };
         let config = Some(config).filter(|_| !host.pool.is_stood_in_for(&self.instance));
         let wanted = InstanceRequest { key: self.key.clone(), plugin: plugin.clone(), config };
-        let lease = host.pool.open(wanted).await.map_err(|error| subject.open_failed(&error))?;
+        let lease = host.pool.open(wanted).await.map_err(|error| problems::open_failed(&subject, &error))?;
         let warnings = subject.said(&lease.warnings);
         let provider = Provider::Plugin(lease).standing_in(&self.instance, host.pool.stand_ins());
         Ok(Opened { provider: Arc::new(provider), warnings })

@@ -222,12 +222,12 @@ impl JournalSink for LocalJournal {
     }
 
     /// Appends, waits for fsync, and checks for a successor.
-    fn append(&self, offset: u64, frame: &[u8]) -> Result<(), String> {
+    fn append(&self, offset: u64, frame: &[u8]) -> Result<(), StoreError> {
         append(&self.file, offset, frame).map_err(|error| problems::write_failed(&self.path, &error))?;
         match epochs(self.path.parent().unwrap_or(Path::new("."))) {
             Ok(found) if found.last().is_some_and(|last| *last > self.epoch) => Err(problems::superseded(&self.path)),
             Ok(_) => Ok(()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(StoreError::Closed(error.to_string())),
         }
     }
 

@@ -104,8 +104,8 @@ pub(crate) trait JournalSink: Send + Sync {
     /// Appends a frame at this offset, durably. After an error the journal must not be used again.
     ///
     /// # Errors
-    /// The reason for people. A later term has begun, or the medium failed.
-    fn append(&self, offset: u64, frame: &[u8]) -> Result<(), String>;
+    /// [`StoreError::Superseded`] if a later term has begun; [`StoreError::Closed`] if the medium failed.
+    fn append(&self, offset: u64, frame: &[u8]) -> Result<(), StoreError>;
 
     /// Reserves room from one offset to another, if the medium has a limit.
     fn reserve(&self, from: u64, upto: u64) -> Result<(), StoreError>;

@@ -206,18 +206,18 @@ pub(super) fn writer_gone() -> StoreError {
 }
 
 /// Why a journal accepts no more lines: a group exceeds the maximum.
-pub(super) fn group_too_large(path: &Path, size: usize) -> String {
-    format!("a group of {size} bytes is too large for {}", path.display())
+pub(super) fn group_too_large(path: &Path, size: usize) -> StoreError {
+    StoreError::Closed(format!("a group of {size} bytes is too large for {}", path.display()))
 }
 
 /// Why a journal accepts no more lines: a write failed.
-pub(super) fn write_failed(path: &Path, error: &dyn Display) -> String {
-    format!("{}: {error}", path.display())
+pub(super) fn write_failed(path: &Path, error: &dyn Display) -> StoreError {
+    StoreError::Closed(format!("{}: {error}", path.display()))
 }
 
 /// Why a journal accepts no more lines: a later term has begun.
-pub(super) fn superseded(path: &Path) -> String {
-    format!("{}: a later term has begun its own journal", path.display())
+pub(super) fn superseded(path: &Path) -> StoreError {
+    StoreError::Superseded(path.display().to_string())
 }
 
 /// The difference between a state and the base of a journal that is in no instance.

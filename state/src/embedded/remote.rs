@@ -343,7 +343,11 @@ impl Drop for RemoteDocument {
         if let Some(beats) = self.beats.take() {
             beats.end();
         }
-        if let Err(error) = released {
+        // The lock of a process that another one has replaced is gone already.
+        let is_ours = !self.files.as_ref().is_some_and(|files| files.is_superseded());
+        if let Err(error) = released
+            && is_ours
+        {
             let place = self.path.display().to_string();
             self.unreleased.add(UnreleasedLock { place, id: lock.id, error });
             return;

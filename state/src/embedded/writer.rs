@@ -34,11 +34,11 @@ struct Queue {
     group: Group,
     /// The number of lines in the group.
     lines: usize,
-    waiters: Vec<oneshot::Sender<Result<(), String>>>,
+    waiters: Vec<oneshot::Sender<Result<(), StoreError>>>,
     /// The offset after the last durable frame.
     written: u64,
     reserved: u64,
-    closed: Option<String>,
+    closed: Option<StoreError>,
     stopping: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Writer {
 }
 
 /// A future that completes when a group is durable.
-pub(super) struct Durable(oneshot::Receiver<Result<(), String>>);
+pub(super) struct Durable(oneshot::Receiver<Result<(), StoreError>>);
 
 impl Durable {
     /// Waits until the group is durable.
@@ -69,12 +69,8 @@ impl Durable {
         Durable::answer(futures::executor::block_on(self.0).ok())
     }
 
-    fn answer(answer: Option<Result<(), String>>) -> Result<(), StoreError> {
-        match answer {
-            Some(Ok(())) => Ok(()),
-            Some(Err(error)) => Err(StoreError::Closed(error)),
-            None => Err(problems::writer_gone()),
-        }
+    fn answer(answer: Option<Result<(), StoreError>>) -> Result<(), StoreError> {
+        answer.unwrap_or_else(|| Err(problems::writer_gone()))
     }
 }
 
@@ -102,7 +98,7 @@ impl Writer {
     /// Whether the journal still accepts lines.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         match &self.queue().closed {
-            Some(error) => Err(StoreError::Closed(error.clone())),
+            Some(error) => Err(error.clone()),
             None => Ok(()),
         }
     }
@@ -217,15 +213,15 @@ fn run(shared: &Shared) {
 }
 
 /// Answers the callers that came while the journal failed.
-fn refuse_rest(shared: &Shared, error: &str) {
+fn refuse_rest(shared: &Shared, error: &StoreError) {
     let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
     for waiter in std::mem::take(&mut queue.waiters) {
-        let _ = waiter.send(Err(error.to_owned()));
+        let _ = waiter.send(Err(error.clone()));
     }
 }
 
 /// Appends the frame of a group. Returns its length.
-fn write_group(shared: &Shared, group: &Group, offset: u64) -> Result<u64, String> {
+fn write_group(shared: &Shared, group: &Group, offset: u64) -> Result<u64, StoreError> {
     let path = shared.sink.path();
     if group.len() > MAX_GROUP {
         return Err(problems::group_too_large(path, group.len()));

@@ -1,7 +1,7 @@
 //! Random plans.
 
 use weft_coordinator::{
-    Export, Need, OperationKind, Outline, OutlineOperation, OutlineShard, ShardIndex, ShardKey, Waiter,
+    Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ShardIndex, ShardKey, Waiter,
 };
 use weft_graph_format::path::Path;
 use weft_state::{Claim, ClaimMode, Revision, Subject};
@@ -77,6 +77,6 @@ fn export(outline: &mut Outline, source: usize, reader: ShardIndex) {
             export.readers.push(reader);
             export.readers.sort_unstable();
         }
-        _ => operation.exports.push(Export { paths: vec![Path::ROOT], readers: vec![reader] }),
+        _ => operation.exports.push(OutlineExport { paths: vec![Path::ROOT], readers: vec![reader] }),
     }
 }

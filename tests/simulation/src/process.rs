@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_coordinator::event::Hello;
 use weft_coordinator::{Need, OperationKind, Outline, OutlineOperation};
-use weft_executor::simulation::{Action, Docket, Now, is_young};
+use weft_executor::simulation::{DeskAction, Docket, Now, is_young};
 use weft_graph_format::digest::Digest;
 use weft_protocol::{
     CoordinatorFrame, HeldPhase, ObjectChange, ObjectWrite, OpenShard, Order, Report, RunOrders, SettleOrder,
@@ -180,39 +180,39 @@ impl Process {
         }
     }
 
-    fn perform_actions(&mut self, actions: Vec<Action>, around: &mut Around<'_>) {
+    fn perform_actions(&mut self, actions: Vec<DeskAction>, around: &mut Around<'_>) {
         for action in actions {
             match action {
-                Action::Open(_, open) => self.opening.push(*open),
-                Action::Arrived(_, shard, results) => self.arrived(shard, &results),
-                Action::Begin { shard, task, read_first, .. } => {
+                DeskAction::Open(_, open) => self.opening.push(*open),
+                DeskAction::Arrived(_, shard, results) => self.arrived(shard, &results),
+                DeskAction::Begin { shard, task, read_first, .. } => {
                     self.check_inputs(shard, task, around);
                     self.running.insert(task, Running { shard, stage: Stage::Preparing { read_first } });
                 }
-                Action::Call(_, task) => {
+                DeskAction::Call(_, task) => {
                     if let Some(running) = self.running.get_mut(&task)
                         && let Stage::Asked(asked) = running.stage
                     {
                         running.stage = Stage::Allowed(asked);
                     }
                 }
-                Action::Abort(_, task) => self.abort(task, around),
-                Action::Settle(_, order) => self.settles.push_back(order),
-                Action::Close(_, shard) => self.close_unused(shard, around),
-                Action::Stop(_) => {
+                DeskAction::Abort(_, task) => self.abort(task, around),
+                DeskAction::Settle(_, order) => self.settles.push_back(order),
+                DeskAction::Close(_, shard) => self.close_unused(shard, around),
+                DeskAction::Stop(_) => {
                     for running in self.running.values() {
                         if let Stage::Called(call) = running.stage {
                             around.cloud.interrupt(call, around.now);
                         }
                     }
                 }
-                Action::Leave(_, tasks) => {
+                DeskAction::Leave(_, tasks) => {
                     tasks.into_iter().for_each(|task| self.abort(task, around));
                     self.settles.clear();
                     self.opening.clear();
                     self.shards.clear();
                 }
-                Action::Reopened(..) | Action::NewTerm(_) => {}
+                DeskAction::Reopened(..) | DeskAction::NewTerm(_) => {}
             }
         }
     }

@@ -314,13 +314,10 @@ impl World {
                         FinishReason::Fenced | FinishReason::StoreRefused | FinishReason::Defect
                     );
                     let current = self.terms.current == Some(index);
-                    let (reason, defect) = (finish.reason, finish.defect.clone());
-                    assert!(
-                        !(bad && current),
-                        "the current term ended with {reason:?}: {}",
-                        defect.unwrap_or_default()
-                    );
-                    assert_ne!(reason, FinishReason::Defect, "a term ended with {}", defect.unwrap_or_default());
+                    let reason = finish.reason;
+                    let defect = finish.defect.as_ref().map(ToString::to_string).unwrap_or_default();
+                    assert!(!(bad && current), "the current term ended with {reason:?}: {defect}");
+                    assert_ne!(reason, FinishReason::Defect, "a term ended with {defect}");
                     seat.finish = Some(finish);
                 }
             }

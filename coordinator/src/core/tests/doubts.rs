@@ -24,7 +24,7 @@ fn the_second_signal_stops_providers_and_leaves_doubts_after_five_seconds() {
         assert!(matches!(&steps(&told)[..], [StoreStep::Doubt { .. }]), "{told:?}");
         let end = finish(&core.step(wait + 3, ok(1))).unwrap();
         assert_eq!((end.reason, end.in_doubt), (FinishReason::Left, vec![0]));
-        assert_eq!(end.release, Some(TermEnding::Stopped), "nobody goes on with it by itself");
+        assert_eq!(end.release, Some(TermEnding::Stopped), "no coordinator resumes it on its own");
     }
 }
 

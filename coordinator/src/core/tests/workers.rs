@@ -40,7 +40,7 @@ fn a_shard_goes_to_the_worker_with_the_smallest_load() {
     }
     let commands = core.step(1, Event::Tick);
     core.check_loads();
-    let loads: Vec<u64> = core.roster.workers.iter().map(|worker| worker.load()).collect();
+    let loads: Vec<u64> = core.roster.loads().map(|(_, _, load)| load).collect();
     assert_eq!(loads, [COUNT as u64 / 2; 2]);
     assert_eq!(started(&commands).len(), 20);
     core.step(2, Event::Leaving(WorkerId("v/1".to_owned())));
@@ -96,4 +96,34 @@ fn a_leaving_worker_finishes_its_calls_and_others_do_the_rest() {
     core.step(12, ok(1));
     core.step(13, said("b", done(again[0])));
     assert_eq!(started(&core.step(14, ok(1))).len(), 1, "the last one goes to b");
+}
+
+/// The number of shards and workers that are looked at when the worker of three shards is lost, while another worker has
+/// `others` shards.
+fn cost_of_a_lost_worker(others: u32) -> usize {
+    const HELD: u32 = 3;
+    let label = |disk: &str| BTreeMap::from([("disk".to_owned(), disk.to_owned())]);
+    let count = (HELD + others) as usize;
+    let mut plan = outline(OperationKind::Read, &vec![&[] as &[u32]; count], HELD + others);
+    for (shard, number) in plan.shards.iter_mut().zip(0..) {
+        shard.labels = label(if number < HELD { "fast" } else { "slow" });
+    }
+    let (mut core, _) = begin(plan, RunOptions { gather_ms: 1, ..RunOptions::default() }, Vec::new());
+    for disk in ["fast", "slow"] {
+        let Event::Joined(hello) = hello(disk) else { panic!("a greeting") };
+        core.step(0, Event::Joined(Hello { labels: label(disk), capacity: 1, ..hello }));
+    }
+    core.step(1, Event::Tick);
+    let fast = core.roster.find(&WorkerId("fast/1".to_owned())).expect("it joined");
+    assert_eq!(core.roster.shards(fast).len(), HELD as usize);
+    let looked_at = |core: &Coordinator| core.backlog.steps() + core.roster.steps();
+    let before = looked_at(&core);
+    core.step(2, Event::Leaving(WorkerId("fast/1".to_owned())));
+    assert!(core.backlog.waits(), "its shards are offered");
+    looked_at(&core) - before
+}
+
+#[test]
+fn the_loss_of_a_worker_costs_what_it_held() {
+    assert_eq!(cost_of_a_lost_worker(10_000), cost_of_a_lost_worker(100));
 }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -35,6 +35,8 @@ pub(super) struct ObjectFiles {
     place: String,
     /// What is known of the files while this process has the lock.
     known: Arc<Mutex<Option<Known>>>,
+    /// Another process has taken over a run that this process carried out.
+    superseded: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for ObjectFiles {
@@ -79,7 +81,12 @@ impl Part {
 impl ObjectFiles {
     /// The files of the state at `place`.
     pub(super) fn new(objects: Arc<dyn Objects>, bridge: Arc<Bridge>, place: String) -> ObjectFiles {
-        ObjectFiles { objects, bridge, place, known: Arc::default() }
+        ObjectFiles { objects, bridge, place, known: Arc::default(), superseded: Arc::default() }
+    }
+
+    /// Whether another process has taken over a run that this process carried out. The lock is not ours any more then.
+    pub(super) fn is_superseded(&self) -> bool {
+        self.superseded.load(Ordering::Relaxed)
     }
 
     /// The objects themselves.
@@ -299,7 +306,8 @@ impl RunFiles for ObjectFiles {
         let first = Part::Segment(epoch, 1).name(run.as_str());
         let content = Bytes::copy_from_slice(frame);
         if self.create(first.clone(), content.clone())? == Written::Conflict {
-            return Err(StoreError::Closed(problems::superseded(&path)));
+            self.superseded.store(true, Ordering::Relaxed);
+            return Err(problems::superseded(&path));
         }
         // The conditions of writes may get lost on the way. Then nothing would fence two writers. The content differs, so
         // that an attempt that is repeated does not take the first object for its own. Readers ignore the byte at its end.
@@ -308,8 +316,9 @@ impl RunFiles for ObjectFiles {
             return Err(problems::no_conditions(&path));
         }
         let (objects, bridge) = (Arc::clone(&self.objects), Arc::clone(&self.bridge));
-        let (run, known) = (run.to_string(), Arc::clone(&self.known));
-        Ok(Box::new(SegmentSink { objects, bridge, path, run, epoch, next: AtomicU64::new(2), known }))
+        let (run, next) = (run.to_string(), AtomicU64::new(2));
+        let (known, superseded) = (Arc::clone(&self.known), Arc::clone(&self.superseded));
+        Ok(Box::new(SegmentSink { objects, bridge, path, run, epoch, next, known, superseded }))
     }
 
     fn pack(&self, run: &RunId) -> Result<(), StoreError> {
@@ -337,6 +346,7 @@ struct SegmentSink {
     epoch: u64,
     next: AtomicU64,
     known: Arc<Mutex<Option<Known>>>,
+    superseded: Arc<AtomicBool>,
 }
 
 impl JournalSink for SegmentSink {
@@ -344,19 +354,22 @@ impl JournalSink for SegmentSink {
         &self.path
     }
 
-    fn append(&self, _offset: u64, frame: &[u8]) -> Result<(), String> {
+    fn append(&self, _offset: u64, frame: &[u8]) -> Result<(), StoreError> {
         let name = Part::Segment(self.epoch, self.next.fetch_add(1, Ordering::Relaxed)).name(&self.run);
         let (objects, content) = (Arc::clone(&self.objects), Bytes::copy_from_slice(frame));
         let (key, written) = (name.clone(), content.clone());
         let answer = self.bridge.wait(async move { objects.create(&key, written).await });
-        match answer.map_err(|error| error.to_string())? {
+        match answer.map_err(|error| StoreError::Closed(error.to_string()))? {
             Ok(Written::Done(_)) => {
                 if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
                     known.set(&name, content);
                 }
                 Ok(())
             }
-            Ok(Written::Conflict) => Err(problems::superseded(&self.path)),
+            Ok(Written::Conflict) => {
+                self.superseded.store(true, Ordering::Relaxed);
+                Err(problems::superseded(&self.path))
+            }
             Err(error) => Err(problems::write_failed(&self.path, &error)),
         }
     }

@@ -4,14 +4,15 @@ use proptest::prelude::*;
 use weft_graph_format::address::DeposedKey;
 use weft_graph_format::digest::Digest;
 use weft_graph_format::path::Path;
-use weft_graph_format::run::WorkerId;
+use weft_graph_format::run::{RunId, WorkerId};
 use weft_graph_format::shown::ShownName;
 use weft_graph_format::stored::{InstanceObject, Opaque, OutputRecord, OutputWrite, PathStep, RawJson};
 
 use super::*;
-use crate::greeting::{HeldPackage, HeldPhase, HeldTask};
-use crate::order::{Export, OpenShard, SettleOrder, ShardPackage};
-use crate::report::{ObjectChange, ObjectWrite, SettleVerdict, TaskDone, TaskResult, TaskWrites};
+use crate::frame::{RunOrders, RunReports};
+use crate::greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
+use crate::order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
+use crate::report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
 use crate::{PROTOCOL, Task};
 
 fn run(text: &str) -> RunId {

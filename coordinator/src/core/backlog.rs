@@ -1,0 +1,354 @@
+//! Shards: what of each can start, who holds it, and which ones need a worker.
+//!
+//! A shard with work is held by a worker, offered to workers, or an orphan. Each change keeps this true for the shards
+//! that it concerns, so nothing ever looks at all shards.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use weft_state::Opaque;
+
+use super::{ExportIndex, Position, ShardIndex, Table, WorkerIndex};
+use crate::outline::Outline;
+
+/// The state of a shard.
+#[derive(Clone, Debug, Default)]
+struct Shard {
+    /// Operations that may start, those with the longest path to the end first.
+    ready: BTreeSet<(Reverse<u32>, Position)>,
+    /// Operations that need evidence.
+    settles: BTreeSet<Position>,
+    /// The worker that holds it.
+    worker: Option<WorkerIndex>,
+    /// The worker that held it last.
+    last: Option<WorkerIndex>,
+    /// The number of operations that are not at rest.
+    open: u32,
+    /// Available results of other shards.
+    foreign: Vec<(Position, ExportIndex)>,
+    /// Own results that later operations of the shard may read.
+    locals: Vec<Position>,
+    /// Workers that could not open it, and the diagnostics of the last one.
+    refused_by: BTreeSet<WorkerIndex>,
+    refusal: Option<Opaque>,
+}
+
+impl Shard {
+    fn has_work(&self) -> bool {
+        !(self.ready.is_empty() && self.settles.is_empty())
+    }
+}
+
+/// Something that a worker can begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// An operation that may start.
+    Start(Position),
+    /// An operation that needs evidence.
+    Settle(Position),
+}
+
+/// All shards, and those of them that need a worker.
+#[derive(Debug)]
+pub(super) struct Backlog {
+    shards: Table<ShardIndex, Shard>,
+    /// Shards that no worker holds and that are offered to workers.
+    offered: BTreeSet<ShardIndex>,
+    /// Shards that no connected worker may hold.
+    orphans: BTreeSet<ShardIndex>,
+}
+
+impl Backlog {
+    /// The shards of a plan. All operations are open.
+    pub(super) fn new(outline: &Outline) -> Backlog {
+        let mut shards: Table<ShardIndex, Shard> = Table::new(vec![Shard::default(); outline.shards.len()]);
+        for operation in &outline.operations {
+            shards[operation.shard].open += 1;
+        }
+        Backlog { shards, offered: BTreeSet::new(), orphans: BTreeSet::new() }
+    }
+
+    /// The worker that holds a shard.
+    pub(super) fn worker(&self, shard: ShardIndex) -> Option<WorkerIndex> {
+        self.shards[shard].worker
+    }
+
+    /// The worker that held a shard last, unless it could not open it.
+    pub(super) fn last_worker(&self, shard: ShardIndex) -> Option<WorkerIndex> {
+        self.shards[shard].last
+    }
+
+    /// Whether a worker could not open a shard.
+    pub(super) fn was_refused_by(&self, shard: ShardIndex, worker: WorkerIndex) -> bool {
+        self.shards[shard].refused_by.contains(&worker)
+    }
+
+    /// Why the last worker that could not open a shard could not.
+    pub(super) fn refusal(&self, shard: ShardIndex) -> Option<Opaque> {
+        self.shards[shard].refusal.clone()
+    }
+
+    /// Whether something of a shard can begin.
+    pub(super) fn has_work(&self, shard: ShardIndex) -> bool {
+        self.shards[shard].has_work()
+    }
+
+    /// Whether an operation of a shard needs evidence.
+    pub(super) fn has_settles(&self, shard: ShardIndex) -> bool {
+        !self.shards[shard].settles.is_empty()
+    }
+
+    /// Queues an operation that may start. `height` is the length of its path to the end.
+    pub(super) fn queue(&mut self, shard: ShardIndex, height: u32, position: Position) {
+        self.shards[shard].ready.insert((Reverse(height), position));
+    }
+
+    /// Queues an operation that needs evidence.
+    pub(super) fn queue_settle(&mut self, shard: ShardIndex, position: Position) {
+        self.shards[shard].settles.insert(position);
+    }
+
+    /// An operation needs no evidence any more.
+    pub(super) fn unqueue_settle(&mut self, shard: ShardIndex, position: Position) {
+        self.shards[shard].settles.remove(&position);
+    }
+
+    /// What comes next in a shard. Doubts are left out if the worker has its fill of them.
+    pub(super) fn next(&self, shard: ShardIndex, with_doubts: bool) -> Option<Work> {
+        let shard = &self.shards[shard];
+        let settle = shard.settles.first().filter(|_| with_doubts).copied().map(Work::Settle);
+        settle.or_else(|| shard.ready.first().map(|(_, position)| Work::Start(*position)))
+    }
+
+    /// An operation for which a shard waits.
+    pub(super) fn first(&self, shard: ShardIndex) -> Option<Position> {
+        let shard = &self.shards[shard];
+        let ready = shard.ready.first().map(|(_, position)| *position);
+        ready.or_else(|| shard.settles.first().copied())
+    }
+
+    /// Something of a shard begins.
+    pub(super) fn begin(&mut self, shard: ShardIndex, work: Work) {
+        let shard = &mut self.shards[shard];
+        match work {
+            Work::Start(position) => {
+                if shard.ready.first().is_some_and(|(_, first)| *first == position) {
+                    shard.ready.pop_first();
+                }
+            }
+            Work::Settle(position) => {
+                shard.settles.remove(&position);
+            }
+        }
+    }
+
+    /// Takes everything out of the queues of a shard that no worker can open: operations that may start, and operations
+    /// that need evidence.
+    pub(super) fn give_up(&mut self, shard: ShardIndex) -> (Vec<Position>, Vec<Position>) {
+        let shard = &mut self.shards[shard];
+        let ready = std::mem::take(&mut shard.ready).into_iter().map(|(_, position)| position).collect();
+        (ready, std::mem::take(&mut shard.settles).into_iter().collect())
+    }
+
+    /// Offers a shard that no worker holds. Orphans are offered again when a worker joins.
+    pub(super) fn offer(&mut self, shard: ShardIndex) {
+        if self.shards[shard].worker.is_none() && !self.orphans.contains(&shard) {
+            self.offered.insert(shard);
+        }
+    }
+
+    /// Takes the shards that are offered, to give each to a worker or to make it an orphan.
+    pub(super) fn take_offered(&mut self) -> BTreeSet<ShardIndex> {
+        std::mem::take(&mut self.offered)
+    }
+
+    /// Whether a shard is offered.
+    pub(super) fn is_offering(&self) -> bool {
+        !self.offered.is_empty()
+    }
+
+    /// Whether a shard with work has no worker.
+    pub(super) fn waits(&self) -> bool {
+        !(self.offered.is_empty() && self.orphans.is_empty())
+    }
+
+    /// No connected worker may hold a shard.
+    pub(super) fn orphan(&mut self, shard: ShardIndex) {
+        self.orphans.insert(shard);
+    }
+
+    /// A worker joined: orphans are offered again.
+    pub(super) fn offer_orphans(&mut self) {
+        self.offered.append(&mut self.orphans);
+    }
+
+    /// A worker takes a shard. Returns the number of its open operations.
+    pub(super) fn assign(&mut self, shard: ShardIndex, worker: WorkerIndex) -> u32 {
+        let shard = &mut self.shards[shard];
+        shard.worker = Some(worker);
+        shard.last = Some(worker);
+        shard.open
+    }
+
+    /// A worker is gone. The shards that it held are offered if they have work.
+    pub(super) fn lose(&mut self, held: impl IntoIterator<Item = ShardIndex>) {
+        for index in held {
+            let shard = &mut self.shards[index];
+            shard.worker = None;
+            if shard.has_work() {
+                self.offered.insert(index);
+            }
+        }
+    }
+
+    /// A worker could not open its shard, so that another one may try. Returns the number of open operations, or `None`
+    /// if the worker does not hold the shard.
+    pub(super) fn refuse(&mut self, shard: ShardIndex, worker: WorkerIndex, diagnostics: Opaque) -> Option<u32> {
+        let shard = self.shards.get_mut(shard).filter(|shard| shard.worker == Some(worker))?;
+        shard.worker = None;
+        shard.last = None;
+        shard.refused_by.insert(worker);
+        shard.refusal = Some(diagnostics);
+        Some(shard.open)
+    }
+
+    /// An operation of a shard left its rest.
+    pub(super) fn rest_ended(&mut self, shard: ShardIndex) {
+        self.shards[shard].open += 1;
+    }
+
+    /// An operation of a shard came to rest. When all have, the worker gives the shard back: returns that worker.
+    pub(super) fn rest_began(&mut self, shard: ShardIndex) -> Option<WorkerIndex> {
+        let shard = &mut self.shards[shard];
+        shard.open -= 1;
+        if shard.open == 0 { shard.worker.take() } else { None }
+    }
+
+    /// An own result is available to later operations of the shard.
+    pub(super) fn add_local(&mut self, shard: ShardIndex, position: Position) {
+        self.shards[shard].locals.push(position);
+    }
+
+    /// The available own results.
+    pub(super) fn locals(&self, shard: ShardIndex) -> &[Position] {
+        &self.shards[shard].locals
+    }
+
+    /// A result of another shard is available. Returns the worker that receives it.
+    pub(super) fn add_foreign(
+        &mut self,
+        shard: ShardIndex,
+        position: Position,
+        export: ExportIndex,
+    ) -> Option<WorkerIndex> {
+        let shard = self.shards.get_mut(shard)?;
+        shard.foreign.push((position, export));
+        shard.worker
+    }
+
+    /// The available results of other shards.
+    pub(super) fn foreign(&self, shard: ShardIndex) -> &[(Position, ExportIndex)] {
+        &self.shards[shard].foreign
+    }
+
+    /// The number of operations of a shard that are not at rest.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) fn open(&self, shard: ShardIndex) -> u32 {
+        self.shards[shard].open
+    }
+
+    /// The number of shards that were looked at so far.
+    #[cfg(test)]
+    pub(super) fn steps(&self) -> usize {
+        self.shards.steps()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outline::{OperationKind, OutlineOperation, OutlineShard, ShardKey};
+
+    const WORKER: WorkerIndex = WorkerIndex(0);
+
+    /// Shards with one operation each.
+    fn backlog(shards: u32) -> Backlog {
+        let operation = |index| OutlineOperation::new(index, OperationKind::Read, format!("a.b{index}"), "read", index);
+        Backlog::new(&Outline {
+            operations: (0..shards).map(operation).collect(),
+            shards: (0..shards).map(|shard| OutlineShard::new(ShardKey::Provider(format!("p{shard}")))).collect(),
+            ..Outline::default()
+        })
+    }
+
+    #[test]
+    fn doubts_come_before_operations_and_long_paths_before_short_ones() {
+        let mut backlog = backlog(1);
+        let shard = ShardIndex(0);
+        backlog.queue(shard, 1, Position(1));
+        backlog.queue(shard, 5, Position(2));
+        backlog.queue_settle(shard, Position(3));
+        assert_eq!(backlog.next(shard, true), Some(Work::Settle(Position(3))));
+        assert_eq!(backlog.next(shard, false), Some(Work::Start(Position(2))));
+        backlog.begin(shard, Work::Settle(Position(3)));
+        backlog.begin(shard, Work::Start(Position(2)));
+        assert_eq!(backlog.next(shard, true), Some(Work::Start(Position(1))));
+        backlog.begin(shard, Work::Start(Position(1)));
+        assert!(!backlog.has_work(shard) && backlog.next(shard, true).is_none());
+    }
+
+    #[test]
+    fn a_shard_without_a_worker_is_offered_or_an_orphan() {
+        let mut backlog = backlog(2);
+        let (first, second) = (ShardIndex(0), ShardIndex(1));
+        backlog.assign(second, WORKER);
+        backlog.offer(first);
+        backlog.offer(second);
+        assert_eq!(backlog.take_offered(), BTreeSet::from([first]), "the other one has a worker");
+        backlog.orphan(first);
+        backlog.offer(first);
+        assert!(!backlog.is_offering() && backlog.waits());
+        backlog.offer_orphans();
+        assert_eq!(backlog.take_offered(), BTreeSet::from([first]));
+        assert!(!backlog.waits());
+    }
+
+    #[test]
+    fn a_worker_gives_a_shard_back_when_all_operations_rest() {
+        let mut backlog = backlog(1);
+        let shard = ShardIndex(0);
+        assert_eq!(backlog.assign(shard, WORKER), 1);
+        assert_eq!(backlog.rest_began(shard), Some(WORKER));
+        assert_eq!((backlog.worker(shard), backlog.last_worker(shard)), (None, Some(WORKER)));
+        backlog.rest_ended(shard);
+        assert_eq!(backlog.open(shard), 1);
+    }
+
+    #[test]
+    fn only_the_worker_of_a_shard_can_refuse_it() {
+        let mut backlog = backlog(1);
+        let shard = ShardIndex(0);
+        backlog.assign(shard, WORKER);
+        assert_eq!(backlog.refuse(shard, WorkerIndex(1), Opaque::default()), None);
+        assert_eq!(backlog.refuse(ShardIndex(7), WORKER, Opaque::default()), None);
+        assert_eq!(backlog.refuse(shard, WORKER, Opaque(vec![1])), Some(1));
+        assert!(backlog.was_refused_by(shard, WORKER) && backlog.last_worker(shard).is_none());
+        assert_eq!(backlog.refusal(shard), Some(Opaque(vec![1])));
+    }
+
+    #[test]
+    fn the_loss_of_a_worker_costs_what_it_held() {
+        let mut backlog = backlog(10_000);
+        let held = [ShardIndex(3), ShardIndex(700), ShardIndex(9_000)];
+        for shard in held {
+            backlog.assign(shard, WORKER);
+        }
+        backlog.queue(ShardIndex(3), 1, Position(3));
+        backlog.queue_settle(ShardIndex(9_000), Position(9_000));
+        let before = backlog.steps();
+        backlog.lose(held);
+        assert_eq!(backlog.steps() - before, held.len());
+        assert_eq!(backlog.take_offered(), BTreeSet::from([ShardIndex(3), ShardIndex(9_000)]));
+        assert!(held.iter().all(|shard| backlog.worker(*shard).is_none()));
+    }
+}

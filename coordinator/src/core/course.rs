@@ -1,0 +1,109 @@
+//! The way of a term to its end: the user's signals, and the pause of a lease that was not renewed in time.
+
+use super::clock::Clock;
+use crate::timing::{LEAVE_DEADLINE, STOP_WAIT};
+
+/// What the user has asked for, and whether the lease is fresh. Each stage includes the ones before it.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    draining: bool,
+    /// When providers were asked to stop.
+    stopping: Option<u64>,
+    /// When the run was left: open calls become doubts, and the term ends.
+    leaving: Option<u64>,
+    paused: bool,
+}
+
+impl Course {
+    /// Begins nothing new from now on. Returns whether this is news.
+    pub(super) fn drain(&mut self) -> bool {
+        !std::mem::replace(&mut self.draining, true)
+    }
+
+    /// Providers are asked to stop. Returns whether this is news.
+    pub(super) fn stop(&mut self, now: u64) -> bool {
+        self.draining = true;
+        let is_news = self.stopping.is_none();
+        self.stopping.get_or_insert(now);
+        is_news
+    }
+
+    /// The run is left. Returns whether this is news.
+    pub(super) fn leave(&mut self, now: u64) -> bool {
+        self.draining = true;
+        let is_news = self.leaving.is_none();
+        self.leaving.get_or_insert(now);
+        is_news
+    }
+
+    /// The lease was not renewed in time, or is fresh again.
+    pub(super) fn pause(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
+    /// Whether nothing new begins until the end of the term.
+    pub(super) fn is_draining(&self) -> bool {
+        self.draining
+    }
+
+    /// Whether providers were asked to stop.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.is_some()
+    }
+
+    /// Whether the lease was not renewed in time. It may still be renewed.
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Whether operations and calls may begin now.
+    pub(super) fn may_begin(&self) -> bool {
+        !(self.draining || self.paused)
+    }
+
+    /// Whether providers that were asked to stop have had their time.
+    pub(super) fn has_stopped(&self, clock: &Clock) -> bool {
+        self.stopping.is_some_and(|since| clock.has_passed(since, STOP_WAIT))
+    }
+
+    /// Whether the run was left.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaving.is_some()
+    }
+
+    /// Whether the store has had its time to record the doubts of a run that was left.
+    pub(super) fn has_left(&self, clock: &Clock) -> bool {
+        self.leaving.is_some_and(|since| clock.has_passed(since, LEAVE_DEADLINE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stage_is_news_once_and_includes_the_earlier_ones() {
+        let mut course = Course::default();
+        assert!(course.may_begin());
+        assert!(course.stop(3) && !course.stop(4) && !course.drain());
+        assert!(course.is_draining() && course.is_stopping() && !course.is_leaving());
+        assert!(course.leave(5) && !course.leave(6));
+        let mut clock = Clock::new(3);
+        assert!(!course.has_stopped(&clock) && !course.has_left(&clock));
+        clock.advance(3 + STOP_WAIT.as_millis() as u64);
+        assert!(course.has_stopped(&clock), "the first request counts");
+        assert!(course.has_left(&clock));
+    }
+
+    #[test]
+    fn a_pause_ends_and_a_drain_does_not() {
+        let mut course = Course::default();
+        course.pause(true);
+        assert!(!course.may_begin() && course.is_paused());
+        course.pause(false);
+        assert!(course.may_begin());
+        course.drain();
+        course.pause(false);
+        assert!(!course.may_begin());
+    }
+}

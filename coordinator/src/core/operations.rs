@@ -1,0 +1,258 @@
+//! All operations of a run: where each one stands, and how many there are of each status.
+
+use weft_state::OpCounts;
+
+use super::operation::{Doubt, LastAttempt, State};
+use super::{Position, Table, WorkerIndex};
+use crate::status::Status;
+
+/// An operation.
+#[derive(Clone, Debug)]
+struct Operation {
+    state: State,
+    /// The highest attempt that some worker holds from an earlier term. Numbers up to it are not given again.
+    floor: u32,
+    /// An earlier attempt failed or was in doubt.
+    tried: bool,
+    last: LastAttempt,
+}
+
+/// A change that an operation cannot make from its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IllegalChange {
+    pub(super) from: State,
+    pub(super) to: State,
+}
+
+/// Whether an operation came to rest, or left its rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    Unchanged,
+    Began,
+    Ended,
+}
+
+/// All operations, and their numbers.
+#[derive(Debug)]
+pub(super) struct Operations {
+    operations: Table<Position, Operation>,
+    counts: OpCounts,
+    /// Operations that can still change without the user.
+    open: u32,
+    /// Operations in doubt that wait for the user.
+    unsettled: u32,
+    /// Operations for which a worker looks for evidence.
+    settling: u32,
+}
+
+impl Operations {
+    /// Operations that are all pending.
+    pub(super) fn new(count: usize, now: u64) -> Operations {
+        let last = LastAttempt { number: 0, holder: None, begun_here: false, reported: false, since: now };
+        let operation = Operation { state: State::Pending, floor: 0, tried: false, last };
+        // The plan format counts operations in 32 bits.
+        let number = u32::try_from(count).unwrap_or(u32::MAX);
+        Operations {
+            operations: Table::new(vec![operation; count]),
+            counts: OpCounts { pending: number, ..OpCounts::default() },
+            open: number,
+            unsettled: 0,
+            settling: 0,
+        }
+    }
+
+    /// Every position, in order.
+    pub(super) fn positions(&self) -> impl DoubleEndedIterator<Item = Position> + use<> {
+        self.operations.positions()
+    }
+
+    /// Where an operation stands.
+    pub(super) fn state(&self, position: Position) -> State {
+        self.operations[position].state
+    }
+
+    /// The status of the run protocol.
+    pub(super) fn status(&self, position: Position) -> Status {
+        self.state(position).status()
+    }
+
+    /// The last attempt.
+    pub(super) fn last(&self, position: Position) -> LastAttempt {
+        self.operations[position].last
+    }
+
+    /// The worker that made the last attempt.
+    pub(super) fn holder(&self, position: Position) -> Option<WorkerIndex> {
+        self.operations[position].last.holder
+    }
+
+    /// Whether an earlier attempt failed or was in doubt.
+    pub(super) fn was_tried(&self, position: Position) -> bool {
+        self.operations[position].tried
+    }
+
+    /// The number of operations by status.
+    pub(super) fn counts(&self) -> OpCounts {
+        self.counts
+    }
+
+    /// Whether nothing can change without the user.
+    pub(super) fn are_at_rest(&self) -> bool {
+        self.open == 0
+    }
+
+    /// Whether every operation with an intent has an outcome, or is a doubt that waits for the user.
+    pub(super) fn are_resolved(&self) -> bool {
+        self.counts.running == 0 && self.counts.in_doubt == self.unsettled
+    }
+
+    /// Whether a worker looks for evidence.
+    pub(super) fn is_evidence_sought(&self) -> bool {
+        self.settling > 0
+    }
+
+    /// Changes the state of an operation.
+    ///
+    /// # Errors
+    /// When the operation cannot make this change. Nothing is changed then.
+    pub(super) fn change(&mut self, position: Position, to: State) -> Result<Rest, IllegalChange> {
+        let from = self.state(position);
+        if !from.may_become(to) {
+            return Err(IllegalChange { from, to });
+        }
+        Ok(self.set(position, to))
+    }
+
+    /// Takes the state of an operation and its last attempt from the store, at the beginning of a term.
+    pub(super) fn restore(&mut self, position: Position, to: State, attempt: u32, by: Option<WorkerIndex>) -> Rest {
+        let last = &mut self.operations[position].last;
+        last.number = attempt;
+        last.holder = by;
+        // The worker of a doubt may have received the order to forget its result.
+        last.reported = to.status() == Status::InDoubt;
+        self.operations[position].tried = to.status() == Status::Failed;
+        self.set(position, to)
+    }
+
+    /// A done operation is computed again, since its result was not stored.
+    pub(super) fn compute_again(&mut self, position: Position) -> Rest {
+        self.set(position, State::Pending)
+    }
+
+    /// Begins the next attempt.
+    pub(super) fn begin_attempt(&mut self, position: Position, holder: Option<WorkerIndex>, now: u64) {
+        let operation = &mut self.operations[position];
+        let number = operation.last.number.max(operation.floor) + 1;
+        operation.last = LastAttempt { number, holder, begun_here: true, reported: false, since: now };
+    }
+
+    /// A worker has this attempt from an earlier term.
+    pub(super) fn attempt_exists(&mut self, position: Position, attempt: u32) {
+        let floor = &mut self.operations[position].floor;
+        *floor = attempt.max(*floor);
+    }
+
+    /// An attempt failed or was in doubt, and a later one continues from what it left.
+    pub(super) fn was_in_vain(&mut self, position: Position) {
+        self.operations[position].tried = true;
+    }
+
+    /// The worker of the last attempt reported that it cannot tell the outcome.
+    pub(super) fn outcome_is_unknown(&mut self, position: Position) {
+        self.operations[position].last.reported = true;
+    }
+
+    fn set(&mut self, position: Position, to: State) -> Rest {
+        let from = std::mem::replace(&mut self.operations[position].state, to);
+        *number(&mut self.counts, from.status()) -= 1;
+        *number(&mut self.counts, to.status()) += 1;
+        let is_unsettled = |state| state == State::InDoubt(Doubt::Unsettled);
+        self.unsettled = self.unsettled + u32::from(is_unsettled(to)) - u32::from(is_unsettled(from));
+        let is_settling = |state| matches!(state, State::InDoubt(Doubt::AtSettler(_)));
+        self.settling = self.settling + u32::from(is_settling(to)) - u32::from(is_settling(from));
+        match (from.is_at_rest(), to.is_at_rest()) {
+            (false, true) => {
+                self.open -= 1;
+                Rest::Began
+            }
+            (true, false) => {
+                self.open += 1;
+                Rest::Ended
+            }
+            _ => Rest::Unchanged,
+        }
+    }
+}
+
+/// The number of operations with a status.
+fn number(counts: &mut OpCounts, status: Status) -> &mut u32 {
+    match status {
+        Status::Pending | Status::Leased => &mut counts.pending,
+        Status::Intended => &mut counts.running,
+        Status::Done => &mut counts.done,
+        Status::Failed => &mut counts.failed,
+        Status::Skipped => &mut counts.skipped,
+        Status::InDoubt => &mut counts.in_doubt,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::operation::tests::STATES;
+    use super::super::operation::{Intended, Leased};
+    use super::*;
+
+    const FIRST: Position = Position(0);
+
+    #[test]
+    fn an_illegal_change_changes_nothing() {
+        for from in STATES {
+            for to in STATES.into_iter().filter(|to| !from.may_become(*to)) {
+                let mut operations = Operations::new(1, 0);
+                operations.restore(FIRST, from, 1, None);
+                let counts = operations.counts();
+                assert_eq!(operations.change(FIRST, to), Err(IllegalChange { from, to }));
+                assert_eq!((operations.state(FIRST), operations.counts()), (from, counts));
+            }
+        }
+    }
+
+    #[test]
+    fn the_numbers_follow_the_states() {
+        let mut operations = Operations::new(2, 0);
+        let steps = [
+            State::Leased(Leased::AtWorker),
+            State::Leased(Leased::IntentInStore),
+            State::Intended(Intended::AtWorker),
+            State::Intended(Intended::DoubtInStore),
+            State::InDoubt(Doubt::Open),
+            State::InDoubt(Doubt::Queued),
+            State::InDoubt(Doubt::AtSettler(WorkerIndex(3))),
+        ];
+        for step in steps {
+            assert_eq!(operations.change(FIRST, step), Ok(Rest::Unchanged));
+        }
+        assert_eq!(operations.counts(), OpCounts { pending: 1, in_doubt: 1, ..OpCounts::default() });
+        assert!(operations.is_evidence_sought() && !operations.are_resolved());
+        operations.change(FIRST, State::InDoubt(Doubt::Open)).unwrap();
+        assert_eq!(operations.change(FIRST, State::InDoubt(Doubt::Unsettled)), Ok(Rest::Began));
+        assert!(operations.are_resolved() && !operations.is_evidence_sought() && !operations.are_at_rest());
+        assert_eq!(operations.change(Position(1), State::Skipped), Ok(Rest::Began));
+        assert!(operations.are_at_rest());
+        assert_eq!(operations.change(FIRST, State::InDoubt(Doubt::Open)), Ok(Rest::Ended));
+        assert!(!operations.are_at_rest());
+    }
+
+    #[test]
+    fn attempts_are_numbered_after_those_of_earlier_terms() {
+        let mut operations = Operations::new(1, 5);
+        operations.attempt_exists(FIRST, 7);
+        operations.attempt_exists(FIRST, 3);
+        operations.outcome_is_unknown(FIRST);
+        operations.begin_attempt(FIRST, None, 9);
+        let last = operations.last(FIRST);
+        assert_eq!((last.number, last.since, last.reported), (8, 9, false));
+        operations.begin_attempt(FIRST, None, 10);
+        assert_eq!(operations.last(FIRST).number, 9);
+    }
+}

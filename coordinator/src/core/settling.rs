@@ -1,0 +1,351 @@
+//! Operations whose outcome is unknown, and the evidence that settles them, in the order of the run protocol: the late
+//! report of the worker itself, reading the object by its known id, looking it up by its planned identity, the user.
+
+use weft_mutants::mutant;
+use weft_state::{DoubtOutcome, Evidence, FailureKind, OpIndex, Opaque, Resolution, StoreStep};
+
+use super::answers::{CommittedResult, Doubted, ResolveOutcome, StepInStore};
+use super::operation::{Doubt, Intended, State};
+use super::reports::{NO_OBJECT, failure_kind, lacks_object};
+use super::{Coordinator, Handled, Position, WorkerIndex};
+use crate::event::{Decision, UserResolution};
+use crate::progress::ProgressKind;
+use crate::result::JournalledResult;
+use weft_protocol::{Order, SettleOrder, SettleVerdict, Task, TaskDone, TaskResult};
+
+/// The reason of a doubt from an earlier term.
+const GONE: &str = "its worker is gone";
+
+impl Coordinator {
+    /// Turns an open intent into a doubt, and looks for evidence.
+    pub(super) fn doubt(&mut self, position: Position, reason: String) -> Handled {
+        if mutant!(DoubtDropped) {
+            return self.never_called(position, &reason);
+        }
+        self.push_doubt(position, reason.clone(), Doubted::Seek(reason))
+    }
+
+    /// Resolves an open intent whose call is known not to have been made.
+    pub(super) fn never_called(&mut self, position: Position, reason: &str) -> Handled {
+        self.push_doubt(position, reason.to_owned(), Doubted::Resolving)?;
+        self.push_resolve(position, Evidence::Worker, DoubtOutcome::Pending, ResolveOutcome::Pending);
+        Ok(())
+    }
+
+    fn push_doubt(&mut self, position: Position, reason: String, doubted: Doubted) -> Handled {
+        self.enter(position, State::Intended(Intended::DoubtInStore), "its outcome is unknown")?;
+        let Task { operation, attempt } = self.task(position);
+        let step = StoreStep::Doubt { op: OpIndex(operation), attempt, reason };
+        self.outbox.store(StepInStore::Doubt(position, doubted), step);
+        Ok(())
+    }
+
+    fn resolve(
+        &mut self,
+        position: Position,
+        evidence: Evidence,
+        outcome: DoubtOutcome,
+        resolved: ResolveOutcome,
+    ) -> Handled {
+        self.leave_doubt(position)?;
+        self.enter(position, State::InDoubt(Doubt::ResolveInStore), "its outcome is known")?;
+        self.push_resolve(position, evidence, outcome, resolved);
+        Ok(())
+    }
+
+    fn push_resolve(
+        &mut self,
+        position: Position,
+        evidence: Evidence,
+        outcome: DoubtOutcome,
+        resolved: ResolveOutcome,
+    ) {
+        let Task { operation, attempt } = self.task(position);
+        let resolution = Resolution { op: OpIndex(operation), attempt, evidence, outcome };
+        self.outbox.store(StepInStore::Resolve(position, resolved), StoreStep::Resolve(resolution));
+    }
+
+    /// Decides how to settle a doubt that the store has.
+    pub(super) fn seek_evidence(&mut self, position: Position, reason: String) -> Handled {
+        self.holder_doubts(position);
+        if self.doubts.decision(position).is_some() {
+            self.decide(position)
+        } else if self.outline.at(position).can_settle() && !self.options.only_resolve {
+            self.doubts.keep_reason(position, reason.clone());
+            self.queue_settle(position)?;
+            self.tell(position, ProgressKind::Settling { reason }, Opaque::default());
+            Ok(())
+        } else {
+            self.unsettled(position, reason)
+        }
+    }
+
+    /// The worker of the last attempt may still report its outcome.
+    fn holder_doubts(&mut self, position: Position) {
+        if let Some(holder) = self.operations.holder(position) {
+            self.roster.add_doubt(holder, position);
+        }
+    }
+
+    /// A doubt from an earlier term. The worker that made the attempt may be alive and have the result, so its report
+    /// is awaited first: as long as it may take to reconnect, and as long as its call runs.
+    pub(super) fn await_holder(&mut self, position: Position) -> Handled {
+        let holder = self.operations.holder(position).filter(|holder| !self.roster.is_dead(*holder));
+        // In one process every worker is new, so none of an earlier term can reconnect.
+        let can_report = !self.options.fixed_workers && self.doubts.decision(position).is_none();
+        let Some(holder) = holder.filter(|_| can_report) else {
+            return self.seek_evidence(position, GONE.to_owned());
+        };
+        self.enter(position, State::InDoubt(Doubt::AwaitsHolder), "its worker may still report the outcome")?;
+        self.roster.add_doubt(holder, position);
+        let reason = format!("worker {} is asked about the outcome", self.roster.id(holder));
+        self.tell(position, ProgressKind::Settling { reason }, Opaque::default());
+        Ok(())
+    }
+
+    /// The awaited worker reports nothing, or does not reconnect.
+    pub(super) fn holder_is_silent(&mut self, position: Position) -> Handled {
+        if self.operations.state(position) != State::InDoubt(Doubt::AwaitsHolder) {
+            return Ok(());
+        }
+        self.leave_doubt(position)?;
+        self.seek_evidence(position, GONE.to_owned())
+    }
+
+    fn queue_settle(&mut self, position: Position) -> Handled {
+        let shard = self.outline.at(position).shard;
+        self.enter(position, State::InDoubt(Doubt::Queued), "a worker can look for evidence")?;
+        self.backlog.queue_settle(shard, position);
+        self.shard_has_work(shard);
+        Ok(())
+    }
+
+    /// The worker that was looking for evidence is gone.
+    pub(super) fn requeue_settle(&mut self, position: Position) -> Handled {
+        if !matches!(self.operations.state(position), State::InDoubt(Doubt::AtSettler(_))) {
+            return Ok(());
+        }
+        self.stop_settling(position)?;
+        self.queue_settle(position)
+    }
+
+    pub(super) fn start_settling(&mut self, position: Position, worker: WorkerIndex) -> Handled {
+        self.enter(position, State::InDoubt(Doubt::AtSettler(worker)), "a worker looks for evidence")?;
+        let adopt = match self.doubts.decision(position) {
+            Some(Decision::Adopt(id)) => Some(id.clone()),
+            _ => None,
+        };
+        let order = Order::Settle(SettleOrder {
+            shard: self.outline.at(position).shard.0,
+            task: self.task(position),
+            holder: self.holder_name(position),
+            holder_dead: self.is_attempt_dead(position),
+            adopt,
+        });
+        self.roster.begin_settling(worker, position);
+        self.order(worker, order);
+        Ok(())
+    }
+
+    /// Ends the search for evidence.
+    fn stop_settling(&mut self, position: Position) -> Handled {
+        let State::InDoubt(Doubt::AtSettler(worker)) = self.operations.state(position) else { return Ok(()) };
+        self.enter(position, State::InDoubt(Doubt::Open), "the search for evidence ended")?;
+        self.roster.end_settling(worker, position);
+        let shard = self.outline.at(position).shard;
+        if self.backlog.has_settles(shard) {
+            self.shard_has_work(shard);
+        }
+        Ok(())
+    }
+
+    /// Takes a doubt out of every queue that it is in. It is open afterwards.
+    fn leave_doubt(&mut self, position: Position) -> Handled {
+        match self.operations.state(position) {
+            State::InDoubt(Doubt::Queued) => {
+                self.backlog.unqueue_settle(self.outline.at(position).shard, position);
+                self.enter(position, State::InDoubt(Doubt::Open), "no worker needs to look for evidence")?;
+            }
+            State::InDoubt(Doubt::AtSettler(_)) => self.stop_settling(position)?,
+            State::InDoubt(Doubt::Unsettled | Doubt::AwaitsHolder) => {
+                self.enter(position, State::InDoubt(Doubt::Open), "there is news about the outcome")?;
+            }
+            _ => {}
+        }
+        if let Some(holder) = self.operations.holder(position) {
+            self.roster.remove_doubt(holder, position);
+        }
+        Ok(())
+    }
+
+    fn is_attempt_dead(&self, position: Position) -> bool {
+        self.operations.holder(position).is_some_and(|holder| self.roster.is_attempt_dead(holder, position))
+    }
+
+    /// There is no evidence. The operation stays in doubt, and its dependents are blocked.
+    pub(super) fn unsettled(&mut self, position: Position, reason: String) -> Handled {
+        self.leave_doubt(position)?;
+        self.holder_doubts(position);
+        self.doubts.end_decision(position);
+        self.enter(position, State::InDoubt(Doubt::Unsettled), "there is no evidence")?;
+        self.tell(position, ProgressKind::InDoubt { reason: reason.clone() }, Opaque::default());
+        self.doubts.keep_reason(position, reason);
+        if self.options.only_resolve { Ok(()) } else { self.spoil(position) }
+    }
+
+    /// The process that made the attempts is dead. An object that was not found may now count as not created.
+    pub(super) fn holder_died(&mut self, holder: WorkerIndex) -> Handled {
+        for position in self.roster.doubts(holder) {
+            self.holder_is_silent(position)?;
+            let idle = self.operations.state(position) == State::InDoubt(Doubt::Unsettled);
+            if idle && self.outline.at(position).can_settle() && !self.options.only_resolve {
+                let reason = self.doubts.reason(position);
+                self.seek_again(position, reason)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// There is news about a doubt that waited for the user.
+    fn seek_again(&mut self, position: Position, reason: String) -> Handled {
+        self.leave_doubt(position)?;
+        self.mend(position)?;
+        self.seek_evidence(position, reason)
+    }
+
+    /// Handles the verdict of a worker that looked for evidence.
+    pub(super) fn verdict_came(
+        &mut self,
+        worker: WorkerIndex,
+        position: Position,
+        task: Task,
+        verdict: SettleVerdict,
+    ) -> Handled {
+        let is_asked = self.operations.state(position) == State::InDoubt(Doubt::AtSettler(worker));
+        if !is_asked || self.task(position) != task {
+            return Ok(());
+        }
+        let evidence = match self.doubts.decision(position) {
+            Some(decision) => Evidence::User(decision.word()),
+            None if self.outline.at(position).reads_first => Evidence::Read,
+            None => Evidence::Probe,
+        };
+        match verdict {
+            SettleVerdict::Applied(done) => self.resolve_done(position, *done, evidence, Some(worker)),
+            SettleVerdict::NotApplied { .. } if matches!(evidence, Evidence::User(_)) => {
+                self.unsettled(position, "no object with the given id was found".to_owned())
+            }
+            SettleVerdict::NotApplied { holder_dead }
+                if holder_dead || self.is_attempt_dead(position) || mutant!(RetryOfBegunCall) =>
+            {
+                self.resolve(position, evidence, DoubtOutcome::Pending, ResolveOutcome::Pending)
+            }
+            SettleVerdict::NotApplied { .. } => {
+                let holder = self.holder_name(position);
+                let reason = format!(
+                    "the object was not found as it should be, but worker {holder}, which made the call, is not known \
+                     to be dead, so the call may still take effect"
+                );
+                self.unsettled(position, reason)
+            }
+            SettleVerdict::Unknown(reason) => self.unsettled(position, reason),
+        }
+    }
+
+    /// Handles the late report of the worker that made the attempt.
+    pub(super) fn worker_settles(&mut self, position: Position, result: TaskResult) -> Handled {
+        match result {
+            TaskResult::Done(done) => {
+                let by = self.operations.last(position).maker();
+                self.resolve_done(position, done, Evidence::Worker, by)
+            }
+            TaskResult::Failed { writes, diagnostics, absence_unproven } => {
+                let kind = failure_kind(self.outline.at(position), &writes, absence_unproven);
+                match self.records.write(writes) {
+                    Ok(writes) => {
+                        let failure = self.failure(position, writes, diagnostics.clone(), kind, true);
+                        let resolved = ResolveOutcome::Failed { diagnostics, keeps: kind == FailureKind::ObjectKept };
+                        self.resolve(position, Evidence::Worker, DoubtOutcome::Failed(failure), resolved)
+                    }
+                    Err(error) => self.unsettled(position, format!("the reported object cannot be recorded: {error}")),
+                }
+            }
+            TaskResult::NotCalled { .. } => {
+                self.acknowledge(position);
+                self.resolve(position, Evidence::Worker, DoubtOutcome::Pending, ResolveOutcome::Pending)
+            }
+            TaskResult::InDoubt { reason, provider_dead, .. } => {
+                self.acknowledge(position);
+                self.outcome_is_unknown(position, provider_dead);
+                match self.operations.state(position) {
+                    State::InDoubt(Doubt::Unsettled) => self.seek_again(position, reason),
+                    State::InDoubt(Doubt::AtSettler(_)) => Ok(()),
+                    _ => {
+                        self.leave_doubt(position)?;
+                        self.seek_evidence(position, reason)
+                    }
+                }
+            }
+        }
+    }
+
+    fn resolve_done(
+        &mut self,
+        position: Position,
+        done: TaskDone,
+        evidence: Evidence,
+        by: Option<WorkerIndex>,
+    ) -> Handled {
+        if lacks_object(self.outline.at(position), &done.writes) {
+            return self.unsettled(position, NO_OBJECT.to_owned());
+        }
+        let TaskDone { writes, local, exports, diagnostics, shown } = done;
+        match self.records.write(writes) {
+            Ok(writes) => {
+                let result = JournalledResult { local, exports };
+                let kept = CommittedResult { result, diagnostics, intended: true, shown, by };
+                let commit = self.commit_record(position, writes, &kept, true);
+                self.resolve(position, evidence, DoubtOutcome::Done(commit), ResolveOutcome::Done(Box::new(kept)))
+            }
+            Err(error) => self.unsettled(position, format!("the object that was found cannot be recorded: {error}")),
+        }
+    }
+
+    /// Keeps the user's decision for an open call, or carries it out.
+    pub(super) fn user_resolves(&mut self, resolution: UserResolution) -> Handled {
+        let Some(position) = self.outline.position(resolution.operation) else { return Ok(()) };
+        let waits = match self.operations.state(position) {
+            State::Intended(_) => false,
+            State::InDoubt(Doubt::ResolveInStore) => return Ok(()),
+            State::InDoubt(_) => true,
+            State::Pending | State::Leased(_) | State::Done | State::Failed { .. } | State::Skipped => return Ok(()),
+        };
+        self.doubts.decide(position, resolution.decision);
+        if waits { self.decide(position) } else { Ok(()) }
+    }
+
+    /// Carries out the user's decision on a doubt.
+    fn decide(&mut self, position: Position) -> Handled {
+        let Some(decision) = self.doubts.decision(position).cloned() else { return Ok(()) };
+        let evidence = Evidence::User(decision.word());
+        match decision {
+            Decision::Adopt(_) => {
+                self.leave_doubt(position)?;
+                self.holder_doubts(position);
+                self.queue_settle(position)
+            }
+            Decision::Absent | Decision::Retry => {
+                self.doubts.end_decision(position);
+                self.resolve(position, evidence, DoubtOutcome::Pending, ResolveOutcome::Pending)
+            }
+            Decision::Forget => {
+                self.doubts.end_decision(position);
+                let diagnostics = Opaque::default();
+                let failure =
+                    self.failure(position, Default::default(), diagnostics.clone(), FailureKind::GivenUp, true);
+                let resolved = ResolveOutcome::Failed { diagnostics, keeps: false };
+                self.resolve(position, evidence, DoubtOutcome::Failed(failure), resolved)
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Workers that join, leave, reconnect, fall silent or die, and their tasks.
+
+use std::collections::BTreeMap;
+
+use weft_state::{Opaque, WorkerId};
+
+use super::operation::{Doubt, Intended, Leased, State};
+use super::roster::Abilities;
+use super::{Coordinator, Handled, Position, WorkerIndex};
+use crate::event::Hello;
+use crate::progress::ProgressKind;
+use crate::status::Happening;
+use crate::timing::WINDOW;
+use weft_protocol::{HeldPhase, HeldTask, Order, TaskResult};
+
+impl Coordinator {
+    pub(super) fn joined(&mut self, hello: Hello) -> Handled {
+        let Hello { worker, labels, capacity, packages, held } = hello;
+        let index = self.roster.enlist(&worker, self.clock.now());
+        self.roster.join(index, Abilities { labels, packages, window: capacity.clamp(1, WINDOW) });
+        if self.course.is_draining() {
+            self.order(index, Order::Drain);
+        }
+        if self.course.is_stopping() {
+            self.order(index, Order::Stop);
+        }
+        self.compare_tasks(index, held)?;
+        for shard in self.roster.shards(index) {
+            self.open_shard(index, shard);
+        }
+        for position in self.roster.settling(index) {
+            self.requeue_settle(position)?;
+        }
+        self.backlog.offer_orphans();
+        self.refresh(index);
+        Ok(())
+    }
+
+    /// Compares the tasks that a worker reports after a reconnect with those that it should have.
+    fn compare_tasks(&mut self, index: WorkerIndex, held: Vec<HeldTask>) -> Handled {
+        let held: BTreeMap<u32, HeldTask> = held.into_iter().map(|held| (held.task.operation, held)).collect();
+        for position in self.roster.tasks(index) {
+            let attempt = self.operations.last(position).number;
+            let task = held.get(&self.outline.at(position).index).filter(|held| held.task.attempt.0 == attempt);
+            match (self.operations.state(position), task.map(|task| task.phase)) {
+                // The order was lost on the way.
+                (State::Leased(Leased::AtWorker), None) => self.unlease(position)?,
+                // The worker never received the grant, and will not act on a later one.
+                (State::Intended(Intended::AtWorker), None) => {
+                    self.never_called(position, "the worker never had the grant")?;
+                }
+                (State::Intended(Intended::AtWorker), Some(HeldPhase::Preparing)) => {
+                    self.never_called(position, "the worker had not asked for the intent")?;
+                }
+                _ => {}
+            }
+        }
+        self.compare_doubts(index, &held)?;
+        for held in held.into_values() {
+            let position = self.outline.position(held.task.operation);
+            let known = position.is_some_and(|position| self.is_current(position, index, held.task.attempt));
+            if let Some(position) = position {
+                self.operations.attempt_exists(position, held.task.attempt.0);
+            }
+            if !known && held.phase < HeldPhase::Called {
+                self.order(index, Order::Drop(held.task));
+            }
+        }
+        Ok(())
+    }
+
+    /// Settles the doubts that the worker does not know. The worker is alive, so it made no call for them, or it has
+    /// received the order to forget them.
+    fn compare_doubts(&mut self, index: WorkerIndex, held: &BTreeMap<u32, HeldTask>) -> Handled {
+        for position in self.roster.doubts(index) {
+            let last = self.operations.last(position);
+            let task = held.get(&self.outline.at(position).index);
+            let knows =
+                task.is_some_and(|held| held.task.attempt.0 == last.number && held.phase > HeldPhase::Preparing);
+            let State::InDoubt(doubt) = self.operations.state(position) else { continue };
+            if knows {
+                continue;
+            }
+            match (last.reported, doubt) {
+                (false, Doubt::ResolveInStore) => {}
+                (false, _) => self.worker_settles(position, TaskResult::NotCalled { reason: String::new() })?,
+                (true, Doubt::AwaitsHolder) => self.holder_is_silent(position)?,
+                (true, _) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The worker is about to leave. Its shards go to others, but it finishes what it began, and its results count.
+    pub(super) fn leaving(&mut self, id: &WorkerId) -> Handled {
+        match self.roster.find(id) {
+            Some(index) if self.roster.begin_to_leave(index) => self.take_shards(index),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the shards of a worker, and the doubts that it settles, to others. The cost is proportional to these.
+    fn take_shards(&mut self, index: WorkerIndex) -> Handled {
+        let held = self.roster.take_shards(index);
+        self.backlog.lose(held);
+        for position in self.roster.settling(index) {
+            self.requeue_settle(position)?;
+        }
+        self.refresh(index);
+        Ok(())
+    }
+
+    /// The stream broke. The worker may reconnect with its results, so nothing is given up yet.
+    pub(super) fn left(&mut self, id: &WorkerId) {
+        if let Some(index) = self.roster.find(id)
+            && self.roster.disconnect(index, self.clock.now())
+        {
+            self.outbox.drop_orders(index);
+        }
+    }
+
+    pub(super) fn dead(&mut self, id: &WorkerId) -> Handled {
+        let Some(index) = self.roster.find(id) else { return Ok(()) };
+        self.outbox.drop_orders(index);
+        if self.roster.bury(index) {
+            self.give_up(index)?;
+        }
+        self.holder_died(index)
+    }
+
+    pub(super) fn tick(&mut self) -> Handled {
+        self.tick_stopping()?;
+        for index in self.roster.lose_absent(self.clock.now(), self.options.grace_ms) {
+            self.give_up(index)?;
+        }
+        Ok(())
+    }
+
+    /// The worker did not reconnect in time. What it had not begun is free, and what it may have done is in doubt.
+    fn give_up(&mut self, index: WorkerIndex) -> Handled {
+        self.take_shards(index)?;
+        for position in self.roster.tasks(index) {
+            match self.operations.state(position) {
+                State::Leased(Leased::AtWorker) => self.unlease(position)?,
+                State::Intended(Intended::AtWorker) if self.ahead.waits(position) => {
+                    self.never_called(position, "its worker is gone, and its call was not allowed yet")?;
+                }
+                State::Intended(Intended::AtWorker) => {
+                    let reason = format!("worker {} is gone", self.roster.id(index));
+                    self.doubt(position, reason)?;
+                }
+                // The store's answer decides.
+                _ => {}
+            }
+        }
+        for position in self.roster.doubts(index) {
+            self.holder_is_silent(position)?;
+        }
+        self.refresh(index);
+        Ok(())
+    }
+
+    /// Frees a leased task. Nothing can have happened.
+    pub(super) fn unlease(&mut self, position: Position) -> Handled {
+        self.happen(position, Happening::Unlease)?;
+        self.tell(position, ProgressKind::Returned, Opaque::default());
+        self.let_go(position);
+        self.ready_if_free(position);
+        Ok(())
+    }
+
+    /// The result of a task is on its way to the store. The worker may begin its next task meanwhile: the next intent
+    /// follows this result in the journal, so there are never more open intents than tasks.
+    pub(super) fn result_is_here(&mut self, position: Position) -> Handled {
+        let state = match self.operations.state(position) {
+            State::Intended(_) => State::Intended(Intended::ResultInStore),
+            _ => State::Leased(Leased::ResultInStore),
+        };
+        self.enter(position, state, "its result has arrived")?;
+        self.let_go(position);
+        Ok(())
+    }
+
+    /// Takes an operation out of its worker's tasks.
+    pub(super) fn let_go(&mut self, position: Position) {
+        if let Some(holder) = self.operations.holder(position)
+            && self.roster.remove_task(holder, position)
+        {
+            self.ahead.end(position, self.clock.now());
+            self.refresh(holder);
+        }
+    }
+
+    /// Updates whether a worker can receive something.
+    pub(super) fn refresh(&mut self, worker: WorkerIndex) {
+        self.roster.refresh(worker, &self.ahead);
+    }
+
+    /// Checks that every worker's load equals the count over its shards.
+    ///
+    /// # Panics
+    /// When it is not.
+    #[cfg(any(test, feature = "simulation"))]
+    pub fn check_loads(&self) {
+        for (id, shards, load) in self.roster.loads() {
+            let open = shards.iter().map(|shard| u64::from(self.backlog.open(*shard)));
+            assert_eq!(load, open.sum::<u64>(), "the load of {id}");
+        }
+    }
+}
