@@ -1,6 +1,7 @@
 //! Coordinators with real frames, in one process and over the network, on the store's model.
 
 mod plan;
+mod taken_over;
 mod worker;
 
 use std::collections::BTreeMap;

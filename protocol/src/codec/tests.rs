@@ -9,7 +9,7 @@ use weft_graph_format::shown::ShownName;
 use weft_graph_format::stored::{InstanceObject, Opaque, OutputRecord, OutputWrite, PathStep, RawJson};
 
 use super::*;
-use crate::frame::{RunOrders, RunReports};
+use crate::frame::RunOrders;
 use crate::greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
 use crate::order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
 use crate::report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
