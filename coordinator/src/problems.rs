@@ -5,6 +5,8 @@ use std::fmt::Display;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{StoreAnswer, Unrelated};
 
+use crate::event::Defect;
+
 /// A part of the plan that cannot be encoded for a worker.
 pub(crate) fn plan_not_encoded(error: impl Display) -> Diagnostic {
     Diagnostic::error("Plan cannot be carried out", format!("{error}."))
@@ -51,6 +53,15 @@ pub(crate) fn object_kept(address: &str) -> Diagnostic {
 /// An error of the store that ended a run.
 pub(crate) fn store_failed(error: impl Display) -> Diagnostic {
     Diagnostic::error("The store failed the run", error.to_string())
+}
+
+/// An illegal transition that ended a term.
+pub fn defect(defect: &Defect) -> Diagnostic {
+    let detail = format!(
+        "Weft was about to record an impossible state: {defect}. It recorded nothing more, and the run can be resumed. \
+         This is a defect of Weft; please report it."
+    );
+    Diagnostic::error("Run stopped by a defect", detail)
 }
 
 /// An operation that a worker gave up before it called the provider.

@@ -294,13 +294,15 @@ fn event(event: proto::run_event::Event) -> proto::RunEvent {
 }
 
 fn run_end(outcome: RunOutcome, listing: Option<&RunListing>) -> proto::RunEnd {
-    let diagnostics = outcome.store_error.map(|error| encode_diagnostics(&[problems::store_failed(error)]).0);
+    let failed = outcome.store_error.map(problems::store_failed);
+    let found: Vec<_> = failed.into_iter().chain(outcome.defect.as_ref().map(problems::defect)).collect();
+    let diagnostics = if found.is_empty() { Vec::new() } else { encode_diagnostics(&found).0 };
     proto::RunEnd {
         summary: listing
             .map(|listing| proto::RunSummary { counts: Some(counts(&outcome.counts.into())), ..summary(listing) }),
         in_doubt: outcome.in_doubt,
         stopped: outcome.reason != FinishReason::Complete,
-        diagnostics: diagnostics.unwrap_or_default(),
+        diagnostics,
         unfinished: outcome.unfinished,
         strays: outcome.strays,
         reason: format!("{:?}", outcome.reason).to_lowercase(),

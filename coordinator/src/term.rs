@@ -14,7 +14,7 @@ use weft_state::{
 use crate::core::Beginning;
 use crate::lease::{Look, Looks};
 use crate::outline::{Outline, OutlineError};
-pub use crate::problems::other_state;
+pub use crate::problems::{defect, other_state};
 use crate::timing::LEASE_TTL;
 
 /// How often a held lease is checked while waiting for it to stop moving. Checking more often than the holder renews it

@@ -230,15 +230,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> Ap
     if let Some(error) = &outcome.store_error {
         problems.push(crate::store::problem(error));
     }
-    if let Some(defect) = &outcome.defect {
-        problems.push(Diagnostic::error(
-            "Run stopped by a defect",
-            format!(
-                "Weft was about to record an impossible state: {defect}. It recorded nothing more, and the run can be \
-                 resumed. This is a defect of Weft; please report it."
-            ),
-        ));
-    }
+    problems.extend(outcome.defect.as_ref().map(term::defect));
     for address in &outcome.strays {
         problems.push(stray(address, &run));
     }
