@@ -30,6 +30,8 @@ mod dispatch;
 mod doubts;
 mod ending;
 mod intents;
+#[cfg(any(test, feature = "simulation"))]
+mod invariants;
 mod nodes;
 mod operation;
 mod operations;

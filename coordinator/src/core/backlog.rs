@@ -257,6 +257,14 @@ impl Backlog {
         self.shards[shard].open
     }
 
+    /// Whether a shard has work, and is neither held nor offered nor an orphan.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) fn is_forgotten(&self, index: ShardIndex) -> bool {
+        let shard = &self.shards[index];
+        let is_waiting = self.offered.contains(&index) || self.orphans.contains(&index);
+        shard.has_work() && shard.worker.is_none() && !is_waiting
+    }
+
     /// The number of shards that were looked at so far.
     #[cfg(test)]
     pub(super) fn steps(&self) -> usize {

@@ -231,3 +231,86 @@ fn rank(status: &StoredStatus) -> u8 {
         StoredStatus::Error => 3,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use weft_graph_format::diagnostic::FAILED_CONDITION;
+    use weft_protocol::diagnostics::encode_diagnostics;
+
+    use super::*;
+    use crate::core::operation::{Intended, Leased};
+    use crate::outline::{OutlineOperation, OutlineShard, ShardKey};
+
+    const OBJECT: Position = Position(0);
+    const CONDITION: Position = Position(1);
+
+    /// A resource, and a postcondition that needs it.
+    fn outline() -> Outline {
+        let object =
+            CheckObject { object_addr: "a.b".to_owned(), status: StoredStatus::Unknown, failure_messages: Vec::new() };
+        let record = CheckRecord {
+            object_kind: "resource".to_owned(),
+            config_addr: "a.b".to_owned(),
+            status: StoredStatus::Unknown,
+            objects: Some(vec![object]),
+        };
+        let operations = vec![
+            OutlineOperation::new(0, OperationKind::Create, "a.b", "create", 0),
+            OutlineOperation::new(1, OperationKind::Check, "a.b", "check", 0),
+        ];
+        let config = CheckedConfig::parse("a.b");
+        let objects = vec![CheckedObject::parse("a.b")];
+        Outline {
+            check_subjects: (0..2).map(|index| (index, CheckedObject::parse("a.b"))).collect(),
+            checks: vec![RunCheck { record, objects, needs: vec![config.clone()], config }],
+            operations,
+            shards: vec![OutlineShard::new(ShardKey::Unplaced)],
+            ..Outline::default()
+        }
+    }
+
+    fn operations(object: State, condition: State) -> Operations {
+        let mut operations = Operations::new(2, 0);
+        operations.restore(OBJECT, object, 1, None);
+        operations.restore(CONDITION, condition, 1, None);
+        operations
+    }
+
+    fn written(checks: &mut Checks, operations: &Operations) -> Option<(StoredStatus, Vec<String>)> {
+        let records = checks.take_write(&outline(), operations)?.checks??;
+        let object = records.into_iter().next()?.objects?.into_iter().next()?;
+        Some((object.status, object.failure_messages))
+    }
+
+    #[test]
+    fn the_states_of_operations_decide_a_result() {
+        use State::{Done, Failed, Skipped};
+        for (object, condition, status) in [
+            (Done, Done, Some(StoredStatus::Pass)),
+            (Done, State::Leased(Leased::AtWorker), Some(StoredStatus::Unknown)),
+            (Failed { keeps: false }, Skipped, Some(StoredStatus::Unknown)),
+            (State::Intended(Intended::AtWorker), State::Pending, Some(StoredStatus::Unknown)),
+        ] {
+            let found = written(&mut Checks::new(None), &operations(object, condition));
+            assert_eq!(found.map(|(status, _)| status), status, "{object:?} and {condition:?}");
+        }
+    }
+
+    #[test]
+    fn a_false_condition_is_written_once_with_its_message() {
+        let mut checks = Checks::new(None);
+        let told = Diagnostic::error("Resource postcondition failed", "It must be even.").code(FAILED_CONDITION);
+        checks.note(OperationKind::Check, CONDITION, &encode_diagnostics(&[told]));
+        let operations = operations(State::Done, State::Failed { keeps: false });
+        let found = written(&mut checks, &operations).unwrap();
+        assert_eq!(found, (StoredStatus::Fail, vec!["It must be even.".to_owned()]));
+        assert_eq!(written(&mut checks, &operations), None, "once in a term");
+    }
+
+    #[test]
+    fn results_that_the_state_has_are_not_written_again() {
+        let operations = operations(State::Done, State::Done);
+        let records = Checks::new(None).take_write(&outline(), &operations).unwrap().checks.unwrap();
+        assert_eq!(Checks::new(records).take_write(&outline(), &operations), None);
+    }
+}

@@ -162,6 +162,19 @@ impl Operations {
         self.operations[position].last.reported = true;
     }
 
+    /// Checks that the numbers equal what they count.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) fn check_numbers(&self) {
+        let (mut counts, mut open, mut unsettled, mut settling) = (OpCounts::default(), 0, 0, 0);
+        for operation in self.operations.iter() {
+            *number(&mut counts, operation.state.status()) += 1;
+            open += u32::from(!operation.state.is_at_rest());
+            unsettled += u32::from(operation.state == State::InDoubt(Doubt::Unsettled));
+            settling += u32::from(matches!(operation.state, State::InDoubt(Doubt::AtSettler(_))));
+        }
+        assert_eq!((self.counts, self.open, self.unsettled, self.settling), (counts, open, unsettled, settling));
+    }
+
     fn set(&mut self, position: Position, to: State) -> Rest {
         let from = std::mem::replace(&mut self.operations[position].state, to);
         *number(&mut self.counts, from.status()) -= 1;

@@ -433,6 +433,14 @@ impl Roster {
         self.workers.iter().map(|worker| (&worker.id, &worker.shards, worker.load))
     }
 
+    /// Checks that the number of tasks equals the tasks, and that only tasks are ahead.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) fn check_tasks(&self) {
+        let tasks: usize = self.workers.iter().map(|worker| worker.tasks.len()).sum();
+        assert_eq!(self.in_flight as usize, tasks, "tasks at workers");
+        assert!(self.workers.iter().all(|worker| worker.ahead.is_subset(&worker.tasks)), "only tasks are ahead");
+    }
+
     /// The number of workers that were looked at so far.
     #[cfg(test)]
     pub(super) fn steps(&self) -> usize {

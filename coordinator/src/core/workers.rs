@@ -195,16 +195,4 @@ impl Coordinator {
     pub(super) fn refresh(&mut self, worker: WorkerIndex) {
         self.roster.refresh(worker, &self.ahead);
     }
-
-    /// Checks that every worker's load equals the count over its shards.
-    ///
-    /// # Panics
-    /// When it is not.
-    #[cfg(any(test, feature = "simulation"))]
-    pub fn check_loads(&self) {
-        for (id, shards, load) in self.roster.loads() {
-            let open = shards.iter().map(|shard| u64::from(self.backlog.open(*shard)));
-            assert_eq!(load, open.sum::<u64>(), "the load of {id}");
-        }
-    }
 }

@@ -282,7 +282,7 @@ impl World {
             }
             let clock = seat.clock(now);
             let commands = seat.core.step(clock, event);
-            seat.core.check_loads();
+            seat.core.check_invariants();
             self.perform_commands(index, commands);
         }
     }

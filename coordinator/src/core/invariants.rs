@@ -1,0 +1,29 @@
+//! Checks of the memory as a whole, for tests: numbers equal what they count, and no shard with work is forgotten.
+
+use std::collections::BTreeMap;
+
+use super::{Coordinator, ShardIndex};
+
+impl Coordinator {
+    /// Checks what the parts promise, by looking at everything.
+    ///
+    /// # Panics
+    /// When a promise is broken.
+    pub fn check_invariants(&self) {
+        self.operations.check_numbers();
+        let mut open: BTreeMap<ShardIndex, u32> = BTreeMap::new();
+        for position in self.operations.positions() {
+            let is_open = !self.operations.state(position).is_at_rest();
+            *open.entry(self.outline.at(position).shard).or_default() += u32::from(is_open);
+        }
+        for (shard, open) in open {
+            assert_eq!(self.backlog.open(shard), open, "open operations of shard {}", shard.0);
+            assert!(!self.backlog.is_forgotten(shard), "shard {} has work, and no worker is offered it", shard.0);
+        }
+        self.roster.check_tasks();
+        for (id, shards, load) in self.roster.loads() {
+            let open = shards.iter().map(|shard| u64::from(self.backlog.open(*shard)));
+            assert_eq!(load, open.sum::<u64>(), "the load of {id}");
+        }
+    }
+}
