@@ -6,8 +6,9 @@
 //! cluster protocol. Workers die, are suspended and come back; streams break; the store tears batches, loses steps that
 //! were not durable, and answers late; coordinators crash, are suspended, and are taken over; users interrupt.
 //!
-//! After each step, the coordinator's memory is checked as a whole. The judgement compares the cloud's ledger with the store: at most one unproven call for each operation, no effect
-//! twice, no acknowledged result lost, every doubt named, and an end.
+//! After each step, the coordinator's memory is checked as a whole. The judgement compares the cloud's ledger with the
+//! store: at most one unproven call for each operation, no effect twice, no acknowledged result lost, every doubt named,
+//! and an end.
 //!
 //! Reading order: [`run`] is one seed. Inside, `world` takes one random step after another; `seat` is a coordinator,
 //! `process` a worker, `disk` the store, `cloud` the outside, and `kept` the promises of the store.
