@@ -6,6 +6,7 @@ use weft_state::WorkerId;
 
 use super::{Coordinator, Doubt, Intended, Leased, Position, ShardIndex, State, Table, WorkerIndex};
 use crate::event::Hello;
+use crate::plan::HOME;
 use crate::progress::ProgressKind;
 use crate::status::Happening;
 use crate::timing::WINDOW;
@@ -79,6 +80,10 @@ impl Worker {
 
     /// Whether it may hold a shard with these demands.
     pub(super) fn fits(&self, labels: &BTreeMap<String, String>, packages: &[String]) -> bool {
+        // A command line's own worker carries out only what must run where its user is.
+        if self.labels.contains_key(HOME) && !labels.contains_key(HOME) {
+            return false;
+        }
         let labelled = labels.iter().all(|(name, value)| self.labels.get(name) == Some(value));
         let equipped = packages.is_empty()
             || self.packages.is_empty()
