@@ -174,7 +174,8 @@ impl Watch {
     pub async fn next(&mut self) -> Result<Option<WatchEvent>, ClientError> {
         use proto::run_event::Event;
         loop {
-            let received = self.stream.message().await.map_err(|status| refused(&self.address, &self.trouble, status))?;
+            let received =
+                self.stream.message().await.map_err(|status| refused(&self.address, &self.trouble, status))?;
             let Some(event) = received else { return Ok(None) };
             return Ok(Some(match event.event {
                 Some(Event::Summary(summary)) => WatchEvent::Summary(listing(summary)),

@@ -181,7 +181,8 @@ impl Service<Uri> for Connector {
         Box::pin(async move {
             let stream = match (address, tls) {
                 (Address::Tcp { host, port }, Some(tls)) => {
-                    let stream = TcpStream::connect((host.as_str(), port)).await.map_err(tls::HandshakeError::Stream)?;
+                    let stream =
+                        TcpStream::connect((host.as_str(), port)).await.map_err(tls::HandshakeError::Stream)?;
                     let _ = stream.set_nodelay(true);
                     let connected = tls::connect(&host, stream, tls.current()).await.inspect_err(|error| {
                         if let tls::HandshakeError::Tls(failure) = error {
@@ -212,7 +213,8 @@ mod tests {
         assert_eq!(Address::parse("https://weft.example.org:1"), tcp("weft.example.org", 1));
         assert_eq!(Address::parse("[::1]:7438"), tcp("::1", 7438));
         assert_eq!(Address::parse("unix:/run/weft.sock"), Some(Address::Unix("/run/weft.sock".into())));
-        for bad in ["", "host", "host:", "host:x", "host:70000", ":1", "::1:7438", "[::1:1", "unix:", "a b:1", "a/b:1"] {
+        for bad in ["", "host", "host:", "host:x", "host:70000", ":1", "::1:7438", "[::1:1", "unix:", "a b:1", "a/b:1"]
+        {
             assert_eq!(Address::parse(bad), None, "{bad}");
         }
         for text in ["127.0.0.1:7438", "[::1]:7438", "unix:/run/weft.sock"] {

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::{info, warn};
-use weft_protocol::{CoordinatorFrame, FrameError, Greeting, PROTOCOL, Welcome, WorkerFrame};
 use weft_identity::Peer;
+use weft_protocol::{CoordinatorFrame, FrameError, Greeting, PROTOCOL, Welcome, WorkerFrame};
 use weft_state::{RunId, WorkerId};
 
 use crate::event::{Event, Hello};
@@ -176,7 +176,10 @@ impl Hub {
         let state = self.state.lock();
         let known = state.workers.get(&hello.name)?;
         if known.peer != link.peer {
-            return Some(format!("another caller has connected as the worker {}: give this one another name", hello.name));
+            return Some(format!(
+                "another caller has connected as the worker {}: give this one another name",
+                hello.name
+            ));
         }
         let taken = Some(known).filter(|known| known.hello.incarnation != hello.incarnation)?;
         (!is_dead(&taken.id))
@@ -184,12 +187,7 @@ impl Hub {
     }
 
     /// Announces a worker to all runs. An older connection of the same worker ends.
-    async fn enter(
-        &self,
-        id: WorkerId,
-        hello: Greeting,
-        link: &Link,
-    ) -> (u64, tokio::sync::oneshot::Receiver<()>) {
+    async fn enter(&self, id: WorkerId, hello: Greeting, link: &Link) -> (u64, tokio::sync::oneshot::Receiver<()>) {
         let (hang_up, hung_up) = tokio::sync::oneshot::channel();
         let (older, connection, told) = {
             let mut state = self.state.lock();

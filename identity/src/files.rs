@@ -59,7 +59,9 @@ pub enum TlsError {
         what: &'static str,
     },
     /// A server has no certificate.
-    #[error("a coordinator that listens on the network needs a certificate of its own: name it with -tls-cert and -tls-key")]
+    #[error(
+        "a coordinator that listens on the network needs a certificate of its own: name it with -tls-cert and -tls-key"
+    )]
     NoCertificate,
     /// The client for requests to issuers of tokens cannot be made.
     #[error("requests to issuers of tokens cannot be made: {0}")]
@@ -208,7 +210,9 @@ impl Reloading<ClientConfig> {
                 .map_err(|error| unusable(&path, &error))?
                 .with_root_certificates(material.authorities);
             let mut config = match material.own {
-                Some(own) => config.with_client_auth_cert(own.chain, own.key).map_err(|error| unusable(&path, &error))?,
+                Some(own) => {
+                    config.with_client_auth_cert(own.chain, own.key).map_err(|error| unusable(&path, &error))?
+                }
                 None => config.with_no_client_auth(),
             };
             config.alpn_protocols = vec![tls::HTTP2.to_vec()];

@@ -100,8 +100,7 @@ impl Policy {
     /// When the file cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Policy, PolicyError> {
         let shown = || path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).map_err(|error| PolicyError::Unreadable { path: shown(), error })?;
+        let text = std::fs::read_to_string(path).map_err(|error| PolicyError::Unreadable { path: shown(), error })?;
         if text.len() > MAX_BYTES {
             return Err(PolicyError::TooLarge { path: shown() });
         }

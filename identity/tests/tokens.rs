@@ -107,11 +107,8 @@ async fn every_other_token_is_refused_with_the_reason() {
 #[tokio::test]
 async fn missing_keys_are_reported() {
     let signer = Signer::new("a");
-    let issuer = TokenIssuer {
-        url: ISSUER.to_owned(),
-        audience: "weft".to_owned(),
-        keys_file: Some("/no/such/keys".into()),
-    };
+    let issuer =
+        TokenIssuer { url: ISSUER.to_owned(), audience: "weft".to_owned(), keys_file: Some("/no/such/keys".into()) };
     let tokens = Tokens::new(vec![issuer]).unwrap();
     let error = tokens.verify(&signer.sign(&claims())).await.unwrap_err();
     assert!(error.to_string().contains("/no/such/keys"), "{error}");

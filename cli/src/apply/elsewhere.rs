@@ -129,8 +129,9 @@ async fn attend(
     (context, view): (&Context, &View),
     packages: Arc<dyn Packages>,
 ) -> Result<ApplyOutcome, Vec<Diagnostic>> {
-    let home = needs_home(plan)
-        .then(|| tokio::spawn(work_here(dialer.clone(), address.to_owned(), run.to_owned(), context.clone(), packages)));
+    let home = needs_home(plan).then(|| {
+        tokio::spawn(work_here(dialer.clone(), address.to_owned(), run.to_owned(), context.clone(), packages))
+    });
     let outline = outline(plan);
     let left = outline.operations.iter().filter(|operation| !earlier.contains(&operation.index));
     let shards = left.filter_map(|operation| outline.shard(operation.shard));

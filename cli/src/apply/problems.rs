@@ -73,7 +73,9 @@ pub fn client(error: ClientError) -> Vec<Diagnostic> {
             vec![Diagnostic::error("Invalid TLS settings", format!("{error}."))]
         }
         ClientError::Tls { .. } => vec![Diagnostic::error("No secure connection", format!("{error}."))],
-        ClientError::NotAllowed { .. } => vec![Diagnostic::error("Not allowed by the coordinator", format!("{error}."))],
+        ClientError::NotAllowed { .. } => {
+            vec![Diagnostic::error("Not allowed by the coordinator", format!("{error}."))]
+        }
         ClientError::Address(_) => vec![Diagnostic::error("Invalid coordinator address", format!("{error}."))],
     }
 }

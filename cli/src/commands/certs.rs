@@ -63,7 +63,11 @@ pub const ISSUE: Command = Command {
         &[
             text("dir", "DIR", "Directory of the authority, and of the new files. [default: the current one]"),
             text("role", "ROLE", "A role: read, plan, apply, resolve, admin, worker. Can be repeated."),
-            text("host", "HOST", "A host name or address where it may listen. A coordinator needs it. Can be repeated."),
+            text(
+                "host",
+                "HOST",
+                "A host name or address where it may listen. A coordinator needs it. Can be repeated.",
+            ),
             option("days", Takes::Number, "How long the certificate is valid. [default: 90]"),
         ],
     ],

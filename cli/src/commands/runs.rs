@@ -150,7 +150,8 @@ async fn list(invocation: &Invocation<'_>) -> Outcome {
     let Invocation { arguments, view, .. } = invocation;
     let runs = match apply::coordinator(arguments) {
         Some(address) => {
-            let mut client = Client::connect(&identity::dialer(arguments)?, &address).await.map_err(apply::client_problem)?;
+            let mut client =
+                Client::connect(&identity::dialer(arguments)?, &address).await.map_err(apply::client_problem)?;
             client.list().await.map_err(apply::client_problem)?
         }
         None => match readable(invocation).await? {
@@ -215,7 +216,8 @@ async fn show(invocation: &Invocation<'_>) -> Outcome {
     let none = || vec![problems::no_runs()];
     let details = match apply::coordinator(arguments) {
         Some(address) => {
-            let mut client = Client::connect(&identity::dialer(arguments)?, &address).await.map_err(apply::client_problem)?;
+            let mut client =
+                Client::connect(&identity::dialer(arguments)?, &address).await.map_err(apply::client_problem)?;
             client.show(named).await.map_err(apply::client_problem)?
         }
         None => {

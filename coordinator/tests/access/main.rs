@@ -1,6 +1,6 @@
 //! Who may ask a coordinator for what, over real connections.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use weft_state::{Holder, ModelStore, RevisionRule};
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Refuses all plans: nothing here gets as far as a run.
+#[derive(Debug)]
 struct NoPlans;
 
 impl ReadPlan for NoPlans {
@@ -37,10 +38,6 @@ struct Place {
 }
 
 impl Place {
-    fn file(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
     /// Issues a certificate for somebody with these roles.
     fn issue(&self, name: &str, roles: &[Role], hosts: &[&str]) -> TlsFiles {
         issue(self.directory.path(), &self.authority, name, roles, hosts)
@@ -247,7 +244,8 @@ async fn half_open_connections_and_random_bytes_disturb_nobody() {
     for number in 0..200_u8 {
         let mut stream = tokio::net::TcpStream::connect(&place.address).await.unwrap();
         if number % 2 == 0 {
-            let noise: Vec<u8> = (0..512_u32).map(|index| (index.wrapping_mul(2_654_435_761) >> number % 24) as u8).collect();
+            let noise: Vec<u8> =
+                (0..512_u32).map(|index| (index.wrapping_mul(2_654_435_761) >> number % 24) as u8).collect();
             let _ = stream.write_all(&noise).await;
         }
         open.push(stream);

@@ -16,8 +16,8 @@ use weft_coordinator::driver::Notice;
 use weft_coordinator::server::Server;
 use weft_coordinator::service::{Resumption, Submission};
 use weft_coordinator::{
-    Address, Cancel, Client, Decision, Dialer, FinishReason, Guard, InProcess, ProgressKind, ReadPlan, RunOptions, RunOutcome, Service,
-    UserResolution, pair, run_in_process, term,
+    Address, Cancel, Client, Decision, Dialer, FinishReason, Guard, InProcess, ProgressKind, ReadPlan, RunOptions,
+    RunOutcome, Service, UserResolution, pair, run_in_process, term,
 };
 use weft_state::{Holder, ModelStore, Opaque, RevisionRule, RunId, RunStatus, RunStore};
 use worker::{Habits, work};

@@ -9,9 +9,9 @@ use weft_state::{OpIndex, OpStatus, RunId, StoreError};
 use super::problems;
 use super::{LIST, Outcome, PLACE, concluded, go_on, load, place, run_id, said};
 use crate::apply;
-use crate::identity;
 use crate::command::{self, Command, Invocation};
 use crate::exit::Exit;
+use crate::identity;
 use crate::options::{switch, text};
 use crate::runtime::block_on;
 use crate::store::Access;
@@ -60,7 +60,8 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
     let id = run_id(run)?;
     let (status, reason) = match apply::coordinator(arguments) {
         Some(at) => {
-            let mut client = Client::connect(&identity::dialer(arguments)?, &at).await.map_err(apply::client_problem)?;
+            let mut client =
+                Client::connect(&identity::dialer(arguments)?, &at).await.map_err(apply::client_problem)?;
             client.resolve(run, address, decision.clone()).await.map_err(apply::client_problem)?
         }
         None => resolve_here(invocation, &id, address, decision.clone()).await?,
