@@ -232,25 +232,32 @@ pub const STORE: &[Flag] = &[text(
      configuration, or files in this directory. Environment: WEFT_STORE.",
 )
 .of(State)];
+/// The identity of a program in a cluster.
+pub const TLS: &[Flag] = &[
+    text("tls-ca", "FILE", "Certificates of trusted authorities. Environment: WEFT_TLS_CA.").of(Section::Connection),
+    text("tls-cert", "FILE", "Certificate of this program. Environment: WEFT_TLS_CERT.").of(Section::Connection),
+    text("tls-key", "FILE", "Private key of this program. Environment: WEFT_TLS_KEY.").of(Section::Connection),
+];
 /// Which process carries runs out.
 pub const COORDINATOR: &[Flag] = &[text(
     "coordinator",
-    "HOST:PORT",
-    "Carry out operations on the workers of this coordinator. Environment: WEFT_COORDINATOR.",
+    "ADDR",
+    "Carry out operations on the workers of this coordinator: HOST:PORT or unix:PATH. Environment: WEFT_COORDINATOR.",
 )
 .of(Section::Execution)];
 /// The coordinator that answers questions about runs.
 pub const COORDINATOR_OF_RUNS: &[Flag] = &[text(
     "coordinator",
-    "HOST:PORT",
-    "Ask this coordinator instead of opening the store. Environment: WEFT_COORDINATOR.",
+    "ADDR",
+    "Ask this coordinator instead of opening the store: HOST:PORT or unix:PATH. Environment: WEFT_COORDINATOR.",
 )
 .of(Section::Execution)];
 /// The coordinator of a worker.
 pub const COORDINATOR_OF_WORKER: &[Flag] = &[text(
     "coordinator",
-    "HOST:PORT",
-    "The coordinator to connect to. Several are separated by commas. Environment: WEFT_COORDINATOR.",
+    "ADDR",
+    "The coordinator to connect to: HOST:PORT or unix:PATH. Several are separated by commas. Environment: \
+     WEFT_COORDINATOR.",
 )
 .of(Section::Execution)];
 /// The degree of concurrency.

@@ -1,6 +1,7 @@
 //! All commands, and the lookup by their words.
 
 mod apply;
+mod certs;
 mod console;
 mod coordinator;
 mod explain;
@@ -39,6 +40,8 @@ const ALL: &[&Command] = &[
     &plan::PLAN,
     &apply::APPLY,
     &apply::DESTROY,
+    &certs::INIT,
+    &certs::ISSUE,
     &console::CONSOLE,
     &coordinator::COORDINATOR,
     &explain::EXPLAIN,
@@ -88,6 +91,7 @@ const WORKSPACES: &str = "workspace";
 
 /// Groups with their summaries.
 pub const GROUPS: &[(&str, &str)] = &[
+    ("certs", "Certificates of a cluster"),
     ("metadata", "Describe the language"),
     ("runs", "List, inspect, resume and resolve runs"),
     ("state", "Inspect and edit the state"),
@@ -96,7 +100,7 @@ pub const GROUPS: &[(&str, &str)] = &[
 
 /// Commands that OpenTofu does not have. They work on runs, which need only plan files, so a broken configuration never
 /// stops them.
-const OWN: &[&str] = &["coordinator", "explain", "inspect", "runs", "worker"];
+const OWN: &[&str] = &["certs", "coordinator", "explain", "inspect", "runs", "worker"];
 
 /// Whether OpenTofu has no such command.
 pub fn is_own(command: &Command) -> bool {

@@ -17,6 +17,7 @@ mod context;
 mod edits;
 mod exit;
 mod help;
+mod identity;
 mod invocation;
 mod logging;
 mod modules;

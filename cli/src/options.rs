@@ -31,6 +31,8 @@ pub enum Section {
     Planning,
     /// Execution.
     Execution,
+    /// Connections to coordinators.
+    Connection,
     /// Input variables.
     Variables,
     /// State, its store and its lock.
@@ -46,6 +48,7 @@ impl Section {
             Section::Command => "Options",
             Section::Planning => "Planning options",
             Section::Execution => "Execution options",
+            Section::Connection => "Connection options",
             Section::Variables => "Input variable options",
             Section::State => "State options",
             Section::Output => "Output options",

@@ -31,6 +31,26 @@ pub fn state_changed_meanwhile() -> Diagnostic {
     )
 }
 
+/// Some of the files for TLS are named, and one that belongs to them is not.
+pub fn incomplete_tls(given: &str, missing: &str, variable: &str) -> Diagnostic {
+    Diagnostic::error("Incomplete TLS settings", format!("{given} needs {missing} beside it. Environment: {variable}."))
+}
+
+/// The files for TLS cannot be used.
+pub fn tls_unusable(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Invalid TLS settings", format!("{error}."))
+}
+
+/// The file with a token cannot be read.
+pub fn token_unreadable(variable: &str, path: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Cannot read the token", format!("{variable} names {path}: {error}."))
+}
+
+/// The policy file cannot be used.
+pub fn policy_unusable(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Invalid policy", format!("{error}."))
+}
+
 /// Configuration was generated.
 pub fn generation_is_experimental() -> Diagnostic {
     Diagnostic::warning(

@@ -27,7 +27,7 @@ use crate::runtime::block_on;
 pub use problems::{no_key, of_store as problem};
 
 /// The folder of runs.
-const RUNS_FOLDER: &str = ".weft";
+pub const RUNS_FOLDER: &str = ".weft";
 /// The folder of the journals of runs whose state is in a backend that cannot hold them, in the data directory.
 const REMOTE_RUNS: &str = "weft";
 /// The prefix of a state file's path in a plan.
@@ -286,6 +286,16 @@ impl StoreLocation {
         match self {
             StoreLocation::Remote(remote) if remote.options.state.objects().is_none() => Some(&remote.options.folder),
             _ => None,
+        }
+    }
+
+    /// The name of the state, as policies name it: that of a Redis store, otherwise the workspace of a backend or the
+    /// path of a file.
+    pub fn state_name(&self) -> String {
+        match self {
+            StoreLocation::Embedded(options) => options.state.display().to_string(),
+            StoreLocation::Remote(remote) => remote.options.state.place(),
+            StoreLocation::Redis { url, .. } => weft_state::redis_state_name(url).unwrap_or_default(),
         }
     }
 

@@ -1,44 +1,58 @@
 //! The other side of [`crate::server`]: what command lines ask of a coordinator, and how a worker connects to one.
 
-use std::net::IpAddr;
-use std::time::Duration;
-
 use futures::{FutureExt, StreamExt};
 use prost::Message;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_identity::tls::TlsFailure;
 use weft_proto::cluster as proto;
 use weft_state::Opaque;
 
+use crate::dial::{CONNECT_TIMEOUT, Dialer, Line};
 use crate::event::{Cancel, Decision};
 use crate::listing::{Counts, OperationListing, RunDetails, RunListing, rfc3339};
 use crate::process::is_dead;
 use crate::progress::Progress;
 use crate::service::{Resumption, Submission};
-use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES, KEEP_ALIVE, KEEP_ALIVE_WAIT};
+use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
 use crate::transport::{Frame, WorkerEnd, pair};
+use crate::wire::Trouble;
 use weft_protocol::diagnostics::decode_diagnostics;
-
-/// The time limit for a connection, and for the coordinator to open a worker's stream. The coordinator is on this
-/// machine, or behind a tunnel that begins here.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a request to a coordinator failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The address is invalid.
-    #[error("{0:?} is not the address of a coordinator: give HOST:PORT")]
+    #[error("{0:?} is not the address of a coordinator: give HOST:PORT or unix:PATH")]
     Address(String),
-    /// Weft has no TLS yet, so traffic must not leave this machine.
+    /// Traffic on the network must be encrypted.
     #[error(
-        "the coordinator {0} is not on this machine, and what travels to it would not be encrypted: TLS is not there \
-         yet. Reach it through a tunnel (ssh -L) and name 127.0.0.1 here"
+        "the connection to {0} would not be encrypted: name the certificates with -tls-ca, -tls-cert and -tls-key, or \
+         the Unix socket of a coordinator on this machine with -coordinator unix:PATH"
     )]
-    NotLoopback(String),
+    NeedsTls(String),
+    /// TLS broke the connection.
+    #[error("no secure connection to the coordinator at {address}: {failure}")]
+    Tls {
+        /// The address.
+        address: String,
+        /// What is wrong.
+        failure: TlsFailure,
+    },
+    /// The coordinator does not allow the request.
+    #[error("{reason}")]
+    NotAllowed {
+        /// The address.
+        address: String,
+        /// Who lacks which role for which state.
+        reason: String,
+    },
+    /// A token that no header can carry.
+    #[error("the token has characters that no token has")]
+    Token,
     /// Nothing answers at the address.
     #[error("the coordinator at {address} does not answer: {error}")]
     Unreachable {
@@ -57,11 +71,19 @@ pub enum ClientError {
     },
 }
 
+impl ClientError {
+    /// Whether the same request may succeed later.
+    pub fn may_pass(&self) -> bool {
+        !matches!(self, ClientError::Address(_) | ClientError::NeedsTls(_) | ClientError::Token)
+    }
+}
+
 /// A connection to a coordinator.
 #[derive(Clone, Debug)]
 pub struct Client {
-    runs: proto::runs_client::RunsClient<Channel>,
+    runs: proto::runs_client::RunsClient<Line>,
     address: String,
+    trouble: Trouble,
 }
 
 /// An event of a watched run.
@@ -113,6 +135,7 @@ impl WatchEnd {
 pub struct Watch {
     stream: Streaming<proto::RunEvent>,
     address: String,
+    trouble: Trouble,
     /// What ended the last batch. The next batch returns it.
     after: Option<Result<Option<WatchEvent>, ClientError>>,
 }
@@ -151,7 +174,8 @@ impl Watch {
     pub async fn next(&mut self) -> Result<Option<WatchEvent>, ClientError> {
         use proto::run_event::Event;
         loop {
-            let received = self.stream.message().await.map_err(|status| refused(&self.address, status))?;
+            let received =
+                self.stream.message().await.map_err(|status| refused(&self.address, &self.trouble, status))?;
             let Some(event) = received else { return Ok(None) };
             return Ok(Some(match event.event {
                 Some(Event::Summary(summary)) => WatchEvent::Summary(listing(summary)),
@@ -180,32 +204,20 @@ pub fn each_address(addresses: &str) -> impl Iterator<Item = &str> {
     addresses.split(',').map(str::trim).filter(|address| !address.is_empty())
 }
 
-/// Connects to `HOST:PORT`.
-async fn channel(address: &str) -> Result<Channel, ClientError> {
-    let bare = address.strip_prefix("http://").unwrap_or(address);
-    let endpoint = Endpoint::from_shared(format!("http://{bare}")).map_err(|_| ClientError::Address(address.into()))?;
-    let host = endpoint.uri().host().unwrap_or_default().trim_matches(['[', ']']);
-    let loopback = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    if !loopback {
-        return Err(ClientError::NotLoopback(bare.to_owned()));
+/// The error behind a refused or broken request.
+fn refused(address: &str, trouble: &Trouble, status: Status) -> ClientError {
+    if let Some(failure) = trouble.get() {
+        return ClientError::Tls { address: address.to_owned(), failure: failure.clone() };
     }
-    let endpoint = endpoint
-        .connect_timeout(CONNECT_TIMEOUT)
-        .tcp_nodelay(true)
-        .http2_keep_alive_interval(KEEP_ALIVE)
-        .keep_alive_timeout(KEEP_ALIVE_WAIT)
-        .keep_alive_while_idle(true);
-    endpoint.connect().await.map_err(|error| {
-        let cause = std::error::Error::source(&error).map(ToString::to_string);
-        ClientError::Unreachable { address: bare.to_owned(), error: cause.unwrap_or_else(|| error.to_string()) }
-    })
-}
-
-fn refused(address: &str, status: Status) -> ClientError {
     if status.code() == Code::Unavailable && status.message().is_empty() {
         return ClientError::Unreachable { address: address.to_owned(), error: "the connection broke".to_owned() };
     }
-    ClientError::Refused { message: status.message().to_owned(), diagnostics: Vec::new() }
+    match status.code() {
+        Code::PermissionDenied | Code::Unauthenticated => {
+            ClientError::NotAllowed { address: address.to_owned(), reason: status.message().to_owned() }
+        }
+        _ => ClientError::Refused { message: status.message().to_owned(), diagnostics: Vec::new() },
+    }
 }
 
 fn refusal_error(refusal: proto::Refusal) -> ClientError {
@@ -214,14 +226,14 @@ fn refusal_error(refusal: proto::Refusal) -> ClientError {
 }
 
 impl Client {
-    /// Connects to the first coordinator of `HOST:PORT,HOST:PORT...` that answers.
+    /// Connects to the first coordinator of a list that answers.
     ///
     /// # Errors
     /// When an address is invalid, or no coordinator answers.
-    pub async fn connect(addresses: &str) -> Result<Client, ClientError> {
+    pub async fn connect(dialer: &Dialer, addresses: &str) -> Result<Client, ClientError> {
         let mut last = None;
         for address in each_address(addresses) {
-            match Client::connect_one(address).await {
+            match Client::connect_one(dialer, address).await {
                 Ok(client) => return Ok(client),
                 Err(error) => last = Some(error),
             }
@@ -229,11 +241,16 @@ impl Client {
         Err(last.unwrap_or_else(|| ClientError::Address(addresses.to_owned())))
     }
 
-    async fn connect_one(address: &str) -> Result<Client, ClientError> {
-        let runs = proto::runs_client::RunsClient::new(channel(address).await?)
+    async fn connect_one(dialer: &Dialer, address: &str) -> Result<Client, ClientError> {
+        let (line, trouble) = dialer.connect(address).await?;
+        let runs = proto::runs_client::RunsClient::new(line)
             .max_decoding_message_size(FRAME_BYTES)
             .max_encoding_message_size(FRAME_BYTES);
-        Ok(Client { runs, address: address.to_owned() })
+        Ok(Client { runs, address: address.to_owned(), trouble })
+    }
+
+    fn refused(&self, status: Status) -> ClientError {
+        refused(&self.address, &self.trouble, status)
     }
 
     /// The address of the coordinator.
@@ -257,7 +274,7 @@ impl Client {
             ..Default::default()
         };
         let response = self.runs.submit_run(request).await;
-        let response = response.map_err(|status| refused(&self.address, status))?.into_inner();
+        let response = response.map_err(|status| self.refused(status))?.into_inner();
         match response.refusal {
             None => Ok(response.run),
             Some(refusal) => Err(refusal_error(refusal)),
@@ -270,8 +287,9 @@ impl Client {
     /// When there is no such run.
     pub async fn watch(&mut self, run: Option<&str>) -> Result<Watch, ClientError> {
         let request = proto::WatchRunRequest { run: run.unwrap_or_default().to_owned() };
-        let response = self.runs.watch_run(request).await.map_err(|status| refused(&self.address, status))?;
-        Ok(Watch { stream: response.into_inner(), address: self.address.clone(), after: None })
+        let response = self.runs.watch_run(request).await.map_err(|status| self.refused(status))?;
+        let (address, trouble) = (self.address.clone(), Trouble::clone(&self.trouble));
+        Ok(Watch { stream: response.into_inner(), address, trouble, after: None })
     }
 
     /// All runs, newest first.
@@ -280,7 +298,7 @@ impl Client {
     /// When the coordinator or its store does not answer.
     pub async fn list(&mut self) -> Result<Vec<RunListing>, ClientError> {
         let response = self.runs.list_runs(proto::ListRunsRequest {}).await;
-        let runs = response.map_err(|status| refused(&self.address, status))?.into_inner().runs;
+        let runs = response.map_err(|status| self.refused(status))?.into_inner().runs;
         Ok(runs.into_iter().map(listing).collect())
     }
 
@@ -290,7 +308,7 @@ impl Client {
     /// When there is no such run.
     pub async fn show(&mut self, run: Option<&str>) -> Result<RunDetails, ClientError> {
         let request = proto::ShowRunRequest { run: run.unwrap_or_default().to_owned() };
-        let response = self.runs.show_run(request).await.map_err(|status| refused(&self.address, status))?.into_inner();
+        let response = self.runs.show_run(request).await.map_err(|status| self.refused(status))?.into_inner();
         let operations = response.operations.into_iter().map(|operation| OperationListing {
             address: operation.address,
             action: operation.action,
@@ -315,7 +333,7 @@ impl Client {
     /// When there is no such run.
     pub async fn plan(&mut self, run: Option<&str>) -> Result<Option<(String, Vec<u8>)>, ClientError> {
         let request = proto::ReadPlanRequest { run: run.unwrap_or_default().to_owned() };
-        let response = self.runs.read_plan(request).await.map_err(|status| refused(&self.address, status))?;
+        let response = self.runs.read_plan(request).await.map_err(|status| self.refused(status))?;
         let response = response.into_inner();
         Ok((!response.run.is_empty()).then_some((response.run, response.plan)))
     }
@@ -331,7 +349,7 @@ impl Client {
             parallelism: how.parallelism.unwrap_or_default(),
             placement: how.placement.into_iter().map(placement_rule).collect(),
         };
-        let response = self.runs.resume_run(request).await.map_err(|status| refused(&self.address, status))?;
+        let response = self.runs.resume_run(request).await.map_err(|status| self.refused(status))?;
         let response = response.into_inner();
         match response.refusal {
             None => Ok(Some(response.run).filter(|run| !run.is_empty())),
@@ -358,7 +376,7 @@ impl Client {
         };
         let (run, address) = (run.to_owned(), address.to_owned());
         let request = proto::ResolveDoubtRequest { run, address, decision: Some(decision) };
-        let response = self.runs.resolve_doubt(request).await.map_err(|status| refused(&self.address, status))?;
+        let response = self.runs.resolve_doubt(request).await.map_err(|status| self.refused(status))?;
         let response = response.into_inner();
         Ok((response.status, response.reason))
     }
@@ -370,7 +388,7 @@ impl Client {
     pub async fn cancel(&mut self, run: &str, how: Cancel) -> Result<(), ClientError> {
         let (now, stop) = (how == Cancel::Leave, how == Cancel::Stop);
         let request = proto::CancelRunRequest { run: run.to_owned(), now, stop };
-        self.runs.cancel_run(request).await.map_err(|status| refused(&self.address, status))?;
+        self.runs.cancel_run(request).await.map_err(|status| self.refused(status))?;
         Ok(())
     }
 }
@@ -382,8 +400,9 @@ impl Client {
 ///
 /// # Errors
 /// When the coordinator does not answer.
-pub async fn connect_worker(address: &str) -> Result<WorkerEnd, ClientError> {
-    let mut workers = proto::workers_client::WorkersClient::new(channel(address).await?)
+pub async fn connect_worker(dialer: &Dialer, address: &str) -> Result<WorkerEnd, ClientError> {
+    let (line, trouble) = dialer.connect(address).await?;
+    let mut workers = proto::workers_client::WorkersClient::new(line)
         .max_decoding_message_size(FRAME_BYTES)
         .max_encoding_message_size(FRAME_BYTES);
     let (ours, theirs) = pair();
@@ -393,7 +412,7 @@ pub async fn connect_worker(address: &str) -> Result<WorkerEnd, ClientError> {
         address: address.to_owned(),
         error: format!("it took the connection and said nothing for {} seconds", CONNECT_TIMEOUT.as_secs()),
     })?;
-    let mut stream = response.map_err(|status| refused(address, status))?.into_inner();
+    let mut stream = response.map_err(|status| refused(address, &trouble, status))?.into_inner();
     let (to_worker, mut from_worker) = (ours.to_worker, ours.from_worker);
     let sending = tokio::spawn(async move {
         while let Some(bytes) = from_worker.recv().await {

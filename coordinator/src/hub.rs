@@ -8,10 +8,12 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::{info, warn};
+use weft_identity::Peer;
 use weft_protocol::{CoordinatorFrame, FrameError, Greeting, PROTOCOL, Welcome, WorkerFrame};
 use weft_state::{RunId, WorkerId};
 
 use crate::event::{Event, Hello};
+use crate::plan::HOME;
 use crate::process::{is_dead, worker_id, worker_name};
 use crate::timing::{CHANNEL_FRAMES, INTENT_MAX_AGE, WORKER_HEARTBEAT, WORKER_SILENCE};
 use crate::transport::CoordinatorEnd;
@@ -22,6 +24,11 @@ pub(crate) struct Link {
     pub(crate) incoming: mpsc::Receiver<Result<WorkerFrame, FrameError>>,
     /// Silence means nothing: a worker in the same process lives as long as the coordinator.
     pub(crate) patient: bool,
+    /// Who is at the other end.
+    pub(crate) peer: Peer,
+    /// Whether it may carry out operations of any run. A command line may carry out those of its own run that must run
+    /// where the user is.
+    pub(crate) is_worker: bool,
 }
 
 /// The queue of a run that listens.
@@ -29,6 +36,7 @@ pub(crate) type EventSender = mpsc::Sender<Vec<Event>>;
 
 struct Connected {
     id: WorkerId,
+    peer: Peer,
     hello: Greeting,
     outgoing: mpsc::Sender<CoordinatorFrame>,
     /// Distinguishes connections of the same worker.
@@ -110,7 +118,8 @@ impl Hub {
         let pumps = tokio::spawn(async move {
             tokio::join!(out, into);
         });
-        self.serve(Link { outgoing, incoming, patient: true }).await;
+        let peer = Peer::SameUser { user: rustix::process::getuid().as_raw() };
+        self.serve(Link { outgoing, incoming, patient: true, peer, is_worker: true }).await;
         let _ = pumps.await;
     }
 
@@ -131,7 +140,7 @@ impl Hub {
             }),
             ..CoordinatorFrame::default()
         };
-        if let Some(refusal) = self.refusal(&hello) {
+        if let Some(refusal) = self.refusal(&hello, &link) {
             warn!(worker = %hello.name, "{refusal}");
             let _ = link.outgoing.send(welcome(Some(refusal))).await;
             return;
@@ -141,14 +150,14 @@ impl Hub {
         }
         let id = worker_id(&hello.name, &hello.incarnation);
         info!(worker = %hello.name, "worker connected");
-        let (connection, hung_up) = self.enter(id.clone(), hello, link.outgoing.clone()).await;
+        let (connection, hung_up) = self.enter(id.clone(), hello, &link).await;
         self.listen(&id, &mut link, hung_up).await;
         drop(link);
         self.leave(&id, connection).await;
     }
 
     /// Why a worker is refused.
-    fn refusal(&self, hello: &Greeting) -> Option<String> {
+    fn refusal(&self, hello: &Greeting, link: &Link) -> Option<String> {
         if hello.protocol != PROTOCOL {
             let theirs = hello.protocol;
             return Some(format!(
@@ -158,19 +167,27 @@ impl Hub {
         if hello.name.is_empty() || hello.name.contains('/') {
             return Some("a worker needs a name without `/`".to_owned());
         }
+        if !link.is_worker && !is_at_home(hello) {
+            return Some(format!(
+                "{} does not have the role worker, so it carries out only what must run where its user is",
+                link.peer
+            ));
+        }
         let state = self.state.lock();
-        let taken = state.workers.get(&hello.name).filter(|known| known.hello.incarnation != hello.incarnation)?;
+        let known = state.workers.get(&hello.name)?;
+        if known.peer != link.peer {
+            return Some(format!(
+                "another caller has connected as the worker {}: give this one another name",
+                hello.name
+            ));
+        }
+        let taken = Some(known).filter(|known| known.hello.incarnation != hello.incarnation)?;
         (!is_dead(&taken.id))
             .then(|| format!("another worker named {} is connected: give this one another", hello.name))
     }
 
     /// Announces a worker to all runs. An older connection of the same worker ends.
-    async fn enter(
-        &self,
-        id: WorkerId,
-        hello: Greeting,
-        outgoing: mpsc::Sender<CoordinatorFrame>,
-    ) -> (u64, tokio::sync::oneshot::Receiver<()>) {
+    async fn enter(&self, id: WorkerId, hello: Greeting, link: &Link) -> (u64, tokio::sync::oneshot::Receiver<()>) {
         let (hang_up, hung_up) = tokio::sync::oneshot::channel();
         let (older, connection, told) = {
             let mut state = self.state.lock();
@@ -185,7 +202,9 @@ impl Hub {
                 .collect();
             let name = hello.name.clone();
             let hang_up = Some(hang_up).filter(|_| !state.closed);
-            let entry = Connected { id: id.clone(), hello, outgoing, connection, leaving: false, unheard, hang_up };
+            let (outgoing, peer) = (link.outgoing.clone(), link.peer.clone());
+            let entry =
+                Connected { id: id.clone(), peer, hello, outgoing, connection, leaving: false, unheard, hang_up };
             (state.workers.insert(name, entry), connection, told)
         };
         let mut gone: Vec<Event> = Vec::new();
@@ -367,4 +386,9 @@ async fn is_dead_soon(id: &WorkerId) -> bool {
         tokio::time::sleep(BETWEEN).await;
     }
     false
+}
+
+/// Whether a worker belongs to a command line: it wants only what must run where the user is.
+fn is_at_home(hello: &Greeting) -> bool {
+    hello.labels.len() == 1 && hello.labels.get(HOME).is_some_and(|run| hello.name == format!("{HOME}-{run}"))
 }

@@ -3,13 +3,16 @@
 //! Reading order: [`outline`] is what a coordinator knows of a plan, and [`status`] is where an operation stands.
 //! [`event`] and [`core`] are the deciding machine of one run, which is pure. Around it: [`plan`] and [`process`] hold
 //! what a run begins with, [`transport`] and [`hub`] the connections of workers, and [`driver`] one term of one run on
-//! a store. [`service`] drives many runs at once, with takeover; [`server`] and [`client`] do so over the network;
+//! a store. [`service`] drives many runs at once, with takeover; [`server`] and [`client`] do so over
+//! connections, which [`door`] accepts and [`dial`] makes;
 //! [`progress`] is what watchers receive, and [`listing`] what `weft runs` shows. [`timing`] holds the constants.
 //!
 //! `weft-protocol` says what coordinators and workers owe each other.
 
 pub mod client;
 pub mod core;
+pub mod dial;
+pub mod door;
 pub mod driver;
 pub mod event;
 pub mod hub;
@@ -26,17 +29,21 @@ pub mod term;
 pub mod timing;
 pub mod transport;
 
+mod gate;
 mod lease;
 mod packages;
 mod patience;
 mod problems;
 mod table;
+mod wire;
 
 #[cfg(feature = "simulation")]
 pub mod simulation;
 
 pub use client::Client;
 pub use core::{Coordinator, RunOptions};
+pub use dial::{Address, Dialer};
+pub use door::Guard;
 pub use driver::{InProcess, Notice, RunOutcome, run_in_process};
 pub use event::{Cancel, Decision, FinishReason, UserResolution};
 pub use outline::{Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ShardKey, Waiter};

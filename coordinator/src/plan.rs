@@ -26,6 +26,9 @@ pub struct RunPlan {
     pub wanted: Vec<String>,
 }
 
+/// The label of what must run on the user's machine, with the run as its value. In a rule it names that shard.
+pub const HOME: &str = "home";
+
 /// A placement rule: matching provider instances need workers with these labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacementRule {
@@ -76,7 +79,7 @@ impl RunPlan {
         }
         for shard in &mut Arc::make_mut(&mut self.outline).shards {
             let about = |rule: &&PlacementRule| match &shard.key {
-                ShardKey::Home => rule.provider_instance == "home",
+                ShardKey::Home => rule.provider_instance == HOME,
                 ShardKey::Unplaced => false,
                 ShardKey::Provider(instance) => rule.matches(instance),
             };
@@ -99,14 +102,14 @@ impl RunPlan {
     pub fn keep_home(&mut self, run: &str) {
         for shard in &mut Arc::make_mut(&mut self.outline).shards {
             if shard.key == ShardKey::Home {
-                shard.labels.entry("home".to_owned()).or_insert_with(|| run.to_owned());
+                shard.labels.entry(HOME.to_owned()).or_insert_with(|| run.to_owned());
             }
         }
     }
 
     /// Addresses of home operations without a worker named by a rule.
     pub fn homeless(&self) -> Vec<&str> {
-        let unnamed = |shard: &OutlineShard| shard.key == ShardKey::Home && !shard.labels.contains_key("home");
+        let unnamed = |shard: &OutlineShard| shard.key == ShardKey::Home && !shard.labels.contains_key(HOME);
         let operations =
             self.outline.operations.iter().filter(|operation| self.outline.shard(operation.shard).is_some_and(unnamed));
         operations.map(|operation| operation.address.as_str()).collect()

@@ -1,21 +1,26 @@
-//! A coordinator on the network: `weft.cluster.v1` over HTTP/2 on a loopback address.
+//! A coordinator that listens: `weft.cluster.v1` over HTTP/2, on a Unix socket or on the network with TLS.
 
-use std::net::SocketAddr;
+use std::fs::Permissions;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::{broadcast, mpsc};
-use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server as Tonic;
 use tonic::{Code, Request, Response, Status, Streaming};
 use weft_proto::cluster as proto;
 use weft_protocol::{CoordinatorFrame, FrameError, WorkerFrame};
 use weft_state::RunId;
 
+use crate::dial::Address;
+use crate::door::{Guard, Listening, SocketFile, connections};
 use crate::driver::{Notice, RunOutcome};
 use crate::event::{Cancel, Decision, FinishReason};
+use crate::gate::{Admitted, GateLayer};
 use crate::hub::Link;
 use crate::listing::{Counts, RunDetails, RunListing};
 use crate::plan::PlacementRule;
@@ -29,20 +34,26 @@ use weft_protocol::diagnostics::encode_diagnostics;
 /// these.
 const STATUS_BYTES: usize = 4096;
 
+/// The permissions of a Unix socket: its owner only.
+const SOCKET_MODE: u32 = 0o600;
+
 /// Why a coordinator cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Weft has no TLS yet, so only this machine may connect.
+    /// Traffic on the network must be encrypted, and callers must be known.
     #[error(
-        "{0} is not a loopback address: connections between machines are not encrypted yet, so a coordinator listens \
-         on 127.0.0.1 or [::1] only. Reach it from other machines through a tunnel (ssh -L)"
+        "on a network address a coordinator needs TLS: make certificates with `weft certs init` and `weft certs issue`, \
+         and name them with -tls-ca, -tls-cert and -tls-key. On one machine, listen on a Unix socket: -listen unix:PATH"
     )]
-    NotLoopback(SocketAddr),
+    NeedsTls,
+    /// Another process listens there.
+    #[error("another process listens on {0}")]
+    InUse(String),
     /// The operating system refuses.
     #[error("cannot listen on {address}: {error}")]
     Refused {
         /// The address.
-        address: SocketAddr,
+        address: String,
         /// The reason of the operating system.
         error: std::io::Error,
     },
@@ -55,28 +66,33 @@ pub enum ListenError {
 #[derive(Debug)]
 pub struct Server {
     service: Arc<Service>,
-    listener: TcpListener,
-    address: SocketAddr,
+    listening: Listening,
+    guard: Arc<Guard>,
+    address: Address,
 }
 
 impl Server {
     /// Listens on an address of this machine; port 0 takes any free one.
     ///
     /// # Errors
-    /// When the address is not a loopback address, or in use.
-    pub async fn bind(service: Arc<Service>, address: SocketAddr) -> Result<Server, ListenError> {
-        if !address.ip().is_loopback() {
-            return Err(ListenError::NotLoopback(address));
-        }
-        let refused = |error| ListenError::Refused { address, error };
-        let listener = TcpListener::bind(address).await.map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
-        Ok(Server { service, listener, address })
+    /// When the address is in use, or is a network address and there is no TLS.
+    pub async fn bind(service: Arc<Service>, address: &Address, guard: Guard) -> Result<Server, ListenError> {
+        let refused = |error| ListenError::Refused { address: address.to_string(), error };
+        let (listening, address) = match address {
+            Address::Unix(path) => (listen_on_file(path, address).await?, address.clone()),
+            Address::Tcp { .. } if guard.tls.is_none() => return Err(ListenError::NeedsTls),
+            Address::Tcp { host, port } => {
+                let listener = TcpListener::bind((host.as_str(), *port)).await.map_err(refused)?;
+                let port = listener.local_addr().map_err(refused)?.port();
+                (Listening::Tcp(listener), Address::Tcp { host: host.clone(), port })
+            }
+        };
+        Ok(Server { service, listening, guard: Arc::new(guard), address })
     }
 
     /// The address on which it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> &Address {
+        &self.address
     }
 
     /// Serves until the future ends, and meanwhile takes over runs that other coordinators left.
@@ -92,12 +108,12 @@ impl Server {
             .max_decoding_message_size(FRAME_BYTES)
             .max_encoding_message_size(FRAME_BYTES);
         let server = Tonic::builder()
-            .tcp_nodelay(true)
             .http2_keepalive_interval(Some(KEEP_ALIVE))
             .http2_keepalive_timeout(Some(KEEP_ALIVE_WAIT))
+            .layer(GateLayer(Arc::clone(&self.guard)))
             .add_service(workers)
             .add_service(runs);
-        let incoming = TcpListenerStream::new(self.listener);
+        let incoming = connections(self.listening, self.guard);
         // Streams of workers do not end by themselves, so the end does not wait.
         let served = tokio::select! {
             served = server.serve_with_incoming(incoming) => served,
@@ -106,6 +122,22 @@ impl Server {
         take_over.abort();
         Ok(served?)
     }
+}
+
+/// Listens on a Unix socket that only our own user may open. A file that a dead process left is replaced.
+async fn listen_on_file(path: &Path, address: &Address) -> Result<Listening, ListenError> {
+    let refused = |error| ListenError::Refused { address: address.to_string(), error };
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
+    if is_socket {
+        if UnixStream::connect(path).await.is_ok() {
+            return Err(ListenError::InUse(address.to_string()));
+        }
+        std::fs::remove_file(path).map_err(refused)?;
+    }
+    let listener = UnixListener::bind(path).map_err(refused)?;
+    let _file = SocketFile(path.to_path_buf());
+    std::fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE)).map_err(refused)?;
+    Ok(Listening::Unix { listener, _file })
 }
 
 /// The generated services, implemented by the service.
@@ -119,6 +151,8 @@ impl proto::workers_server::Workers for Edge {
     type WorkStream = Frames<proto::CoordinatorFrame>;
 
     async fn work(&self, request: Request<Streaming<proto::WorkerFrame>>) -> Answer<Self::WorkStream> {
+        let admitted = request.extensions().get::<Admitted>().cloned();
+        let Admitted { peer, is_worker } = admitted.ok_or_else(|| Status::internal("the gate was not passed"))?;
         let mut stream = request.into_inner();
         let (outgoing, frames) = mpsc::channel(CHANNEL_FRAMES);
         let (sender, incoming) = mpsc::channel(CHANNEL_FRAMES);
@@ -132,7 +166,7 @@ impl proto::workers_server::Workers for Edge {
             }
         });
         let hub = self.0.hub().clone();
-        tokio::spawn(async move { hub.serve(Link { outgoing, incoming, patient: false }).await });
+        tokio::spawn(async move { hub.serve(Link { outgoing, incoming, patient: false, peer, is_worker }).await });
         let frames = ReceiverStream::new(frames).map(|frame: CoordinatorFrame| Ok(frame.into_wire()));
         Ok(Response::new(Box::pin(frames)))
     }

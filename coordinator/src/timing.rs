@@ -63,6 +63,9 @@ pub const FRAME_ORDERS: usize = 256;
 /// The maximum size of a frame, fragment or plan that is accepted over the network.
 pub const FRAME_BYTES: usize = 512 << 20;
 
+/// The maximum size of a request that brings no plan. Values of ephemeral variables are the largest part.
+pub const REQUEST_BYTES: usize = 8 << 20;
+
 /// The capacity of the queues of frames to and from a worker. When one is full, the sender waits.
 pub const CHANNEL_FRAMES: usize = 1024;
 

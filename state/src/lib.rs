@@ -51,7 +51,7 @@ pub use ledger::RevisionRule;
 pub use model::ModelStore;
 pub use provider::StoredProvider;
 pub use record::{InstanceObject, InstanceRecord, Opaque, OutputRecord, OutputWrite, PathStep, RawJson, SensitivePath};
-pub use redis::RedisStore;
+pub use redis::{RedisStore, state_name as redis_state_name};
 pub use result::{CommitRecord, Failure, FailureKind, InstanceWrite, Writes};
 pub use run::{
     Attempt, ChainTip, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, OpCounts, OpIndex, OpRecord,

@@ -48,6 +48,7 @@ use crate::step::{
 use crate::store::{RunStore, StoreError};
 use crate::tfstate::WRITER_VERSION;
 use address::Address;
+pub use address::state_name;
 use claims::ABANDONED_EVENT;
 use codec::Words;
 use connection::Connection;

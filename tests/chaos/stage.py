@@ -64,6 +64,12 @@ def clean_environment():
     return {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
 
 
+
+def listens(path):
+    """Whether a process accepts connections at a Unix socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+        return s.connect_ex(str(path)) == 0
+
 class Process:
     """A process with its output in LOG and its errors in LOG.err. It is ended with kill -9."""
 
@@ -467,7 +473,9 @@ class Cluster:
     def __init__(self, stage, redis, workers, plugin_dir=None, state="chaos", store=None):
         self.stage, self.store = stage, store or redis.url(state)
         self.plugin_dir = plugin_dir or stage.mirror()
-        self.address = f"127.0.0.1:{free_port()}"
+        # Short: the path of a socket has at most 107 bytes.
+        self.sockets = tempfile.TemporaryDirectory(prefix="weft-")
+        self.address = f"unix:{self.sockets.name}/coordinator.sock"
         self.started = 0
         self.workers = []
         self.start_coordinator()
@@ -477,8 +485,8 @@ class Cluster:
     def start_coordinator(self):
         self.coordinator = self.stage.weft("coordinator", "coordinator", "-store", self.store,
                                            "-listen", self.address)
-        port = int(self.address.rsplit(":", 1)[1])
-        wait_until("the start of the coordinator", lambda: answers(port) or not self.coordinator.alive())
+        path = self.address.removeprefix("unix:")
+        wait_until("the start of the coordinator", lambda: listens(path) or not self.coordinator.alive())
         if not self.coordinator.alive():
             raise Broken(f"the coordinator did not start:\n{self.coordinator.tail()}")
 

@@ -11,7 +11,7 @@ use weft_coordinator::listing::{RunDetails, kept_objects};
 use weft_coordinator::outline::outline;
 use weft_coordinator::plan::read_plan;
 use weft_coordinator::service::{Resumption, Submission};
-use weft_coordinator::{Client, process};
+use weft_coordinator::{Client, Dialer, process};
 use weft_executor::{Channel, Ended, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
@@ -26,6 +26,7 @@ use super::progress::{Foreknown, Progress, REMIND};
 use super::{ApplyOutcome, Work, client_problem};
 use crate::command::Invocation;
 use crate::context::{Context, environment};
+use crate::identity;
 use crate::options::Arguments;
 use crate::packages::{PlannedPackages, pool_options};
 use crate::render::events::Counts;
@@ -48,14 +49,14 @@ pub fn coordinator(arguments: &Arguments) -> Option<String> {
 /// The reason why the run did not begin.
 pub async fn submit(
     work: Work,
-    addresses: &str,
+    (dialer, addresses): (&Dialer, &str),
     detach: bool,
     parallelism: Option<u32>,
     context: &Context,
     view: &View,
     packages: Arc<dyn Packages>,
 ) -> Result<ApplyOutcome, Vec<Diagnostic>> {
-    let mut client = Client::connect(addresses).await.map_err(client_problem)?;
+    let mut client = Client::connect(dialer, addresses).await.map_err(client_problem)?;
     let address = client.address().to_owned();
     let address = address.as_str();
     let seals = |target| context.sealed_by.get().is_some_and(|sealing| sealing.seals(&target));
@@ -68,7 +69,7 @@ pub async fn submit(
         return Ok(ApplyOutcome { run, ..ApplyOutcome::default() });
     }
     view.line(&format!("Run {run} is carried out by the coordinator at {address}."));
-    attend(&mut client, address, &run, &work.plan, &BTreeSet::new(), (context, view), packages).await
+    attend(&mut client, (dialer, address), &run, &work.plan, &BTreeSet::new(), (context, view), packages).await
 }
 
 /// Resumes a run there, the newest unfinished one by default. With `detach` it returns at once, otherwise as
@@ -84,7 +85,8 @@ pub async fn resume(
     invocation: &Invocation<'_>,
 ) -> Result<Option<ApplyOutcome>, Vec<Diagnostic>> {
     let Invocation { arguments, context, view, .. } = invocation;
-    let mut client = Client::connect(addresses).await.map_err(client_problem)?;
+    let dialer = identity::dialer(arguments)?;
+    let mut client = Client::connect(&dialer, addresses).await.map_err(client_problem)?;
     let address = client.address().to_owned();
     let address = address.as_str();
     let Some((run, bytes)) = client.plan(named).await.map_err(client_problem)? else { return Ok(None) };
@@ -107,7 +109,7 @@ pub async fn resume(
     let directories: Vec<PathBuf> = arguments.values("plugin-dir").map(PathBuf::from).collect();
     let (packages, said) = PlannedPackages::new(context, &directories);
     view.diagnostics(&said);
-    attend(&mut client, address, &run, &plan, &earlier, (context, view), Arc::new(packages)).await.map(Some)
+    attend(&mut client, (&dialer, address), &run, &plan, &earlier, (context, view), Arc::new(packages)).await.map(Some)
 }
 
 /// Whether an operation of a plan must run where the user is.
@@ -120,15 +122,16 @@ fn needs_home(plan: &PlanFile) -> bool {
 /// finished operations.
 async fn attend(
     client: &mut Client,
-    address: &str,
+    (dialer, address): (&Dialer, &str),
     run: &str,
     plan: &PlanFile,
     earlier: &BTreeSet<u32>,
     (context, view): (&Context, &View),
     packages: Arc<dyn Packages>,
 ) -> Result<ApplyOutcome, Vec<Diagnostic>> {
-    let home = needs_home(plan)
-        .then(|| tokio::spawn(work_here(address.to_owned(), run.to_owned(), context.clone(), packages)));
+    let home = needs_home(plan).then(|| {
+        tokio::spawn(work_here(dialer.clone(), address.to_owned(), run.to_owned(), context.clone(), packages))
+    });
     let outline = outline(plan);
     let left = outline.operations.iter().filter(|operation| !earlier.contains(&operation.index));
     let shards = left.filter_map(|operation| outline.shard(operation.shard));
@@ -267,7 +270,7 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
 }
 
 /// A local worker for the operations that must run here, until the run ends.
-async fn work_here(address: String, run: String, context: Context, packages: Arc<dyn Packages>) {
+async fn work_here(dialer: Dialer, address: String, run: String, context: Context, packages: Arc<dyn Packages>) {
     let mut worker = Worker::new(WorkerOptions {
         pool: pool_options(&context),
         files: Arc::new(DiskFiles),
@@ -276,7 +279,7 @@ async fn work_here(address: String, run: String, context: Context, packages: Arc
         ..WorkerOptions::new(format!("home-{run}"), process::incarnation(), packages)
     });
     loop {
-        let ended = match connect_worker(&address).await {
+        let ended = match connect_worker(&dialer, &address).await {
             Ok(end) => worker.run(Channel { incoming: end.incoming, outgoing: end.outgoing }).await,
             Err(error) => {
                 tracing::warn!("{error}");

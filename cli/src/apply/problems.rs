@@ -69,7 +69,13 @@ pub fn client(error: ClientError) -> Vec<Diagnostic> {
             vec![Diagnostic::error("Refused by the coordinator", format!("{message}."))]
         }
         ClientError::Unreachable { .. } => vec![Diagnostic::error("Coordinator does not answer", format!("{error}."))],
-        ClientError::NotLoopback(_) => vec![Diagnostic::error("Coordinator not on this machine", format!("{error}."))],
+        ClientError::NeedsTls(_) | ClientError::Token => {
+            vec![Diagnostic::error("Invalid TLS settings", format!("{error}."))]
+        }
+        ClientError::Tls { .. } => vec![Diagnostic::error("No secure connection", format!("{error}."))],
+        ClientError::NotAllowed { .. } => {
+            vec![Diagnostic::error("Not allowed by the coordinator", format!("{error}."))]
+        }
         ClientError::Address(_) => vec![Diagnostic::error("Invalid coordinator address", format!("{error}."))],
     }
 }

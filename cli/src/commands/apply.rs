@@ -19,6 +19,7 @@ use crate::apply::{self, ApplyOutcome, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
+use crate::identity;
 use crate::options::{Flag, switch};
 use crate::packages::PlannedPackages;
 use crate::plan::{PARALLELISM, Wishes};
@@ -55,6 +56,7 @@ pub const APPLY: Command = Command {
         command::STATE,
         command::STORE,
         command::COORDINATOR,
+        command::TLS,
         command::PLANNING,
         command::SELECTION,
         command::PARALLELISM,
@@ -81,6 +83,7 @@ pub const DESTROY: Command = Command {
         command::STATE,
         command::STORE,
         command::COORDINATOR,
+        command::TLS,
         command::PLANNING_OF_DESTROY,
         command::SELECTION,
         command::PARALLELISM,
@@ -327,7 +330,9 @@ impl<'a> Site<'a> {
                 Site::Elsewhere(address, _) => {
                     let detach = arguments.switch("detach", false);
                     let most = u32::try_from(parallelism).ok().filter(|_| arguments.has("parallelism"));
-                    let ending = apply::submit(work, address, detach, most, context, view, packages).await?;
+                    let dialer = identity::dialer(arguments)?;
+                    let at = (&dialer, address.as_str());
+                    let ending = apply::submit(work, at, detach, most, context, view, packages).await?;
                     if detach {
                         return Ok(Exit::DONE);
                     }

@@ -1,24 +1,26 @@
 //! `weft coordinator`: serves runs to many workers and command lines.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use weft_coordinator::server::Server;
-use weft_coordinator::{PlanFiles, Service};
+use weft_coordinator::{Address, Guard, PlanFiles, Service};
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
-use crate::context::holder;
+use crate::context::{environment, holder};
 use crate::exit::Exit;
+use crate::identity;
 use crate::options::text;
 use crate::runtime::block_on;
 use crate::signals::Attention;
-use crate::store::{Access, StoreLocation};
+use crate::store::{Access, RUNS_FOLDER, StoreLocation};
 
-/// The default address.
-const ADDRESS: &str = "127.0.0.1:7438";
+/// An address, for messages.
+const EXAMPLE: &str = "unix:/run/weft/coordinator.sock or 0.0.0.0:7438";
+/// The file of the default socket, in the directory of the user's sockets.
+const SOCKET: &str = "weft-coordinator.sock";
 /// How long runs may drain before the coordinator leaves them to a successor.
 const DRAIN: Duration = Duration::from_secs(30);
 /// The pause between two checks whether they have drained.
@@ -37,9 +39,16 @@ pub const COORDINATOR: Command = Command {
         command::STORE,
         command::STATE_TO_READ,
         command::LOCK,
+        command::TLS,
         &[
-            text("listen", "ADDR", "Loopback address to listen on. [default: 127.0.0.1:7438]"),
+            text(
+                "listen",
+                "ADDR",
+                "Where to listen: unix:PATH for this user's processes on this machine, or IP:PORT with TLS. [default: \
+                 a socket in XDG_RUNTIME_DIR, or in .weft]",
+            ),
             text("port-file", "FILE", "Write the port to FILE when the coordinator accepts connections."),
+            text("policy", "FILE", "Who may do what with which states. [default: the roles in certificates]"),
         ],
     ],
     mixed: true,
@@ -51,27 +60,45 @@ pub const COORDINATOR: Command = Command {
 fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, .. } = invocation;
     invocation.at_most(0, problems::coordinator_arguments)?;
-    let text = arguments.value("listen").unwrap_or(ADDRESS);
-    let address: SocketAddr =
-        text.parse().map_err(|_| invocation.mistake(&problems::invalid_listen_address(text, ADDRESS)))?;
+    let text = arguments.value("listen").map_or_else(usual_address, str::to_owned);
+    let address = Address::parse(&text);
+    let address = address.ok_or_else(|| invocation.mistake(&problems::invalid_listen_address(&text, EXAMPLE)))?;
     let place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
-    let served = block_on(serve(invocation, &place, address)).and_then(|served| served);
+    let guard = identity::guard(arguments, place.state_name()).map_err(|problem| invocation.fail(&[problem]))?;
+    let served = block_on(serve(invocation, &place, &address, guard)).and_then(|served| served);
     served.map_err(|problem| invocation.fail(&[problem]))?;
     Ok(Exit::DONE)
 }
 
-async fn serve(invocation: &Invocation<'_>, place: &StoreLocation, address: SocketAddr) -> Result<(), Diagnostic> {
+/// The socket where a coordinator listens by default.
+fn usual_address() -> String {
+    let directory = environment("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty());
+    match directory {
+        Some(directory) => format!("unix:{directory}/{SOCKET}"),
+        None => format!("unix:{RUNS_FOLDER}/{SOCKET}"),
+    }
+}
+
+async fn serve(
+    invocation: &Invocation<'_>,
+    place: &StoreLocation,
+    address: &Address,
+    guard: Guard,
+) -> Result<(), Diagnostic> {
     let view = &invocation.view;
     let failed = |error: weft_coordinator::server::ListenError| problems::cannot_listen(&error);
     let store = place.open(Access::Change).await?;
     store.reseal().await.map_err(|error| crate::store::problem(&error))?;
     let words = store.place();
     let service = Service::new(store, Arc::new(PlanFiles), holder());
-    let server = Server::bind(Arc::clone(&service), address).await.map_err(failed)?;
+    let server = Server::bind(Arc::clone(&service), address, guard).await.map_err(failed)?;
     let address = server.address();
     if let Some(path) = invocation.arguments.value("port-file") {
-        std::fs::write(path, address.port().to_string())
-            .map_err(|error| problems::port_file_unwritable(path, &error))?;
+        let port = match address {
+            Address::Tcp { port, .. } => port.to_string(),
+            Address::Unix(_) => address.to_string(),
+        };
+        std::fs::write(path, port).map_err(|error| problems::port_file_unwritable(path, &error))?;
     }
     view.line(&format!("listening on {address}, with state and runs in {words}"));
     let mut attention = Attention::begin(2);

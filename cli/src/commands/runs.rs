@@ -20,6 +20,7 @@ use crate::apply::{self, ApplyOutcome, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::holder;
 use crate::exit::Exit;
+use crate::identity;
 use crate::options::{Flag, Section, switch, text};
 use crate::packages::PlannedPackages;
 use crate::plan::PARALLELISM;
@@ -48,6 +49,7 @@ pub const LIST: Command = Command {
         command::VARIABLES_UNLISTED,
         command::STORE,
         command::COORDINATOR_OF_RUNS,
+        command::TLS,
         PLACE,
     ],
     mixed: true,
@@ -77,6 +79,7 @@ pub const RESUME: Command = Command {
         command::LOCK,
         command::STORE,
         command::COORDINATOR,
+        command::TLS,
         command::PARALLELISM,
         PLACE,
         &[
@@ -147,7 +150,8 @@ async fn list(invocation: &Invocation<'_>) -> Outcome {
     let Invocation { arguments, view, .. } = invocation;
     let runs = match apply::coordinator(arguments) {
         Some(address) => {
-            let mut client = Client::connect(&address).await.map_err(apply::client_problem)?;
+            let mut client =
+                Client::connect(&identity::dialer(arguments)?, &address).await.map_err(apply::client_problem)?;
             client.list().await.map_err(apply::client_problem)?
         }
         None => match readable(invocation).await? {
@@ -212,7 +216,8 @@ async fn show(invocation: &Invocation<'_>) -> Outcome {
     let none = || vec![problems::no_runs()];
     let details = match apply::coordinator(arguments) {
         Some(address) => {
-            let mut client = Client::connect(&address).await.map_err(apply::client_problem)?;
+            let mut client =
+                Client::connect(&identity::dialer(arguments)?, &address).await.map_err(apply::client_problem)?;
             client.show(named).await.map_err(apply::client_problem)?
         }
         None => {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weft_coordinator::client::{ClientError, connect_worker, each_address};
-use weft_coordinator::{Cancel, WorkerEnd, process};
+use weft_coordinator::client::{connect_worker, each_address};
+use weft_coordinator::{Cancel, Dialer, WorkerEnd, process};
 use weft_executor::{Channel, Ended, Worker, WorkerHandle, WorkerOptions};
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -15,6 +15,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::context::holder;
 use crate::exit::Exit;
+use crate::identity;
 use crate::options::{Takes, option, text};
 use crate::packages::{PlannedPackages, pool_options};
 use crate::runtime::block_on;
@@ -39,6 +40,7 @@ pub const WORKER: Command = Command {
         command::VIEW,
         command::VARIABLES_UNLISTED,
         command::COORDINATOR_OF_WORKER,
+        command::TLS,
         &[
             text("label", "KEY=VALUE", "A label that placement rules can refer to. Can be repeated."),
             text("plugin-dir", "DIR", "Also look for provider packages in DIR. Can be repeated."),
@@ -90,7 +92,8 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if let Some(capacity) = arguments.count("capacity") {
         options.capacity = capacity;
     }
-    let worked = block_on(serve(invocation, options, address)).and_then(|worked| worked);
+    let dialer = identity::dialer(arguments).map_err(|problems| invocation.fail(&problems))?;
+    let worked = block_on(serve(invocation, options, dialer, address)).and_then(|worked| worked);
     worked.map_err(|problem| invocation.fail(&[problem]))?;
     Ok(Exit::DONE)
 }
@@ -99,6 +102,8 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 struct Serving<'i> {
     view: &'i View,
     name: String,
+    /// Connects to them.
+    dialer: Dialer,
     /// The coordinators, in the order in which they are tried.
     addresses: Vec<String>,
     /// Whether it was asked to stop.
@@ -109,13 +114,18 @@ struct Serving<'i> {
     told: bool,
 }
 
-async fn serve(invocation: &Invocation<'_>, options: WorkerOptions, addresses: String) -> Result<(), Diagnostic> {
+async fn serve(
+    invocation: &Invocation<'_>,
+    options: WorkerOptions,
+    dialer: Dialer,
+    addresses: String,
+) -> Result<(), Diagnostic> {
     let name = options.name.clone();
     let mut worker = Worker::new(options);
     let ended = obey_signals(worker.handle());
     let addresses = each_address(&addresses).map(str::to_owned).collect();
     let view = &invocation.view;
-    let mut serving = Serving { view, name, addresses, ended, rests_since: None, told: false };
+    let mut serving = Serving { view, name, dialer, addresses, ended, rests_since: None, told: false };
     while !serving.may_leave(&mut worker) {
         let Some((address, end)) = serving.connect().await? else {
             serving.pause().await;
@@ -189,9 +199,9 @@ impl Serving<'_> {
     /// When retrying does not help.
     async fn connect(&mut self) -> Result<Option<(String, WorkerEnd)>, Diagnostic> {
         for address in &self.addresses {
-            match connect_worker(address).await {
+            match connect_worker(&self.dialer, address).await {
                 Ok(end) => return Ok(Some((address.clone(), end))),
-                Err(error @ (ClientError::NotLoopback(_) | ClientError::Address(_))) => {
+                Err(error) if !error.may_pass() => {
                     let problem = client_problem(error).into_iter().next();
                     return Err(problem.unwrap_or_else(|| problems::no_coordinator_answers(address)));
                 }

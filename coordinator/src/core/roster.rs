@@ -6,6 +6,7 @@ use weft_state::WorkerId;
 
 use super::ahead::Ahead;
 use super::{Position, ShardIndex, Table, WorkerIndex};
+use crate::plan::HOME;
 use crate::timing::SETTLE_WINDOW;
 
 /// Whether a worker is connected.
@@ -325,6 +326,10 @@ impl Roster {
     /// Whether a worker may hold a shard with these demands.
     pub(super) fn fits(&self, worker: WorkerIndex, labels: &BTreeMap<String, String>, packages: &[String]) -> bool {
         let Worker { abilities, presence, .. } = &self.workers[worker];
+        // A command line's own worker carries out only what must run where its user is.
+        if abilities.labels.contains_key(HOME) && !labels.contains_key(HOME) {
+            return false;
+        }
         let labelled = labels.iter().all(|(name, value)| abilities.labels.get(name) == Some(value));
         let equipped = packages.is_empty()
             || abilities.packages.is_empty()

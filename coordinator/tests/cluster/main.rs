@@ -5,20 +5,20 @@ mod taken_over;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use plan::Reader;
+use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use weft_coordinator::client::{WatchEnd, WatchEvent, connect_worker};
 use weft_coordinator::driver::Notice;
-use weft_coordinator::server::{ListenError, Server};
+use weft_coordinator::server::Server;
 use weft_coordinator::service::{Resumption, Submission};
 use weft_coordinator::{
-    Cancel, Client, Decision, FinishReason, InProcess, ProgressKind, ReadPlan, RunOptions, RunOutcome, Service,
-    UserResolution, pair, run_in_process, term,
+    Address, Cancel, Client, Decision, Dialer, FinishReason, Guard, InProcess, ProgressKind, ReadPlan, RunOptions,
+    RunOutcome, Service, UserResolution, pair, run_in_process, term,
 };
 use weft_state::{Holder, ModelStore, Opaque, RevisionRule, RunId, RunStatus, RunStore};
 use worker::{Habits, work};
@@ -132,23 +132,33 @@ async fn another_worker_takes_over_from_one_that_ends() {
 }
 
 struct Cluster {
-    address: SocketAddr,
+    address: Address,
     serving: JoinHandle<()>,
+    /// The directory of its socket.
+    _directory: TempDir,
+}
+
+impl Cluster {
+    async fn client(&self) -> Client {
+        Client::connect(&Dialer::default(), &self.address.to_string()).await.unwrap()
+    }
 }
 
 async fn cluster(store: &Arc<dyn RunStore>) -> Cluster {
     let service = Service::new(Arc::clone(store), Arc::new(Reader), holder());
-    let server = Server::bind(service, "127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let address = server.address();
+    let directory = TempDir::new().unwrap();
+    let address = Address::Unix(directory.path().join("coordinator.sock"));
+    let server = Server::bind(service, &address, Guard::default()).await.unwrap();
     let serving = tokio::spawn(async move { server.serve(std::future::pending()).await.unwrap() });
-    Cluster { address, serving }
+    Cluster { address, serving, _directory: directory }
 }
 
 /// A worker that comes back whenever its connection ends.
-fn faithful(address: SocketAddr, habits: Habits) -> JoinHandle<()> {
+fn faithful(address: &Address, habits: Habits) -> JoinHandle<()> {
+    let address = address.to_string();
     tokio::spawn(async move {
         loop {
-            if let Ok(end) = connect_worker(&address.to_string()).await {
+            if let Ok(end) = connect_worker(&Dialer::default(), &address).await {
                 work(end, habits.clone()).await;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -171,10 +181,10 @@ async fn a_cluster_applies_plans_concurrently() {
     let store = store();
     let cluster = cluster(&store).await;
     for name in ["a", "b"] {
-        faithful(cluster.address, habits(name));
+        faithful(&cluster.address, habits(name));
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
+    let mut client = cluster.client().await;
     let plan = Submission { plan: b"4 300".to_vec(), ..Submission::default() };
     let run = client.submit(plan.clone()).await.unwrap();
     let second = client.submit(plan).await;
@@ -198,9 +208,9 @@ async fn labels_decide_which_worker_gets_a_shard() {
     let store = store();
     let cluster = cluster(&store).await;
     let label = |value: &str| BTreeMap::from([("region".to_owned(), value.to_owned())]);
-    faithful(cluster.address, Habits { labels: label("one"), ..habits("a") });
-    faithful(cluster.address, Habits { labels: label("two"), ..habits("b") });
-    let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
+    faithful(&cluster.address, Habits { labels: label("one"), ..habits("a") });
+    faithful(&cluster.address, Habits { labels: label("two"), ..habits("b") });
+    let mut client = cluster.client().await;
     let rule = |text: &str, value: &str| weft_coordinator::plan::PlacementRule {
         provider_instance: text.to_owned(),
         labels: label(value),
@@ -223,7 +233,7 @@ async fn labels_decide_which_worker_gets_a_shard() {
 async fn a_sealed_plan_is_refused_by_an_unencrypted_store() {
     let store = store();
     let cluster = cluster(&store).await;
-    let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
+    let mut client = cluster.client().await;
     let plan = Submission { plan: b"1 2".to_vec(), sealed: true, ..Submission::default() };
     let refused = client.submit(plan).await.unwrap_err();
     assert!(refused.to_string().contains("TF_ENCRYPTION"), "{refused}");
@@ -235,8 +245,8 @@ async fn a_sealed_plan_is_refused_by_an_unencrypted_store() {
 async fn a_doubt_is_resolved_over_the_network() {
     let store = store();
     let cluster = cluster(&store).await;
-    faithful(cluster.address, Habits { doubtful: vec!["a.b[0]".to_owned()], ..habits("a") });
-    let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
+    faithful(&cluster.address, Habits { doubtful: vec!["a.b[0]".to_owned()], ..habits("a") });
+    let mut client = cluster.client().await;
     let plan = Submission { plan: b"1 2".to_vec(), ..Submission::default() };
     let run = client.submit(plan).await.unwrap();
     let end = until_end(&mut client, &run).await;
@@ -253,7 +263,7 @@ async fn a_doubt_is_resolved_over_the_network() {
 async fn a_run_is_taken_over_when_its_coordinator_is_gone() {
     let store = store();
     let first = cluster(&store).await;
-    let mut client = Client::connect(&first.address.to_string()).await.unwrap();
+    let mut client = first.client().await;
     let plan = Submission { plan: b"2 10".to_vec(), ..Submission::default() };
     let run = client.submit(plan).await.unwrap();
     // Nobody works for it yet, and now it is gone. (The run's own task is not aborted with the server: a coordinator in
@@ -262,8 +272,8 @@ async fn a_run_is_taken_over_when_its_coordinator_is_gone() {
     assert_eq!(header.status, RunStatus::Running);
     first.serving.abort();
     let second = cluster(&store).await;
-    faithful(second.address, habits("a"));
-    let mut client = Client::connect(&second.address.to_string()).await.unwrap();
+    faithful(&second.address, habits("a"));
+    let mut client = second.client().await;
     let held = client.resume(Some(&run), Resumption::default()).await.unwrap_err();
     assert!(held.to_string().contains("is being carried out by me@here"), "{held}");
     second.serving.abort();
@@ -293,23 +303,16 @@ async fn a_lease_without_heartbeats_is_taken_over() {
     taking.abort();
 }
 
-#[tokio::test]
-async fn a_coordinator_listens_only_on_loopback_addresses() {
-    let service = Service::new(store(), Arc::new(Reader), holder());
-    let refused = Server::bind(service, "0.0.0.0:0".parse().unwrap()).await;
-    assert!(matches!(refused, Err(ListenError::NotLoopback(_))));
-}
-
 /// The rate of intents and commits that coordinator, frames and workers allow, over a store without durability.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_completes_thousands_of_operations_a_second() {
     let store = store();
     let cluster = cluster(&store).await;
     for name in ["a", "b", "c", "d"] {
-        faithful(cluster.address, habits(name));
+        faithful(&cluster.address, habits(name));
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let mut client = Client::connect(&cluster.address.to_string()).await.unwrap();
+    let mut client = cluster.client().await;
     let plan = Submission { plan: b"4 5000".to_vec(), ..Submission::default() };
     let run = client.submit(plan).await.unwrap();
     let end = until_end(&mut client, &run).await;

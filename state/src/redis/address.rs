@@ -96,6 +96,11 @@ impl Address {
     }
 }
 
+/// The name of the state in an address; `None` when the address is invalid.
+pub fn state_name(url: &str) -> Option<String> {
+    Address::parse(url).ok().map(|address| address.state)
+}
+
 /// Checks whether a name of a state or workspace may be part of a key's hash tag.
 ///
 /// # Errors

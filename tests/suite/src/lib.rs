@@ -10,6 +10,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("mutants", &[]),
     ("proto", &[]),
     ("protocol", &["graph-format", "proto"]),
+    ("identity", &[]),
     ("sealing", &[]),
     ("syntax", &["graph-format"]),
     ("expressions", &["graph-format", "syntax"]),
@@ -20,11 +21,12 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("backends", &["graph-format", "sealing", "state"]),
     ("planner", &["graph-format", "expressions", "evaluator", "providers", "state"]),
     ("executor", &["graph-format", "expressions", "providers", "protocol"]),
-    ("coordinator", &["graph-format", "mutants", "proto", "protocol", "state"]),
+    ("coordinator", &["graph-format", "identity", "mutants", "proto", "protocol", "state"]),
     (
         "cli",
         &[
             "graph-format",
+            "identity",
             "proto",
             "protocol",
             "syntax",

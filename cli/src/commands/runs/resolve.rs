@@ -11,6 +11,7 @@ use super::{LIST, Outcome, PLACE, concluded, go_on, load, place, run_id, said};
 use crate::apply;
 use crate::command::{self, Command, Invocation};
 use crate::exit::Exit;
+use crate::identity;
 use crate::options::{switch, text};
 use crate::runtime::block_on;
 use crate::store::Access;
@@ -27,6 +28,7 @@ pub const RESOLVE: Command = Command {
         command::LOCK,
         command::STORE,
         command::COORDINATOR_OF_RUNS,
+        command::TLS,
         PLACE,
         &[
             text("adopt", "ID", "The object exists and has this id. Read it and store it."),
@@ -58,7 +60,8 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
     let id = run_id(run)?;
     let (status, reason) = match apply::coordinator(arguments) {
         Some(at) => {
-            let mut client = Client::connect(&at).await.map_err(apply::client_problem)?;
+            let mut client =
+                Client::connect(&identity::dialer(arguments)?, &at).await.map_err(apply::client_problem)?;
             client.resolve(run, address, decision.clone()).await.map_err(apply::client_problem)?
         }
         None => resolve_here(invocation, &id, address, decision.clone()).await?,

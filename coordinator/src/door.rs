@@ -1,0 +1,162 @@
+//! The door of a coordinator: where it listens, who may connect, and what each caller may ask for.
+//!
+//! A connection comes over TLS with a certificate, or over a Unix socket from a process of the same user. The role that
+//! a request needs is checked before its body is read.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::Stream;
+use rustls::ServerConfig;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::timeout;
+use tokio_stream::wrappers::ReceiverStream;
+use tracing::{debug, info};
+use weft_identity::files::Reloading;
+use weft_identity::token::Tokens;
+use weft_identity::{Access, Peer, tls};
+
+use crate::wire::Wire;
+
+/// The time limit of a TLS handshake. Half-open connections end then.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+/// The maximum number of handshakes under way. Further connections are closed at once, so that a flood does not take
+/// memory. Established connections are not counted.
+const MAX_HANDSHAKES: usize = 1024;
+/// How long a refused caller may take to read why.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// The capacity of the queue of accepted connections.
+const ACCEPTED: usize = 64;
+/// The pause after an error of `accept`, for example because there are too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// The number of the administrator.
+const ROOT: u32 = 0;
+
+/// Who may connect, and what they may do.
+#[derive(Debug, Default)]
+pub struct Guard {
+    /// TLS for connections that do not come over a Unix socket.
+    pub tls: Option<Reloading<ServerConfig>>,
+    /// The rules.
+    pub access: Access,
+    /// Verifies tokens, if a policy names issuers.
+    pub tokens: Option<Tokens>,
+}
+
+/// A socket that listens.
+#[derive(Debug)]
+pub(crate) enum Listening {
+    /// On a network address, with TLS.
+    Tcp(TcpListener),
+    /// On a file of this machine.
+    Unix {
+        /// The listener.
+        listener: UnixListener,
+        /// Removes the file at the end.
+        _file: SocketFile,
+    },
+}
+
+/// The file of a Unix socket, removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct SocketFile(pub(crate) PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Accepts connections until the stream is dropped. Handshakes run beside each other.
+pub(crate) fn connections(
+    listening: Listening,
+    guard: Arc<Guard>,
+) -> impl Stream<Item = Result<Wire, std::io::Error>> + Send {
+    let (sender, accepted) = mpsc::channel(ACCEPTED);
+    tokio::spawn(async move {
+        let closed = sender.clone();
+        tokio::select! {
+            () = closed.closed() => {}
+            () = accept(listening, guard, sender) => {}
+        }
+    });
+    ReceiverStream::new(accepted)
+}
+
+async fn accept(listening: Listening, guard: Arc<Guard>, accepted: mpsc::Sender<Result<Wire, std::io::Error>>) {
+    let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
+    loop {
+        let stream = match &listening {
+            Listening::Tcp(listener) => listener.accept().await.map(|(stream, _)| Incoming::Tcp(stream)),
+            Listening::Unix { listener, .. } => listener.accept().await.map(|(stream, _)| Incoming::Unix(stream)),
+        };
+        let stream = match stream {
+            Ok(stream) => stream,
+            Err(error) => {
+                debug!("a connection was not accepted: {error}");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        match stream {
+            Incoming::Unix(stream) => {
+                if let Some(wire) = of_same_user(stream)
+                    && accepted.send(Ok(wire)).await.is_err()
+                {
+                    return;
+                }
+            }
+            Incoming::Tcp(stream) => {
+                let Ok(permit) = Arc::clone(&handshakes).try_acquire_owned() else { continue };
+                let (guard, accepted) = (Arc::clone(&guard), accepted.clone());
+                tokio::spawn(async move {
+                    let wire = timeout(HANDSHAKE, greet(stream, &guard)).await.ok().flatten();
+                    drop(permit);
+                    if let Some(wire) = wire {
+                        let _ = accepted.send(Ok(wire)).await;
+                    }
+                });
+            }
+        }
+    }
+}
+
+enum Incoming {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// A connection of a process of our own user, or of the administrator. Others are closed.
+fn of_same_user(stream: UnixStream) -> Option<Wire> {
+    let user = stream.peer_cred().ok()?.uid();
+    if user != rustix::process::getuid().as_raw() && user != ROOT {
+        info!(user, "a connection of another user was closed");
+        return None;
+    }
+    Some(Wire::unix(stream, Peer::SameUser { user }))
+}
+
+/// Makes the TLS handshake. A refused caller gets the reason, as an alert.
+async fn greet(stream: TcpStream, guard: &Guard) -> Option<Wire> {
+    let tls = guard.tls.as_ref()?;
+    let from = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
+    let _ = stream.set_nodelay(true);
+    match tls::accept(stream, tls.current()).await {
+        Ok((stream, peer)) => Some(Wire::tls(stream, peer)),
+        Err((error, stream)) => {
+            info!(from, "a connection was refused: {error}");
+            let _ = timeout(LAST_WORDS, hang_up(stream)).await;
+            None
+        }
+    }
+}
+
+/// Closes a connection so that the other side reads what was sent last: unread bytes would reset it.
+async fn hang_up(mut stream: TcpStream) {
+    let _ = stream.shutdown().await;
+    let mut unread = [0; 1024];
+    while matches!(stream.read(&mut unread).await, Ok(read) if read > 0) {}
+}

@@ -1,0 +1,173 @@
+//! Checks each request before its body is read: the caller's role, and how much the caller may send.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http_body_util::Limited;
+use tonic::Status;
+use tonic::body::Body;
+use tower::{Layer, Service};
+use tracing::info;
+use weft_identity::{Peer, Refusal, Role};
+
+use crate::door::Guard;
+use crate::timing::{FRAME_BYTES, REQUEST_BYTES};
+
+/// The scheme of the header with a token (RFC 6750, section 2.1).
+const BEARER: &str = "Bearer ";
+
+/// What a request needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Need {
+    /// One of these roles.
+    roles: &'static [Role],
+    /// The maximum size of its body. A stream of frames has no end, so each of its frames is limited elsewhere.
+    bytes: Option<usize>,
+}
+
+/// What a method needs, by its path. A command line that watches its run has a worker of its own for what must run
+/// where the user is; the hub accepts no other worker from a caller without the role `worker`.
+fn need(path: &str) -> Need {
+    let small = |roles| Need { roles, bytes: Some(REQUEST_BYTES) };
+    match path {
+        "/weft.cluster.v1.Workers/Work" => Need { roles: &[Role::Worker, Role::Apply], bytes: None },
+        "/weft.cluster.v1.Runs/SubmitRun" => Need { roles: &[Role::Apply], bytes: Some(FRAME_BYTES) },
+        "/weft.cluster.v1.Runs/ResumeRun" | "/weft.cluster.v1.Runs/CancelRun" => small(&[Role::Apply]),
+        "/weft.cluster.v1.Runs/WatchRun" | "/weft.cluster.v1.Runs/ListRuns" | "/weft.cluster.v1.Runs/ShowRun" => {
+            small(&[Role::Read])
+        }
+        "/weft.cluster.v1.Runs/ReadPlan" => small(&[Role::Plan]),
+        "/weft.cluster.v1.Runs/ResolveDoubt" => small(&[Role::Resolve]),
+        // A method that this table does not know yet.
+        _ => small(&[Role::Admin]),
+    }
+}
+
+/// Puts a gate before a service.
+#[derive(Clone)]
+pub(crate) struct GateLayer(pub(crate) Arc<Guard>);
+
+impl<S> Layer<S> for GateLayer {
+    type Service = Gate<S>;
+
+    fn layer(&self, inner: S) -> Gate<S> {
+        Gate { guard: Arc::clone(&self.0), inner }
+    }
+}
+
+/// A service behind a gate.
+#[derive(Clone)]
+pub(crate) struct Gate<S> {
+    guard: Arc<Guard>,
+    inner: S,
+}
+
+type Request = http::Request<Body>;
+type Response = http::Response<Body>;
+
+impl<S> Service<Request> for Gate<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let guard = Arc::clone(&self.guard);
+        // The service that was polled is the one to call.
+        let next = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, next);
+        Box::pin(async move {
+            match admit(&guard, request).await {
+                Ok(request) => inner.call(request).await,
+                Err(status) => Ok(status.into_http()),
+            }
+        })
+    }
+}
+
+/// The request with its caller and a limited body, or the refusal.
+async fn admit(guard: &Guard, mut request: Request) -> Result<Request, Status> {
+    let peer = request.extensions().get::<Peer>().cloned().unwrap_or(Peer::Unknown);
+    let peer = caller(guard, peer, presented(&request)).await?;
+    let need = need(request.uri().path());
+    let mut allowed = need.roles.iter().map(|role| guard.access.check(&peer, *role));
+    let first = allowed.next().unwrap_or(Ok(()));
+    if let Err(refusal) = first.clone()
+        && !allowed.any(|allowed| allowed.is_ok())
+    {
+        info!(path = request.uri().path(), "refused: {refusal}");
+        return Err(match refusal {
+            Refusal::Unauthenticated | Refusal::Nameless => Status::unauthenticated(refusal.to_string()),
+            Refusal::RoleMissing { .. } => Status::permission_denied(refusal.to_string()),
+        });
+    }
+    let is_worker = guard.access.check(&peer, Role::Worker).is_ok();
+    request.extensions_mut().insert(Admitted { peer, is_worker });
+    Ok(match need.bytes {
+        Some(bytes) => request.map(|body| Body::new(Limited::new(body, bytes))),
+        None => request,
+    })
+}
+
+/// Who sends a request: the owner of the connection's certificate or socket, otherwise of the token.
+async fn caller(guard: &Guard, peer: Peer, token: Option<String>) -> Result<Peer, Status> {
+    let (Peer::Unknown, Some(tokens), Some(token)) = (&peer, &guard.tokens, token) else { return Ok(peer) };
+    tokens.verify(&token).await.map(Peer::Token).map_err(|error| {
+        info!("refused: {error}");
+        Status::unauthenticated(error.to_string())
+    })
+}
+
+/// The token in the header of a request.
+fn presented(request: &Request) -> Option<String> {
+    let header = request.headers().get(http::header::AUTHORIZATION)?;
+    Some(header.to_str().ok().and_then(|text| text.strip_prefix(BEARER)).unwrap_or_default().to_owned())
+}
+
+/// A caller that was let through.
+#[derive(Clone, Debug)]
+pub(crate) struct Admitted {
+    /// Who it is.
+    pub(crate) peer: Peer,
+    /// Whether it may carry out operations of any run.
+    pub(crate) is_worker: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_that_the_table_does_not_know_needs_the_highest_role() {
+        assert_eq!(need("/weft.cluster.v1.Runs/DeleteEverything").roles, [Role::Admin]);
+        assert_eq!(need("/").roles, [Role::Admin]);
+    }
+
+    #[test]
+    fn each_method_of_the_protocol_is_in_the_table() {
+        let protocol = include_str!("../../proto/proto/cluster.proto");
+        let mut service = "";
+        let mut methods = 0;
+        for line in protocol.lines().map(str::trim) {
+            if let Some(name) = line.strip_prefix("service ") {
+                service = name.trim_end_matches(" {");
+            }
+            if let Some(method) = line.strip_prefix("rpc ") {
+                let method = method.split('(').next().unwrap();
+                let roles = need(&format!("/weft.cluster.v1.{service}/{method}")).roles;
+                assert_ne!(roles, [Role::Admin], "{service}/{method}");
+                methods += 1;
+            }
+        }
+        assert_eq!(methods, 9);
+    }
+}

@@ -1,0 +1,116 @@
+//! The one place where a request is allowed or refused.
+
+use std::fmt;
+
+use crate::name::Name;
+use crate::policy::Policy;
+use crate::role::Role;
+use crate::token::Claims;
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A process of the same user, or of the administrator, on this machine (Unix socket).
+    SameUser {
+        /// The user's number.
+        user: u32,
+    },
+    /// The owner of a certificate that our authority issued.
+    Certificate(Name),
+    /// The owner of a token that a known issuer signed.
+    Token(Claims),
+    /// The owner of a certificate without a name of the form that we need.
+    Nameless,
+    /// A connection without a certificate, which may still present a token.
+    Unknown,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Peer::SameUser { user } => write!(out, "user {user} of this machine"),
+            Peer::Certificate(name) => name.fmt(out),
+            Peer::Token(claims) => write!(out, "{} of {}", claims.subject, claims.issuer),
+            Peer::Nameless => out.write_str("a caller whose certificate has no SPIFFE ID"),
+            Peer::Unknown => out.write_str("a caller without certificate or token"),
+        }
+    }
+}
+
+/// A refused request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The caller has shown neither a certificate nor a token.
+    #[error("a certificate or a token is needed: name them with -tls-cert and -tls-key, or with WEFT_TOKEN")]
+    Unauthenticated,
+    /// The caller's certificate does not name its owner.
+    #[error("the certificate has no SPIFFE ID: it needs exactly one URI among its alternative names, spiffe://...")]
+    Nameless,
+    /// The caller lacks a role.
+    #[error("{peer} does not have the role {role} for the state {state:?}")]
+    RoleMissing {
+        /// The caller.
+        peer: String,
+        /// The role that is needed.
+        role: Role,
+        /// The state.
+        state: String,
+    },
+}
+
+/// The rules for the state of a coordinator.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// The name of the state, as policies name it.
+    pub state: String,
+    /// The policy file. Without one, certificates have the roles in their names.
+    pub policy: Option<Policy>,
+}
+
+impl Access {
+    /// Allows a request that needs a role, or refuses it.
+    ///
+    /// # Errors
+    /// The caller is not known, or does not have the role.
+    pub fn check(&self, peer: &Peer, role: Role) -> Result<(), Refusal> {
+        let allowed = match (peer, &self.policy) {
+            (Peer::Unknown, _) => return Err(Refusal::Unauthenticated),
+            (Peer::Nameless, _) => return Err(Refusal::Nameless),
+            (Peer::SameUser { .. }, _) => true,
+            (_, Some(policy)) => policy.gives(peer, role, &self.state),
+            (Peer::Certificate(name), None) => name.roles().include(role),
+            (Peer::Token(_), None) => false,
+        };
+        if allowed {
+            return Ok(());
+        }
+        Err(Refusal::RoleMissing { peer: peer.to_string(), role, state: self.state.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_give_roles_only_without_a_policy() {
+        let alice = Peer::Certificate(Name::parse("spiffe://d/weft/apply/alice").unwrap());
+        let mut access = Access { state: "prod".to_owned(), policy: None };
+        assert_eq!(access.check(&alice, Role::Apply), Ok(()));
+        let refusal = access.check(&alice, Role::Worker).unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "spiffe://d/weft/apply/alice does not have the role worker for the state \"prod\""
+        );
+        access.policy = Some(Policy::default());
+        assert!(access.check(&alice, Role::Apply).is_err());
+    }
+
+    #[test]
+    fn who_shows_nothing_may_do_nothing() {
+        for role in Role::ALL {
+            assert_eq!(Access::default().check(&Peer::Unknown, role), Err(Refusal::Unauthenticated));
+            assert_eq!(Access::default().check(&Peer::SameUser { user: 1 }, role), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! TLS connections between the programs of a cluster.
+
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::ServerName;
+use rustls::{AlertDescription, CertificateError, ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
+
+use crate::access::Peer;
+use crate::certificate::Certificate;
+use crate::files::TlsError;
+
+/// Only TLS 1.3: both ends are ours.
+pub(crate) const VERSIONS: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
+/// The protocol inside (RFC 9113).
+pub(crate) const HTTP2: &[u8] = b"h2";
+
+/// The implementation of the cryptography.
+pub(crate) fn provider() -> Arc<CryptoProvider> {
+    Arc::new(aws_lc_rs::default_provider())
+}
+
+/// The settings for requests to public servers, with the authorities of this system (`SSL_CERT_FILE`, `SSL_CERT_DIR`).
+pub(crate) fn public_client() -> Result<ClientConfig, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in rustls_native_certs::load_native_certs().certs {
+        // A system may have certificates that cannot be used.
+        let _ = roots.add(certificate);
+    }
+    let config = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
+    let config = config.map_err(|error| TlsError::Client(error.to_string()))?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Why a connection failed, in words for the user. The same problem has the same words on both sides.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TlsFailure {
+    /// A certificate has expired.
+    #[error("the certificate of {0} has expired")]
+    Expired(Side),
+    /// A certificate is not valid yet.
+    #[error("the certificate of {0} is not valid yet: compare the clocks of both machines")]
+    NotYetValid(Side),
+    /// Another authority issued it.
+    #[error("the certificate of {0} was not issued by an authority that the other side trusts (-tls-ca)")]
+    UnknownAuthority(Side),
+    /// A certificate is needed.
+    #[error("the coordinator needs a certificate: name it with -tls-cert and -tls-key")]
+    CertificateRequired,
+    /// The certificate is for another host.
+    #[error("the certificate of the coordinator is not for this host: issue one with -host {0}")]
+    WrongHost(String),
+    /// The certificate is refused for another reason.
+    #[error("the certificate of {0} was refused")]
+    BadCertificate(Side),
+    /// The other side does not speak TLS.
+    #[error("the other side does not speak TLS")]
+    NotTls,
+    /// Any other failure.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// A side of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The one that connects: command line or worker.
+    Caller,
+    /// The one that listens.
+    Coordinator,
+}
+
+impl std::fmt::Display for Side {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Side::Caller => "the caller",
+            Side::Coordinator => "the coordinator",
+        })
+    }
+}
+
+impl TlsFailure {
+    /// The failure behind an error of a stream, as seen from one side of the connection. `None` when TLS did not cause
+    /// it.
+    pub fn of(error: &std::io::Error, seen_from: Side) -> Option<TlsFailure> {
+        let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+        Some(TlsFailure::of_rustls(error, seen_from))
+    }
+
+    fn of_rustls(error: &rustls::Error, seen_from: Side) -> TlsFailure {
+        let other = match seen_from {
+            Side::Caller => Side::Coordinator,
+            Side::Coordinator => Side::Caller,
+        };
+        match error {
+            rustls::Error::InvalidCertificate(error) => match error {
+                CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFailure::Expired(other),
+                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                    TlsFailure::NotYetValid(other)
+                }
+                CertificateError::UnknownIssuer | CertificateError::BadSignature => TlsFailure::UnknownAuthority(other),
+                CertificateError::NotValidForNameContext { expected, .. } => {
+                    TlsFailure::WrongHost(expected.to_str().into_owned())
+                }
+                _ => TlsFailure::BadCertificate(other),
+            },
+            rustls::Error::NoCertificatesPresented => TlsFailure::CertificateRequired,
+            rustls::Error::AlertReceived(alert) => match alert {
+                AlertDescription::CertificateExpired => TlsFailure::Expired(seen_from),
+                AlertDescription::UnknownCA | AlertDescription::DecryptError => TlsFailure::UnknownAuthority(seen_from),
+                AlertDescription::CertificateRequired => TlsFailure::CertificateRequired,
+                AlertDescription::BadCertificate
+                | AlertDescription::CertificateUnknown
+                | AlertDescription::UnsupportedCertificate => TlsFailure::BadCertificate(seen_from),
+                _ => TlsFailure::Other(error.to_string()),
+            },
+            rustls::Error::InvalidMessage(_) => TlsFailure::NotTls,
+            error => TlsFailure::Other(error.to_string()),
+        }
+    }
+}
+
+/// Why a connection was not accepted or made.
+#[derive(Debug, thiserror::Error)]
+pub enum HandshakeError {
+    /// TLS failed.
+    #[error(transparent)]
+    Tls(#[from] TlsFailure),
+    /// The stream failed.
+    #[error(transparent)]
+    Stream(std::io::Error),
+}
+
+impl HandshakeError {
+    fn of(error: std::io::Error, seen_from: Side) -> HandshakeError {
+        TlsFailure::of(&error, seen_from).map_or(HandshakeError::Stream(error), HandshakeError::Tls)
+    }
+}
+
+/// Accepts a connection and says who is at its other end.
+///
+/// # Errors
+/// When the caller's certificate is refused, or the stream fails. The stream comes back, so that the caller can read
+/// the reason, which has been sent to it, before the connection ends.
+pub async fn accept(
+    stream: TcpStream,
+    config: Arc<ServerConfig>,
+) -> Result<(server::TlsStream<TcpStream>, Peer), (HandshakeError, TcpStream)> {
+    let accepted = TlsAcceptor::from(config).accept(stream).into_fallible().await;
+    let stream = accepted.map_err(|(error, stream)| (HandshakeError::of(error, Side::Coordinator), stream))?;
+    let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+    let peer = match certificate.map(|certificate| Certificate::read(certificate)) {
+        None => Peer::Unknown,
+        Some(Ok(Certificate { name: Some(name), .. })) => Peer::Certificate(name),
+        Some(_) => Peer::Nameless,
+    };
+    Ok((stream, peer))
+}
+
+/// Connects to a host whose certificate must be for it.
+///
+/// # Errors
+/// When the host's certificate is refused, or the stream fails. A host that refuses *our* certificate says so with its
+/// first answer.
+pub async fn connect(
+    host: &str,
+    stream: TcpStream,
+    config: Arc<ClientConfig>,
+) -> Result<client::TlsStream<TcpStream>, HandshakeError> {
+    let name = ServerName::try_from(host.to_owned()).map_err(|error| TlsFailure::Other(error.to_string()))?;
+    let connected = TlsConnector::from(config).connect(name, stream).await;
+    connected.map_err(|error| HandshakeError::of(error, Side::Caller))
+}

@@ -1,0 +1,255 @@
+//! OpenID Connect tokens of pipelines: who issued them, for whom, and what they claim.
+//!
+//! A token is a JWT (RFC 7519) with a signature of its issuer. The keys of an issuer are at the `jwks_uri` of
+//! `URL/.well-known/openid-configuration` (OpenID Connect Discovery 1.0), or in a file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jsonwebtoken::jwk::{Jwk, JwkSet};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use tracing::warn;
+
+use crate::files::TlsError;
+use crate::policy::TokenIssuer;
+use crate::tls;
+
+/// Signatures that are accepted: asymmetric ones only.
+const ALGORITHMS: &[Algorithm] = &[
+    Algorithm::RS256,
+    Algorithm::RS384,
+    Algorithm::RS512,
+    Algorithm::PS256,
+    Algorithm::ES256,
+    Algorithm::ES384,
+    Algorithm::EdDSA,
+];
+/// The maximum length of a token in bytes. It travels in a header.
+const MAX_TOKEN: usize = 16 * 1024;
+/// The maximum size of a document of an issuer in bytes.
+const MAX_DOCUMENT: usize = 1 << 20;
+/// How far clocks may differ.
+const LEEWAY: Duration = Duration::from_secs(60);
+/// How long keys are used before they are fetched again.
+const KEYS_LAST: Duration = Duration::from_secs(3600);
+/// The shortest pause between two requests to one issuer. Unknown keys in tokens cause requests.
+const PAUSE: Duration = Duration::from_secs(10);
+/// The time limit for a request to an issuer.
+const ISSUER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a verified token claims.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Claims {
+    /// Who issued it.
+    #[serde(rename = "iss")]
+    pub issuer: String,
+    /// Whom it is about.
+    #[serde(rename = "sub", default)]
+    pub subject: String,
+    /// Everything else.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, serde_json::Value>,
+}
+
+impl Claims {
+    /// The texts of a claim: one, the elements of a list, or none.
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        let text = |value: &serde_json::Value| match value {
+            serde_json::Value::String(text) => Some(text.clone()),
+            serde_json::Value::Bool(value) => Some(value.to_string()),
+            serde_json::Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        match (name, self.other.get(name)) {
+            ("sub", _) => vec![self.subject.clone()],
+            (_, Some(serde_json::Value::Array(elements))) => elements.iter().filter_map(text).collect(),
+            (_, Some(value)) => text(value).into_iter().collect(),
+            (_, None) => Vec::new(),
+        }
+    }
+}
+
+/// Why a token is refused. Never contains the token.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// Not a JWT.
+    #[error("the token is not a JSON web token")]
+    Form,
+    /// No policy describes its issuer.
+    #[error("the token's issuer {0:?} is not in the policy of the coordinator")]
+    Issuer(String),
+    /// It is for somebody else.
+    #[error("the token is not for the audience {0:?}")]
+    Audience(String),
+    /// It has expired.
+    #[error("the token has expired")]
+    Expired,
+    /// It is not valid yet.
+    #[error("the token is not valid yet: compare the clocks")]
+    NotYetValid,
+    /// The signature is wrong, or its method is not accepted.
+    #[error("the signature of the token is not valid")]
+    Signature,
+    /// The keys of the issuer cannot be read.
+    #[error("the keys of the issuer {issuer} cannot be read: {error}")]
+    Keys {
+        /// The issuer.
+        issuer: String,
+        /// What is wrong.
+        error: String,
+    },
+}
+
+/// Verifies tokens, and remembers the keys of issuers.
+#[derive(Debug)]
+pub struct Tokens {
+    issuers: Vec<TokenIssuer>,
+    keys: Mutex<HashMap<String, Fetched>>,
+    client: reqwest::Client,
+}
+
+#[derive(Clone, Debug)]
+struct Fetched {
+    keys: Arc<JwkSet>,
+    at: Instant,
+}
+
+#[derive(Deserialize)]
+struct Discovery {
+    issuer: String,
+    jwks_uri: String,
+}
+
+/// The parts of a token that are read before its signature is known to be valid.
+#[derive(Deserialize)]
+struct Unverified {
+    iss: String,
+}
+
+impl Tokens {
+    /// Verifies tokens of these issuers.
+    ///
+    /// # Errors
+    /// When the certificates of this system cannot be used.
+    pub fn new(issuers: Vec<TokenIssuer>) -> Result<Tokens, TlsError> {
+        let client = reqwest::Client::builder().tls_backend_preconfigured(tls::public_client()?).build();
+        let client = client.map_err(|error| TlsError::Client(error.to_string()))?;
+        Ok(Tokens { issuers, keys: Mutex::default(), client })
+    }
+
+    /// The claims of a token.
+    ///
+    /// # Errors
+    /// When the token is not valid, or its issuer's keys cannot be read.
+    pub async fn verify(&self, token: &str) -> Result<Claims, TokenError> {
+        if token.len() > MAX_TOKEN {
+            return Err(TokenError::Form);
+        }
+        let header = jsonwebtoken::decode_header(token).map_err(|_| TokenError::Form)?;
+        let unverified = jsonwebtoken::dangerous::insecure_decode::<Unverified>(token);
+        let named = unverified.map_err(|_| TokenError::Form)?.claims.iss;
+        let Some(issuer) = self.issuers.iter().find(|issuer| issuer.url == named) else {
+            return Err(TokenError::Issuer(named));
+        };
+        if !ALGORITHMS.contains(&header.alg) {
+            return Err(TokenError::Signature);
+        }
+        let kid = header.kid.as_deref();
+        let mut keys = self.keys(issuer, KEYS_LAST).await?;
+        if find(&keys, kid).is_none() {
+            // A key that the issuer began to use since.
+            keys = self.keys(issuer, PAUSE).await?;
+        }
+        let key = find(&keys, kid).ok_or(TokenError::Signature)?;
+        verify_with(token, header.alg, key, issuer)
+    }
+
+    /// The keys of an issuer that are not older than this. Keys that are only older stay in use while the issuer does
+    /// not answer.
+    async fn keys(&self, issuer: &TokenIssuer, at_most: Duration) -> Result<Arc<JwkSet>, TokenError> {
+        let known = self.keys.lock().get(&issuer.url).cloned();
+        if let Some(known) = known.as_ref().filter(|known| known.at.elapsed() < at_most) {
+            return Ok(Arc::clone(&known.keys));
+        }
+        match (self.read_keys(issuer).await, known) {
+            (Ok(keys), _) => {
+                let keys = Arc::new(keys);
+                let fetched = Fetched { keys: Arc::clone(&keys), at: Instant::now() };
+                self.keys.lock().insert(issuer.url.clone(), fetched);
+                Ok(keys)
+            }
+            (Err(error), Some(known)) => {
+                warn!("the keys of {} are not fetched again: {error}", issuer.url);
+                Ok(known.keys)
+            }
+            (Err(error), None) => Err(TokenError::Keys { issuer: issuer.url.clone(), error }),
+        }
+    }
+
+    async fn read_keys(&self, issuer: &TokenIssuer) -> Result<JwkSet, String> {
+        let document = match &issuer.keys_file {
+            Some(file) => tokio::fs::read(file).await.map_err(|error| format!("{}: {error}", file.display()))?,
+            None => {
+                let url = format!("{}/.well-known/openid-configuration", issuer.url.trim_end_matches('/'));
+                let found = self.get(&url).await?;
+                let found: Discovery = serde_json::from_slice(&found).map_err(|error| format!("{url}: {error}"))?;
+                if found.issuer != issuer.url {
+                    return Err(format!("{url} describes the issuer {:?}", found.issuer));
+                }
+                self.get(&found.jwks_uri).await?
+            }
+        };
+        serde_json::from_slice(&document).map_err(|error| error.to_string())
+    }
+
+    async fn get(&self, url: &str) -> Result<Vec<u8>, String> {
+        let failed = |error: reqwest::Error| format!("{url}: {}", error.without_url());
+        let parsed = url::Url::parse(url).map_err(|error| format!("{url}: {error}"))?;
+        if parsed.scheme() != "https" {
+            return Err(format!("{url} is not an https address"));
+        }
+        let response = self.client.get(parsed).timeout(ISSUER_TIMEOUT).send().await.map_err(failed)?;
+        let mut response = response.error_for_status().map_err(failed)?;
+        let mut document = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if document.len() + chunk.len() > MAX_DOCUMENT {
+                return Err(format!("{url} is larger than {MAX_DOCUMENT} bytes"));
+            }
+            document.extend_from_slice(&chunk);
+        }
+        Ok(document)
+    }
+}
+
+/// The key with this id. An issuer with a single key may leave ids out.
+fn find<'k>(keys: &'k JwkSet, kid: Option<&str>) -> Option<&'k Jwk> {
+    match kid {
+        Some(kid) => keys.find(kid),
+        None => keys.keys.first().filter(|_| keys.keys.len() == 1),
+    }
+}
+
+fn verify_with(token: &str, algorithm: Algorithm, key: &Jwk, issuer: &TokenIssuer) -> Result<Claims, TokenError> {
+    use jsonwebtoken::errors::ErrorKind;
+    let key = DecodingKey::from_jwk(key).map_err(|_| TokenError::Signature)?;
+    let mut rules = Validation::new(algorithm);
+    rules.set_audience(&[&issuer.audience]);
+    rules.set_issuer(&[&issuer.url]);
+    rules.set_required_spec_claims(&["exp", "iss", "aud"]);
+    rules.validate_nbf = true;
+    rules.leeway = LEEWAY.as_secs();
+    let decoded = jsonwebtoken::decode::<Claims>(token, &key, &rules);
+    decoded.map(|decoded| decoded.claims).map_err(|error| match error.kind() {
+        ErrorKind::ExpiredSignature => TokenError::Expired,
+        ErrorKind::ImmatureSignature => TokenError::NotYetValid,
+        ErrorKind::InvalidAudience => TokenError::Audience(issuer.audience.clone()),
+        ErrorKind::InvalidIssuer => TokenError::Issuer(issuer.url.clone()),
+        ErrorKind::MissingRequiredClaim(_) | ErrorKind::Json(_) | ErrorKind::Utf8(_) | ErrorKind::Base64(_) => {
+            TokenError::Form
+        }
+        _ => TokenError::Signature,
+    })
+}
