@@ -12,6 +12,14 @@ use super::tls;
 
 /// How long to wait for a connection unless the settings say it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long the server may take for an answer. States and journals are small; statements that take longer wait for
+/// something that another session holds.
+pub(super) const ANSWER: Duration = Duration::from_secs(300);
+/// How long a connection may be silent before it is checked, the pause between checks, and their number. A server that
+/// is gone without a word is so noticed within a minute.
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
+/// How long the other side may take to acknowledge what was sent.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
 /// The keys of a connection string that are not sent to the server as parameters.
 const OWN_KEYS: [&str; 14] = [
     "host",
@@ -48,8 +56,15 @@ pub(super) async fn open(settings: &PgSettings) -> Result<Client, BackendError> 
             client
         }
     };
-    prepare(settings, &client).await?;
-    Ok(client)
+    match within(prepare(settings, &client)).await {
+        Some(prepared) => prepared.map(|()| client),
+        None => Err(settings.silent("creating the tables", ANSWER)),
+    }
+}
+
+/// The answer to a statement, unless it takes too long.
+pub(super) async fn within<T>(answer: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(ANSWER, answer).await.ok()
 }
 
 fn config(settings: &PgSettings) -> Config {
@@ -67,6 +82,8 @@ fn config(settings: &PgSettings) -> Config {
     }
     let seconds = settings.key("connect_timeout").and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
     config.connect_timeout(seconds.map_or(CONNECT_TIMEOUT, Duration::from_secs));
+    config.keepalives(true).keepalives_idle(KEEPALIVE.0).keepalives_interval(KEEPALIVE.1);
+    config.keepalives_retries(KEEPALIVE.2).tcp_user_timeout(UNACKNOWLEDGED);
     config.application_name(settings.key("application_name").unwrap_or("weft"));
     let others = settings.keys.iter().filter(|(key, _)| !OWN_KEYS.contains(&key.as_str()));
     let others = others.map(|(key, value)| format!("-c {key}={}", value.replace('\\', "\\\\").replace(' ', "\\ ")));
