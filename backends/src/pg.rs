@@ -68,6 +68,14 @@ impl Session {
         }
         Ok(client)
     }
+
+    /// The error of a request. That of a connection that has ended is about the lock that it held.
+    async fn failed(&self, doing: &'static str, error: &tokio_postgres::Error) -> BackendError {
+        match error.is_closed() && self.lock.lock().await.is_some() {
+            true => self.settings.lost_lock(),
+            false => self.settings.failed(doing, error),
+        }
+    }
 }
 
 /// The backend.
@@ -85,7 +93,8 @@ macro_rules! ask {
             None => return Err($session.settings.lost_lock()),
         };
         match answer {
-            Some(answer) => answer.map_err(|error| $session.settings.failed($doing, &error)),
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(error)) => Err($session.failed($doing, &error).await),
             None => {
                 // Other statements would wait behind this one. The server ends it with the connection.
                 *guard = None;

@@ -202,6 +202,50 @@ async fn credentials_that_end_are_replaced_and_the_request_repeated() {
     assert_eq!(ids, ["", "key0", "", "key1"]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_of_key_providers_are_replaced_too() {
+    let given = AtomicUsize::new(0);
+    let cloud = Cloud::start(move |seen| match seen.path.as_str() {
+        "/keys" => {
+            let id = format!("key{}", given.fetch_add(1, Ordering::SeqCst));
+            let keys = json!({"AccessKeyId": id, "SecretAccessKey": "s", "Token": "t",
+                "Expiration": "2099-01-01T00:00:00Z"});
+            reply(200, keys.to_string())
+        }
+        _ if seen.id() == "key0" => reply(400, json!({"__type": "ExpiredTokenException"}).to_string()),
+        _ => reply(200, json!({"Plaintext": "A".repeat(44), "CiphertextBlob": "AAAA"}).to_string()),
+    })
+    .await;
+    let (address, keys) = (cloud.address(), format!("{}/keys", cloud.address()));
+    let environment = |name: &str| match name {
+        "AWS_ENDPOINT_URL" => Some(address.clone()),
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI" => Some(keys.clone()),
+        _ => None,
+    };
+    let settings = json!({"kms_key_id": "alias/k", "key_spec": "AES_256", "region": "r-1"});
+    let connected = weft_backends::keys::connect("aws_kms", settings.as_object().unwrap(), &environment);
+    connected.client.unwrap().new_key().unwrap();
+    let ids: Vec<String> = cloud.seen().iter().map(Seen::id).collect();
+    assert_eq!(ids, ["", "key0", "", "key1"]);
+}
+
+#[tokio::test]
+async fn version_1_of_the_metadata_service_can_be_refused() {
+    let cloud = Cloud::start(|seen| match seen.path.as_str() {
+        "/latest/meta-data/iam/security-credentials/" => reply(200, "role"),
+        "/latest/meta-data/iam/security-credentials/role" => {
+            reply(200, json!({"AccessKeyId": "old", "SecretAccessKey": "s", "Token": "t"}).to_string())
+        }
+        _ => refusal(404, "NoSuchKey"),
+    })
+    .await;
+    let address = cloud.address();
+    let metadata = [("AWS_EC2_METADATA_SERVICE_ENDPOINT", address.as_str()), ("AWS_EC2_METADATA_V1_DISABLED", "true")];
+    state(&cloud, &Home::new(), json!({}), &metadata[..1]).read().await.unwrap();
+    assert_eq!(cloud.seen().last().unwrap().id(), "old");
+    assert!(state(&cloud, &Home::new(), json!({}), &metadata).read().await.is_err());
+}
+
 #[tokio::test]
 async fn credentials_that_have_no_successor_are_reported() {
     let cloud = Cloud::start(|_| refusal(400, "ExpiredToken")).await;

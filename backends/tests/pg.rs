@@ -152,3 +152,15 @@ async fn a_run_that_loses_its_session_ends() {
     // Another process takes the lock now.
     locked(server.backend("").state("default").unwrap().lock(&info("2")).await.unwrap());
 }
+
+/// A server that accepts connections and says nothing.
+#[tokio::test]
+async fn a_silent_server_ends_the_run() {
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let text = format!("postgres://weft@127.0.0.1:{port}/postgres?sslmode=disable&connect_timeout=1");
+    let backend = connect("pg", json!({ "conn_str": text }).as_object().unwrap(), &|_| None).unwrap().backend;
+    let error = backend.state("default").unwrap().read().await.unwrap_err().to_string();
+    assert!(error.contains("connecting failed") && error.contains("no answer came within 1 seconds"), "{error}");
+    drop(listener);
+}

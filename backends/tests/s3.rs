@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use weft_backends::catalog::connect;
 use weft_backends::client::{ClientSettings, client};
-use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, Version, Written};
+use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo, Version, Written};
 
 /// A server with the bucket `states` and the table `locks`, or `None` with a loud message.
 async fn moto() -> Option<Server> {
@@ -108,6 +108,48 @@ async fn locks_of_other_tools_are_released() {
     assert!(state.unlock("2").await.unwrap_err().to_string().contains("does not match existing lock"));
     state.unlock("1").await.unwrap();
     locked(state.lock(&info("3")).await.unwrap());
+}
+
+/// OpenTofu compares the text of a lock with what Go makes of it.
+#[tokio::test]
+async fn opentofu_releases_locks_of_weft() {
+    let Some(moto) = moto().await else { return };
+    let Ok(tofu) = std::env::var("WEFT_TOFU") else {
+        eprintln!("\n*** SKIPPED: no WEFT_TOFU, locks were NOT tested with OpenTofu ***\n");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let endpoint = format!("http://127.0.0.1:{}", moto.port);
+    let block = format!(
+        "terraform {{\n backend \"s3\" {{\n bucket = \"states\"\n key = \"dir/k.tfstate\"\n region = \"us-east-1\"\n \
+         dynamodb_table = \"locks\"\n use_path_style = true\n endpoints = {{ s3 = \"{endpoint}\", dynamodb = \
+         \"{endpoint}\", sts = \"{endpoint}\" }}\n }}\n}}\n"
+    );
+    std::fs::write(folder.path().join("main.tf"), block).unwrap();
+    let run = async |arguments: &[&str]| {
+        let mut command = tokio::process::Command::new(&tofu);
+        command.args(arguments).current_dir(folder.path()).env("HOME", folder.path());
+        command.envs([("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b"), ("CHECKPOINT_DISABLE", "1")]);
+        let output = command.output().await.unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    };
+    let (good, text) = run(&["init", "-input=false", "-no-color"]).await;
+    assert!(good, "{text}");
+    let state = backend(moto.port, json!({"dynamodb_table": "locks"})).state("default").unwrap();
+    for (number, created) in ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5Z", ""].into_iter().enumerate() {
+        let id = checks::id(u32::try_from(number).unwrap());
+        let created = match created {
+            "" => weft_state::remote::creation_time(jiff::Timestamp::now()),
+            created => created.to_owned(),
+        };
+        let who = "a<b>&\u{2028}\"\\@host".to_owned();
+        let lock = LockInfo { who, created, version: "1.12.6".to_owned(), ..info(&id) };
+        locked(state.lock(&lock).await.unwrap());
+        let (good, text) = run(&["force-unlock", "-force", "-no-color", &id]).await;
+        assert!(good, "{text}");
+        assert!(state.unlock(&id).await.is_err(), "it was released");
+    }
 }
 
 #[tokio::test]

@@ -25,8 +25,8 @@ impl PgSettings {
     /// The server does not answer, although the connection lives.
     pub(super) fn silent(&self, doing: &'static str, limit: Duration) -> BackendError {
         let error = format!(
-            "no answer came within {} seconds. The connection was given up. Another session may hold what this one \
-             waits for: see pg_stat_activity",
+            "no answer came within {} seconds, and the connection was given up. If the server lives, see \
+             pg_stat_activity for what the session waits for",
             limit.as_secs()
         );
         BackendError::Unreachable { place: self.place(), doing, error }

@@ -214,13 +214,18 @@ impl Provider {
             Err(error) => tried.push(format!("the container's credentials: {error}")),
         }
         match &self.login.metadata {
-            Some(endpoint) => match services::of_instance(&self.http, endpoint).await {
+            Some(endpoint) => match self.of_instance(endpoint).await {
                 Ok(found) => return Ok(found),
                 Err(error) => tried.push(format!("the metadata service: {error}")),
             },
             None => tried.push("the metadata service is switched off".to_owned()),
         }
         Err(refusals::no_credentials(place.to_owned(), &tried))
+    }
+
+    async fn of_instance(&self, endpoint: &Url) -> Result<Expiring, String> {
+        let needs_token = self.variable("AWS_EC2_METADATA_V1_DISABLED") == Some("true");
+        services::of_instance(&self.http, endpoint, needs_token).await
     }
 
     fn of_environment(&self) -> Option<Expiring> {
@@ -307,7 +312,7 @@ impl Provider {
                 found.ok_or_else(|| failed("this is not a container with credentials".to_owned()))
             }
             "Ec2InstanceMetadata" => match &self.login.metadata {
-                Some(endpoint) => services::of_instance(&self.http, endpoint).await.map_err(failed),
+                Some(endpoint) => self.of_instance(endpoint).await.map_err(failed),
                 None => Err(failed("the metadata service is switched off".to_owned())),
             },
             _ => Err(failed("the sources are Environment, EcsContainer and Ec2InstanceMetadata".to_owned())),

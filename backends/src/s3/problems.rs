@@ -86,7 +86,7 @@ pub(super) fn other_region(bucket: &str, region: &str) -> Diagnostic {
     Diagnostic::error("Invalid bucket value", detail)
 }
 
-/// Of these arguments, one at most can be set.
+/// At most one of these arguments can be set.
 pub(super) fn only_one(names: &[&str]) -> Diagnostic {
     Diagnostic::error("Invalid Attribute Combination", format!("Only one of {} can be set.", names.join(", ")))
 }

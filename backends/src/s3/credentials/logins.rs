@@ -223,7 +223,7 @@ impl Cached {
         let beside = self.path.with_extension(format!("tmp-{}", std::process::id()));
         let write = || {
             let rights = std::fs::metadata(&self.path)?.permissions();
-            // Nobody else may read the file at any time.
+            // Only the owner may read the file, at any time.
             private(&beside)?;
             std::fs::write(&beside, Json::Object(self.fields.clone()).to_string())?;
             std::fs::set_permissions(&beside, rights)?;

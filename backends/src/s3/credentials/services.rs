@@ -79,12 +79,14 @@ pub(super) async fn of_container(
     keys(&document(&answer(request).await?)?, "Token").map(Some)
 }
 
-/// The credentials of the role of an instance, with a token if the service has them.
-pub(super) async fn of_instance(http: &reqwest::Client, endpoint: &Url) -> Result<Expiring, String> {
+/// The credentials of the role of an instance. Version 1 of the service has no tokens.
+pub(super) async fn of_instance(http: &reqwest::Client, endpoint: &Url, needs_token: bool) -> Result<Expiring, String> {
     let url = |path: &str| format!("{}/{path}", endpoint.as_str().trim_end_matches('/'));
     let token = http.put(url("latest/api/token")).header("x-aws-ec2-metadata-token-ttl-seconds", TOKEN_SECONDS);
-    // Version 1 of the service has no tokens.
-    let token = answer(token).await.ok();
+    let token = match answer(token).await {
+        Err(error) if needs_token => return Err(error),
+        answer => answer.ok(),
+    };
     let get = |path: String| {
         let request = http.get(path);
         match &token {
