@@ -16,8 +16,8 @@ use url::Url;
 use weft_state::remote::BackendError;
 
 use super::login::Login;
-use super::refusals;
 use super::sts::Sts;
+use super::{problems, refusals};
 use logins::Logins;
 use profiles::{Base, Profiles};
 
@@ -120,7 +120,7 @@ impl Provider {
         let found = match &self.login.role {
             Some(role) => {
                 let assumed = self.sts.assume(place, &found.keys, role).await;
-                assumed.map_err(|error| refusals::role_not_assumed(place, role, &error))?
+                assumed.map_err(|error| problems::role_not_assumed(place, &refusals::assuming(role, &error)))?
             }
             None => found,
         };
@@ -128,7 +128,7 @@ impl Provider {
         if !allowed.is_empty() || !forbidden.is_empty() {
             let account = self.sts.account(place, &found.keys).await?;
             if forbidden.contains(&account) || (!allowed.is_empty() && !allowed.contains(&account)) {
-                return Err(refusals::other_account(place, &account));
+                return Err(problems::other_account(place, &account).into());
             }
         }
         Ok(found)
@@ -153,7 +153,7 @@ impl Provider {
                 let files = self.login.config_files.iter().chain(&self.login.credentials_files);
                 let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
                 let files = files.join(" and ");
-                Err(refusals::no_profile(place, by, profile, &files))
+                Err(problems::no_profile(place, by, profile, &files).into())
             }
             None => Ok(profiles),
         }
@@ -253,7 +253,7 @@ impl Provider {
             written.or_else(|| self.variable(variable)).map(str::to_owned)
         };
         let Some(arn) = text("role_arn", "AWS_ROLE_ARN") else {
-            return Err(refusals::no_web_identity("role_arn", "AWS_ROLE_ARN"));
+            return Err(problems::no_web_identity("role_arn", "AWS_ROLE_ARN").into());
         };
         let token = match text("web_identity_token", "AWS_WEB_IDENTITY_TOKEN") {
             Some(token) => token,
@@ -261,7 +261,8 @@ impl Provider {
                 Some(file) => token_in(place, &self.login.at_home(&file))?,
                 None => {
                     let variables = "AWS_WEB_IDENTITY_TOKEN or AWS_WEB_IDENTITY_TOKEN_FILE";
-                    return Err(refusals::no_web_identity("web_identity_token or web_identity_token_file", variables));
+                    let arguments = "web_identity_token or web_identity_token_file";
+                    return Err(problems::no_web_identity(arguments, variables).into());
                 }
             },
         };
@@ -269,7 +270,7 @@ impl Provider {
         role.insert("role_arn".to_owned(), arn.into());
         let session = self.variable("AWS_ROLE_SESSION_NAME");
         let assumed = self.sts.assume_with_token(place, &role, session, &token).await;
-        assumed.map_err(|error| refusals::role_not_assumed_with_token(place, &role, &error))
+        assumed.map_err(|error| problems::role_not_assumed_with_token(place, &refusals::assuming(&role, &error)).into())
     }
 
     /// The first credentials of a profile.

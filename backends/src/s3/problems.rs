@@ -167,3 +167,42 @@ pub(super) fn missing_https_proxy() -> Diagnostic {
 pub(super) fn ca_bundle(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid custom_ca_bundle value", format!("The file {path} cannot be read: {error}."))
 }
+
+/// The profile that the settings or the environment name is missing.
+pub(super) fn no_profile(place: &str, by: &str, profile: &str, files: &str) -> Diagnostic {
+    let detail = format!("{place}: {by} names the profile {profile:?}, which is not in {files}.");
+    Diagnostic::error(format!("failed to get shared config profile, {profile}"), detail)
+}
+
+/// The credentials belong to an account that the settings exclude.
+pub(super) fn other_account(place: &str, account: &str) -> Diagnostic {
+    let detail = format!(
+        "{place}: the account {account} is excluded by allowed_account_ids or forbidden_account_ids. Use credentials of \
+         another account, or change these arguments."
+    );
+    Diagnostic::error("Invalid account ID", detail)
+}
+
+/// The role of the settings cannot be assumed. `why` is a sentence without its end.
+pub(super) fn role_not_assumed(place: &str, why: &str) -> Diagnostic {
+    let why = why.trim_end_matches('.');
+    let detail = format!(
+        "{place}: {why}.\n\nCheck the ARN, the trust policy of the role, and the right sts:AssumeRole of the caller."
+    );
+    Diagnostic::error("Cannot assume IAM Role", detail)
+}
+
+/// The role of `assume_role_with_web_identity` cannot be assumed. `why` is a sentence without its end.
+pub(super) fn role_not_assumed_with_token(place: &str, why: &str) -> Diagnostic {
+    let why = why.trim_end_matches('.');
+    let detail = format!(
+        "{place}: {why}.\n\nCheck the ARN, the trust policy of the role, and whether the token is still valid."
+    );
+    Diagnostic::error("Cannot assume IAM Role with web identity", detail)
+}
+
+/// `assume_role_with_web_identity` is not complete.
+pub(super) fn no_web_identity(argument: &str, variables: &str) -> Diagnostic {
+    let detail = format!("Set {argument} in assume_role_with_web_identity, or the environment variable {variables}.");
+    Diagnostic::error("Assume Role With Web Identity", detail)
+}

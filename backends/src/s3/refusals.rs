@@ -2,7 +2,6 @@
 
 use reqwest::StatusCode;
 use serde_json::{Map, Value as Json};
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::BackendError;
 
 use crate::exchange::EXPIRED;
@@ -118,21 +117,6 @@ pub(super) fn no_credentials(place: String, tried: &[String]) -> BackendError {
     BackendError::Credentials { place, error: tried.join("; ") }
 }
 
-/// The profile that the settings or the environment name is missing.
-pub(super) fn no_profile(place: &str, by: &str, profile: &str, files: &str) -> BackendError {
-    let detail = format!("{place}: {by} names the profile {profile:?}, which is not in {files}.");
-    Diagnostic::error(format!("failed to get shared config profile, {profile}"), detail).into()
-}
-
-/// The credentials belong to an account that the settings exclude.
-pub(super) fn other_account(place: &str, account: &str) -> BackendError {
-    let detail = format!(
-        "{place}: the account {account} is excluded by allowed_account_ids or forbidden_account_ids. Use credentials of \
-         another account, or change these arguments."
-    );
-    Diagnostic::error("Invalid account ID", detail).into()
-}
-
 fn arn(role: &Map<String, Json>) -> &str {
     role.get("role_arn").and_then(Json::as_str).unwrap_or_default()
 }
@@ -140,30 +124,6 @@ fn arn(role: &Map<String, Json>) -> &str {
 /// A role of the environment or of a profile cannot be assumed, in words.
 pub(super) fn assuming(role: &Map<String, Json>, error: &BackendError) -> String {
     format!("the role {} cannot be assumed: {}", arn(role), cause(error))
-}
-
-/// The role of the settings cannot be assumed.
-pub(super) fn role_not_assumed(place: &str, role: &Map<String, Json>, error: &BackendError) -> BackendError {
-    let detail = format!(
-        "{place}: {}.\n\nCheck the ARN, the trust policy of the role, and the right sts:AssumeRole of the caller.",
-        assuming(role, error).trim_end_matches('.')
-    );
-    Diagnostic::error("Cannot assume IAM Role", detail).into()
-}
-
-/// The role of `assume_role_with_web_identity` cannot be assumed.
-pub(super) fn role_not_assumed_with_token(place: &str, role: &Map<String, Json>, error: &BackendError) -> BackendError {
-    let detail = format!(
-        "{place}: {}.\n\nCheck the ARN, the trust policy of the role, and whether the token is still valid.",
-        assuming(role, error).trim_end_matches('.')
-    );
-    Diagnostic::error("Cannot assume IAM Role with web identity", detail).into()
-}
-
-/// `assume_role_with_web_identity` is not complete.
-pub(super) fn no_web_identity(argument: &str, variables: &str) -> BackendError {
-    let detail = format!("Set {argument} in assume_role_with_web_identity, or the environment variable {variables}.");
-    Diagnostic::error("Assume Role With Web Identity", detail).into()
 }
 
 /// Whether the caller may not do what it asked for.
