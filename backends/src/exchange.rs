@@ -118,8 +118,7 @@ impl Reply {
             let text = String::from_utf8_lossy(&self.body);
             ends.iter().any(|end| text.contains(end.as_str()))
         };
-        self.status == StatusCode::UNAUTHORIZED
-            || self.status.is_client_error() && EXPIRED.iter().any(|code| named(code))
+        self.status == StatusCode::UNAUTHORIZED || self.status.is_client_error() && EXPIRED.iter().any(named)
     }
 
     /// Whether another attempt may be answered otherwise.

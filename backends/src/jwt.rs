@@ -48,7 +48,7 @@ pub fn signed(header: &Json, claims: &Json, key: &PrivateKeyDer<'_>, algorithm: 
 pub fn with_own_key(kind: &str, claims: &Json, key: &PrivateKeyDer<'_>) -> Result<String, String> {
     const UNUSABLE: &str = "the private key cannot be used: it is not on the curve P-256";
     let key = EcdsaKeyPair::from_private_key_der(&ECDSA_P256_SHA256_FIXED_SIGNING, key.secret_der());
-    let key = key.or_else(|_| Err(UNUSABLE.to_owned()))?;
+    let key = key.map_err(|_| UNUSABLE.to_owned())?;
     // The public part is a byte for its form and two coordinates.
     let (x, y) = key.public_key().as_ref().get(1..).unwrap_or_default().split_at_checked(32).ok_or(UNUSABLE)?;
     let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);

@@ -168,7 +168,8 @@ impl Client {
             return None;
         }
         let code = refusals::code(&answer.body)?;
-        if !EXPIRED.contains(&code.as_str()) && !(old.expires() && UNKNOWN.contains(&code.as_str())) {
+        let ended = EXPIRED.contains(&code.as_str()) || old.expires() && UNKNOWN.contains(&code.as_str());
+        if !ended {
             return None;
         }
         let mut known = self.credentials.lock().await;
