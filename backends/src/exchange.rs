@@ -23,6 +23,10 @@ pub const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remo
 /// The characters that stay as they are in a query.
 pub const IN_QUERIES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
+/// The codes of services for credentials that have expired.
+pub const EXPIRED: [&str; 4] =
+    ["ExpiredToken", "ExpiredTokenException", "SecurityTokenExpired", "TokenRefreshRequired"];
+
 /// A text as a part of a query.
 pub fn in_query(text: &str) -> String {
     utf8_percent_encode(text, IN_QUERIES).to_string()
@@ -107,6 +111,16 @@ impl Reply {
         BackendError::Refused { place, doing, error, advice: advice.to_owned() }
     }
 
+    /// Whether the service did not accept the credentials, or not any more.
+    fn rejects_credentials(&self) -> bool {
+        let named = |code: &&str| {
+            let ends = [format!(">{code}<"), format!("{code}\"")];
+            let text = String::from_utf8_lossy(&self.body);
+            ends.iter().any(|end| text.contains(end.as_str()))
+        };
+        self.status == StatusCode::UNAUTHORIZED || self.status.is_client_error() && EXPIRED.iter().any(named)
+    }
+
     /// Whether another attempt may be answered otherwise.
     fn may_pass(&self) -> bool {
         let status = self.status;
@@ -121,8 +135,11 @@ pub trait Authorize: Send + Sync {
     /// The headers to add, and the parameters to add to the query.
     async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError>;
 
-    /// The service did not accept what [`Authorize::authorize`] gave.
-    async fn rejected(&self) {}
+    /// The service did not accept what [`Authorize::authorize`] gave. Returns whether another attempt may be authorized
+    /// otherwise.
+    async fn rejected(&self) -> bool {
+        false
+    }
 }
 
 /// Requests without authorization, or with the same header each time.
@@ -165,7 +182,17 @@ impl Service {
         }
     }
 
+    /// One attempt. Credentials that are not accepted are replaced once.
     async fn attempt(&self, call: &Call, number: u32) -> Attempt<Reply, Result<Reply, BackendError>> {
+        let attempt = self.request(call, number).await;
+        let rejected = matches!(&attempt, Attempt::Final(Ok(reply)) if reply.rejects_credentials());
+        match rejected && self.authorize.rejected().await {
+            true => self.request(call, number).await,
+            false => attempt,
+        }
+    }
+
+    async fn request(&self, call: &Call, number: u32) -> Attempt<Reply, Result<Reply, BackendError>> {
         let authorization = match self.authorize.authorize(call).await {
             Ok(headers) => headers,
             Err(error) => return Attempt::Final(Err(Err(error))),
@@ -201,13 +228,91 @@ impl Service {
             let wanted = reply.header(RETRY_AFTER.as_str()).and_then(|value| value.parse().ok());
             return Attempt::Again(Ok(reply), wanted.map(Duration::from_secs));
         }
-        if status == StatusCode::UNAUTHORIZED {
-            self.authorize.rejected().await;
-        }
         Attempt::Final(Ok(reply))
     }
 
     fn unreachable(&self, doing: &'static str, error: String) -> BackendError {
         BackendError::Unreachable { place: self.place.clone(), doing, error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::client::{ClientSettings, client};
+    use crate::tokens::{Bearer, Token, TokenSource};
+
+    /// Another token each time.
+    struct Counting(AtomicUsize, bool);
+
+    #[async_trait]
+    impl TokenSource for Counting {
+        async fn token(&self) -> Result<Token, BackendError> {
+            let text = format!("t{}", self.0.fetch_add(1, Ordering::SeqCst));
+            let later = std::time::SystemTime::now() + Duration::from_secs(3600);
+            Ok(if self.1 { Token::until(text, later) } else { Token::lasting(text) })
+        }
+    }
+
+    /// A server that accepts only this token, and counts its requests.
+    async fn server(token: &'static str, seen: &'static AtomicUsize) -> Url {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.unwrap());
+                }
+                seen.fetch_add(1, Ordering::SeqCst);
+                let good = String::from_utf8(head).unwrap().contains(&format!("Bearer {token}\r\n"));
+                let status = if good { "200 OK" } else { "401 Unauthorized" };
+                let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        Url::parse(&format!("http://127.0.0.1:{port}/")).unwrap()
+    }
+
+    /// A token that the service does not accept any more is replaced once.
+    #[tokio::test]
+    async fn rejected_tokens_are_replaced_once() {
+        static SEEN: AtomicUsize = AtomicUsize::new(0);
+        for (accepted, expire, status, requests) in
+            [("t0", true, 200, 1), ("t1", true, 200, 2), ("t2", true, 401, 2), ("t1", false, 401, 1)]
+        {
+            let url = server(accepted, &SEEN).await;
+            SEEN.store(0, Ordering::SeqCst);
+            let authorize = Box::new(Bearer::new(Counting(AtomicUsize::new(0), expire)));
+            let http = client(&ClientSettings::default()).unwrap();
+            let service = Service { http, retry: RETRY, place: "here".to_owned(), authorize };
+            let reply = service.send(&Call::new("reading", Method::GET, url)).await.unwrap();
+            assert_eq!((reply.status.as_u16(), SEEN.load(Ordering::SeqCst)), (status, requests), "{accepted} {expire}");
+        }
+    }
+
+    #[test]
+    fn answers_about_expired_credentials() {
+        let reply = |status: u16, body: &'static str| Reply {
+            attempt: 1,
+            status: StatusCode::from_u16(status).unwrap(),
+            headers: HeaderMap::new(),
+            body: body.into(),
+        };
+        for (status, body, want) in [
+            (401, "", true),
+            (400, "<Error><Code>ExpiredToken</Code></Error>", true),
+            (400, r#"{"__type":"com.amazon#ExpiredTokenException"}"#, true),
+            (403, "<Error><Code>SecurityTokenExpired</Code></Error>", true),
+            (403, "<Error><Code>AccessDenied</Code></Error>", false),
+            (200, "<Code>ExpiredToken</Code>", false),
+        ] {
+            assert_eq!(reply(status, body).rejects_credentials(), want, "{status} {body}");
+        }
     }
 }

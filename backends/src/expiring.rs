@@ -84,8 +84,8 @@ impl KeyRing {
         Ok(keys)
     }
 
-    /// Asks for other keys next time, because the service did not accept these.
-    pub async fn forget(&self) {
-        *self.known.lock().await = None;
+    /// Asks for other keys next time, because the service did not accept these. Returns whether there may be others.
+    pub async fn forget(&self) -> bool {
+        self.known.lock().await.take().is_none_or(|keys| keys.expires.is_some())
     }
 }

@@ -2,11 +2,13 @@
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeyPair;
-use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RSA_PSS_SHA256};
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, RSA_PKCS1_SHA256, RSA_PSS_SHA256,
+};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rustls::pki_types::PrivateKeyDer;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 /// How a statement is signed. The header of the statement must name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,4 +39,46 @@ pub fn signed(header: &Json, claims: &Json, key: &PrivateKeyDer<'_>, algorithm: 
     key.sign(padding, &SystemRandom::new(), text.as_bytes(), &mut signature)
         .map_err(|_| "the private key does not sign")?;
     Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
+}
+
+/// A statement with its signature by an elliptic key (ES256), whose public part is in the header.
+///
+/// # Errors
+/// The key is not on the curve P-256, in words without secrets.
+pub fn with_own_key(kind: &str, claims: &Json, key: &PrivateKeyDer<'_>) -> Result<String, String> {
+    const UNUSABLE: &str = "the private key cannot be used: it is not on the curve P-256";
+    let key = EcdsaKeyPair::from_private_key_der(&ECDSA_P256_SHA256_FIXED_SIGNING, key.secret_der());
+    let key = key.map_err(|_| UNUSABLE.to_owned())?;
+    // The public part is a byte for its form and two coordinates.
+    let (x, y) = key.public_key().as_ref().get(1..).unwrap_or_default().split_at_checked(32).ok_or(UNUSABLE)?;
+    let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    let header = json!({"typ": kind, "alg": "ES256",
+        "jwk": {"kty": "EC", "crv": "P-256", "x": encode(x), "y": encode(y)}});
+    let text = format!("{}.{}", encode(header.to_string().as_bytes()), encode(claims.to_string().as_bytes()));
+    let signature = key.sign(&SystemRandom::new(), text.as_bytes()).map_err(|_| "the private key does not sign")?;
+    Ok(format!("{text}.{}", encode(signature.as_ref())))
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_lc_rs::encoding::AsDer as _;
+    use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
+
+    use super::*;
+
+    #[test]
+    fn statements_with_their_own_key() {
+        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
+        // The form in which the AWS CLI writes keys.
+        let key = PrivateKeyDer::Sec1(pair.private_key().as_der().unwrap().as_ref().to_vec().into());
+        let statement = with_own_key("dpop+jwt", &json!({"htm": "POST"}), &key).unwrap();
+        let parts: Vec<&str> = statement.split('.').collect();
+        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).unwrap();
+        let header: Json = serde_json::from_slice(&decode(parts[0])).unwrap();
+        assert_eq!((&header["typ"], &header["alg"]), (&json!("dpop+jwt"), &json!("ES256")));
+        let point = ["x", "y"].map(|part| decode(header["jwk"][part].as_str().unwrap())).concat();
+        let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, [vec![4], point].concat());
+        let text = format!("{}.{}", parts[0], parts[1]);
+        public.verify(text.as_bytes(), &decode(parts[2])).unwrap();
+    }
 }

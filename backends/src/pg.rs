@@ -61,12 +61,20 @@ impl Session {
     async fn client(&self) -> Result<MutexGuard<'_, Option<Client>>, BackendError> {
         let mut client = self.client.lock().await;
         if client.as_ref().is_none_or(Client::is_closed) {
-            if client.is_some() && self.lock.lock().await.is_some() {
+            if self.lock.lock().await.is_some() {
                 return Err(self.settings.lost_lock());
             }
             *client = Some(connection::open(&self.settings).await?);
         }
         Ok(client)
+    }
+
+    /// The error of a request. That of a connection that has ended is about the lock that it held.
+    async fn failed(&self, doing: &'static str, error: &tokio_postgres::Error) -> BackendError {
+        match error.is_closed() && self.lock.lock().await.is_some() {
+            true => self.settings.lost_lock(),
+            false => self.settings.failed(doing, error),
+        }
     }
 }
 
@@ -79,12 +87,19 @@ struct Pg {
 /// Runs one statement. `$client` is the guard of a connection that was opened.
 macro_rules! ask {
     ($session:expr, $doing:expr, $method:ident, $statement:expr, $parameters:expr) => {{
-        let guard = $session.client().await?;
-        match guard.as_ref() {
-            Some(client) => {
-                client.$method($statement, $parameters).await.map_err(|error| $session.settings.failed($doing, &error))
+        let mut guard = $session.client().await?;
+        let answer = match guard.as_ref() {
+            Some(client) => connection::within(client.$method($statement, $parameters)).await,
+            None => return Err($session.settings.lost_lock()),
+        };
+        match answer {
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(error)) => Err($session.failed($doing, &error).await),
+            None => {
+                // Other statements would wait behind this one. The server ends it with the connection.
+                *guard = None;
+                Err($session.settings.silent($doing, connection::ANSWER))
             }
-            None => Err($session.settings.lost_lock()),
         }
     }};
 }
@@ -132,8 +147,39 @@ fn version_of(content: &[u8]) -> Version {
 }
 
 impl PgState {
-    fn held(&self, info: &LockInfo, message: &str) -> LockAnswer {
-        LockAnswer::Held { holder: info.clone(), message: format!("{message}: {}", self.0.workspace) }
+    /// Another session has the lock with this number. It is named as far as the server tells.
+    async fn held(&self, info: &LockInfo, message: &str, number: i64) -> LockAnswer {
+        let mut message = format!("{message}: {}", self.0.workspace);
+        if let Some(holder) = self.holder(number).await {
+            message.push_str(&holder);
+        }
+        LockAnswer::Held { holder: info.clone(), message }
+    }
+
+    /// The session that has the lock with this number. Users without rights see a part of it, or nothing.
+    async fn holder(&self, number: i64) -> Option<String> {
+        const STATEMENT: &str = "SELECT l.pid, a.application_name, a.usename::text, host(a.client_addr), \
+            to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') \
+            FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid \
+            WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
+            AND ((l.classid::bigint << 32) | l.objid::bigint) = $1 \
+            AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+        let ask = async { ask!(self.0.session, "asking who holds the lock", query_opt, STATEMENT, &[&number]) };
+        let row = ask.await.ok().flatten()?;
+        let pid: i32 = row.try_get(0).ok()?;
+        let text =
+            |column: usize| row.try_get::<_, Option<String>>(column).ok().flatten().filter(|text| !text.is_empty());
+        Some(refusals::session(pid, [text(1), text(2), text(3), text(4)]))
+    }
+
+    /// Names this session, for those who ask who holds the lock.
+    async fn sign(&self, info: &LockInfo) -> Result<(), BackendError> {
+        let PgRow { session, .. } = &*self.0;
+        if session.settings.key("application_name").is_none() && !info.who.is_empty() {
+            let name = format!("weft {}", info.who);
+            ask!(session, "naming the session", execute, "SELECT set_config('application_name', $1, false)", &[&name])?;
+        }
+        Ok(())
     }
 
     async fn release(&self, number: i64) -> Result<(), BackendError> {
@@ -186,6 +232,7 @@ impl RemoteState for PgState {
         const DOING: &str = "taking the lock";
         let PgRow { session, workspace } = &*self.0;
         let creation = session.settings.names.creation_lock();
+        self.sign(info).await?;
         let statement = format!(
             "SELECT id, pg_try_advisory_lock(id), pg_try_advisory_lock($2) FROM {} WHERE name = $1",
             session.settings.names.table()
@@ -195,7 +242,7 @@ impl RemoteState for PgState {
             let taken = ask!(session, DOING, query_one, statement, &[&creation])?.try_get(0).unwrap_or(false);
             return Ok(match taken {
                 true => self.locked(info, creation).await,
-                false => self.held(info, "Already locked for workspace creation"),
+                false => self.held(info, "Already locked for workspace creation", creation).await,
             });
         };
         let number: i64 = row.try_get(0).unwrap_or_default();
@@ -207,15 +254,16 @@ impl RemoteState for PgState {
             (true, true) => Ok(self.locked(info, number).await),
             (true, false) => {
                 self.release(number).await?;
-                Ok(self.held(info, "Cannot lock workspace; already locked for workspace creation"))
+                Ok(self.held(info, "Cannot lock workspace; already locked for workspace creation", creation).await)
             }
-            (false, _) => Ok(self.held(info, "Workspace is already locked")),
+            (false, _) => Ok(self.held(info, "Workspace is already locked", number).await),
         }
     }
 
     /// The lock of a dead process is gone with its session.
     async fn take_over(&self, dead: &LockInfo, _info: &LockInfo) -> Result<LockAnswer, BackendError> {
-        Ok(self.held(dead, "Workspace is already locked"))
+        let message = format!("Workspace is already locked: {}", self.0.workspace);
+        Ok(LockAnswer::Held { holder: dead.clone(), message })
     }
 
     /// Releases the lock of this session. Another process cannot release it: its session must end.

@@ -1,9 +1,12 @@
 //! The backend `s3`: states as objects of a bucket, locks as objects, as items of a DynamoDB table, or both.
 
+mod arns;
+mod conditions;
 mod credentials;
 mod dynamodb;
 pub(crate) mod kms;
 mod lock;
+mod login;
 mod problems;
 mod refusals;
 mod requests;

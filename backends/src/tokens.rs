@@ -19,6 +19,10 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// How long a token is used whose answer does not say when it expires.
 const LIFETIME: Duration = Duration::from_secs(600);
 
+/// What services say about statements that begin too late or have ended, for example because the clock is wrong: those
+/// of Google, and those of Microsoft.
+const SKEWED: [&str; 2] = ["must be a short-lived token", "AADSTS700024"];
+
 /// A token.
 #[derive(Clone)]
 pub struct Token {
@@ -107,8 +111,8 @@ impl<S: TokenSource> Authorize for Bearer<S> {
         Ok(vec![("authorization".to_owned(), format!("Bearer {}", self.current().await?.text))])
     }
 
-    async fn rejected(&self) {
-        *self.known.lock().await = None;
+    async fn rejected(&self) -> bool {
+        self.known.lock().await.take().is_none_or(|token| token.expires.is_some())
     }
 }
 
@@ -135,7 +139,10 @@ pub async fn ask(request: RequestBuilder) -> Result<Json, String> {
         Some(Json::Object(error)) => error.get("message").and_then(Json::as_str).map(str::to_owned),
         _ => None,
     };
-    let words = field("error_description").or_else(|| field("error"));
+    let mut words = field("error_description").or_else(|| field("error"));
+    if let Some(words) = words.as_mut().filter(|words| SKEWED.iter().any(|part| words.contains(part))) {
+        words.push_str(" (compare the clock of this machine with the real time)");
+    }
     Err(words.map_or_else(|| format!("it answered {status}"), |words| format!("it answered {status}: {words}")))
 }
 

@@ -1,17 +1,20 @@
 //! The S3 backend against moto, a server that answers like S3 and DynamoDB.
 
 mod checks;
+mod cloud;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use checks::{Server, done, info, locked};
+use cloud::{Cloud, refusal, reply};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use weft_backends::catalog::connect;
 use weft_backends::client::{ClientSettings, client};
-use weft_state::remote::{Backend, BackendError, Expected, LockAnswer};
+use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo, Version, Written};
 
 /// A server with the bucket `states` and the table `locks`, or `None` with a loud message.
 async fn moto() -> Option<Server> {
@@ -88,6 +91,150 @@ async fn each_kind_of_lock_has_one_holder() {
     let LockAnswer::Held { holder, .. } = both.lock(&info("both")).await.unwrap() else { panic!("locked") };
     assert_eq!(holder.id, "row");
     assert!(matches!(object.lock(&info("object")).await.unwrap(), LockAnswer::Locked(_)));
+}
+
+/// A lock in the table with this text.
+async fn put_lock(port: u16, text: &str) {
+    let item = json!({"LockID": {"S": "states/dir/k.tfstate"}, "Info": {"S": text}});
+    dynamodb(port, "PutItem", json!({"TableName": "locks", "Item": item})).await;
+}
+
+#[tokio::test]
+async fn locks_of_other_tools_are_released() {
+    let Some(moto) = moto().await else { return };
+    let state = backend(moto.port, json!({"dynamodb_table": "locks"})).state("default").unwrap();
+    // The text is compared as it is stored.
+    put_lock(moto.port, "{\"Who\": \"a<b\", \"ID\": \"1\", \"Other\": 1}").await;
+    assert!(state.unlock("2").await.unwrap_err().to_string().contains("does not match existing lock"));
+    state.unlock("1").await.unwrap();
+    locked(state.lock(&info("3")).await.unwrap());
+}
+
+/// OpenTofu compares the text of a lock with what Go makes of it.
+#[tokio::test]
+async fn opentofu_releases_locks_of_weft() {
+    let Some(moto) = moto().await else { return };
+    let Ok(tofu) = std::env::var("WEFT_TOFU") else {
+        eprintln!("\n*** SKIPPED: no WEFT_TOFU, locks were NOT tested with OpenTofu ***\n");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let endpoint = format!("http://127.0.0.1:{}", moto.port);
+    let block = format!(
+        "terraform {{\n backend \"s3\" {{\n bucket = \"states\"\n key = \"dir/k.tfstate\"\n region = \"us-east-1\"\n \
+         dynamodb_table = \"locks\"\n use_path_style = true\n endpoints = {{ s3 = \"{endpoint}\", dynamodb = \
+         \"{endpoint}\", sts = \"{endpoint}\" }}\n }}\n}}\n"
+    );
+    std::fs::write(folder.path().join("main.tf"), block).unwrap();
+    let run = async |arguments: &[&str]| {
+        let mut command = tokio::process::Command::new(&tofu);
+        command.args(arguments).current_dir(folder.path()).env("HOME", folder.path());
+        command.envs([("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b"), ("CHECKPOINT_DISABLE", "1")]);
+        let output = command.output().await.unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    };
+    let (good, text) = run(&["init", "-input=false", "-no-color"]).await;
+    assert!(good, "{text}");
+    let state = backend(moto.port, json!({"dynamodb_table": "locks"})).state("default").unwrap();
+    for (number, created) in ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5Z", ""].into_iter().enumerate() {
+        let id = checks::id(u32::try_from(number).unwrap());
+        let created = match created {
+            "" => weft_state::remote::creation_time(jiff::Timestamp::now()),
+            created => created.to_owned(),
+        };
+        let who = "a<b>&\u{2028}\"\\@host".to_owned();
+        let lock = LockInfo { who, created, version: "1.12.6".to_owned(), ..info(&id) };
+        locked(state.lock(&lock).await.unwrap());
+        let (good, text) = run(&["force-unlock", "-force", "-no-color", &id]).await;
+        assert!(good, "{text}");
+        assert!(state.unlock(&id).await.is_err(), "it was released");
+    }
+}
+
+#[tokio::test]
+async fn both_locks_are_released_even_if_one_is_not() {
+    let Some(moto) = moto().await else { return };
+    let both = backend(moto.port, json!({"use_lockfile": true, "dynamodb_table": "locks"})).state("default").unwrap();
+    let object = backend(moto.port, json!({"use_lockfile": true})).state("default").unwrap();
+    let row = backend(moto.port, json!({"dynamodb_table": "locks"})).state("default").unwrap();
+    // The object has another holder.
+    locked(object.lock(&info("other")).await.unwrap());
+    locked(row.lock(&info("own")).await.unwrap());
+    let error = both.unlock("own").await.unwrap_err().to_string();
+    assert!(error.contains("dynamoDB lock released but s3 failed: lock id \"own\" does not match"), "{error}");
+    assert!(row.unlock("own").await.is_err(), "it was released");
+    // The item has another holder.
+    locked(row.lock(&info("own")).await.unwrap());
+    let error = both.unlock("other").await.unwrap_err().to_string();
+    assert!(error.contains("s3 lock released but dynamoDB failed: lock id \"other\" does not match"), "{error}");
+    assert!(object.unlock("other").await.is_err(), "it was released");
+    // Both have another holder.
+    let error = both.unlock("other").await.unwrap_err().to_string();
+    assert!(error.contains("s3: lock id \"other\" does not match existing lock; dynamoDB: lock id"), "{error}");
+}
+
+/// A service with objects that ignores the conditions with this header.
+async fn careless(ignored: &'static str) -> Cloud {
+    let objects: Mutex<BTreeMap<String, String>> = Mutex::default();
+    Cloud::start(move |seen| {
+        let mut objects = objects.lock().unwrap();
+        let old = objects.get(&seen.path).cloned();
+        let etag = old.as_ref().map(|old| format!("\"{}\"", old.len()));
+        let condition = |name: &str| seen.header(name).filter(|_| name != ignored);
+        match seen.method.as_str() {
+            "PUT" if condition("if-none-match").is_some() && old.is_some() => refusal(412, "PreconditionFailed"),
+            "PUT" if condition("if-match").is_some_and(|wanted| Some(wanted) != etag.as_deref()) => {
+                refusal(412, "PreconditionFailed")
+            }
+            "PUT" => {
+                objects.insert(seen.path.clone(), seen.body.clone());
+                (200, format!("etag: \"{}\"\r\n", seen.body.len()), String::new())
+            }
+            "DELETE" => {
+                objects.remove(&seen.path);
+                reply(204, "")
+            }
+            _ => match old {
+                Some(old) => (200, format!("etag: {}\r\n", etag.unwrap_or_default()), old),
+                None => refusal(404, "NoSuchKey"),
+            },
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn services_that_ignore_conditions_are_named_at_the_first_use() {
+    for (ignored, named) in [("if-none-match", "If-None-Match"), ("if-match", "If-Match"), ("neither", "")] {
+        let cloud = careless(ignored).await;
+        let state = backend(cloud.port, json!({"use_lockfile": true})).state("default").unwrap();
+        assert_eq!(state.read().await.unwrap(), None);
+        if named.is_empty() {
+            locked(state.lock(&info("1")).await.unwrap());
+            let before = cloud.seen().len();
+            done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
+            assert_eq!((before, cloud.seen().len()), (6, 1), "it is tried once");
+            continue;
+        }
+        let want = format!("the service ignores the header {named}");
+        let error = state.lock(&info("1")).await.unwrap_err().to_string();
+        assert!(error.contains(&want), "{error}");
+        let error = state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap_err().to_string();
+        assert!(error.contains(&want), "{error}");
+        let left = cloud.seen().iter().filter(|seen| seen.method == "DELETE").count();
+        assert_eq!(left, 1, "the object of the attempt is removed");
+        assert_eq!(state.read().await.unwrap(), None, "nothing was written");
+    }
+}
+
+#[tokio::test]
+async fn buckets_can_be_access_points() {
+    let cloud = careless("neither").await;
+    let bucket = "arn:aws:s3:us-east-1:123456789012:accesspoint/point";
+    let state = backend(cloud.port, json!({"bucket": bucket})).state("default").unwrap();
+    done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
+    assert_eq!(cloud.seen().last().unwrap().path, "/point-123456789012/dir/k.tfstate");
 }
 
 #[tokio::test]
@@ -203,6 +350,10 @@ async fn a_write_whose_answer_was_lost_finds_itself() {
     let Some(moto) = moto().await else { return };
     let (port, armed) = proxy(moto.port).await;
     let state = backend(port, json!({})).state("default").unwrap();
+    // The attempts with conditional writes come first.
+    let stale = Expected::Version(Version("\"0\"".to_owned()));
+    assert_eq!(state.write(Bytes::from("{0}"), &stale, None).await.unwrap(), Written::Conflict);
+    armed.store(true, Ordering::SeqCst);
     let first = done(state.write(Bytes::from("{1}"), &Expected::Absent, None).await.unwrap());
     assert!(!armed.swap(true, Ordering::SeqCst), "the answer was lost");
     let second = done(state.write(Bytes::from("{2}"), &Expected::Version(first), None).await.unwrap());

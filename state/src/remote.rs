@@ -131,7 +131,7 @@ pub struct LockInfo {
     pub who: String,
     /// The version of OpenTofu that the holder stands for.
     pub version: String,
-    /// When the lock was taken, RFC 3339 with nanoseconds.
+    /// When the lock was taken, in the form of [`creation_time`].
     pub created: String,
     /// What is locked.
     pub path: String,
@@ -149,7 +149,7 @@ impl LockInfo {
             info: format!("process {}", holder.process),
             who: format!("{}@{}", holder.user, holder.machine),
             version: WRITER_VERSION.to_owned(),
-            created: format!("{:.9}", jiff::Timestamp::now()),
+            created: creation_time(jiff::Timestamp::now()),
             path: String::new(),
             asked: None,
         }
@@ -165,11 +165,30 @@ impl LockInfo {
         self.asked.as_deref().unwrap_or(&self.id)
     }
 
-    /// The JSON that OpenTofu stores.
+    /// The JSON that OpenTofu stores, to the byte: it compares the text of a lock with its own text for it. Go escapes
+    /// some characters that JSON does not need to escape.
     pub fn to_json(&self) -> Vec<u8> {
         // Strings only: this cannot fail.
-        serde_json::to_vec(self).unwrap_or_default()
+        let text = serde_json::to_string(self).unwrap_or_default();
+        let mut escaped = String::with_capacity(text.len());
+        // These characters are in strings only.
+        for character in text.chars() {
+            match character {
+                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                    escaped.push_str(&format!("\\u{:04x}", u32::from(character)));
+                }
+                character => escaped.push(character),
+            }
+        }
+        escaped.into_bytes()
     }
+}
+
+/// The time of a lock as Go writes it: RFC 3339 with up to nine digits of a second, without zeros at their end.
+pub fn creation_time(time: jiff::Timestamp) -> String {
+    let text = format!("{time:.9}");
+    let digits = text.trim_end_matches('Z').trim_end_matches('0').trim_end_matches('.');
+    format!("{digits}Z")
 }
 
 /// A lock that could not be released.
@@ -331,14 +350,37 @@ mod tests {
         let holder = Holder { machine: "host".to_owned(), process: 7, user: "ann".to_owned() };
         let info = LockInfo { path: "key".to_owned(), ..LockInfo::new("OperationTypePlan", &holder) };
         let time = &info.created;
-        assert_eq!(time.len(), "2025-12-31T00:00:00.000000000Z".len(), "{time}");
-        assert_eq!((&time[10..11], &time[19..20], &time[29..]), ("T", ".", "Z"), "{time}");
+        assert!(time.parse::<jiff::Timestamp>().is_ok() && time.ends_with('Z'), "{time}");
         let text = String::from_utf8(info.to_json()).unwrap();
         let want = format!(
             r#"{{"ID":"{}","Operation":"OperationTypePlan","Info":"process 7","Who":"ann@host","Version":"{WRITER_VERSION}","Created":"{time}","Path":"key"}}"#,
             info.id
         );
         assert_eq!(text, want);
+        assert_eq!(serde_json::from_str::<LockInfo>(&text).unwrap(), info);
+    }
+
+    #[test]
+    fn times_end_as_in_go() {
+        for (seconds, nanoseconds, want) in [
+            (1_767_225_600, 0, "2026-01-01T00:00:00Z"),
+            (1_767_225_610, 0, "2026-01-01T00:00:10Z"),
+            (1_767_225_600, 500_000_000, "2026-01-01T00:00:00.5Z"),
+            (1_767_225_600, 123_456_780, "2026-01-01T00:00:00.12345678Z"),
+            (1_767_225_600, 7, "2026-01-01T00:00:00.000000007Z"),
+        ] {
+            let time = jiff::Timestamp::new(seconds, nanoseconds).unwrap();
+            assert_eq!(creation_time(time), want);
+        }
+    }
+
+    /// The text is that of Go's `json.Marshal`.
+    #[test]
+    fn characters_are_escaped_as_in_go() {
+        let info = LockInfo { who: "a<b>&\u{2028}\u{2029}\"\\\u{8}\u{1}\u{7f}é".to_owned(), ..LockInfo::default() };
+        let text = String::from_utf8(info.to_json()).unwrap();
+        let want = r#""Who":"a\u003cb\u003e\u0026\u2028\u2029\"\\\b\u0001é","Version""#;
+        assert!(text.contains(want), "{text}");
         assert_eq!(serde_json::from_str::<LockInfo>(&text).unwrap(), info);
     }
 }

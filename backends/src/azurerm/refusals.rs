@@ -80,6 +80,7 @@ fn advice(settings: &AzureSettings, key: &str, code: &str) -> String {
         "KeyBasedAuthenticationNotPermitted" => {
             "Set use_azuread_auth = true: the storage account does not accept keys".to_owned()
         }
+        "ServerBusy" | "OperationTimedOut" => "The service is busy. Try again later".to_owned(),
         "PublicAccessNotPermitted" | "NoAuthenticationInformation" => {
             "Set \"access_key\", \"sas_token\" or use_azuread_auth = true".to_owned()
         }

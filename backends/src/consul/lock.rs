@@ -11,7 +11,7 @@ use bytes::Bytes;
 use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
-use weft_state::remote::{BackendError, LockAnswer, LockInfo};
+use weft_state::remote::{BackendError, LockAnswer, LockInfo, creation_time};
 
 use super::refusals;
 use super::requests::{Client, Pair};
@@ -153,7 +153,7 @@ impl Lock {
         let told = LockInfo {
             info: format!("consul session: {session}"),
             path: self.state.clone(),
-            created: format!("{:.9}", jiff::Timestamp::now()),
+            created: creation_time(jiff::Timestamp::now()),
             asked: None,
             id: info.asked().to_owned(),
             ..info.clone()

@@ -44,8 +44,8 @@ impl Authorize for Signer {
         Ok(added)
     }
 
-    async fn rejected(&self) {
-        self.0.forget().await;
+    async fn rejected(&self) -> bool {
+        self.0.forget().await
     }
 }
 

@@ -100,8 +100,8 @@ impl Authorize for Signer {
         Ok(added)
     }
 
-    async fn rejected(&self) {
-        self.keys.forget().await;
+    async fn rejected(&self) -> bool {
+        self.keys.forget().await
     }
 }
 

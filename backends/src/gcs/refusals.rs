@@ -39,7 +39,35 @@ pub(super) fn refused(place: String, doing: &'static str, bucket: &str, action: 
         StatusCode::UNAUTHORIZED => {
             "Get new credentials, for example with: gcloud auth application-default login".to_owned()
         }
+        StatusCode::TOO_MANY_REQUESTS => "The service is busy. Try again later".to_owned(),
         _ => String::new(),
     };
     reply.refusal(place, doing, message.map(|message| message.trim().to_owned()), &advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderMap;
+
+    use super::*;
+
+    #[test]
+    fn each_answer_has_its_way_out() {
+        for (status, body, want) in [
+            (
+                404,
+                r#"{"error": {"message": "no"}}"#,
+                "no. Create the bucket with: gcloud storage buckets create gs://b",
+            ),
+            (403, "no", "no. Grant the caller the permission storage.objects.get on the bucket b"),
+            (401, "", "HTTP 401. Get new credentials, for example with: gcloud auth"),
+            (429, "", "HTTP 429. The service is busy. Try again later"),
+            (418, "", "HTTP 418"),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            let reply = Reply { attempt: 1, status, headers: HeaderMap::new(), body: body.into() };
+            let error = refused("gs://b/k".to_owned(), "reading the state", "b", "storage.objects.get", &reply);
+            assert!(error.to_string().contains(want), "{error}");
+        }
+    }
 }

@@ -191,8 +191,8 @@ impl Authorize for Signer {
         Ok(headers(&keys, &self.instance, call.url.path(), &time, &call.body))
     }
 
-    async fn rejected(&self) {
-        self.keys.forget().await;
+    async fn rejected(&self) -> bool {
+        self.keys.forget().await
     }
 }
 

@@ -12,6 +12,14 @@ use super::tls;
 
 /// How long to wait for a connection unless the settings say it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long the server may take for an answer. States and journals are small; statements that take longer wait for
+/// something that another session holds.
+pub(super) const ANSWER: Duration = Duration::from_secs(300);
+/// How long a connection may be silent before it is checked, the pause between checks, and their number. A server that
+/// is gone without a word is so noticed within a minute.
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
+/// How long the other side may take to acknowledge what was sent.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
 /// The keys of a connection string that are not sent to the server as parameters.
 const OWN_KEYS: [&str; 14] = [
     "host",
@@ -35,21 +43,38 @@ pub(super) async fn open(settings: &PgSettings) -> Result<Client, BackendError> 
     const DOING: &str = "connecting";
     let config = config(settings);
     let tls = tls::connector(settings).map_err(|error| settings.setup(DOING, error))?;
-    let client = match tls {
-        Some(tls) => {
-            let (client, connection) = config.connect(tls).await.map_err(|error| settings.failed(DOING, &error))?;
-            tokio::spawn(connection);
-            client
-        }
-        None => {
-            let connected = config.connect(tokio_postgres::NoTls).await;
-            let (client, connection) = connected.map_err(|error| settings.failed(DOING, &error))?;
-            tokio::spawn(connection);
-            client
+    let connect = async {
+        match tls {
+            Some(tls) => {
+                let (client, connection) = config.connect(tls).await?;
+                tokio::spawn(connection);
+                Ok(client)
+            }
+            None => {
+                let (client, connection) = config.connect(tokio_postgres::NoTls).await?;
+                tokio::spawn(connection);
+                Ok(client)
+            }
         }
     };
-    prepare(settings, &client).await?;
-    Ok(client)
+    // The limit of the library ends with the connection. A server may accept it and say nothing.
+    let limit = connect_timeout(settings);
+    let connected = tokio::time::timeout(limit, connect).await.map_err(|_| settings.silent(DOING, limit))?;
+    let client = connected.map_err(|error: tokio_postgres::Error| settings.failed(DOING, &error))?;
+    match within(prepare(settings, &client)).await {
+        Some(prepared) => prepared.map(|()| client),
+        None => Err(settings.silent("creating the tables", ANSWER)),
+    }
+}
+
+fn connect_timeout(settings: &PgSettings) -> Duration {
+    let seconds = settings.key("connect_timeout").and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
+    seconds.map_or(CONNECT_TIMEOUT, Duration::from_secs)
+}
+
+/// The answer to a statement, unless it takes too long.
+pub(super) async fn within<T>(answer: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(ANSWER, answer).await.ok()
 }
 
 fn config(settings: &PgSettings) -> Config {
@@ -65,8 +90,9 @@ fn config(settings: &PgSettings) -> Config {
     if let Some(password) = settings.key("password").map(str::to_owned).or_else(|| from_file(settings, &user)) {
         config.password(password);
     }
-    let seconds = settings.key("connect_timeout").and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
-    config.connect_timeout(seconds.map_or(CONNECT_TIMEOUT, Duration::from_secs));
+    config.connect_timeout(connect_timeout(settings));
+    config.keepalives(true).keepalives_idle(KEEPALIVE.0).keepalives_interval(KEEPALIVE.1);
+    config.keepalives_retries(KEEPALIVE.2).tcp_user_timeout(UNACKNOWLEDGED);
     config.application_name(settings.key("application_name").unwrap_or("weft"));
     let others = settings.keys.iter().filter(|(key, _)| !OWN_KEYS.contains(&key.as_str()));
     let others = others.map(|(key, value)| format!("-c {key}={}", value.replace('\\', "\\\\").replace(' ', "\\ ")));

@@ -1,6 +1,8 @@
-//! The chain of credentials: written keys, the environment, a token of an identity provider, shared files, containers,
-//! the metadata service. A role that the settings name is assumed with what was found.
+//! The chain of credentials, in the order of the AWS SDK for Go: written keys, the profile in the settings, keys of the
+//! environment, a token of an identity provider, shared files, containers, the metadata service. A role that the settings
+//! name is assumed with what was found.
 
+mod logins;
 mod profiles;
 mod services;
 
@@ -10,17 +12,19 @@ use std::time::{Duration, SystemTime};
 
 use aws_credential_types::Credentials;
 use serde_json::{Map, Value as Json};
+use url::Url;
 use weft_state::remote::BackendError;
 
-use super::refusals;
-use super::settings::Login;
+use super::login::Login;
 use super::sts::Sts;
-use profiles::Profiles;
+use super::{problems, refusals};
+use logins::Logins;
+use profiles::{Base, Profiles};
 
 /// Credentials are looked for again so long before they expire.
 const MARGIN: Duration = Duration::from_secs(300);
-/// How many profiles may refer to each other.
-const PROFILES: usize = 10;
+/// The profile unless the settings or the environment name one.
+const DEFAULT_PROFILE: &str = "default";
 
 /// Keys with the time when they expire.
 #[derive(Clone)]
@@ -39,14 +43,33 @@ impl fmt::Debug for Expiring {
 impl Expiring {
     /// Keys, with the time when they expire in RFC 3339.
     pub(super) fn new(id: &str, secret: &str, token: Option<&str>, expires: Option<&str>) -> Expiring {
-        let token = token.filter(|token| !token.is_empty()).map(str::to_owned);
         let expires = expires.and_then(|text| text.parse::<jiff::Timestamp>().ok()).map(SystemTime::from);
+        Expiring::until(id, secret, token, expires)
+    }
+
+    /// Keys, with the time when they expire.
+    fn until(id: &str, secret: &str, token: Option<&str>, expires: Option<SystemTime>) -> Expiring {
+        let token = token.filter(|token| !token.is_empty()).map(str::to_owned);
         Expiring { keys: Credentials::new(id, secret, token, None, "weft"), expires }
     }
 
     /// Whether they expire.
     pub(super) fn expires(&self) -> bool {
         self.expires.is_some()
+    }
+
+    /// Whether these are the same keys.
+    pub(super) fn is(&self, other: &Expiring) -> bool {
+        let parts = |keys: &Expiring| {
+            let keys = &keys.keys;
+            (keys.access_key_id().to_owned(), keys.session_token().map(str::to_owned))
+        };
+        parts(self) == parts(other) && self.keys.secret_access_key() == other.keys.secret_access_key()
+    }
+
+    /// Whether they have not expired.
+    fn lasts(&self) -> bool {
+        self.expires.is_none_or(|expires| expires > SystemTime::now())
     }
 
     /// Whether they expire soon.
@@ -68,17 +91,19 @@ impl fmt::Debug for Provider {
     }
 }
 
-/// What a source has.
-type Found = Result<Option<Expiring>, BackendError>;
-
 impl Provider {
-    /// The sources that the settings name.
-    pub(super) fn new(login: Login, sts: Sts) -> Provider {
-        Provider { login, http: sts.http.clone(), sts }
+    /// The sources that the settings name. `endpoint` is that of STS.
+    pub(super) fn new(login: Login, http: reqwest::Client, endpoint: Url) -> Provider {
+        let region = login.sts_region.clone().unwrap_or_else(|| login.region.clone());
+        Provider { login, http: http.clone(), sts: Sts { http, endpoint, region } }
     }
 
     fn variable(&self, name: &str) -> Option<&str> {
         self.login.variables.get(name).and_then(Json::as_str)
+    }
+
+    fn first_variable(&self, names: [&str; 2]) -> Option<&str> {
+        names.into_iter().find_map(|name| self.variable(name))
     }
 
     /// Finds credentials.
@@ -86,59 +111,110 @@ impl Provider {
     /// # Errors
     /// There are none, or a role cannot be assumed.
     pub(super) async fn find(&self, place: &str) -> Result<Expiring, BackendError> {
-        let found = match &self.login.web_identity {
-            Some(role) => self.with_web_identity(place, role).await?,
-            None => self.chain(place).await?,
+        let profiles = self.profiles(place)?;
+        let found = match (self.written(place)?, &self.login.web_identity) {
+            (Some(written), _) => written,
+            (None, Some(role)) => self.with_web_identity(place, role).await?,
+            (None, None) => self.chain(place, &profiles).await?,
         };
         let found = match &self.login.role {
-            Some(role) => self.sts.assume(place, &found.keys, role).await?,
+            Some(role) => {
+                let assumed = self.sts.assume(place, &found.keys, role).await;
+                assumed.map_err(|error| problems::role_not_assumed(place, &refusals::assuming(role, &error)))?
+            }
             None => found,
         };
         let [allowed, forbidden] = &self.login.accounts;
         if !allowed.is_empty() || !forbidden.is_empty() {
             let account = self.sts.account(place, &found.keys).await?;
             if forbidden.contains(&account) || (!allowed.is_empty() && !allowed.contains(&account)) {
-                return Err(refusals::other_account(place.to_owned(), &account));
+                return Err(problems::other_account(place, &account).into());
             }
         }
         Ok(found)
     }
 
-    /// The first source that has credentials.
-    async fn chain(&self, place: &str) -> Result<Expiring, BackendError> {
-        if let Some([id, secret, token]) = &self.login.keys {
-            let text = |part: &Option<String>| part.clone().unwrap_or_default();
-            if id.is_none() || secret.is_none() {
-                let tried = ["access_key and secret_key must both be set".to_owned()];
-                return Err(refusals::no_credentials(place.to_owned(), &tried));
-            }
-            return Ok(Expiring::new(&text(id), &text(secret), token.as_deref(), None));
-        }
-        let mut tried = vec!["the settings have no access_key".to_owned()];
-        // A profile that was asked for beats keys of the environment.
-        let asked = self.login.profile.as_deref();
-        if let (None, Some(found)) = (asked, self.of_environment()) {
-            return Ok(found);
-        }
-        tried.push("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set".to_owned());
-        if asked.is_none()
-            && let Some(found) = self.of_token(place).await?
-        {
-            return Ok(found);
-        }
+    fn none(place: &str, why: impl Into<String>) -> BackendError {
+        refusals::no_credentials(place.to_owned(), &[why.into()])
+    }
+
+    /// The shared files.
+    ///
+    /// # Errors
+    /// A profile that was asked for is missing, even if it is not needed.
+    fn profiles(&self, place: &str) -> Result<Profiles, BackendError> {
         let profiles = Profiles::read(&self.login.credentials_files, &self.login.config_files);
-        let profile = asked.unwrap_or("default");
-        match self.of_profile(place, &profiles, profile).await? {
-            Some(found) => return Ok(found),
-            None => tried.push(format!("the shared files have no credentials for the profile {profile:?}")),
+        let asked = match &self.login.profile {
+            Some(profile) => Some((profile.as_str(), "the argument profile")),
+            None => self.variable("AWS_PROFILE").map(|profile| (profile, "AWS_PROFILE")),
+        };
+        match asked.filter(|(profile, _)| !profiles.has(profile)) {
+            Some((profile, by)) => {
+                let files = self.login.config_files.iter().chain(&self.login.credentials_files);
+                let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
+                let files = files.join(" and ");
+                Err(problems::no_profile(place, by, profile, &files).into())
+            }
+            None => Ok(profiles),
         }
+    }
+
+    /// The keys in the settings.
+    fn written(&self, place: &str) -> Result<Option<Expiring>, BackendError> {
+        match &self.login.keys {
+            None => Ok(None),
+            Some([Some(id), Some(secret), token]) => Ok(Some(Expiring::new(id, secret, token.as_deref(), None))),
+            Some(_) => Err(Provider::none(place, "access_key and secret_key must both be set")),
+        }
+    }
+
+    /// The first source that has credentials.
+    async fn chain(&self, place: &str, profiles: &Profiles) -> Result<Expiring, BackendError> {
+        let mut tried = vec!["the settings have no access_key".to_owned()];
+        // A profile in the settings beats the environment, but one that the environment names does not.
+        if self.login.profile.is_none() {
+            if let Some(found) = self.of_environment() {
+                return Ok(found);
+            }
+            tried.push("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set".to_owned());
+            if let Some(file) = self.variable("AWS_WEB_IDENTITY_TOKEN_FILE") {
+                return self.of_token(place, Path::new(file)).await;
+            }
+        }
+        let asked =
+            self.login.profile.as_deref().or_else(|| self.first_variable(["AWS_PROFILE", "AWS_DEFAULT_PROFILE"]));
+        let profile = asked.unwrap_or(DEFAULT_PROFILE);
+        let way = match profiles.has(profile) {
+            true => Some(profiles.way(profile).map_err(|error| Provider::none(place, error))?),
+            false => None,
+        };
+        let (base, roles) = way.map_or((Base::Surroundings, Vec::new()), |way| (way.base, way.roles));
+        let mut found = match base {
+            Base::Surroundings => {
+                tried.push(format!("the shared files have no credentials for the profile {profile:?}"));
+                self.of_surroundings(place, tried).await?
+            }
+            base => self.of_base(place, base).await?,
+        };
+        for role in &roles {
+            found = self
+                .sts
+                .assume(place, &found.keys, role)
+                .await
+                .map_err(|error| Provider::none(place, refusals::assuming(role, &error)))?;
+        }
+        Ok(found)
+    }
+
+    /// The credentials of the container or of the instance where the process runs.
+    async fn of_surroundings(&self, place: &str, mut tried: Vec<String>) -> Result<Expiring, BackendError> {
         match services::of_container(&self.http, &|name| self.variable(name).map(str::to_owned)).await {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
             Err(error) => tried.push(format!("the container's credentials: {error}")),
         }
         match &self.login.metadata {
-            Some(endpoint) => match services::of_instance(&self.http, endpoint).await {
+            Some(endpoint) => match self.of_instance(endpoint).await {
                 Ok(found) => return Ok(found),
                 Err(error) => tried.push(format!("the metadata service: {error}")),
             },
@@ -147,21 +223,27 @@ impl Provider {
         Err(refusals::no_credentials(place.to_owned(), &tried))
     }
 
+    async fn of_instance(&self, endpoint: &Url) -> Result<Expiring, String> {
+        let needs_token = self.variable("AWS_EC2_METADATA_V1_DISABLED") == Some("true");
+        services::of_instance(&self.http, endpoint, needs_token).await
+    }
+
     fn of_environment(&self) -> Option<Expiring> {
-        let (id, secret) = (self.variable("AWS_ACCESS_KEY_ID")?, self.variable("AWS_SECRET_ACCESS_KEY")?);
+        let id = self.first_variable(["AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY"])?;
+        let secret = self.first_variable(["AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY"])?;
         Some(Expiring::new(id, secret, self.variable("AWS_SESSION_TOKEN"), None))
     }
 
-    /// The role and the token file of the environment.
-    async fn of_token(&self, place: &str) -> Found {
-        let (Some(role), Some(file)) = (self.variable("AWS_ROLE_ARN"), self.variable("AWS_WEB_IDENTITY_TOKEN_FILE"))
-        else {
-            return Ok(None);
+    /// The role of the environment, with the token in a file.
+    async fn of_token(&self, place: &str, file: &Path) -> Result<Expiring, BackendError> {
+        let Some(role) = self.variable("AWS_ROLE_ARN") else {
+            return Err(Provider::none(place, "AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN"));
         };
         let role = Map::from_iter([("role_arn".to_owned(), Json::from(role))]);
         let session = self.variable("AWS_ROLE_SESSION_NAME");
-        let token = token_in(place, Path::new(file))?;
-        self.sts.assume_with_token(place, &role, session, &token).await.map(Some)
+        let token = token_in(place, file)?;
+        let assumed = self.sts.assume_with_token(place, &role, session, &token).await;
+        assumed.map_err(|error| Provider::none(place, refusals::assuming(&role, &error)))
     }
 
     /// The role and the token of `assume_role_with_web_identity`.
@@ -170,86 +252,59 @@ impl Provider {
             let written = role.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
             written.or_else(|| self.variable(variable)).map(str::to_owned)
         };
+        let Some(arn) = text("role_arn", "AWS_ROLE_ARN") else {
+            return Err(problems::no_web_identity("role_arn", "AWS_ROLE_ARN").into());
+        };
         let token = match text("web_identity_token", "AWS_WEB_IDENTITY_TOKEN") {
             Some(token) => token,
             None => match text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE") {
-                Some(file) => token_in(place, Path::new(&file))?,
+                Some(file) => token_in(place, &self.login.at_home(&file))?,
                 None => {
-                    let tried = ["assume_role_with_web_identity has no token".to_owned()];
-                    return Err(refusals::no_credentials(place.to_owned(), &tried));
+                    let variables = "AWS_WEB_IDENTITY_TOKEN or AWS_WEB_IDENTITY_TOKEN_FILE";
+                    let arguments = "web_identity_token or web_identity_token_file";
+                    return Err(problems::no_web_identity(arguments, variables).into());
                 }
             },
         };
         let mut role = role.clone();
-        if let Some(arn) = text("role_arn", "AWS_ROLE_ARN") {
-            role.insert("role_arn".to_owned(), arn.into());
-        }
-        self.sts.assume_with_token(place, &role, self.variable("AWS_ROLE_SESSION_NAME"), &token).await
+        role.insert("role_arn".to_owned(), arn.into());
+        let session = self.variable("AWS_ROLE_SESSION_NAME");
+        let assumed = self.sts.assume_with_token(place, &role, session, &token).await;
+        assumed.map_err(|error| problems::role_not_assumed_with_token(place, &refusals::assuming(&role, &error)).into())
     }
 
-    /// A profile of the shared files. A profile with a role takes its own credentials from another profile.
-    async fn of_profile(&self, place: &str, profiles: &Profiles, first: &str) -> Found {
-        let mut roles: Vec<Map<String, Json>> = Vec::new();
-        let mut name = first.to_owned();
-        let mut found = None;
-        for _ in 0..PROFILES {
-            let Some(profile) = profiles.get(&name) else { return Ok(None) };
-            let text = |key: &str| profile.get(key).map(String::as_str).filter(|text| !text.is_empty());
-            let keys = (text("aws_access_key_id"), text("aws_secret_access_key"));
-            let source = text("source_profile");
-            let role = text("role_arn").filter(|_| source != Some(name.as_str()) || roles.is_empty());
-            if let Some(role) = role {
-                let mut settings = Map::from_iter([("role_arn".to_owned(), Json::from(role))]);
-                for (key, setting) in [("role_session_name", "session_name"), ("external_id", "external_id")] {
-                    if let Some(value) = text(key) {
-                        settings.insert(setting.to_owned(), value.into());
-                    }
-                }
-                if let Some(file) = text("web_identity_token_file") {
-                    let token = token_in(place, Path::new(file))?;
-                    found = Some(self.sts.assume_with_token(place, &settings, None, &token).await?);
-                    break;
-                }
-                roles.push(settings);
-                match (source, text("credential_source")) {
-                    (Some(source), _) if source != name => {
-                        source.clone_into(&mut name);
-                        continue;
-                    }
-                    (Some(_), _) => {}
-                    (None, Some(from)) => {
-                        found = Some(self.of_source(place, from).await?);
-                        break;
-                    }
-                    (None, None) => return Ok(None),
-                }
+    /// The first credentials of a profile.
+    async fn of_base(&self, place: &str, base: Base) -> Result<Expiring, BackendError> {
+        let variable = |name: &str| self.variable(name).map(str::to_owned);
+        let logins = Logins { http: &self.http, home: &self.login.home, variable: &variable };
+        let none = |error: String| Provider::none(place, error);
+        match base {
+            Base::Keys(id, secret, token) => Ok(Expiring::new(&id, &secret, token.as_deref(), None)),
+            Base::Named(source) => self.of_source(place, &source).await,
+            Base::Token(role, file) => {
+                let token = token_in(place, &self.login.at_home(&file.to_string_lossy()))?;
+                let assumed = self.sts.assume_with_token(place, &role, None, &token).await;
+                assumed.map_err(|error| none(refusals::assuming(&role, &error)))
             }
-            found = match (keys, text("credential_process")) {
-                ((Some(id), Some(secret)), _) => Some(Expiring::new(id, secret, text("aws_session_token"), None)),
-                (_, Some(command)) => services::of_process(command).await.map(Some).map_err(|error| {
-                    refusals::no_credentials(place.to_owned(), &[format!("credential_process: {error}")])
-                })?,
-                _ if text("sso_session").or(text("sso_start_url")).is_some() => {
-                    let tried = [format!(
-                        "the profile {name:?} signs in with SSO, which Weft does not do itself. Set credential_process \
-                         = \"aws configure export-credentials --profile {name}\" in another profile, and use that one"
-                    )];
-                    return Err(refusals::no_credentials(place.to_owned(), &tried));
-                }
-                _ => None,
-            };
-            break;
+            Base::Sso(sso) => {
+                let found = logins.of_sso(&sso).await;
+                found.map_err(|error| none(format!("the profile {:?} uses SSO: {error}", sso.profile)))
+            }
+            Base::Login(session) => {
+                let found = logins.of_login(&session, &self.login.region).await;
+                found.map_err(|error| none(format!("the login session {session:?}: {error}")))
+            }
+            Base::Process(command) => {
+                let found = services::of_process(&command).await;
+                found.map_err(|error| none(format!("credential_process: {error}")))
+            }
+            Base::Surroundings => self.of_surroundings(place, Vec::new()).await,
         }
-        let Some(mut found) = found else { return Ok(None) };
-        for role in roles.iter().rev() {
-            found = self.sts.assume(place, &found.keys, role).await?;
-        }
-        Ok(Some(found))
     }
 
     /// The credentials that `credential_source` names.
     async fn of_source(&self, place: &str, source: &str) -> Result<Expiring, BackendError> {
-        let failed = |error: String| refusals::no_credentials(place.to_owned(), &[format!("{source}: {error}")]);
+        let failed = |error: String| Provider::none(place, format!("credential_source {source}: {error}"));
         let variable = |name: &str| self.variable(name).map(str::to_owned);
         match source {
             "Environment" => self.of_environment().ok_or_else(|| failed("the keys are not set".to_owned())),
@@ -258,15 +313,15 @@ impl Provider {
                 found.ok_or_else(|| failed("this is not a container with credentials".to_owned()))
             }
             "Ec2InstanceMetadata" => match &self.login.metadata {
-                Some(endpoint) => services::of_instance(&self.http, endpoint).await.map_err(failed),
+                Some(endpoint) => self.of_instance(endpoint).await.map_err(failed),
                 None => Err(failed("the metadata service is switched off".to_owned())),
             },
-            _ => Err(failed("there is no such source".to_owned())),
+            _ => Err(failed("the sources are Environment, EcsContainer and Ec2InstanceMetadata".to_owned())),
         }
     }
 }
 
 fn token_in(place: &str, path: &Path) -> Result<String, BackendError> {
     let read = std::fs::read_to_string(path).map(|text| text.trim().to_owned());
-    read.map_err(|error| refusals::no_credentials(place.to_owned(), &[format!("{}: {error}", path.display())]))
+    read.map_err(|error| Provider::none(place, format!("{}: {error}", path.display())))
 }

@@ -4,8 +4,12 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value as Json, json};
 use weft_state::remote::{BackendError, LockInfo};
 
+use super::refusals;
 use super::requests::{Answer, Client, Request};
+use crate::bucket::Bucket as _;
 
+/// The header with the name of an operation.
+pub(super) const TARGET_HEADER: &str = "x-amz-target";
 /// The version of the interface, before the name of an operation.
 const TARGET: &str = "DynamoDB_20120810";
 /// The media type of requests.
@@ -14,6 +18,15 @@ const JSON: &str = "application/x-amz-json-1.0";
 const DIGEST: &str = "-md5";
 /// The code of a condition that does not hold.
 const CONDITION: &str = "ConditionalCheckFailedException";
+
+/// A lock in the table.
+#[derive(Debug)]
+pub(super) struct Item {
+    /// Its holder.
+    pub(super) holder: LockInfo,
+    /// The text about it, as it is stored.
+    text: String,
+}
 
 impl Client {
     async fn item_request(
@@ -29,7 +42,7 @@ impl Client {
             url: self.settings.endpoint("dynamodb").clone(),
             headers: vec![
                 ("content-type".to_owned(), JSON.to_owned()),
-                ("x-amz-target".to_owned(), format!("{TARGET}.{operation}")),
+                (TARGET_HEADER.to_owned(), format!("{TARGET}.{operation}")),
             ],
             body: body.to_string().into(),
         };
@@ -47,18 +60,18 @@ impl Client {
         let body = json!({ "TableName": table, "Key": { "LockID": { "S": name } }, "ConsistentRead": true });
         let (request, answer) = self.item_request(doing, "GetItem", body).await?;
         if answer.status != StatusCode::OK {
-            return Err(self.refused(&request, answer.status, &answer.body));
+            return Err(self.refused(&request, &answer));
         }
         let parsed: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
         Ok(parsed.get("Item").cloned())
     }
 
-    /// The holder of the lock.
-    pub(super) async fn item(&self, key: &str) -> Result<Option<LockInfo>, BackendError> {
+    /// The lock in the table.
+    pub(super) async fn item(&self, key: &str) -> Result<Option<Item>, BackendError> {
         let item = self.get_item("reading the lock", &self.item_name(key)).await?;
         Ok(item.map(|item| {
-            let info = item.pointer("/Info/S").and_then(Json::as_str).unwrap_or_default();
-            serde_json::from_str(info).unwrap_or_default()
+            let text = item.pointer("/Info/S").and_then(Json::as_str).unwrap_or_default().to_owned();
+            Item { holder: serde_json::from_str(&text).unwrap_or_default(), text }
         }))
     }
 
@@ -76,26 +89,36 @@ impl Client {
             return Ok(None);
         }
         if !is_condition(&answer) {
-            return Err(self.refused(&request, answer.status, &answer.body));
+            return Err(self.refused(&request, &answer));
         }
         // A request that is repeated because its answer was lost finds its own item.
-        Ok(Some(self.item(key).await?.unwrap_or_default()).filter(|holder| holder.id != info.id))
+        let holder = self.item(key).await?.map(|item| item.holder).unwrap_or_default();
+        Ok(Some(holder).filter(|holder| holder.id != info.id))
     }
 
-    /// Releases the lock in the table, if this holder still has it.
-    pub(super) async fn remove_item(&self, key: &str, holder: &LockInfo) -> Result<(), BackendError> {
+    /// Removes the lock from the table, unless another one has taken its place.
+    ///
+    /// # Errors
+    /// Those of the service, or the lock is still there.
+    pub(super) async fn remove_item(&self, key: &str, item: &Item) -> Result<(), BackendError> {
         let Some(table) = &self.settings.dynamodb_table else { return Ok(()) };
-        let info = String::from_utf8_lossy(&holder.to_json()).into_owned();
         let body = json!({
             "TableName": table,
             "Key": { "LockID": { "S": self.item_name(key) } },
             "ConditionExpression": "Info = :info",
-            "ExpressionAttributeValues": { ":info": { "S": info } },
+            "ExpressionAttributeValues": { ":info": { "S": item.text } },
         });
         let (request, answer) = self.item_request("releasing the lock", "DeleteItem", body).await?;
-        match answer.status == StatusCode::OK || is_condition(&answer) {
-            true => Ok(()),
-            false => Err(self.refused(&request, answer.status, &answer.body)),
+        if answer.status == StatusCode::OK {
+            return Ok(());
+        }
+        if !is_condition(&answer) {
+            return Err(self.refused(&request, &answer));
+        }
+        let id = &item.holder.id;
+        match self.item(key).await? {
+            Some(left) if left.holder.id == *id => Err(refusals::lock_stays(self.place(key), id)),
+            _ => Ok(()),
         }
     }
 
@@ -117,7 +140,7 @@ impl Client {
         let (request, answer) = self.item_request("writing the digest", "PutItem", body).await?;
         match answer.status {
             StatusCode::OK => Ok(()),
-            status => Err(self.refused(&request, status, &answer.body)),
+            _ => Err(self.refused(&request, &answer)),
         }
     }
 
@@ -129,7 +152,7 @@ impl Client {
         let (request, answer) = self.item_request("deleting the workspace", "DeleteItem", body).await?;
         match answer.status {
             StatusCode::OK => Ok(()),
-            status => Err(self.refused(&request, status, &answer.body)),
+            _ => Err(self.refused(&request, &answer)),
         }
     }
 }

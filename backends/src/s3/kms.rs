@@ -16,11 +16,12 @@ use weft_sealing::Secret;
 use weft_state::remote::BackendError;
 
 use super::credentials::{Expiring, Provider};
+use super::login::Login;
 use super::refusals::{self, About};
 use super::schema::{assume_role, object, web_identity};
 use super::settings::{self, ServiceName};
 use super::signing;
-use super::sts::{Sts, seconds};
+use super::sts::seconds;
 use crate::arguments::{self, Arguments};
 use crate::catalog::{Environment, Settings};
 use crate::client::client as http_client;
@@ -119,7 +120,7 @@ pub(crate) fn connect(settings: &Settings, environment: Environment<'_>) -> Keep
     let endpoints = settings::endpoints(&mut arguments, &region, &SERVICES);
     let retry = settings::retry(&mut arguments);
     let connections = settings::client(&mut arguments);
-    let login = settings::login(&mut arguments);
+    let login = Login::read(&mut arguments, &region);
     for problem in invalid_roles(login.role.as_ref(), login.web_identity.as_ref()) {
         arguments.problems.push(key_data(problem));
     }
@@ -131,7 +132,7 @@ pub(crate) fn connect(settings: &Settings, environment: Environment<'_>) -> Keep
         return Err(vec![key_data("the settings are incomplete")]);
     };
     let place = format!("the key {key:?} of AWS KMS in {region}");
-    let provider = Provider::new(login, Sts { http: http.clone(), endpoint: sts, region: region.clone() });
+    let provider = Provider::new(login, http.clone(), sts);
     let signer = Signer { provider, region: region.clone(), place: place.clone(), known: Mutex::default() };
     let service = Service { http, retry, place, authorize: Box::new(signer) };
     Ok(Blocking::client(Kms { service, retry, url, region, key, spec, length: *length }))
@@ -190,6 +191,10 @@ impl Authorize for Signer {
         let signed = signing::headers(&found.keys, &self.region, "kms", &call.method, &call.url, &headers, &call.body);
         signed.map_err(|error| refusals::unreachable(self.place.clone(), call.doing, error))
     }
+
+    async fn rejected(&self) -> bool {
+        self.known.lock().await.take().is_none_or(|found| found.expires())
+    }
 }
 
 /// A key of the service.
@@ -229,7 +234,7 @@ impl Kms {
 
     fn refused(&self, doing: &'static str, operation: &str, reply: &Reply) -> BackendError {
         let action = format!("kms:{operation}");
-        let about = About { name: &self.key, region: &self.region, action: &action };
+        let about = About { name: &self.key, region: &self.region, action: &action, header: None };
         refusals::refused(self.service.place.clone(), doing, reply.status, &reply.body, about)
     }
 

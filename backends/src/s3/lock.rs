@@ -16,8 +16,17 @@ async fn stored(client: &Client, doing: &'static str, key: &str) -> Result<Optio
 }
 
 fn held(holder: LockInfo) -> LockAnswer {
-    let message = format!("the state is locked by {}", holder.who);
+    let message = match holder.who.as_str() {
+        "" => "the state is locked, and the lock does not tell by whom".to_owned(),
+        who => format!("the state is locked by {who}"),
+    };
     LockAnswer::Held { holder, message }
+}
+
+/// The second lock could not be taken, so the first one is given back.
+async fn give_back(client: &Client, key: &str, id: &str, why: &str) -> Result<(), BackendError> {
+    let deleted = client.delete(RELEASING, &format!("{key}{LOCK}")).await;
+    deleted.map_err(|error| refusals::left_lock(client.place(key), id, why, &error))
 }
 
 /// Takes all locks that the settings name.
@@ -34,7 +43,14 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
         Ok(None) => Ok(LockAnswer::Locked(info)),
         failed => {
             if client.settings.use_lockfile {
-                client.delete(RELEASING, &format!("{key}{LOCK}")).await?;
+                let why = match &failed {
+                    Ok(holder) => {
+                        let who = holder.as_ref().map(|holder| holder.who.as_str()).unwrap_or_default();
+                        format!("the lock in the DynamoDB table is held by {who:?}")
+                    }
+                    Err(error) => error.to_string(),
+                };
+                give_back(client, key, &info.id, &why).await?;
             }
             failed.map(|holder| held(holder.unwrap_or_default()))
         }
@@ -62,8 +78,8 @@ pub(super) async fn take_over(
         }
     }
     if client.settings.dynamodb_table.is_some() {
-        if let Some(holder) = client.item(key).await?.filter(|holder| holder.id == dead.id) {
-            client.remove_item(key, &holder).await?;
+        if let Some(item) = client.item(key).await?.filter(|item| item.holder.id == dead.id) {
+            client.remove_item(key, &item).await?;
         }
         if let Some(holder) = client.take_item(key, &info).await? {
             return Ok(held(holder));
@@ -72,20 +88,36 @@ pub(super) async fn take_over(
     Ok(LockAnswer::Locked(info))
 }
 
-/// Releases the locks with this id.
+/// Releases the locks with this id. Tries both, even if the first one fails.
 pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), BackendError> {
-    if client.settings.use_lockfile {
-        let found = stored(client, RELEASING, key).await?;
-        if found.is_none_or(|(holder, _)| holder.id != id) {
-            return Err(refusals::other_lock(client.place(key), id));
+    let settings = &client.settings;
+    match (settings.use_lockfile, settings.dynamodb_table.is_some()) {
+        (false, false) => Ok(()),
+        (true, false) => release_object(client, key, id).await,
+        (false, true) => release_item(client, key, id).await,
+        (true, true) => {
+            let place = || client.place(key);
+            match (release_object(client, key, id).await, release_item(client, key, id).await) {
+                (Ok(()), Ok(())) => Ok(()),
+                (Err(error), Ok(())) => Err(refusals::half_released(place(), "dynamoDB", "s3", &error)),
+                (Ok(()), Err(error)) => Err(refusals::half_released(place(), "s3", "dynamoDB", &error)),
+                (Err(object), Err(item)) => Err(refusals::not_released(place(), &object, &item)),
+            }
         }
-        client.delete(RELEASING, &format!("{key}{LOCK}")).await?;
     }
-    if client.settings.dynamodb_table.is_some() {
-        match client.item(key).await? {
-            Some(holder) if holder.id == id => client.remove_item(key, &holder).await?,
-            _ => return Err(refusals::other_lock(client.place(key), id)),
-        }
+}
+
+async fn release_object(client: &Client, key: &str, id: &str) -> Result<(), BackendError> {
+    let found = stored(client, RELEASING, key).await?;
+    if found.is_none_or(|(holder, _)| holder.id != id) {
+        return Err(refusals::other_lock(client.place(key), id));
     }
-    Ok(())
+    client.delete(RELEASING, &format!("{key}{LOCK}")).await
+}
+
+async fn release_item(client: &Client, key: &str, id: &str) -> Result<(), BackendError> {
+    match client.item(key).await? {
+        Some(item) if item.holder.id == id => client.remove_item(key, &item).await,
+        _ => Err(refusals::other_lock(client.place(key), id)),
+    }
 }

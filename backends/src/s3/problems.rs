@@ -47,32 +47,101 @@ pub(super) fn invalid_retry_mode(mode: &str) -> Diagnostic {
     Diagnostic::error("Invalid retry mode", format!("{mode:?} is not one of \"standard\" and \"adaptive\"."))
 }
 
-/// Two keys for the encryption are given.
-pub(super) fn two_keys() -> Diagnostic {
+/// Two keys for the encryption are given. `other` is an argument or a variable of the environment.
+pub(super) fn two_keys(other: &str) -> Diagnostic {
+    let detail = format!("Only one of \"kms_key_id\" and {other} can be set.");
+    Diagnostic::error("Invalid encryption configuration", detail)
+}
+
+/// The key of KMS does not have the form of one.
+pub(super) fn kms_key(key: &str, is_arn: bool) -> Diagnostic {
+    let (what, forms) = match is_arn {
+        true => ("ARN", "arn:aws:kms:REGION:ACCOUNT:key/UUID or arn:aws:kms:REGION:ACCOUNT:alias/NAME"),
+        false => ("ID", "a UUID, mrk-..., or alias/NAME"),
+    };
+    let detail = format!("The argument \"kms_key_id\" must have the form {forms}. Its value is {key:?}.");
+    Diagnostic::error(format!("Invalid KMS Key {what}"), detail)
+}
+
+/// The customer key has another length than 32 bytes in base64. `name` is an argument or a variable.
+pub(super) fn customer_key(name: &str) -> Diagnostic {
     Diagnostic::error(
-        "Invalid encryption configuration",
-        "Only one of \"kms_key_id\" and \"sse_customer_key\" (or AWS_SSE_CUSTOMER_KEY) can be set.",
+        format!("Invalid {name} value"),
+        format!("The value of {name} must be a key of 32 bytes in base64, which has 44 characters."),
     )
 }
 
-/// The customer key has another length than 32 bytes in base64.
-pub(super) fn customer_key() -> Diagnostic {
-    Diagnostic::error(
-        "Invalid sse_customer_key value",
-        "The \"sse_customer_key\" attribute must be a key of 32 bytes in base64, which has 44 characters.",
-    )
+/// The bucket is the name of a resource that cannot hold states.
+pub(super) fn not_a_bucket(bucket: &str) -> Diagnostic {
+    let detail = format!(
+        "{bucket:?} is neither the name of a bucket nor the ARN of an access point in one region, such as \
+         arn:aws:s3:REGION:ACCOUNT:accesspoint/NAME."
+    );
+    Diagnostic::error("Invalid bucket value", detail)
 }
 
-/// Two arguments exclude each other.
-pub(super) fn conflict(old: &str, new: &str) -> Diagnostic {
-    Diagnostic::error("Conflicting Parameters", format!("{old:?} and {new:?} cannot both be set. Use {new:?}."))
+/// The access point is in another region than that of the settings.
+pub(super) fn other_region(bucket: &str, region: &str) -> Diagnostic {
+    let detail = format!("The access point {bucket:?} is not in the region {region:?}. Set the argument \"region\".");
+    Diagnostic::error("Invalid bucket value", detail)
 }
 
-/// Allowed and forbidden accounts are both given.
-pub(super) fn two_lists_of_accounts() -> Diagnostic {
-    Diagnostic::error(
-        "Invalid Attribute Combination",
-        "Only one of \"allowed_account_ids\" and \"forbidden_account_ids\" can be set.",
+/// At most one of these arguments can be set.
+pub(super) fn only_one(names: &[&str]) -> Diagnostic {
+    Diagnostic::error("Invalid Attribute Combination", format!("Only one of {} can be set.", names.join(", ")))
+}
+
+/// An argument must be set.
+pub(super) fn missing_value(name: &str) -> Diagnostic {
+    Diagnostic::error("Missing Required Value", format!("The argument {name:?} must be set, and not be empty."))
+}
+
+/// An argument is blank.
+pub(super) fn blank(name: &str) -> Diagnostic {
+    Diagnostic::error("Invalid Value", format!("The argument {name:?} must not be empty or all whitespace."))
+}
+
+/// A duration cannot be read.
+pub(super) fn not_a_duration(name: &str, value: &str) -> Diagnostic {
+    let detail = format!("The argument {name:?} is {value:?}, and must be a duration such as \"1h30m\".");
+    Diagnostic::error("Invalid Duration", detail)
+}
+
+/// The session of a role is too short or too long.
+pub(super) fn duration_bounds(name: &str, value: &str) -> Diagnostic {
+    let detail = format!("The argument {name:?} is {value:?}, and must be between 15m and 12h.");
+    Diagnostic::error("Invalid Duration", detail)
+}
+
+/// A text is not an ARN.
+pub(super) fn not_an_arn(name: &str, value: &str) -> Diagnostic {
+    Diagnostic::error("Invalid ARN", format!("The argument {name:?} has the value {value:?}, which is not an ARN."))
+}
+
+/// An ARN is not that of a policy.
+pub(super) fn not_a_policy(name: &str, value: &str) -> Diagnostic {
+    let detail = format!("The argument {name:?} has the value {value:?}, which is not the ARN of a policy of IAM.");
+    Diagnostic::error("Invalid IAM Policy ARN", detail)
+}
+
+fn replacements(old: &[(&str, &str)]) -> String {
+    old.iter().map(|(name, new)| format!("\n  * {name} -> assume_role.{new}")).collect()
+}
+
+/// Old arguments for a role are set beside `assume_role`.
+pub(super) fn old_role_conflicts(old: &[(&str, &str)]) -> Diagnostic {
+    let detail = format!(
+        "These deprecated arguments conflict with the argument \"assume_role\". Replace them:{}",
+        replacements(old)
+    );
+    Diagnostic::error("Conflicting Parameters", detail)
+}
+
+/// Old arguments for a role are set.
+pub(super) fn old_role(old: &[(&str, &str)]) -> Diagnostic {
+    Diagnostic::warning(
+        "Deprecated Parameters",
+        format!("These arguments are deprecated. Replace them:{}", replacements(old)),
     )
 }
 
@@ -81,7 +150,59 @@ pub(super) fn deprecated(old: &str, new: &str) -> Diagnostic {
     Diagnostic::warning("Deprecated Parameter", format!("The argument {old:?} is deprecated. Use {new:?}."))
 }
 
+/// A variable of the environment is deprecated.
+pub(super) fn deprecated_variable(old: &str, new: &str) -> Diagnostic {
+    Diagnostic::warning("Deprecated Environment Variable", format!("The variable {old} is deprecated. Use {new}."))
+}
+
+/// A proxy serves unencrypted connections only.
+pub(super) fn missing_https_proxy() -> Diagnostic {
+    Diagnostic::warning(
+        "Missing HTTPS Proxy",
+        "The argument \"http_proxy\" does not serve encrypted connections. Set \"https_proxy\", to \"\" for none.",
+    )
+}
+
 /// The file with root certificates cannot be read.
 pub(super) fn ca_bundle(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid custom_ca_bundle value", format!("The file {path} cannot be read: {error}."))
+}
+
+/// The profile that the settings or the environment name is missing.
+pub(super) fn no_profile(place: &str, by: &str, profile: &str, files: &str) -> Diagnostic {
+    let detail = format!("{place}: {by} names the profile {profile:?}, which is not in {files}.");
+    Diagnostic::error(format!("failed to get shared config profile, {profile}"), detail)
+}
+
+/// The credentials belong to an account that the settings exclude.
+pub(super) fn other_account(place: &str, account: &str) -> Diagnostic {
+    let detail = format!(
+        "{place}: the account {account} is excluded by allowed_account_ids or forbidden_account_ids. Use credentials of \
+         another account, or change these arguments."
+    );
+    Diagnostic::error("Invalid account ID", detail)
+}
+
+/// The role of the settings cannot be assumed. `why` is a sentence without its end.
+pub(super) fn role_not_assumed(place: &str, why: &str) -> Diagnostic {
+    let why = why.trim_end_matches('.');
+    let detail = format!(
+        "{place}: {why}.\n\nCheck the ARN, the trust policy of the role, and the right sts:AssumeRole of the caller."
+    );
+    Diagnostic::error("Cannot assume IAM Role", detail)
+}
+
+/// The role of `assume_role_with_web_identity` cannot be assumed. `why` is a sentence without its end.
+pub(super) fn role_not_assumed_with_token(place: &str, why: &str) -> Diagnostic {
+    let why = why.trim_end_matches('.');
+    let detail = format!(
+        "{place}: {why}.\n\nCheck the ARN, the trust policy of the role, and whether the token is still valid."
+    );
+    Diagnostic::error("Cannot assume IAM Role with web identity", detail)
+}
+
+/// `assume_role_with_web_identity` is not complete.
+pub(super) fn no_web_identity(argument: &str, variables: &str) -> Diagnostic {
+    let detail = format!("Set {argument} in assume_role_with_web_identity, or the environment variable {variables}.");
+    Diagnostic::error("Assume Role With Web Identity", detail)
 }

@@ -1,12 +1,30 @@
 //! The errors of requests, as constructors, each with the way out.
 
 use reqwest::StatusCode;
+use serde_json::{Map, Value as Json};
 use weft_state::remote::BackendError;
 
+use crate::exchange::EXPIRED;
 use crate::xml;
 
 /// The code of an answer without permission.
 const DENIED: &str = "AccessDenied";
+
+/// The codes of answers that say that too much was asked at once.
+const BUSY: [&str; 7] = [
+    "SlowDown",
+    "Throttling",
+    "ThrottlingException",
+    "ThrottledException",
+    "RequestLimitExceeded",
+    "LimitExceededException",
+    "ProvisionedThroughputExceededException",
+];
+
+/// Whether the service has too much to do.
+pub(super) fn is_busy(code: &str) -> bool {
+    BUSY.contains(&code)
+}
 
 /// The request failed without an answer.
 pub(super) fn unreachable(place: String, doing: &'static str, error: String) -> BackendError {
@@ -36,25 +54,76 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     }
 }
 
+/// A lock is there all the same after a request that should have removed it.
+pub(super) fn lock_stays(place: String, id: &str) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing: "releasing the lock",
+        error: format!("the lock {id:?} is still in the DynamoDB table, with another text"),
+        advice: format!("Try again with: weft force-unlock {id}"),
+    }
+}
+
+/// One of two locks could not be released.
+pub(super) fn half_released(place: String, released: &str, other: &str, error: &BackendError) -> BackendError {
+    let error = format!("{released} lock released but {other} failed: {}", cause(error));
+    BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
+}
+
+/// Neither of two locks could be released.
+pub(super) fn not_released(place: String, object: &BackendError, item: &BackendError) -> BackendError {
+    let error = format!("s3: {}; dynamoDB: {}", cause(object), cause(item));
+    BackendError::Refused { place, doing: "releasing the lock", error, advice: String::new() }
+}
+
+/// The second lock was not taken, and the first one could not be given back.
+pub(super) fn left_lock(place: String, id: &str, why: &str, error: &BackendError) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing: "taking the lock",
+        error: format!(
+            "{why}, and the lock that was already taken in the bucket could not be removed: {}",
+            cause(error)
+        ),
+        advice: format!("Remove it with: weft force-unlock {id}"),
+    }
+}
+
+/// What went wrong, without the place.
+fn cause(error: &BackendError) -> String {
+    match error {
+        BackendError::Refused { error, advice, .. } if advice.is_empty() => error.clone(),
+        BackendError::Refused { error, advice, .. } => format!("{error}. {advice}"),
+        BackendError::Unreachable { error, .. } => format!("the service does not answer: {error}"),
+        BackendError::Credentials { error, .. } | BackendError::Damaged { error, .. } => error.clone(),
+        error => error.to_string(),
+    }
+}
+
+/// The service ignores the condition of a write.
+pub(super) fn ignores_condition(place: String, header: &str) -> BackendError {
+    BackendError::Refused {
+        place,
+        doing: "trying out conditional writes",
+        error: format!(
+            "the service ignores the header {header}, so that two processes could overwrite each other's states"
+        ),
+        advice: "Use a version of the service that knows conditional writes".to_owned(),
+    }
+}
+
 /// No credentials were found.
 pub(super) fn no_credentials(place: String, tried: &[String]) -> BackendError {
     BackendError::Credentials { place, error: tried.join("; ") }
 }
 
-/// The credentials belong to an account that the settings exclude.
-pub(super) fn other_account(place: String, account: &str) -> BackendError {
-    let error = format!("the account {account} is excluded by allowed_account_ids or forbidden_account_ids");
-    BackendError::Credentials { place, error }
+fn arn(role: &Map<String, Json>) -> &str {
+    role.get("role_arn").and_then(Json::as_str).unwrap_or_default()
 }
 
-/// A role cannot be assumed.
-pub(super) fn role_not_assumed(place: String, role: &str, error: &BackendError) -> BackendError {
-    BackendError::Refused {
-        place,
-        doing: "assuming the role",
-        error: format!("Cannot assume IAM Role {role}: {error}"),
-        advice: "Check the trust policy of the role, and the right sts:AssumeRole of the caller".to_owned(),
-    }
+/// A role of the environment or of a profile cannot be assumed, in words.
+pub(super) fn assuming(role: &Map<String, Json>, error: &BackendError) -> String {
+    format!("the role {} cannot be assumed: {}", arn(role), cause(error))
 }
 
 /// Whether the caller may not do what it asked for.
@@ -71,6 +140,48 @@ pub(super) struct About<'a> {
     pub(super) region: &'a str,
     /// The action of IAM that the request needs.
     pub(super) action: &'a str,
+    /// The region of the bucket, as the head of the answer tells it.
+    pub(super) header: Option<&'a str>,
+}
+
+/// The code and the message of an error.
+struct Said {
+    code: Option<String>,
+    message: Option<String>,
+}
+
+impl Said {
+    /// What an answer in XML (S3, STS) or JSON (DynamoDB, KMS) says.
+    fn new(body: &[u8]) -> Said {
+        let json: Option<Json> = serde_json::from_slice(body).ok();
+        let field = |name: &str| json.as_ref().and_then(|json| Some(json.get(name)?.as_str()?.to_owned()));
+        let code = xml::text(body, "Code").or_else(|| field("__type").map(|code| last(&code).to_owned()));
+        let message = xml::text(body, "Message").or_else(|| field("message")).or_else(|| field("Message"));
+        Said { code, message }
+    }
+}
+
+/// The code of the error in an answer.
+pub(super) fn code(body: &[u8]) -> Option<String> {
+    Said::new(body).code
+}
+
+/// Whether the answer of a service with this code means that the clocks differ. The codes for wrong signatures do if
+/// the message says so.
+fn is_skewed(code: &str, message: &str) -> bool {
+    const SIGNATURES: [&str; 4] =
+        ["SignatureDoesNotMatch", "InvalidSignatureException", "IncompleteSignature", "IncompleteSignatureException"];
+    const MESSAGES: [&str; 3] = ["Signature expired", "Signature not yet current", "not yet valid"];
+    matches!(code, "RequestTimeTooSkewed" | "RequestExpired" | "RequestInTheFuture")
+        || SIGNATURES.contains(&code) && MESSAGES.iter().any(|part| message.contains(part))
+}
+
+/// The action that the caller lacks and its object, as a message names them.
+fn denied(message: &str) -> Option<(&str, &str)> {
+    let (_, rest) = message.split_once("not authorized to perform: ")?;
+    let (action, rest) = rest.split_once(' ')?;
+    let object = rest.strip_prefix("on resource: ").and_then(|rest| rest.split([' ', ',']).next());
+    Some((action, object.unwrap_or_default().trim_matches('"')))
 }
 
 /// The service answered with an error.
@@ -81,38 +192,64 @@ pub(super) fn refused(
     body: &[u8],
     about: About<'_>,
 ) -> BackendError {
-    let json: Option<serde_json::Value> = serde_json::from_slice(body).ok();
-    let field = |name: &str| json.as_ref().and_then(|json| Some(json.get(name)?.as_str()?.to_owned()));
-    let code = xml::text(body, "Code").or_else(|| field("__type").map(|code| last(&code).to_owned()));
+    let Said { code, message } = Said::new(body);
     let code = code.unwrap_or_else(|| match status {
         StatusCode::FORBIDDEN => DENIED.to_owned(),
         status => format!("HTTP {}", status.as_u16()),
     });
-    let message = xml::text(body, "Message").or_else(|| field("message")).or_else(|| field("Message"));
-    let About { name, region, action } = about;
-    let advice = match code.as_str() {
+    let advice = advice(&code, message.as_deref().unwrap_or_default(), status, body, about);
+    let error = message.map_or_else(|| code.clone(), |message| format!("{code}: {}", message.trim_end_matches('.')));
+    BackendError::Refused { place, doing, error, advice }
+}
+
+/// The way out.
+fn advice(code: &str, message: &str, status: StatusCode, body: &[u8], about: About<'_>) -> String {
+    let About { name, region, action, header } = about;
+    if is_skewed(code, message) {
+        return "Set the clock of this machine: it differs from that of the service".to_owned();
+    }
+    match code {
         "NoSuchBucket" => create_bucket(name, region),
         "ResourceNotFoundException" => format!(
             "Create the table with: aws dynamodb create-table --table-name {name} --attribute-definitions \
              AttributeName=LockID,AttributeType=S --key-schema AttributeName=LockID,KeyType=HASH --billing-mode \
              PAY_PER_REQUEST --region {region}"
         ),
-        DENIED | "AccessDeniedException" => format!("Grant the caller the action {action} on {name}"),
-        "InvalidAccessKeyId" | "SignatureDoesNotMatch" | "UnrecognizedClientException" => {
-            "Check access key and secret key".to_owned()
-        }
-        "ExpiredToken" | "ExpiredTokenException" => "Get new credentials: the session has ended".to_owned(),
-        "RequestTimeTooSkewed" => "Set the clock of this machine: it differs from that of the service".to_owned(),
+        DENIED | "AccessDeniedException" => match denied(message) {
+            Some((action, object)) if !object.is_empty() => format!("Grant the caller the action {action} on {object}"),
+            _ => format!("Grant the caller the action {action} on {name}"),
+        },
+        code if EXPIRED.contains(&code) => "Get new credentials: the session has ended".to_owned(),
+        "InvalidAccessKeyId"
+        | "SignatureDoesNotMatch"
+        | "UnrecognizedClientException"
+        | "InvalidClientTokenId"
+        | "InvalidSignatureException"
+        | "InvalidToken" => "Check access key, secret key and session token".to_owned(),
         "AuthorizationHeaderMalformed" | "PermanentRedirect" | "IllegalLocationConstraintException" => {
-            match xml::text(body, "Region") {
-                Some(region) => format!("The bucket is in the region {region}: set it"),
+            match xml::text(body, "Region").or_else(|| header.map(str::to_owned)) {
+                Some(other) => format!("The bucket is in the region {other}, not in {region}: set the argument region"),
                 None => format!("The bucket is probably not in the region {region}: set its own"),
             }
         }
+        code if is_busy(code) || status == StatusCode::TOO_MANY_REQUESTS => {
+            "The service is busy. Try again later, or set a higher max_retries".to_owned()
+        }
+        "NotImplemented" => {
+            "The service does not know this kind of request. If it does not know conditional writes or \
+                             checksums, use another version of it, or set skip_s3_checksum"
+                .to_owned()
+        }
+        "NotFoundException" | "KMS.NotFoundException" => format!("Check the key {name:?} and the region {region}"),
+        "DisabledException" | "KMS.DisabledException" | "KMSInvalidStateException" | "KMS.KMSInvalidStateException" => {
+            "Enable the key in KMS".to_owned()
+        }
+        "InvalidBucketName" => "Check the argument bucket: its value cannot be the name of a bucket".to_owned(),
+        "InvalidRequest" if message.contains("Server Side Encryption") => {
+            "Set encrypt and the sse_customer_key with which the state was written".to_owned()
+        }
         _ => String::new(),
-    };
-    let error = message.map_or_else(|| code.clone(), |message| format!("{code}: {}", message.trim_end_matches('.')));
-    BackendError::Refused { place, doing, error, advice }
+    }
 }
 
 fn create_bucket(name: &str, region: &str) -> String {
@@ -129,4 +266,75 @@ fn create_bucket(name: &str, region: &str) -> String {
 /// The part of a name after the last `#`, as DynamoDB qualifies its codes.
 fn last(code: &str) -> &str {
     code.rsplit('#').next().unwrap_or(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_answer_has_its_way_out() {
+        let xml = |code: &str, message: &str, more: &str| {
+            format!("<Error><Code>{code}</Code><Message>{message}</Message>{more}</Error>")
+        };
+        let json =
+            |code: &str, message: &str| format!(r#"{{"__type": "com.amazonaws#{code}", "message": "{message}"}}"#);
+        let clock = "Set the clock of this machine";
+        let keys = "Check access key, secret key and session token";
+        let ended = "Get new credentials: the session has ended";
+        let busy = "The service is busy";
+        let early = "Signature expired: 20260101T000000Z is now earlier than 20260101T001000Z";
+        let not_yet = "Signature not yet current: 20260101T002000Z is still later than 20260101T001500Z";
+        let denied = "User: arn:aws:iam::1:user/u is not authorized to perform: kms:GenerateDataKey on resource: \
+                      arn:aws:kms:r:1:key/k because no identity-based policy allows it";
+        for (body, header, want) in [
+            // Wrong region.
+            (
+                xml("PermanentRedirect", "m", ""),
+                Some("eu-west-1"),
+                "The bucket is in the region eu-west-1, not in here",
+            ),
+            (xml("AuthorizationHeaderMalformed", "m", "<Region>eu-west-2</Region>"), None, "in the region eu-west-2"),
+            (xml("IllegalLocationConstraintException", "m", ""), None, "The bucket is probably not in the region here"),
+            // Missing things.
+            (xml("NoSuchBucket", "m", ""), None, "aws s3api create-bucket --bucket thing --region here"),
+            (json("ResourceNotFoundException", "m"), None, "aws dynamodb create-table --table-name thing"),
+            (json("NotFoundException", "m"), None, "Check the key \"thing\" and the region here"),
+            // Rights.
+            (xml("AccessDenied", "Access Denied", ""), None, "Grant the caller the action s3:GetObject on thing"),
+            (xml("AccessDenied", denied, ""), None, "the action kms:GenerateDataKey on arn:aws:kms:r:1:key/k"),
+            (json("AccessDeniedException", "m"), None, "Grant the caller the action s3:GetObject on thing"),
+            // Clocks: S3, STS, DynamoDB, KMS.
+            (xml("RequestTimeTooSkewed", "m", ""), None, clock),
+            (xml("RequestExpired", "m", ""), None, clock),
+            (xml("SignatureDoesNotMatch", early, ""), None, clock),
+            (json("InvalidSignatureException", early), None, clock),
+            (json("InvalidSignatureException", not_yet), None, clock),
+            (json("IncompleteSignatureException", early), None, clock),
+            // Credentials.
+            (xml("SignatureDoesNotMatch", "m", ""), None, keys),
+            (xml("InvalidAccessKeyId", "m", ""), None, keys),
+            (xml("InvalidClientTokenId", "m", ""), None, keys),
+            (json("UnrecognizedClientException", "m"), None, keys),
+            (xml("ExpiredToken", "m", ""), None, ended),
+            (json("ExpiredTokenException", "m"), None, ended),
+            // Too much at once.
+            (xml("SlowDown", "m", ""), None, busy),
+            (json("ThrottlingException", "m"), None, busy),
+            (json("ProvisionedThroughputExceededException", "m"), None, busy),
+            // Others.
+            (xml("NotImplemented", "m", ""), None, "does not know conditional writes"),
+            (xml("KMS.DisabledException", "m", ""), None, "Enable the key in KMS"),
+            (xml("InvalidRequest", "another form of Server Side Encryption", ""), None, "Set encrypt and"),
+        ] {
+            let about = About { name: "thing", region: "here", action: "s3:GetObject", header };
+            let error = refused("place".to_owned(), "reading", StatusCode::BAD_REQUEST, body.as_bytes(), about);
+            let BackendError::Refused { advice, error, .. } = error else { panic!("{error}") };
+            assert!(advice.contains(want), "{error}: {advice}");
+        }
+        let about = About { name: "thing", region: "here", action: "s3:GetObject", header: None };
+        let error = refused("place".to_owned(), "reading", StatusCode::FORBIDDEN, b"", about);
+        assert!(error.to_string().contains("AccessDenied. Grant the caller"), "{error}");
+        assert!(is_denied(&error));
+    }
 }

@@ -7,26 +7,30 @@ use bytes::Bytes;
 use md5::{Digest as _, Md5};
 use percent_encoding::utf8_percent_encode;
 use reqwest::{Method, StatusCode};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 use url::Url;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::{BackendError, Object, Version, Written};
 
+use super::arns::BucketName;
+use super::conditions::is_of_aws;
 use super::credentials::{Expiring, Provider};
+use super::dynamodb::TARGET_HEADER;
 use super::refusals::{self, About};
 use super::settings::{Encryption, S3Settings};
 use super::signing;
-use super::sts::Sts;
 use crate::bucket::{Bucket, ObjectKind, When};
 use crate::client::{client, reason};
-use crate::exchange::{IN_PATHS, IN_QUERIES};
+use crate::exchange::{EXPIRED, IN_PATHS, IN_QUERIES};
 use crate::problems::no_client;
 use crate::retry::Attempt;
 use crate::xml;
 
-/// The codes of answers that may pass.
-const PASSING: [&str; 6] =
-    ["SlowDown", "RequestTimeout", "Throttling", "ThrottlingException", "InternalError", "RequestLimitExceeded"];
+/// The codes of answers that may pass, beside those of services that have too much to do.
+const PASSING: [&str; 3] = ["RequestTimeout", "InternalError", "InternalServerError"];
+/// The codes of answers that mean that a session has ended if the credentials have an end.
+const UNKNOWN: [&str; 5] =
+    ["InvalidAccessKeyId", "InvalidClientTokenId", "InvalidToken", "UnrecognizedClientException", "RequestExpired"];
 /// The number of objects that one request can delete, by the documentation of the service.
 const DELETED_AT_ONCE: usize = 1_000;
 /// The media type of states and locks.
@@ -50,7 +54,27 @@ pub(super) struct Answer {
     attempt: u32,
     pub(super) status: StatusCode,
     pub(super) version: Option<Version>,
+    /// The region of the bucket, if the service names it.
+    region: Option<String>,
     pub(super) body: Bytes,
+}
+
+impl Answer {
+    /// Whether another attempt may be answered otherwise.
+    fn may_pass(&self) -> bool {
+        let passing = |code: String| PASSING.contains(&code.as_str()) || refusals::is_busy(&code);
+        match self.status {
+            StatusCode::NOT_IMPLEMENTED => false,
+            StatusCode::TOO_MANY_REQUESTS => true,
+            status if status.is_client_error() => refusals::code(&self.body).is_some_and(passing),
+            status => status.is_server_error(),
+        }
+    }
+
+    /// Whether this is the answer to the first attempt.
+    pub(super) fn is_first(&self) -> bool {
+        self.attempt == 1
+    }
 }
 
 /// The connection to the services.
@@ -60,15 +84,16 @@ pub(super) struct Client {
     http: reqwest::Client,
     provider: Provider,
     credentials: Mutex<Option<Expiring>>,
+    /// The header with a condition that the service ignores, if that was tried out.
+    pub(super) ignored: OnceCell<Option<&'static str>>,
 }
 
 impl Client {
     /// A client with these settings.
     pub(super) fn new(settings: S3Settings) -> Result<Client, Diagnostic> {
         let http = client(&settings.client).map_err(|error| no_client(&error))?;
-        let (endpoint, region) = (settings.endpoint("sts").clone(), settings.region.clone());
-        let provider = Provider::new(settings.login.clone(), Sts { http: http.clone(), endpoint, region });
-        Ok(Client { settings, http, provider, credentials: Mutex::default() })
+        let provider = Provider::new(settings.login.clone(), http.clone(), settings.endpoint("sts").clone());
+        Ok(Client { settings, http, provider, credentials: Mutex::default(), ignored: OnceCell::new() })
     }
 
     /// The credentials, looked for again before they expire.
@@ -93,56 +118,87 @@ impl Client {
             Ok(found) => found,
             Err(error) => return Attempt::Final(Err(error)),
         };
+        let answer = match self.exchange(request, place, &credentials, number).await {
+            Ok(answer) => answer,
+            Err(failed) => return failed,
+        };
+        // Credentials that do not hold any more are replaced once.
+        let answer = match self.renewed(&credentials, &answer).await {
+            Some(renewed) => match self.exchange(request, place, &renewed, number).await {
+                Ok(answer) => answer,
+                Err(failed) => return failed,
+            },
+            None => answer,
+        };
+        match answer.may_pass() {
+            true => Attempt::Again(self.refused(request, &answer), None),
+            false => Attempt::Final(Ok(answer)),
+        }
+    }
+
+    /// Signs and sends a request once.
+    async fn exchange(
+        &self,
+        request: &Request,
+        place: &str,
+        credentials: &Expiring,
+        number: u32,
+    ) -> Result<Answer, Attempt<Answer, BackendError>> {
         let Request { doing, service, method, url, headers, body } = request;
         let failed = |error: String| refusals::unreachable(place.to_owned(), doing, error);
         let region = &self.settings.region;
         let signed = signing::headers(&credentials.keys, region, service, method, url, headers, body);
-        let signed = match signed {
-            Ok(signed) => signed,
-            Err(error) => return Attempt::Final(Err(failed(error))),
-        };
+        let signed = signed.map_err(|error| Attempt::Final(Err(failed(error))))?;
         let mut sent = self.http.request(method.clone(), url.clone()).body(body.clone());
         for (name, value) in headers.iter().chain(&signed) {
             sent = sent.header(name, value);
         }
-        let answer = match sent.send().await {
-            Ok(answer) => answer,
-            Err(error) => return Attempt::Again(failed(reason(&error)), None),
-        };
+        let again = |error: reqwest::Error| Attempt::Again(failed(reason(&error)), None);
+        let answer = sent.send().await.map_err(again)?;
         let status = answer.status();
-        let version = answer.headers().get("etag").and_then(|tag| tag.to_str().ok()).map(|tag| Version(tag.to_owned()));
-        let body = match answer.bytes().await {
-            Ok(body) => body,
-            Err(error) => return Attempt::Again(failed(reason(&error)), None),
-        };
-        let passing = status.is_server_error()
-            || status == StatusCode::TOO_MANY_REQUESTS
-            || status.is_client_error()
-                && xml::text(&body, "Code").is_some_and(|code| PASSING.contains(&code.as_str()));
-        if passing && status != StatusCode::NOT_IMPLEMENTED {
-            return Attempt::Again(self.refused(request, status, &body), None);
+        let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let (version, region) = (header("etag").map(Version), header("x-amz-bucket-region"));
+        let body = answer.bytes().await.map_err(again)?;
+        Ok(Answer { attempt: number, status, version, region, body })
+    }
+
+    /// Other credentials, if the answer says that these do not hold any more, and there are others.
+    async fn renewed(&self, old: &Expiring, answer: &Answer) -> Option<Expiring> {
+        if !answer.status.is_client_error() {
+            return None;
         }
-        if status == StatusCode::FORBIDDEN && credentials.expires() {
-            // Keys that expired on the way are looked for again at the next request.
-            *self.credentials.lock().await = None;
+        let code = refusals::code(&answer.body)?;
+        let ended = EXPIRED.contains(&code.as_str()) || old.expires() && UNKNOWN.contains(&code.as_str());
+        if !ended {
+            return None;
         }
-        Attempt::Final(Ok(Answer { attempt: number, status, version, body }))
+        let mut known = self.credentials.lock().await;
+        // Another request may have found them already.
+        if let Some(found) = known.as_ref().filter(|found| !found.is(old)) {
+            return Some(found.clone());
+        }
+        let found = self.provider.find(&self.place(&self.settings.key)).await;
+        let found = found.ok().filter(|found| !found.is(old))?;
+        *known = Some(found.clone());
+        Some(found)
     }
 
     /// The error in an answer.
-    pub(super) fn refused(&self, request: &Request, status: StatusCode, body: &[u8]) -> BackendError {
+    pub(super) fn refused(&self, request: &Request, answer: &Answer) -> BackendError {
         let settings = &self.settings;
-        let (name, action) = match (request.service, &request.method) {
-            ("dynamodb", _) => {
-                (settings.dynamodb_table.as_deref().unwrap_or_default(), "dynamodb:PutItem, GetItem, DeleteItem")
+        let target = request.headers.iter().find(|(name, _)| name == TARGET_HEADER);
+        let target = target.and_then(|(_, target)| target.rsplit('.').next());
+        let (name, action) = match (target, &request.method) {
+            (Some(operation), _) => {
+                (settings.dynamodb_table.as_deref().unwrap_or_default(), format!("dynamodb:{operation}"))
             }
-            (_, &Method::PUT) => (settings.bucket.as_str(), "s3:PutObject"),
-            (_, &Method::DELETE | &Method::POST) => (settings.bucket.as_str(), "s3:DeleteObject"),
-            (_, _) if request.url.query().is_some() => (settings.bucket.as_str(), "s3:ListBucket"),
-            _ => (settings.bucket.as_str(), "s3:GetObject"),
+            (_, &Method::PUT) => (settings.bucket.as_str(), "s3:PutObject".to_owned()),
+            (_, &Method::DELETE | &Method::POST) => (settings.bucket.as_str(), "s3:DeleteObject".to_owned()),
+            (_, _) if request.url.query().is_some() => (settings.bucket.as_str(), "s3:ListBucket".to_owned()),
+            _ => (settings.bucket.as_str(), "s3:GetObject".to_owned()),
         };
-        let about = About { name, region: &settings.region, action };
-        refusals::refused(self.place(&settings.key), request.doing, status, body, about)
+        let about = About { name, region: &settings.region, action: &action, header: answer.region.as_deref() };
+        refusals::refused(self.place(&settings.key), request.doing, answer.status, &answer.body, about)
     }
 
     /// The address of an object, or of the bucket with an empty key.
@@ -151,15 +207,28 @@ impl Client {
         let mut url = settings.endpoint("s3").clone();
         let encoded = utf8_percent_encode(key, IN_PATHS).to_string();
         let base = url.path().trim_end_matches('/').to_owned();
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let (bucket, host) = match BucketName::parse(&settings.bucket) {
+            // An access point has a host of its own. The endpoint of a service that stands for S3 is kept.
+            BucketName::AccessPoint([name, account, _]) => {
+                let own = match host.strip_prefix("s3") {
+                    Some(rest) if is_of_aws(&url) => format!("s3-accesspoint{rest}"),
+                    _ => host,
+                };
+                (format!("{name}-{account}"), own)
+            }
+            _ => (settings.bucket.clone(), host),
+        };
         let path_style = settings.path_style
-            || settings.bucket.contains('.')
-            || url.host_str().is_none_or(|host| host.parse::<std::net::IpAddr>().is_ok() || host.starts_with('['));
+            || bucket.contains('.')
+            || host.is_empty()
+            || host.parse::<std::net::IpAddr>().is_ok()
+            || host.starts_with('[');
         if path_style {
-            url.set_path(&format!("{base}/{}/{encoded}", settings.bucket));
+            url.set_path(&format!("{base}/{bucket}/{encoded}"));
         } else {
-            let host = format!("{}.{}", settings.bucket, url.host_str().unwrap_or_default());
             // A bucket's name is part of a host name; others are refused by the service.
-            let _ = url.set_host(Some(&host));
+            let _ = url.set_host(Some(&format!("{bucket}.{host}")));
             url.set_path(&format!("{base}/{encoded}"));
         }
         if !query.is_empty() {
@@ -171,7 +240,7 @@ impl Client {
         url
     }
 
-    fn request(&self, doing: &'static str, method: Method, key: &str) -> Request {
+    pub(super) fn request(&self, doing: &'static str, method: Method, key: &str) -> Request {
         let url = self.url(key, &[]);
         Request { doing, service: "s3", method, url, headers: Vec::new(), body: Bytes::new() }
     }
@@ -184,7 +253,7 @@ impl Client {
             .into()
     }
 
-    fn write_headers(&self, content: &Bytes, kind: ObjectKind, when: &When) -> Vec<(String, String)> {
+    pub(super) fn write_headers(&self, content: &Bytes, kind: ObjectKind, when: &When) -> Vec<(String, String)> {
         let settings = &self.settings;
         let mut headers = vec![("content-type".to_owned(), JSON.to_owned())];
         let mut add = |name: &str, value: String| headers.push((name.to_owned(), value));
@@ -246,7 +315,7 @@ impl Bucket for Client {
                 Ok(Some(Object { content: answer.body, version }))
             }
             StatusCode::NOT_FOUND if xml::text(&answer.body, "Code").as_deref() != Some("NoSuchBucket") => Ok(None),
-            status => Err(self.refused(&request, status, &answer.body)),
+            _ => Err(self.refused(&request, &answer)),
         }
     }
 
@@ -258,6 +327,9 @@ impl Bucket for Client {
         kind: ObjectKind,
         when: &When,
     ) -> Result<Written, BackendError> {
+        if *when != When::Always {
+            self.check_conditions().await?;
+        }
         let mut request = self.request(doing, Method::PUT, key);
         request.headers = self.write_headers(&content, kind, when);
         request.body = content.clone();
@@ -265,7 +337,7 @@ impl Bucket for Client {
         match answer.status {
             StatusCode::OK => Ok(Written::Done(answer.version.unwrap_or(Version(String::new())))),
             StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT if *when != When::Always => {
-                if answer.attempt == 1 {
+                if answer.is_first() {
                     return Ok(Written::Conflict);
                 }
                 match self.get(doing, key).await? {
@@ -274,7 +346,7 @@ impl Bucket for Client {
                 }
             }
             StatusCode::NOT_FOUND if matches!(when, When::Is(_)) => Ok(Written::Conflict),
-            status => Err(self.refused(&request, status, &answer.body)),
+            _ => Err(self.refused(&request, &answer)),
         }
     }
 
@@ -283,7 +355,7 @@ impl Bucket for Client {
         let answer = self.send(&request).await?;
         match answer.status {
             status if status.is_success() || status == StatusCode::NOT_FOUND => Ok(()),
-            status => Err(self.refused(&request, status, &answer.body)),
+            _ => Err(self.refused(&request, &answer)),
         }
     }
 
@@ -305,7 +377,7 @@ impl Bucket for Client {
             // Each object may be refused on its own, in an answer that is a success.
             let refused = xml::text(&answer.body, "Code").is_some();
             if !answer.status.is_success() || refused {
-                return Err(self.refused(&request, answer.status, &answer.body));
+                return Err(self.refused(&request, &answer));
             }
         }
         Ok(())
@@ -323,7 +395,7 @@ impl Bucket for Client {
             request.url = self.url("", &query);
             let answer = self.send(&request).await?;
             if answer.status != StatusCode::OK {
-                return Err(self.refused(&request, answer.status, &answer.body));
+                return Err(self.refused(&request, &answer));
             }
             keys.extend(xml::texts(&answer.body, "Key"));
             next = xml::text(&answer.body, "NextContinuationToken");

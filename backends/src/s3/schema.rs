@@ -80,7 +80,7 @@ pub fn schema() -> Block {
     all.extend(TEXTS.map(|name| {
         let ty = match name {
             "max_retries" | "assume_role_duration_seconds" => Type::Number,
-            "assume_role" => assume_role(),
+            "assume_role" => with_required(assume_role(), "role_arn"),
             "assume_role_with_web_identity" => web_identity(),
             "endpoints" => object(&["dynamodb", "iam", "s3", "sts"], &[]),
             _ => Type::String,
@@ -108,6 +108,18 @@ pub(super) fn assume_role() -> Type {
 pub(super) fn web_identity() -> Type {
     let texts = ["duration", "policy", "role_arn", "session_name", "web_identity_token", "web_identity_token_file"];
     object(&texts, &[("policy_arns", Type::set(Type::String))])
+}
+
+/// The object with an attribute that must not be left out.
+fn with_required(ty: Type, name: &str) -> Type {
+    match ty {
+        Type::Object(object) => {
+            let mut object = Arc::unwrap_or_clone(object);
+            object.optional.remove(name);
+            Type::Object(Arc::new(object))
+        }
+        ty => ty,
+    }
 }
 
 /// An object whose attributes may all be left out.

@@ -1,13 +1,16 @@
 //! The settings: what is written, else the environment, else the default.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Map, Value as Json};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value as Json;
 use url::Url;
 use weft_graph_format::diagnostic::Diagnostic;
 
+use super::arns::{Arn, BucketName, is_key_arn, is_key_id};
+use super::login::{Login, check_roles};
 use super::problems;
 use crate::arguments::Arguments;
 use crate::catalog::{Environment, Settings};
@@ -22,18 +25,6 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from
 const WORKSPACES: &str = "env:";
 /// The length of a customer key of 32 bytes in base64.
 const CUSTOMER_KEY: usize = 44;
-/// The old arguments of `assume_role`, and their names in it.
-const OLD_ROLE: [(&str, &str); 8] = [
-    ("role_arn", "role_arn"),
-    ("session_name", "session_name"),
-    ("external_id", "external_id"),
-    ("assume_role_duration_seconds", "duration"),
-    ("assume_role_policy", "policy"),
-    ("assume_role_policy_arns", "policy_arns"),
-    ("assume_role_tags", "tags"),
-    ("assume_role_transitive_tag_keys", "transitive_tag_keys"),
-];
-
 /// The encryption of objects.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Encryption {
@@ -45,29 +36,6 @@ pub(super) enum Encryption {
     Kms(String),
     /// A key of the customer, in base64.
     Customer(String),
-}
-
-/// Where credentials come from.
-#[derive(Clone, Default)]
-pub(super) struct Login {
-    /// Access key, secret key and token, if any of them is written.
-    pub(super) keys: Option<[Option<String>; 3]>,
-    /// The profile of the shared files.
-    pub(super) profile: Option<String>,
-    /// The shared files with credentials.
-    pub(super) credentials_files: Vec<PathBuf>,
-    /// The shared files with settings.
-    pub(super) config_files: Vec<PathBuf>,
-    /// The role to assume, as written.
-    pub(super) role: Option<Map<String, Json>>,
-    /// The role to assume with a token, as written.
-    pub(super) web_identity: Option<Map<String, Json>>,
-    /// The metadata service, unless it is switched off.
-    pub(super) metadata: Option<Url>,
-    /// The accounts that are allowed, and those that are forbidden.
-    pub(super) accounts: [Vec<String>; 2],
-    /// The variables of the environment that the chain of credentials reads.
-    pub(super) variables: Map<String, Json>,
 }
 
 /// The settings. Nothing of it is shown but the place.
@@ -122,6 +90,7 @@ impl S3Settings {
     ) -> Result<(S3Settings, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut arguments = Arguments::new(settings, environment);
         let (bucket, key) = bucket_and_key(&mut arguments);
+        check_roles(&mut arguments);
         let workspace_key_prefix = arguments.text("workspace_key_prefix", &[]).unwrap_or_else(|| WORKSPACES.to_owned());
         if workspace_key_prefix.starts_with('/') || workspace_key_prefix.ends_with('/') {
             arguments.problems.push(problems::slashes("workspace_key_prefix"));
@@ -133,7 +102,15 @@ impl S3Settings {
         } else if !(skip || is_region(&region)) {
             arguments.problems.push(problems::invalid_region(&region));
         }
+        match BucketName::parse(&bucket) {
+            BucketName::Other => arguments.problems.push(problems::not_a_bucket(&bucket)),
+            BucketName::AccessPoint([.., other]) if other != region => {
+                arguments.problems.push(problems::other_region(&bucket, &region));
+            }
+            _ => {}
+        }
         let endpoints = endpoints(&mut arguments, &region, &SERVICES);
+        let login = Login::read(&mut arguments, &region);
         let path_style = path_style(&mut arguments);
         let encryption = encryption(&mut arguments);
         let tags = [tags(&mut arguments, "state_tags"), tags(&mut arguments, "lock_tags")];
@@ -152,7 +129,7 @@ impl S3Settings {
             dynamodb_table: arguments.text("dynamodb_table", &[]).filter(|table| !table.is_empty()),
             retry: retry(&mut arguments),
             client: client(&mut arguments),
-            login: login(&mut arguments),
+            login,
         };
         arguments.finish(read)
     }
@@ -229,13 +206,8 @@ pub(super) fn endpoints(
     for &(service, old, variables) in services {
         let new = written.get(service).and_then(Json::as_str).map(str::to_owned).filter(|text| !text.is_empty());
         let deprecated = old.and_then(|old| arguments.text(old, &[])).filter(|text| !text.is_empty());
-        if let (Some(old), true) = (old, deprecated.is_some()) {
-            let replacement = format!("endpoints.{service}");
-            let problem = match new {
-                Some(_) => problems::conflict(old, &replacement),
-                None => problems::deprecated(old, &replacement),
-            };
-            arguments.problems.push(problem);
+        if let (Some(old), true, true) = (old, new.is_some(), deprecated.is_some()) {
+            arguments.problems.push(problems::only_one(&[&format!("endpoints.{service}"), old]));
         }
         let region = if service == "sts" { &sts_region } else { region };
         let usual = || {
@@ -260,23 +232,36 @@ pub(super) fn endpoints(
 fn path_style(arguments: &mut Arguments<'_>) -> bool {
     let (new, old) = (arguments.flag("use_path_style", &[]), arguments.flag("force_path_style", &[]));
     if old.is_some() {
-        let problem = match new {
-            Some(_) => problems::conflict("force_path_style", "use_path_style"),
-            None => problems::deprecated("force_path_style", "use_path_style"),
-        };
-        arguments.problems.push(problem);
+        arguments.problems.push(problems::deprecated("force_path_style", "use_path_style"));
+        if new.is_some() {
+            arguments.problems.push(problems::only_one(&["force_path_style", "use_path_style"]));
+        }
     }
     new.or(old).unwrap_or_default()
 }
 
 fn encryption(arguments: &mut Arguments<'_>) -> Encryption {
+    const CUSTOMER: (&str, &str) = ("sse_customer_key", "AWS_SSE_CUSTOMER_KEY");
     let kms = arguments.text("kms_key_id", &[]).filter(|key| !key.is_empty());
-    let customer = arguments.text("sse_customer_key", &["AWS_SSE_CUSTOMER_KEY"]).filter(|key| !key.is_empty());
-    if kms.is_some() && customer.is_some() {
-        arguments.problems.push(problems::two_keys());
+    let written = arguments.text(CUSTOMER.0, &[]);
+    let (name, customer) = match written {
+        Some(written) => (CUSTOMER.0, Some(written)),
+        None => (CUSTOMER.1, arguments.variable(&[CUSTOMER.1])),
+    };
+    if let Some(key) = &kms {
+        match (name == CUSTOMER.0, customer.as_deref().is_some_and(|key| !key.is_empty())) {
+            (true, true) => arguments.problems.push(problems::two_keys("\"sse_customer_key\"")),
+            (false, true) => arguments.problems.push(problems::two_keys("the variable AWS_SSE_CUSTOMER_KEY")),
+            _ => {}
+        }
+        let arn = Arn::parse(key);
+        if !arn.map_or_else(|| is_key_id(key), |arn| is_key_arn(&arn)) {
+            arguments.problems.push(problems::kms_key(key, arn.is_some()));
+        }
     }
-    if customer.as_ref().is_some_and(|key| key.len() != CUSTOMER_KEY) {
-        arguments.problems.push(problems::customer_key());
+    let is_key = |key: &String| key.len() == CUSTOMER_KEY && STANDARD.decode(key).is_ok();
+    if customer.as_ref().is_some_and(|key| !is_key(key)) {
+        arguments.problems.push(problems::customer_key(name));
     }
     match (arguments.flag("encrypt", &[]).unwrap_or_default(), kms, customer) {
         (false, _, _) => Encryption::OfBucket,
@@ -304,111 +289,13 @@ pub(super) fn client(arguments: &mut Arguments<'_>) -> ClientSettings {
         https: arguments.text("https_proxy", &[]),
         except: arguments.text("no_proxy", &[]),
     };
+    let named = |proxy: &Option<String>| proxy.as_deref().is_some_and(|proxy| !proxy.is_empty());
+    let of_environment = arguments.variable(&["HTTPS_PROXY", "https_proxy"]).is_some();
+    if named(&proxies.http) && proxies.https.is_none() && !of_environment {
+        arguments.problems.push(problems::missing_https_proxy());
+    }
     let check = if insecure { Check::Nothing } else { Check::Whole };
     ClientSettings { roots, identity: None, check, proxies, ..ClientSettings::default() }
-}
-
-/// Where credentials come from.
-pub(super) fn login(arguments: &mut Arguments<'_>) -> Login {
-    let keys = ["access_key", "secret_key", "token"].map(|name| arguments.text(name, &[]));
-    let keys = keys.iter().any(Option::is_some).then_some(keys);
-    let home = arguments.variable(&["HOME"]).map(PathBuf::from).unwrap_or_default();
-    let at_home = |path: String| match path.strip_prefix("~/") {
-        Some(rest) => home.join(rest),
-        None => PathBuf::from(path),
-    };
-    let mut files = |name: &str, old: Option<&str>, variables: &[&str], usual: &str| -> Vec<PathBuf> {
-        let listed = arguments.written(name).and_then(Json::as_array);
-        let mut found: Vec<String> =
-            listed.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_owned)).collect();
-        if let Some(path) = old.and_then(|old| arguments.text(old, &[])) {
-            found.push(path);
-        }
-        if found.is_empty() {
-            found.push(arguments.variable(variables).unwrap_or_else(|| format!("~/.aws/{usual}")));
-        }
-        found.into_iter().map(&at_home).collect()
-    };
-    let credentials_files = files(
-        "shared_credentials_files",
-        Some("shared_credentials_file"),
-        &["AWS_SHARED_CREDENTIALS_FILE"],
-        "credentials",
-    );
-    let config_files = files("shared_config_files", None, &["AWS_SHARED_CONFIG_FILE", "AWS_CONFIG_FILE"], "config");
-    let skips_metadata = arguments
-        .flag("skip_metadata_api_check", &[])
-        .unwrap_or_else(|| arguments.variable(&["AWS_EC2_METADATA_DISABLED"]).is_some_and(|text| text == "true"));
-    let mode = arguments.text("ec2_metadata_service_endpoint_mode", &["AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE"]);
-    let usual = match mode.as_deref() {
-        Some("IPv6") => "http://[fd00:ec2::254]",
-        _ => "http://169.254.169.254",
-    };
-    let metadata = arguments.text("ec2_metadata_service_endpoint", &["AWS_EC2_METADATA_SERVICE_ENDPOINT"]);
-    let metadata = Url::parse(metadata.as_deref().unwrap_or(usual)).ok();
-    let object = |name: &str| arguments.written(name).and_then(Json::as_object).cloned();
-    let (role, web_identity) = (object("assume_role"), object("assume_role_with_web_identity"));
-    let old = old_role(arguments, role.is_some());
-    let accounts = accounts(arguments);
-    const VARIABLES: [&str; 12] = [
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AWS_PROFILE",
-        "AWS_ROLE_ARN",
-        "AWS_ROLE_SESSION_NAME",
-        "AWS_WEB_IDENTITY_TOKEN_FILE",
-        "AWS_WEB_IDENTITY_TOKEN",
-        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-        "AWS_CONTAINER_AUTHORIZATION_TOKEN",
-        "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-    ];
-    let variables = VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), arguments.variable(&[name])?.into())));
-    let variables = variables.collect();
-    Login {
-        keys,
-        profile: arguments.text("profile", &["AWS_PROFILE"]),
-        credentials_files,
-        config_files,
-        role: role.or(old),
-        web_identity,
-        metadata: metadata.filter(|_| !skips_metadata),
-        accounts,
-        variables,
-    }
-}
-
-/// The accounts that are allowed, and those that are forbidden.
-fn accounts(arguments: &mut Arguments<'_>) -> [Vec<String>; 2] {
-    const NAMES: [&str; 2] = ["allowed_account_ids", "forbidden_account_ids"];
-    let found = NAMES.map(|name| {
-        let listed = arguments.written(name).and_then(Json::as_array).into_iter().flatten();
-        listed.filter_map(|id| id.as_str().map(str::to_owned)).collect::<Vec<String>>()
-    });
-    if found.iter().all(|ids| !ids.is_empty()) {
-        arguments.problems.push(problems::two_lists_of_accounts());
-    }
-    found
-}
-
-/// The role in the old arguments.
-fn old_role(arguments: &mut Arguments<'_>, has_new: bool) -> Option<Map<String, Json>> {
-    let mut old = Map::new();
-    for (name, new) in OLD_ROLE {
-        let Some(value) = arguments.written(name) else { continue };
-        let value = match (name, value.as_u64()) {
-            ("assume_role_duration_seconds", Some(seconds)) => format!("{seconds}s").into(),
-            _ => value.clone(),
-        };
-        old.insert(new.to_owned(), value);
-        let problem = match has_new {
-            true => problems::conflict(name, "assume_role"),
-            false => problems::deprecated(name, &format!("assume_role.{new}")),
-        };
-        arguments.problems.push(problem);
-    }
-    Some(old).filter(|old| old.contains_key("role_arn"))
 }
 
 #[cfg(test)]
@@ -461,6 +348,82 @@ mod tests {
         }
     }
 
+    /// Cases whose summaries are those of OpenTofu 1.12.6.
+    #[test]
+    fn arguments_for_roles_and_keys_are_checked() {
+        const KEY: &str = "MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=";
+        let role = |more: Json| {
+            let mut role = json!({"role_arn": "arn:aws:iam::123456789012:role/r"});
+            role.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            json!({ "assume_role": role })
+        };
+        let web = |role: Json| json!({ "assume_role_with_web_identity": role });
+        let customer = [("AWS_SSE_CUSTOMER_KEY", KEY)];
+        let policy = "arn:aws:iam::123456789012:policy/p";
+        for (settings, variables, want) in [
+            (role(json!({"duration": "1h", "policy": "{}", "policy_arns": [policy]})), &[][..], &[][..]),
+            (json!({"assume_role": {}}), &[], &["Missing Required Value"]),
+            (json!({"assume_role": {"role_arn": ""}}), &[], &["Missing Required Value"]),
+            (role(json!({"duration": "two"})), &[], &["Invalid Duration"]),
+            (role(json!({"duration": "14m59s"})), &[], &["Invalid Duration"]),
+            (role(json!({"duration": "12h1s"})), &[], &["Invalid Duration"]),
+            (role(json!({"external_id": ""})), &[], &["Invalid Value"]),
+            (role(json!({"policy": " "})), &[], &["Invalid Value"]),
+            (role(json!({"session_name": ""})), &[], &["Invalid Value"]),
+            (role(json!({"policy_arns": ["policy"]})), &[], &["Invalid ARN"]),
+            (role(json!({"policy_arns": ["arn:aws:iam::123456789012:user/u"]})), &[], &["Invalid IAM Policy ARN"]),
+            (web(json!({})), &[], &[]),
+            (web(json!({"duration": "1m"})), &[], &["Invalid Duration"]),
+            (web(json!({"session_name": "", "policy": ""})), &[], &["Invalid Value", "Invalid Value"]),
+            (
+                web(json!({"web_identity_token": "t", "web_identity_token_file": "f"})),
+                &[],
+                &["Invalid Attribute Combination"],
+            ),
+            (
+                json!({"assume_role": {"role_arn": "arn:r"}, "role_arn": "arn:r", "external_id": "e"}),
+                &[],
+                &["Conflicting Parameters"],
+            ),
+            (
+                json!({"allowed_account_ids": ["1"], "forbidden_account_ids": ["2"]}),
+                &[],
+                &["Invalid Attribute Combination"],
+            ),
+            (json!({"kms_key_id": "57ff7a43-341d-46b6-aee3-a450c9de6dc8"}), &[], &[]),
+            (json!({"kms_key_id": "x"}), &[], &["Invalid KMS Key ID"]),
+            (json!({"kms_key_id": "arn:aws:kms:us-west-2:1:x"}), &[], &["Invalid KMS Key ARN"]),
+            (json!({"kms_key_id": "alias/k", "sse_customer_key": KEY}), &[], &["Invalid encryption configuration"]),
+            (json!({"kms_key_id": "alias/k"}), &customer, &["Invalid encryption configuration"]),
+            (json!({}), &customer, &[]),
+            (json!({}), &[("AWS_SSE_CUSTOMER_KEY", "x")], &["Invalid AWS_SSE_CUSTOMER_KEY value"]),
+            (json!({"sse_customer_key": "#".repeat(44)}), &[], &["Invalid sse_customer_key value"]),
+            (json!({"sse_customer_key": ""}), &customer, &["Invalid sse_customer_key value"]),
+            (
+                json!({"shared_credentials_file": "f", "shared_credentials_files": ["f"]}),
+                &[],
+                &["Invalid Attribute Combination", "Deprecated Parameter"],
+            ),
+            (
+                json!({"force_path_style": true, "use_path_style": true}),
+                &[],
+                &["Deprecated Parameter", "Invalid Attribute Combination"],
+            ),
+            (json!({"endpoint": "a", "endpoints": {"s3": "b"}}), &[], &["Invalid Attribute Combination"]),
+            (json!({"endpoint": "a"}), &[], &[]),
+            (json!({"http_proxy": "http://p"}), &[], &["Missing HTTPS Proxy"]),
+            (json!({"http_proxy": "http://p"}), &[("HTTPS_PROXY", "p")], &[]),
+            (json!({"bucket": "arn:aws:s3:us-east-1:123456789012:accesspoint/p"}), &[], &[]),
+            (json!({"bucket": "arn:aws:s3:eu-west-1:123456789012:accesspoint/p"}), &[], &["Invalid bucket value"]),
+            (json!({"bucket": "arn:aws:s3::123456789012:accesspoint/p.mrap"}), &[], &["Invalid bucket value"]),
+        ] {
+            let mut all = json!({"bucket": "b", "key": "k", "region": "us-east-1"});
+            all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+            let found = read(all, variables).map_or_else(|problems| problems, |(_, warnings)| warnings);
+            assert_eq!(found, want, "{settings} {variables:?}");
+        }
+    }
+
     #[test]
     fn old_arguments_are_warned_about() {
         let settings = json!({
@@ -468,7 +431,7 @@ mod tests {
             "role_arn": "arn", "assume_role_duration_seconds": 900,
         });
         let (found, warnings) = read(settings, &[]).unwrap();
-        assert_eq!(warnings.len(), 4, "{warnings:?}");
+        assert_eq!(warnings, ["Deprecated Parameters", "Deprecated Parameter"]);
         assert!(found.path_style);
         assert_eq!(found.login.role.unwrap()["duration"], "900s");
     }

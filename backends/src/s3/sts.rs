@@ -1,5 +1,7 @@
 //! Temporary credentials from STS.
 
+use std::time::Duration;
+
 use aws_credential_types::Credentials;
 use bytes::Bytes;
 use reqwest::{Method, StatusCode};
@@ -58,24 +60,36 @@ fn parameters(action: &str, role: &Map<String, Json>, session: Option<&str>) -> 
     found
 }
 
-/// The seconds of a duration such as `1h30m` or `900s`.
+/// The units of durations in Go, in seconds.
+const UNITS: [(&str, f64); 8] = [
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("\u{b5}s", 1e-6),
+    ("\u{3bc}s", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("m", 60.0),
+    ("h", 3600.0),
+];
+
+/// The whole seconds of a duration in the form of Go, such as `1h30m` or `1.5h`, unless it is negative.
 pub(super) fn seconds(text: &str) -> Option<u64> {
-    let mut total = 0u64;
-    let mut number = String::new();
-    for character in text.chars() {
-        let factor = match character {
-            'h' => 3600,
-            'm' => 60,
-            's' => 1,
-            digit => {
-                number.push(digit);
-                continue;
-            }
-        };
-        total = total.checked_add(number.parse::<u64>().ok()?.checked_mul(factor)?)?;
-        number.clear();
+    let mut rest = text.strip_prefix('+').unwrap_or(text);
+    if rest == "0" {
+        return Some(0);
     }
-    number.is_empty().then_some(total)
+    let digit = |character: char| character.is_ascii_digit() || character == '.';
+    let mut total = 0.0;
+    loop {
+        let (number, after) = rest.split_at_checked(rest.find(|character| !digit(character))?)?;
+        let (unit, next) = after.split_at_checked(after.find(digit).unwrap_or(after.len()))?;
+        let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        total += number.parse::<f64>().ok()? * factor;
+        if next.is_empty() {
+            return Duration::try_from_secs_f64(total).ok().map(|duration| duration.as_secs());
+        }
+        rest = next;
+    }
 }
 
 impl Sts {
@@ -86,9 +100,7 @@ impl Sts {
         keys: &Credentials,
         role: &Map<String, Json>,
     ) -> Result<Expiring, BackendError> {
-        let name = role.get("role_arn").and_then(Json::as_str).unwrap_or_default();
-        let asked = self.ask(place, Some(keys), &parameters("AssumeRole", role, None)).await;
-        asked.map_err(|error| refusals::role_not_assumed(place.to_owned(), name, &error))
+        self.ask(place, Some(keys), &parameters("AssumeRole", role, None)).await
     }
 
     /// Assumes a role with a token of an identity provider.
@@ -99,11 +111,9 @@ impl Sts {
         session: Option<&str>,
         token: &str,
     ) -> Result<Expiring, BackendError> {
-        let name = role.get("role_arn").and_then(Json::as_str).unwrap_or_default();
         let mut parameters = parameters("AssumeRoleWithWebIdentity", role, session);
         parameters.push(("WebIdentityToken".to_owned(), token.to_owned()));
-        let asked = self.ask(place, None, &parameters).await;
-        asked.map_err(|error| refusals::role_not_assumed(place.to_owned(), name, &error))
+        self.ask(place, None, &parameters).await
     }
 
     /// The account that credentials belong to.
@@ -163,7 +173,9 @@ impl Sts {
                 continue;
             }
             if status != StatusCode::OK {
-                let about = About { name: "the role", region: &self.region, action: "sts:AssumeRole" };
+                let action = parameters.first().map(|(_, action)| format!("sts:{action}")).unwrap_or_default();
+                let role = parameters.iter().find(|(name, _)| name == "RoleArn").map(|(_, arn)| arn.as_str());
+                let about = About { name: role.unwrap_or("*"), region: &self.region, action: &action, header: None };
                 return Err(refusals::refused(place.to_owned(), DOING, status, &body, about));
             }
             return Ok(body);
@@ -179,7 +191,21 @@ mod tests {
 
     #[test]
     fn durations_of_go() {
-        for (text, want) in [("1h", Some(3600)), ("1h30m", Some(5400)), ("900s", Some(900)), ("9", None), ("x", None)] {
+        for (text, want) in [
+            ("1h", Some(3600)),
+            ("1h30m", Some(5400)),
+            ("1.5h", Some(5400)),
+            ("900s", Some(900)),
+            ("+900500ms", Some(900)),
+            ("0", Some(0)),
+            ("9", None),
+            ("-1h", None),
+            ("1h1", None),
+            (".s", None),
+            ("1e9h", None),
+            ("", None),
+            ("x", None),
+        ] {
             assert_eq!(seconds(text), want, "{text}");
         }
     }

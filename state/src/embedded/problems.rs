@@ -172,7 +172,10 @@ pub(super) fn held(path: &Path, holder: &LockInfo, wanted: &LockInfo, message: &
     let LockInfo { id, operation, who, created, .. } = holder;
     let holder = match id.is_empty() || *id == wanted.id {
         true => format!("another process ({message})"),
-        false => format!("{who} ({operation}, lock {id}, since {created})"),
+        false => format!(
+            "{who} ({operation}, lock {id}, since {created}), and \"weft force-unlock {id}\" releases the lock if that \
+             process is gone"
+        ),
     };
     StoreError::Locked { path: path.display().to_string(), holder }
 }

@@ -1,74 +1,463 @@
-//! The profiles of the shared files.
+//! The profiles of the shared files, and the way in which a profile gets its credentials. Both are those of the AWS SDK.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The settings of profiles by name. Those of the credentials files win over those of the config files.
+use serde_json::{Map, Value as Json};
+
+/// The shortest session of a role that a profile can ask for, in seconds. Shorter ones count as absent.
+const SHORTEST_SESSION: u64 = 16 * 60;
+/// The settings that name where credentials come from. A profile has one of them at most.
+const SOURCES: [&str; 4] = ["source_profile", "credential_source", "credential_process", "web_identity_token_file"];
+/// The settings of a login with SSO without a session of its own.
+const SSO: [&str; 4] = ["sso_region", "sso_start_url", "sso_account_id", "sso_role_name"];
+
+/// The settings of a section by name, in small letters.
+type Section = BTreeMap<String, String>;
+
+/// The sections of the shared files by name. Those of the credentials files win over those of the config files.
 #[derive(Debug, Default)]
-pub(super) struct Profiles(BTreeMap<String, BTreeMap<String, String>>);
+pub(super) struct Profiles {
+    profiles: BTreeMap<String, Section>,
+    /// The sessions of SSO.
+    sessions: BTreeMap<String, Section>,
+}
+
+/// What the first credentials of a profile come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    /// Keys in a file: id, secret, token.
+    Keys(String, String, Option<String>),
+    /// What `credential_source` names.
+    Named(String),
+    /// A role that is assumed with the token in a file.
+    Token(Map<String, Json>, PathBuf),
+    /// A login with SSO.
+    Sso(Sso),
+    /// A login with `aws login`.
+    Login(String),
+    /// The output of a command.
+    Process(String),
+    /// Where the process runs: a container or an instance.
+    Surroundings,
+}
+
+/// A role of SSO.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sso {
+    /// The profile.
+    pub(super) profile: String,
+    /// The session, whose token can be renewed.
+    pub(super) session: Option<String>,
+    /// The address where users log in.
+    pub(super) start_url: String,
+    /// The region of the service.
+    pub(super) region: String,
+    /// The account.
+    pub(super) account: String,
+    /// The name of the role.
+    pub(super) role: String,
+}
+
+/// The way in which a profile gets its credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    /// The first credentials.
+    pub(super) base: Base,
+    /// The roles to assume with them, in order.
+    pub(super) roles: Vec<Map<String, Json>>,
+}
+
+/// What kind of file a section is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Config,
+    Credentials,
+}
+
+/// Where the settings that follow belong.
+enum Place {
+    Profile(String),
+    Session(String),
+    Nowhere,
+}
 
 impl Profiles {
     /// Reads the files. Files that cannot be read have no profiles.
     pub(super) fn read(credentials: &[PathBuf], config: &[PathBuf]) -> Profiles {
         let mut found = Profiles::default();
-        for (paths, is_config) in [(config, true), (credentials, false)] {
+        for (paths, kind) in [(config, Kind::Config), (credentials, Kind::Credentials)] {
             for text in paths.iter().filter_map(|path| std::fs::read_to_string(path).ok()) {
-                found.add(&text, is_config);
+                found.add(&text, kind);
             }
         }
         found
     }
 
-    /// The settings of a profile.
-    pub(super) fn get(&self, name: &str) -> Option<&BTreeMap<String, String>> {
-        self.0.get(name)
+    /// Whether there is a profile with this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.profiles.contains_key(name)
+    }
+
+    /// The way in which a profile gets its credentials.
+    ///
+    /// # Errors
+    /// The profile is missing or not complete, in words.
+    pub(super) fn way(&self, first: &str) -> Result<Way, String> {
+        let mut roles = Vec::new();
+        let mut seen = BTreeSet::new();
+        // Whether the profile gives credentials to another one.
+        let (mut name, mut serves) = (first, false);
+        loop {
+            let Some(section) = self.profiles.get(name) else { return Err(format!("there is no profile {name:?}")) };
+            let again = !seen.insert(name);
+            let profile = Profile { name, section, again };
+            profile.check()?;
+            roles.extend(profile.role()?);
+            let source = profile.text("source_profile").filter(|_| !again);
+            // A profile that serves another one uses its own keys, if it has some.
+            match source.filter(|_| !serves || profile.keys().is_none()) {
+                Some(source) => (name, serves) = (source, true),
+                None => {
+                    let base = self.base(&profile)?;
+                    if serves && base == Base::Surroundings {
+                        return Err(format!("the profile {name:?} has no credentials for the profile {first:?}"));
+                    }
+                    if matches!(base, Base::Token(..)) {
+                        // This role is a part of the base.
+                        roles.pop();
+                    }
+                    roles.reverse();
+                    return Ok(Way { base, roles });
+                }
+            }
+        }
+    }
+
+    fn base(&self, profile: &Profile<'_>) -> Result<Base, String> {
+        if let Some((id, secret)) = profile.keys() {
+            let token = profile.text("aws_session_token").map(str::to_owned);
+            return Ok(Base::Keys(id.to_owned(), secret.to_owned(), token));
+        }
+        if let Some(source) = profile.text("credential_source") {
+            return Ok(Base::Named(source.to_owned()));
+        }
+        if let Some(file) = profile.text("web_identity_token_file") {
+            let role = profile.role()?;
+            let role = role.ok_or_else(|| format!("the profile {:?} is its own source", profile.name))?;
+            return Ok(Base::Token(role, PathBuf::from(file)));
+        }
+        if profile.text("sso_session").is_some() || SSO.iter().any(|name| profile.text(name).is_some()) {
+            return self.sso(profile).map(Base::Sso);
+        }
+        if let Some(session) = profile.text("login_session") {
+            return Ok(Base::Login(session.to_owned()));
+        }
+        Ok(match profile.text("credential_process") {
+            Some(command) => Base::Process(command.to_owned()),
+            None => Base::Surroundings,
+        })
+    }
+
+    fn sso(&self, profile: &Profile<'_>) -> Result<Sso, String> {
+        let name = profile.name;
+        let session = profile.text("sso_session");
+        let section = match session {
+            Some(session) => {
+                let found = self.sessions.get(session.trim());
+                found.ok_or_else(|| {
+                    format!("the profile {name:?} names the SSO session {session:?}, which is missing")
+                })?
+            }
+            None => profile.section,
+        };
+        let set = |section: &Section, key: &str| section.get(key).filter(|text| !text.is_empty()).cloned();
+        for key in ["sso_region", "sso_start_url"] {
+            let (own, of_session) = (set(profile.section, key), set(section, key));
+            if own.is_some() && of_session.is_some() && own != of_session {
+                return Err(format!("{key} of the profile {name:?} differs from that of its SSO session"));
+            }
+        }
+        let part = |section: &Section, key: &str| {
+            set(section, key).ok_or_else(|| format!("the profile {name:?} uses SSO, but {key} is not set"))
+        };
+        Ok(Sso {
+            profile: name.to_owned(),
+            session: session.map(str::to_owned),
+            start_url: part(section, "sso_start_url")?,
+            region: part(section, "sso_region")?,
+            account: part(profile.section, "sso_account_id")?,
+            role: part(profile.section, "sso_role_name")?,
+        })
     }
 
     /// Adds the sections of a file. In config files, names have the prefix `profile`, except for `default`.
-    fn add(&mut self, text: &str, is_config: bool) {
-        let mut section: Option<String> = None;
+    fn add(&mut self, text: &str, kind: Kind) {
+        let mut place = Place::Nowhere;
+        // A setting without a value, whose settings are indented.
+        let mut nests = false;
         for line in text.lines() {
-            let line = line.trim_end();
             if line.trim_start().starts_with(['#', ';']) {
                 continue;
             }
             if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
-                let name = name.trim();
-                let named = name.strip_prefix("profile ").map(str::trim);
-                section = match (is_config, named) {
-                    (_, Some(named)) => Some(named.to_owned()),
-                    (true, None) => Some(name.to_owned()).filter(|name| name == "default"),
-                    (false, None) => Some(name.to_owned()),
-                };
+                place = placed(name, kind);
+                if let Place::Profile(name) = &place {
+                    // A section without settings is a profile, too.
+                    self.profiles.entry(name.clone()).or_default();
+                }
+                nests = false;
                 continue;
             }
-            // Indented lines belong to nested settings, which credentials do not have.
-            let (Some(section), Some((key, value))) = (&section, line.split_once('=')) else { continue };
-            if line.starts_with([' ', '\t']) {
+            let Some((key, value)) = property(line) else { continue };
+            if line.starts_with([' ', '\t']) && nests {
                 continue;
             }
-            let value = value.split(" #").next().unwrap_or_default().trim();
-            let profile = self.0.entry(section.clone()).or_default();
-            profile.insert(key.trim().to_ascii_lowercase(), value.to_owned());
+            nests = value.is_empty();
+            let section = match &place {
+                Place::Profile(name) => self.profiles.entry(name.clone()).or_default(),
+                Place::Session(name) => self.sessions.entry(name.clone()).or_default(),
+                Place::Nowhere => continue,
+            };
+            section.insert(key, value);
         }
     }
+}
+
+/// A profile on the way.
+struct Profile<'a> {
+    name: &'a str,
+    section: &'a Section,
+    /// Whether it was on the way before. Then only its own credentials count.
+    again: bool,
+}
+
+impl<'a> Profile<'a> {
+    fn text(&self, key: &str) -> Option<&'a str> {
+        self.section.get(key).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    fn keys(&self) -> Option<(&'a str, &'a str)> {
+        Some((self.text("aws_access_key_id")?, self.text("aws_secret_access_key")?))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let name = self.name;
+        if self.text("aws_access_key_id").is_some() != self.text("aws_secret_access_key").is_some() {
+            return Err(format!("the profile {name:?} has one of aws_access_key_id and aws_secret_access_key only"));
+        }
+        if self.again {
+            return Ok(());
+        }
+        let sources: Vec<&str> = SOURCES.into_iter().filter(|source| self.text(source).is_some()).collect();
+        if let [first, second, ..] = sources.as_slice() {
+            return Err(format!("the profile {name:?} has both {first} and {second}"));
+        }
+        match sources.first() {
+            Some(source) if *source != "credential_process" && self.text("role_arn").is_none() => {
+                Err(format!("the profile {name:?} has {source} without role_arn"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The role that the profile names, in the form of the argument `assume_role`.
+    fn role(&self) -> Result<Option<Map<String, Json>>, String> {
+        let Some(role) = self.text("role_arn").filter(|_| !self.again) else { return Ok(None) };
+        if self.text("mfa_serial").is_some() {
+            let name = self.name;
+            return Err(format!(
+                "the role of the profile {name:?} needs a code of a device, which cannot be asked for"
+            ));
+        }
+        let mut found = Map::from_iter([("role_arn".to_owned(), Json::from(role))]);
+        for (key, setting) in [("role_session_name", "session_name"), ("external_id", "external_id")] {
+            if let Some(value) = self.text(key) {
+                found.insert(setting.to_owned(), value.into());
+            }
+        }
+        let seconds = self.text("duration_seconds").and_then(|text| text.parse::<u64>().ok());
+        if let Some(seconds) = seconds.filter(|seconds| *seconds >= SHORTEST_SESSION) {
+            found.insert("duration".to_owned(), format!("{seconds}s").into());
+        }
+        Ok(Some(found))
+    }
+}
+
+fn placed(name: &str, kind: Kind) -> Place {
+    let name = name.split(['#', ';']).next().unwrap_or_default().trim();
+    let (first, rest) = name.split_once([' ', '\t']).map_or(("", name), |(first, rest)| (first, rest.trim()));
+    match (kind, first) {
+        (Kind::Config, "profile") => Place::Profile(rest.to_owned()),
+        (Kind::Config, "sso-session") => Place::Session(rest.to_owned()),
+        (Kind::Config, "") if rest == "default" => Place::Profile(rest.to_owned()),
+        (Kind::Credentials, "") => Place::Profile(rest.to_owned()),
+        _ => Place::Nowhere,
+    }
+}
+
+/// The name and the value of a setting, without comment and quotes.
+fn property(line: &str) -> Option<(String, String)> {
+    let end = [" #", " ;", "\t#", "\t;"].iter().filter_map(|mark| line.find(mark)).min().unwrap_or(line.len());
+    let line = line.get(..end)?;
+    let (key, value) = line.split_at_checked(line.find(['=', ':'])?)?;
+    let value = value.get(1..)?.trim();
+    let unquoted = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+    Some((key.trim().to_ascii_lowercase(), unquoted.unwrap_or(value).to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn profiles(config: &str, credentials: &str) -> Profiles {
+        let mut found = Profiles::default();
+        found.add(config, Kind::Config);
+        found.add(credentials, Kind::Credentials);
+        found
+    }
+
     #[test]
     fn profiles_of_both_kinds_of_files() {
-        let mut found = Profiles::default();
-        let config = "# a comment\n[default]\nregion = eu\n[profile a]\nrole_arn=arn:x # why\nsource_profile = b\n\
-                      s3 =\n  max = 3\n[other]\nkey = ignored\n";
-        found.add(config, true);
-        found.add("[b]\naws_access_key_id = id\naws_secret_access_key = a=b\n[default]\nregion = us\n", false);
-        assert_eq!(found.get("a").unwrap()["role_arn"], "arn:x");
-        assert_eq!(found.get("b").unwrap()["aws_secret_access_key"], "a=b");
-        assert_eq!(found.get("default").unwrap()["region"], "us");
-        assert!(found.get("other").is_none());
-        assert!(!found.get("a").unwrap().contains_key("max"));
+        let config = "# a comment\n[default]\nregion = eu\n[profile a]\nrole_arn=arn:x # why\nsource_profile : 'b'\n\
+                      s3 =\n  max = 3\n[other]\nkey = ignored\n[profile  empty]\n[sso-session s]\nsso_region = r\n";
+        let found = profiles(
+            config,
+            "[b]\naws_access_key_id = id\naws_secret_access_key = a=b\n[default]\nregion = us\n[profile c]\nx = y\n",
+        );
+        assert_eq!(found.profiles["a"]["role_arn"], "arn:x");
+        assert_eq!(found.profiles["a"]["source_profile"], "b");
+        assert_eq!(found.profiles["b"]["aws_secret_access_key"], "a=b");
+        assert_eq!(found.profiles["default"]["region"], "us");
+        assert_eq!(found.sessions["s"]["sso_region"], "r");
+        assert!(!found.profiles["a"].contains_key("max"));
+        for (name, there) in [("other", false), ("empty", true), ("c", false), ("profile c", false), ("s", false)] {
+            assert_eq!(found.has(name), there, "{name}");
+        }
+    }
+
+    /// The base and the roles of a way, as one text.
+    fn shown(way: Result<Way, String>) -> String {
+        match way {
+            Ok(Way { base, roles }) => {
+                let roles: Vec<&str> = roles.iter().filter_map(|role| role["role_arn"].as_str()).collect();
+                format!("{base:?} {roles:?}")
+            }
+            Err(error) => error,
+        }
+    }
+
+    #[test]
+    fn ways_to_credentials() {
+        const KEYS: &str = "aws_access_key_id = i\naws_secret_access_key = s\n";
+        for (config, want) in [
+            ("[profile p]\nregion = x", "Surroundings []".to_owned()),
+            (&format!("[profile p]\n{KEYS}aws_session_token = t"), r#"Keys("i", "s", Some("t")) []"#.to_owned()),
+            // A role beside keys is assumed with them.
+            (&format!("[profile p]\n{KEYS}role_arn = r"), r#"Keys("i", "s", None) ["r"]"#.to_owned()),
+            ("[profile p]\nrole_arn = r", r#"Surroundings ["r"]"#.to_owned()),
+            (
+                &format!("[profile p]\nrole_arn = r\nsource_profile = q\n[profile q]\n{KEYS}"),
+                r#"Keys("i", "s", None) ["r"]"#.to_owned(),
+            ),
+            (
+                &format!(
+                    "[profile p]\nrole_arn = r1\nsource_profile = q\n[profile q]\nrole_arn = r2\nsource_profile = s\n\
+                     [profile s]\n{KEYS}"
+                ),
+                r#"Keys("i", "s", None) ["r2", "r1"]"#.to_owned(),
+            ),
+            // A profile can be its own source.
+            (
+                &format!("[profile p]\nrole_arn = r\nsource_profile = p\n{KEYS}"),
+                r#"Keys("i", "s", None) ["r"]"#.to_owned(),
+            ),
+            ("[profile p]\nrole_arn = r\ncredential_source = Environment", r#"Named("Environment") ["r"]"#.to_owned()),
+            ("[profile p]\ncredential_process = x y", r#"Process("x y") []"#.to_owned()),
+            ("[profile p]\nlogin_session = arn:l", r#"Login("arn:l") []"#.to_owned()),
+            (
+                "[profile p]\nrole_arn = r\nweb_identity_token_file = f",
+                r#"Token({"role_arn": String("r")}, "f") []"#.to_owned(),
+            ),
+            (
+                "[profile p]\nrole_arn = r1\nsource_profile = q\n[profile q]\nrole_arn = r\nweb_identity_token_file = f",
+                r#"Token({"role_arn": String("r")}, "f") ["r1"]"#.to_owned(),
+            ),
+            ("[profile q]", "there is no profile \"p\"".to_owned()),
+            ("[profile p]\nrole_arn = r\nsource_profile = q", "there is no profile \"q\"".to_owned()),
+            (
+                "[profile p]\nrole_arn = r\nsource_profile = q\n[profile q]\nregion = x",
+                "the profile \"q\" has no credentials for the profile \"p\"".to_owned(),
+            ),
+            (
+                "[profile p]\nrole_arn = r\nsource_profile = q\n[profile q]\nrole_arn = r\nsource_profile = p",
+                "the profile \"p\" has no credentials for the profile \"p\"".to_owned(),
+            ),
+            (
+                "[profile p]\nsource_profile = q\n[profile q]",
+                "the profile \"p\" has source_profile without role_arn".to_owned(),
+            ),
+            (
+                "[profile p]\nrole_arn = r\nsource_profile = q\ncredential_source = Environment",
+                "the profile \"p\" has both source_profile and credential_source".to_owned(),
+            ),
+            (
+                "[profile p]\naws_access_key_id = i",
+                "the profile \"p\" has one of aws_access_key_id and aws_secret_access_key only".to_owned(),
+            ),
+            (
+                "[profile p]\nrole_arn = r\nmfa_serial = m",
+                "the role of the profile \"p\" needs a code of a device, which cannot be asked for".to_owned(),
+            ),
+        ] {
+            assert_eq!(shown(profiles(config, "").way("p")), want, "{config}");
+        }
+    }
+
+    #[test]
+    fn logins_with_sso() {
+        let account = "sso_account_id = 1\nsso_role_name = n\n";
+        let session = "[sso-session s]\nsso_region = r\nsso_start_url = u\n";
+        let sso = |session: Option<&str>| Sso {
+            profile: "p".to_owned(),
+            session: session.map(str::to_owned),
+            start_url: "u".to_owned(),
+            region: "r".to_owned(),
+            account: "1".to_owned(),
+            role: "n".to_owned(),
+        };
+        for (config, want) in [
+            (format!("[profile p]\nsso_session = s\n{account}{session}"), Ok(Base::Sso(sso(Some("s"))))),
+            (format!("[profile p]\nsso_region = r\nsso_start_url = u\n{account}"), Ok(Base::Sso(sso(None)))),
+            (
+                format!("[profile p]\nsso_session = x\n{account}{session}"),
+                Err("the profile \"p\" names the SSO session \"x\", which is missing"),
+            ),
+            (
+                format!("[profile p]\nsso_session = s\nsso_region = y\n{account}{session}"),
+                Err("sso_region of the profile \"p\" differs from that of its SSO session"),
+            ),
+            (
+                format!("[profile p]\nsso_session = s\nsso_role_name = n\n{session}"),
+                Err("the profile \"p\" uses SSO, but sso_account_id is not set"),
+            ),
+            (
+                format!("[profile p]\nsso_region = r\n{account}"),
+                Err("the profile \"p\" uses SSO, but sso_start_url is not set"),
+            ),
+        ] {
+            let found = profiles(&config, "").way("p").map(|way| way.base);
+            assert_eq!(found, want.map_err(str::to_owned), "{config}");
+        }
+    }
+
+    #[test]
+    fn sessions_of_roles_are_long_enough() {
+        for (seconds, want) in [("900", None), ("3600", Some("3600s")), ("x", None)] {
+            let config = format!("[profile p]\nrole_arn = r\nduration_seconds = {seconds}\nexternal_id = e");
+            let way = profiles(&config, "").way("p").unwrap();
+            assert_eq!(way.roles[0].get("duration").and_then(Json::as_str), want);
+            assert_eq!(way.roles[0]["external_id"], "e");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Credentials of containers, of the metadata service of an instance, and of a process.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::RequestBuilder;
@@ -11,6 +12,8 @@ use crate::client::reason;
 
 /// Where containers of ECS get their credentials.
 const CONTAINER: &str = "http://169.254.170.2";
+/// The services for containers that unencrypted requests may go to.
+const CONTAINERS: [&str; 3] = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"];
 /// How long a service on this machine may take.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 /// How long a token of the metadata service is asked for, in seconds.
@@ -39,13 +42,32 @@ fn document(text: &str) -> Result<Json, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
+/// An address that a token may be sent to: an encrypted one, or one of this machine or of a service for containers.
+async fn near(text: &str) -> Result<String, String> {
+    let url = Url::parse(text).map_err(|error| format!("AWS_CONTAINER_CREDENTIALS_FULL_URI: {error}"))?;
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    if url.scheme() == "http" {
+        let found = tokio::net::lookup_host((host, url.port_or_known_default().unwrap_or_default())).await;
+        let addresses: Vec<_> = found.map_err(|error| format!("{host}: {error}"))?.map(|found| found.ip()).collect();
+        let allowed = |ip: &IpAddr| ip.is_loopback() || CONTAINERS.contains(&ip.to_string().as_str());
+        if addresses.is_empty() || !addresses.iter().all(allowed) {
+            return Err(format!("AWS_CONTAINER_CREDENTIALS_FULL_URI: {host} is not a host of this machine"));
+        }
+    }
+    Ok(text.to_owned())
+}
+
 /// The credentials of a container, or `None` outside of one.
 pub(super) async fn of_container(
     http: &reqwest::Client,
     variable: &(dyn Fn(&str) -> Option<String> + Sync),
 ) -> Result<Option<Expiring>, String> {
     let relative = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI").map(|path| format!("{CONTAINER}{path}"));
-    let Some(url) = relative.or_else(|| variable("AWS_CONTAINER_CREDENTIALS_FULL_URI")) else { return Ok(None) };
+    let url = match (relative, variable("AWS_CONTAINER_CREDENTIALS_FULL_URI")) {
+        (Some(url), _) => url,
+        (None, Some(url)) => near(&url).await?,
+        (None, None) => return Ok(None),
+    };
     let token = match variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE") {
         Some(path) => Some(std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?),
         None => variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"),
@@ -57,12 +79,14 @@ pub(super) async fn of_container(
     keys(&document(&answer(request).await?)?, "Token").map(Some)
 }
 
-/// The credentials of the role of an instance, with a token if the service has them.
-pub(super) async fn of_instance(http: &reqwest::Client, endpoint: &Url) -> Result<Expiring, String> {
+/// The credentials of the role of an instance. Version 1 of the service has no tokens.
+pub(super) async fn of_instance(http: &reqwest::Client, endpoint: &Url, needs_token: bool) -> Result<Expiring, String> {
     let url = |path: &str| format!("{}/{path}", endpoint.as_str().trim_end_matches('/'));
     let token = http.put(url("latest/api/token")).header("x-aws-ec2-metadata-token-ttl-seconds", TOKEN_SECONDS);
-    // Version 1 of the service has no tokens.
-    let token = answer(token).await.ok();
+    let token = match answer(token).await {
+        Err(error) if needs_token => return Err(error),
+        answer => answer.ok(),
+    };
     let get = |path: String| {
         let request = http.get(path);
         match &token {

@@ -1,0 +1,118 @@
+//! A server that stands for the services of AWS, as far as the tests of credentials need them: it answers each request
+//! as a function of the test says, and remembers all of them.
+
+// Each test uses some of it.
+#![allow(dead_code)]
+
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// A request.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    pub method: String,
+    /// The path, with the query.
+    pub path: String,
+    /// The headers, with names in small letters.
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl Seen {
+    /// A header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The parts of the scope that was signed: key id, date, region, service.
+    pub fn scope(&self) -> Option<[String; 4]> {
+        let scope = self.header("authorization")?.split_once("Credential=")?.1.split(',').next()?;
+        let parts: Vec<&str> = scope.split('/').collect();
+        Some([0, 1, 2, 3].map(|part| parts.get(part).copied().unwrap_or_default().to_owned()))
+    }
+
+    /// The id of the key that signed it.
+    pub fn id(&self) -> String {
+        self.scope().map(|[id, ..]| id).unwrap_or_default()
+    }
+
+    /// The service that it was signed for.
+    pub fn service(&self) -> String {
+        self.scope().map(|[.., service]| service).unwrap_or_default()
+    }
+}
+
+/// A status, headers as lines, and a body.
+pub type Reply = (u16, String, String);
+
+/// An answer without headers of its own.
+pub fn reply(status: u16, body: impl Into<String>) -> Reply {
+    (status, String::new(), body.into())
+}
+
+/// An error in the form of S3 and STS.
+pub fn refusal(status: u16, code: &str) -> Reply {
+    reply(status, format!("<Error><Code>{code}</Code><Message>No.</Message></Error>"))
+}
+
+/// The server.
+pub struct Cloud {
+    pub port: u16,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl Cloud {
+    /// A server that answers as this function says.
+    pub async fn start(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Cloud {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
+        let (all, answer) = (Arc::clone(&seen), Arc::new(answer));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (all, answer) = (Arc::clone(&all), Arc::clone(&answer));
+                // A client that goes away is no error of the test.
+                tokio::spawn(async move { serve(stream, &all, answer.as_ref()).await });
+            }
+        });
+        Cloud { port, seen }
+    }
+
+    /// Its address.
+    pub fn address(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The requests seen since the last call.
+    pub fn seen(&self) -> Vec<Seen> {
+        std::mem::take(&mut self.seen.lock().unwrap())
+    }
+}
+
+async fn serve(mut stream: TcpStream, all: &Mutex<Vec<Seen>>, answer: &(impl Fn(&Seen) -> Reply + Sync)) -> Option<()> {
+    loop {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.ok()?);
+        }
+        let head = String::from_utf8(head).ok()?;
+        let mut lines = head.lines();
+        let mut first = lines.next()?.split(' ').map(str::to_owned);
+        let (method, path) = (first.next()?, first.next()?);
+        let headers: Vec<(String, String)> = lines
+            .filter_map(|line| line.split_once(':'))
+            .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
+            .collect();
+        let mut seen = Seen { method, path, headers, body: String::new() };
+        let length = seen.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).await.ok()?;
+        seen.body = String::from_utf8(body).ok()?;
+        let (status, headers, text) = answer(&seen);
+        all.lock().unwrap().push(seen);
+        let answer = format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\n\r\n{text}", text.len());
+        stream.write_all(answer.as_bytes()).await.ok()?;
+    }
+}

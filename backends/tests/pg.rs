@@ -1,0 +1,166 @@
+//! The backend `pg` against PostgreSQL: who holds a lock, and what ends a run clearly.
+
+#![cfg(feature = "pg")]
+
+mod checks;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use checks::{done, info, locked};
+use serde_json::json;
+use weft_backends::catalog::connect;
+use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo};
+
+/// A server with the database `postgres`, in a folder that its user owns.
+struct Postgres {
+    child: Child,
+    folder: PathBuf,
+    port: u16,
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A program of PostgreSQL: that of the system's package, or the one on PATH.
+fn program(name: &str) -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let found = versions.map(|version| version.path().join("bin").join(name)).filter(|path| path.exists());
+    found.max().unwrap_or_else(|| PathBuf::from(name))
+}
+
+/// The command as another user if this is root, which the server refuses.
+fn unprivileged(folder: &Path, name: &str) -> Command {
+    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+    let mut command = match root {
+        false => Command::new(program(name)),
+        true => {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]).arg(program(name));
+            command
+        }
+    };
+    command.current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+impl Postgres {
+    /// Starts it, or says loudly that there is none.
+    async fn start() -> Option<Postgres> {
+        let folder = tempfile::Builder::new().prefix("weft-postgres-").tempdir().unwrap().keep();
+        // Only a user other than root can own the folder of the data.
+        let _ = Command::new("chown").arg("postgres").arg(&folder).stderr(Stdio::null()).status();
+        let data = folder.join("data");
+        let made =
+            unprivileged(&folder, "initdb").arg("-D").arg(&data).args(["-U", "weft", "-A", "trust", "-N"]).status();
+        if !made.is_ok_and(|status| status.success()) {
+            eprintln!("\n*** SKIPPED: initdb is not there or does not work, PostgreSQL was NOT tested ***\n");
+            return None;
+        }
+        let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let child = unprivileged(&folder, "postgres")
+            .arg("-D")
+            .arg(&data)
+            .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])
+            .arg("-c")
+            .arg(format!("unix_socket_directories={}", folder.display()))
+            .spawn()
+            .unwrap();
+        let server = Postgres { child, folder, port };
+        let begin = Instant::now();
+        while server.client().await.is_none() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "PostgreSQL does not start");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Some(server)
+    }
+
+    /// A session beside those of the backend.
+    async fn client(&self) -> Option<tokio_postgres::Client> {
+        let text = format!("host=127.0.0.1 port={} user=weft dbname=postgres", self.port);
+        let (client, connection) = tokio_postgres::connect(&text, tokio_postgres::NoTls).await.ok()?;
+        tokio::spawn(connection);
+        Some(client)
+    }
+
+    fn backend(&self, more: &str) -> Arc<dyn Backend> {
+        let text = format!("postgres://weft@127.0.0.1:{}/postgres?sslmode=disable{more}", self.port);
+        let settings = json!({ "conn_str": text });
+        connect("pg", settings.as_object().unwrap(), &|_| None).unwrap().backend
+    }
+}
+
+#[tokio::test]
+async fn the_holder_of_a_lock_is_named() {
+    let Some(server) = Postgres::start().await else { return };
+    let who = LockInfo { who: "ann@here".to_owned(), ..info("1") };
+    for (exists, words) in [(false, "Already locked for workspace creation"), (true, "Workspace is already locked")] {
+        let first = server.backend("").state("default").unwrap();
+        if exists {
+            done(first.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
+        }
+        locked(first.lock(&who).await.unwrap());
+        let second = server.backend("").state("default").unwrap();
+        let LockAnswer::Held { message, .. } = second.lock(&info("2")).await.unwrap() else { panic!("locked twice") };
+        let named = "application weft ann@here, user weft, from 127.0.0.1, since 2";
+        for part in [words, ": default, by the session of the process ", named, "pg_terminate_backend("] {
+            assert!(message.contains(part), "{message}");
+        }
+        first.unlock("1").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn statements_that_the_server_ends_are_named() {
+    let Some(server) = Postgres::start().await else { return };
+    let state = server.backend("&statement_timeout=200").state("default").unwrap();
+    done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
+    let read = state.read().await.unwrap().unwrap();
+    let other = server.client().await.unwrap();
+    // Another session has the row, so that the write waits.
+    other.batch_execute("BEGIN; SELECT * FROM terraform_remote_state.states FOR UPDATE").await.unwrap();
+    let error = state.write(Bytes::from("[]"), &Expected::Version(read.version.clone()), None).await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("writing the state failed") && text.contains("(57014). If its statement_timeout"), "{text}");
+    other.batch_execute("ROLLBACK").await.unwrap();
+    done(state.write(Bytes::from("[]"), &Expected::Version(read.version), None).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_run_that_loses_its_session_ends() {
+    let Some(server) = Postgres::start().await else { return };
+    let state = server.backend("").state("default").unwrap();
+    locked(state.lock(&info("1")).await.unwrap());
+    let other = server.client().await.unwrap();
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'weft'";
+    other.batch_execute(end).await.unwrap();
+    let mut errors = Vec::new();
+    for _ in 0..2 {
+        let error = state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap_err();
+        assert!(matches!(error, BackendError::Unreachable { .. } | BackendError::Refused { .. }));
+        errors.push(error.to_string());
+    }
+    assert!(errors[1].contains("the session that holds the lock has ended, and the lock with it"), "{errors:?}");
+    // Another process takes the lock now.
+    locked(server.backend("").state("default").unwrap().lock(&info("2")).await.unwrap());
+}
+
+/// A server that accepts connections and says nothing.
+#[tokio::test]
+async fn a_silent_server_ends_the_run() {
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let text = format!("postgres://weft@127.0.0.1:{port}/postgres?sslmode=disable&connect_timeout=1");
+    let backend = connect("pg", json!({ "conn_str": text }).as_object().unwrap(), &|_| None).unwrap().backend;
+    let error = backend.state("default").unwrap().read().await.unwrap_err().to_string();
+    assert!(error.contains("connecting failed") && error.contains("no answer came within 1 seconds"), "{error}");
+    drop(listener);
+}
