@@ -24,7 +24,7 @@ pub use entries::{Entries, EntriesIter};
 pub use extent::{DEEPEST, Excess, Extent, LONGEST_TEXT, MOST_PARTS, MOST_TEXT};
 pub use plain::{DEEPEST_VALUE, Unwritable};
 pub use set_order::compare_for_set;
-pub use walk::{PathError, Transform};
+pub use walk::{PathError, Reach, Transform};
 
 pub use crate::plain_value::PlainValue;
 pub use crate::refinement::{Refinement, Unknown};

@@ -24,6 +24,17 @@ pub enum PathError {
     },
 }
 
+/// How far a path leads into a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// To a part, or into a set or an unknown value, which counts as a whole. That part is behind so many steps.
+    There(usize),
+    /// The next step does not exist in the part behind so many steps.
+    Lost(usize),
+    /// Into null, which has no parts.
+    Null,
+}
+
 /// The decision of a [`Value::transform`] callback before the parts of a value are visited.
 pub enum Transform {
     /// Take this in its place and do not go into it.
@@ -176,7 +187,8 @@ impl Value {
         (bare, found)
     }
 
-    /// Marks the value at the paths; paths that lead nowhere are ignored. Parts that already have their marks stay
+    /// Marks the value at the paths. No mark is lost: a path that leads nowhere marks the last part on its way that
+    /// exists. A path into null marks nothing, because null has no parts. Parts that already have their marks stay
     /// shared.
     #[must_use]
     pub fn mark_paths(&self, marks: &[(Path, Marks)]) -> Value {
@@ -197,6 +209,25 @@ impl Value {
             here = next;
         }
         Ok(here)
+    }
+
+    /// How far the path leads into the value. [`Value::mark_paths`] marks the part where it ends.
+    pub fn reach(&self, path: &Path) -> Reach {
+        let mut here = self;
+        for (steps, step) in path.0.iter().enumerate() {
+            let next = match (&here.kind, step) {
+                (Kind::Null(_), _) => return Reach::Null,
+                (Kind::Set(_) | Kind::Unknown(_), _) => return Reach::There(steps),
+                (Kind::Object(f) | Kind::Map(f), ValueStep::Attribute(name) | ValueStep::Key(name)) => f.get(name),
+                (Kind::List(s) | Kind::Tuple(s), ValueStep::Index(i)) => {
+                    usize::try_from(*i).ok().and_then(|i| s.items().get(i))
+                }
+                _ => None,
+            };
+            let Some(next) = next else { return Reach::Lost(steps) };
+            here = next;
+        }
+        Reach::There(path.0.len())
     }
 
     /// The part behind one step, with the marks and origin of `self`; `None` if it does not exist. A step into an
@@ -322,14 +353,14 @@ fn mark_into(value: &Value, marks: &[(&[ValueStep], &Marks)]) -> Value {
         return value.clone();
     }
     let mut here = value.clone();
-    let deeper = by_first_step(marks);
+    let mut deeper = by_first_step(marks);
     if !deeper.is_empty() && !matches!(value.kind, Kind::Set(_)) {
         let mut changed = false;
         let parts = value.parts();
         let mut marked: Vec<Value> = Vec::with_capacity(parts.len());
         for (step, part) in parts {
-            let below = step.as_ref().and_then(|step| deeper.get(&FirstStep::of(step)));
-            let next = below.map_or_else(|| part.clone(), |below| mark_into(part, below));
+            let below = step.as_ref().and_then(|step| deeper.remove(&FirstStep::of(step)));
+            let next = below.as_ref().map_or_else(|| part.clone(), |below| mark_into(part, below));
             changed |= below.is_some() && !next.is_same_object(part);
             marked.push(next);
         }
@@ -337,11 +368,13 @@ fn mark_into(value: &Value, marks: &[(&[ValueStep], &Marks)]) -> Value {
             here = here.retagged(marked);
         }
     }
-    for (path, found) in marks {
-        // A path that continues below a set or an unknown value marks that as a whole.
-        if path.is_empty() || matches!(here.kind, Kind::Set(_) | Kind::Unknown(_)) {
-            here = here.mark(found);
-        }
+    for (_, found) in marks.iter().filter(|(path, _)| path.is_empty()) {
+        here = here.mark(found);
+    }
+    // The steps that are left do not exist here: into a set, into an unknown value, or nowhere. Null has no parts.
+    if !deeper.is_empty() && !matches!(here.kind, Kind::Null(_)) {
+        let lost = deeper.values().flatten().fold(Marks::NONE, |all, (_, marks)| all.union(marks));
+        here = here.mark(&lost);
     }
     here
 }
