@@ -203,6 +203,6 @@ impl ModuleNode {
         }
         let glue = &self.evaluation.glue;
         let calling = glue.provider_function(source, instance, &function.function, arguments.to_vec());
-        wait(calling).unwrap_or_else(|| Err(FunctionError::new("nobody can wait for a provider here")))
+        wait(calling).unwrap_or_else(|| Err(FunctionError::new("this evaluation has no thread that can wait for a provider")))
     }
 }

@@ -151,15 +151,40 @@ pub fn next_block(code: &[char], from: usize) -> Option<(usize, usize)> {
 /// Code without its modules of tests.
 pub fn shipped_only(text: &str) -> Vec<char> {
     let mut code = code_only(text);
+    for range in tested(&code) {
+        code[range].iter_mut().filter(|c| **c != '\n').for_each(|c| *c = ' ');
+    }
+    code
+}
+
+/// The comments and strings of a source text, tests left out. Everything else is blank. Lines and positions stay as
+/// they are.
+pub fn prose_only(text: &str) -> Vec<char> {
+    let code = code_only(text);
+    let mut prose: Vec<char> = text.chars().collect();
+    for (c, code) in prose.iter_mut().zip(&code) {
+        // What is blank in code only is a comment, a string or a character.
+        if *c == *code && *c != '\n' {
+            *c = ' ';
+        }
+    }
+    for range in tested(&code) {
+        prose[range].iter_mut().filter(|c| **c != '\n').for_each(|c| *c = ' ');
+    }
+    prose
+}
+
+/// The places of items that exist in tests only.
+fn tested(code: &[char]) -> Vec<std::ops::RangeInclusive<usize>> {
     let attribute: Vec<char> = "#[cfg(test)]".chars().collect();
-    let mut at = 0;
+    let (mut found, mut at) = (Vec::new(), 0);
     while at < code.len() {
         if code[at..].starts_with(&attribute) {
-            let end = next_block(&code, at + attribute.len()).map_or(at, |(_, end)| end);
-            code[at..=end].iter_mut().filter(|c| **c != '\n').for_each(|c| *c = ' ');
+            let end = next_block(code, at + attribute.len()).map_or(at, |(_, end)| end);
+            found.push(at..=end);
             at = end;
         }
         at += 1;
     }
-    code
+    found
 }
