@@ -1,5 +1,7 @@
 //! Walking through values: comparing, unmarking, following paths, transforming, collecting formulas.
 
+use std::cell::Cell;
+
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use thiserror::Error;
@@ -353,14 +355,14 @@ fn mark_into(value: &Value, marks: &[(&[ValueStep], &Marks)]) -> Value {
         return value.clone();
     }
     let mut here = value.clone();
-    let mut deeper = by_first_step(marks);
+    let deeper = by_first_step(marks);
     if !deeper.is_empty() && !matches!(value.kind, Kind::Set(_)) {
         let mut changed = false;
         let parts = value.parts();
         let mut marked: Vec<Value> = Vec::with_capacity(parts.len());
         for (step, part) in parts {
-            let below = step.as_ref().and_then(|step| deeper.remove(&FirstStep::of(step)));
-            let next = below.as_ref().map_or_else(|| part.clone(), |below| mark_into(part, below));
+            let below = step.as_ref().and_then(|step| deeper.get(&FirstStep::of(step)));
+            let next = below.map_or_else(|| part.clone(), |below| mark_into(part, below.found()));
             changed |= below.is_some() && !next.is_same_object(part);
             marked.push(next);
         }
@@ -371,22 +373,38 @@ fn mark_into(value: &Value, marks: &[(&[ValueStep], &Marks)]) -> Value {
     for (_, found) in marks.iter().filter(|(path, _)| path.is_empty()) {
         here = here.mark(found);
     }
-    // The steps that are left do not exist here: into a set, into an unknown value, or nowhere. Null has no parts.
-    if !deeper.is_empty() && !matches!(here.kind, Kind::Null(_)) {
-        let lost = deeper.values().flatten().fold(Marks::NONE, |all, (_, marks)| all.union(marks));
-        here = here.mark(&lost);
+    // These steps do not exist here: into a set, into an unknown value, or nowhere. Null has no parts.
+    if !matches!(here.kind, Kind::Null(_)) {
+        let lost = deeper.values().filter(|below| !below.is_found.get()).flat_map(|below| &below.paths);
+        let lost = lost.fold(Marks::NONE, |all, (_, marks)| all.union(marks));
+        if !lost.is_empty() {
+            here = here.mark(&lost);
+        }
     }
     here
 }
 
+/// The paths that begin with one step, without it.
+#[derive(Default)]
+struct Below<'m> {
+    paths: Vec<(&'m [ValueStep], &'m Marks)>,
+    /// Whether the value has the step.
+    is_found: Cell<bool>,
+}
+
+impl<'m> Below<'m> {
+    fn found(&self) -> &[(&'m [ValueStep], &'m Marks)] {
+        self.is_found.set(true);
+        &self.paths
+    }
+}
+
 /// The rest of each path by its first step, so that each is gone into once, however many parts there are.
-fn by_first_step<'m>(
-    marks: &[(&'m [ValueStep], &'m Marks)],
-) -> FxHashMap<FirstStep<'m>, Vec<(&'m [ValueStep], &'m Marks)>> {
-    let mut found: FxHashMap<FirstStep<'m>, Vec<(&'m [ValueStep], &'m Marks)>> = FxHashMap::default();
+fn by_first_step<'m>(marks: &[(&'m [ValueStep], &'m Marks)]) -> FxHashMap<FirstStep<'m>, Below<'m>> {
+    let mut found: FxHashMap<FirstStep<'m>, Below<'m>> = FxHashMap::default();
     for (path, marks) in marks {
         if let Some((first, rest)) = path.split_first() {
-            found.entry(FirstStep::of(first)).or_default().push((rest, *marks));
+            found.entry(FirstStep::of(first)).or_default().paths.push((rest, *marks));
         }
     }
     found
