@@ -50,7 +50,8 @@ mod tests {
     fn a_lost_path_ends_at_the_last_part_that_exists() {
         let secret = Attribute { sensitive: true, ..Attribute::new(Type::String) };
         let nested = NestedAttributes { attributes: [("key".into(), secret)].into(), nesting: Nesting::List };
-        let users = Attribute { ty: nested.implied_type(), nested: Some(Box::new(nested)), ..Attribute::new(Type::Bool) };
+        let users =
+            Attribute { ty: nested.implied_type(), nested: Some(Box::new(nested)), ..Attribute::new(Type::Bool) };
         let names = Attribute::new(Type::list(Type::String));
         let attributes = [("names".into(), names.clone()), ("none".into(), names), ("users".into(), users)].into();
         let schema = Block { attributes, ..Block::default() };

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use weft_suite::text::{is_word, places_of, shipped_only};
+use weft_suite::text::{is_word, shipped_only, uses};
 use weft_suite::{ARROWS, root, rust_files};
 
 /// The circles that are allowed: the parent module, its children on the circle, and the reason.
@@ -188,43 +188,6 @@ fn reach<'u>(uses: &'u BTreeMap<String, BTreeSet<String>>, from: &String) -> BTr
         }
     }
     found
-}
-
-/// The paths of all `use` items.
-fn uses(code: &str) -> Vec<Names> {
-    let chars: Vec<char> = code.chars().collect();
-    let mut found = Vec::new();
-    for at in places_of(&chars, "use") {
-        let tree: String = chars[at + "use".len()..].iter().take_while(|c| **c != ';').collect();
-        expand(&tree, &Vec::new(), &mut found);
-    }
-    found
-}
-
-/// The paths of a tree of uses.
-fn expand(tree: &str, before: &Names, found: &mut Vec<Names>) {
-    let (path, group) = match tree.split_once('{') {
-        Some((path, rest)) => (path, rest.rsplit_once('}').map(|(inside, _)| inside)),
-        None => (tree.split(" as ").next().unwrap_or_default(), None),
-    };
-    let names = path.split("::").map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned);
-    let path: Names = before.iter().cloned().chain(names).collect();
-    let Some(group) = group else { return found.push(path) };
-    let (mut depth, mut start) = (0, 0);
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                expand(&group[start..at], &path, found);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    if !group[start..].trim().is_empty() {
-        expand(&group[start..], &path, found);
-    }
 }
 
 /// The paths in code that begin with `crate`, `super` or `self`.

@@ -51,9 +51,9 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
         let part = &mut parts[own as usize];
         let here = live.in_shard(&part.shard);
         let source = Source { rows: &formulas.rows, number: &number, shard_of: &shard_of, own, here };
-        let operation = drafted.operation.map(&mut |o| number.at(o.0), &mut |row: u32| {
-            part.take_formula(row, &source, &mut renamed)
-        });
+        let operation = drafted
+            .operation
+            .map(&mut |o| number.at(o.0), &mut |row: u32| part.take_formula(row, &source, &mut renamed));
         let row = Row { id: OperationId(place as u32), operation, waits };
         if row.operation.is_last_word() {
             final_states.insert(row.operation.address(), row.id);

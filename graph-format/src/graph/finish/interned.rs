@@ -195,9 +195,9 @@ impl Interned {
                 FormulaOp::Mark(_, marks) => marks.is_ephemeral(),
                 FormulaOp::Result(operation, _) => match &operations[operation.0 as usize].operation {
                     Operation::OpenEphemeral { .. } | Operation::EvaluateLive { .. } => true,
-                    Operation::Evaluate { formula, .. } => *live
-                        .get(*formula as usize)
-                        .ok_or(FinishError::ReadBeforeDrafted { operation: operation.0 })?,
+                    Operation::Evaluate { formula, .. } => {
+                        *live.get(*formula as usize).ok_or(FinishError::ReadBeforeDrafted { operation: operation.0 })?
+                    }
                     _ => false,
                 },
                 _ => false,
