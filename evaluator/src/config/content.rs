@@ -123,14 +123,7 @@ impl BlockContent {
     pub(crate) fn get(&self, name: &str) -> Option<&Expression> {
         self.attributes.get(name).map(|a| &a.value)
     }
-
-    /// The blocks of a type.
-    pub fn blocks_of(&self, block_type: &'static str) -> impl Iterator<Item = &FoundBlock> {
-        self.blocks.iter().filter(move |b| b.block_type == block_type)
-    }
 }
-
-pub use weft_graph_format::nearest::did_you_mean;
 
 /// Reads a block by its schema, with its overrides. `missing` is the place for diagnostics about missing arguments.
 pub fn read_block(

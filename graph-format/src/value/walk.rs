@@ -1,6 +1,5 @@
 //! Walking through values: comparing, unmarking, following paths, transforming, collecting formulas.
 
-use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use thiserror::Error;
 
