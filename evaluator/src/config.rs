@@ -448,3 +448,6 @@ impl ResourceBlock {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
