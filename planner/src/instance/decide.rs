@@ -237,6 +237,8 @@ pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, aroun
     // The second plan of a replacement has no marks from the schema. The renderer hides sensitive attributes.
     let shown = match asks_again {
         true => proposal.planned.mark_paths(&sensitive_marks(&accepted.marks)),
+        // An object that stays as it is stays hidden as it is.
+        false if action.is_no_op() => shown_before.clone(),
         false => after.clone(),
     };
     let kept = prior.filter(|_| !action.is_replace());

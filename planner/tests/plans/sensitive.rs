@@ -54,6 +54,8 @@ async fn a_lost_sensitive_path_is_no_change() {
     for path in lost {
         let plan = planned(stored().sensitive(&[attribute("secret")]).sensitive(&path), PlanKind::Normal).await;
         assert_eq!(changes(&plan), "no-op test_thing.a\n", "{path:?}");
+        let change = &plan.changes.resources[0];
+        assert_eq!(hidden(&change.after), hidden(&change.before), "{path:?}");
     }
     // A path that leads to a part is a difference: the configuration does not mark that part.
     let plan = planned(stored().sensitive(&[attribute("name")]), PlanKind::Normal).await;
