@@ -52,3 +52,6 @@ fn as_block(attribute: &Attribute) -> Option<NestedBlock> {
     let block = Block { attributes, ..Block::default() };
     Some(NestedBlock { block, nesting, min_items: 0, max_items: 0 })
 }
+
+#[cfg(test)]
+mod tests;

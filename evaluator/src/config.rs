@@ -62,12 +62,11 @@ use weft_syntax::Expression;
 
 pub use backend::{BackendBlock, constraint_of, settings_in_file};
 pub(crate) use body_references::{references_of_blocks, references_of_body};
-pub use body_source::{BodyContent, BodySource};
+pub(crate) use body_source::BodyContent;
+pub use body_source::BodySource;
 pub(crate) use call_arguments::argument_problems;
 pub use check::CheckBlock;
-pub use content::{
-    AttributeRule, BlockContent, BlockRule, ContentRules, FoundBlock, OverrideBody, did_you_mean, read_content,
-};
+pub(crate) use content::FoundBlock;
 pub use encryption_settings::{Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName};
 pub use experiments::Experiments;
 pub use generated::{imports_without_block, with_resources};
@@ -79,7 +78,8 @@ pub use load::{
 pub use module_places::{Installed, ModulePlaces, ModuleRequest};
 pub use moved::MovedBlock;
 pub use needs::{Beginnings, needed_resources};
-pub use provider::{PassedProvider, ProviderBlock, ProviderKey, ProviderReference};
+pub(crate) use provider::ProviderKey;
+pub use provider::{PassedProvider, ProviderBlock, ProviderReference};
 pub(crate) use provider_links::{missing_providers, unsuitable};
 pub use provisioner::Provisioner;
 pub use relative_address::RelativeAddress;
@@ -211,7 +211,7 @@ pub struct Local {
     /// The name.
     pub name: SmolStr,
     /// Its value.
-    pub value: Expression,
+    pub(crate) value: Expression,
     /// The references of the value.
     pub references: Vec<Reference>,
     /// The range of the definition.
@@ -256,7 +256,7 @@ pub struct Condition {
 
 /// The repetition of a block.
 #[derive(Clone, Debug, Default)]
-pub enum Repetition {
+pub(crate) enum Repetition {
     /// One instance without a key.
     #[default]
     Single,
@@ -270,7 +270,7 @@ pub enum Repetition {
 
 impl Repetition {
     /// The expression of the repetition.
-    pub fn expression(&self) -> Option<&Expression> {
+    pub(crate) fn expression(&self) -> Option<&Expression> {
         match self {
             Repetition::Single => None,
             Repetition::Count(e) | Repetition::ForEach(e) | Repetition::Enabled(e) => Some(e),
@@ -284,11 +284,11 @@ pub struct ResourceBlock {
     /// Mode, type and name.
     pub resource: Resource,
     /// The repetition.
-    pub repetition: Repetition,
+    pub(crate) repetition: Repetition,
     /// The `provider` argument, if it names a configuration.
     pub provider: Option<ProviderReference>,
     /// The `provider` argument, if it is an expression.
-    pub provider_value: Option<Expression>,
+    pub(crate) provider_value: Option<Expression>,
     /// `depends_on`
     pub depends_on: Vec<Reference>,
     /// `lifecycle`
@@ -316,17 +316,17 @@ pub struct Lifecycle {
     /// `create_before_destroy`
     pub create_before_destroy: Option<bool>,
     /// `prevent_destroy`
-    pub prevent_destroy: Option<Expression>,
+    pub(crate) prevent_destroy: Option<Expression>,
     /// `destroy`
     pub destroy: Option<bool>,
     /// `destroy`, if it is not a literal truth value.
-    pub unclear_destroy: Option<Expression>,
+    pub(crate) unclear_destroy: Option<Expression>,
     /// `ignore_changes`: all.
     pub ignore_all: bool,
     /// `ignore_changes`: these paths.
     pub ignore_changes: Vec<(weft_graph_format::path::Path, SourceRange)>,
     /// `replace_triggered_by`
-    pub replace_triggered_by: Vec<Expression>,
+    pub(crate) replace_triggered_by: Vec<Expression>,
     /// `precondition`
     pub preconditions: Vec<Condition>,
     /// `postcondition`
@@ -339,11 +339,11 @@ pub struct ModuleCall {
     /// Its name.
     pub name: SmolStr,
     /// `source`
-    pub source: Expression,
+    pub(crate) source: Expression,
     /// `version`
-    pub version: Option<Expression>,
+    pub(crate) version: Option<Expression>,
     /// The repetition.
-    pub repetition: Repetition,
+    pub(crate) repetition: Repetition,
     /// `providers`: the configurations that are passed to the child.
     pub providers: Vec<PassedProvider>,
     /// The ranges of invalid keys on the left side of `providers`.
@@ -351,7 +351,7 @@ pub struct ModuleCall {
     /// `depends_on`
     pub depends_on: Vec<Reference>,
     /// Arguments.
-    pub arguments: BTreeMap<SmolStr, (Expression, SourceRange)>,
+    pub(crate) arguments: BTreeMap<SmolStr, (Expression, SourceRange)>,
     /// Types of unsupported blocks, with their ranges.
     pub unexpected_blocks: Vec<(SmolStr, SourceRange)>,
     /// The references of the arguments, the repetition and the keys of providers.
@@ -448,3 +448,6 @@ impl ResourceBlock {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,7 +50,8 @@ use weft_graph_format::source::SourceRange;
 use crate::config::named_instances::{Keys, NamedInstances};
 use crate::config::{CompiledModule, StaticGraph, argument_problems, missing_providers};
 use crate::given_variables::GivenVariables;
-use crate::glue::{Brief, Failed, Glue, Purpose};
+use crate::glue::{Brief, Failed, Glue};
+use crate::purpose::Purpose;
 use crate::selection::Selected;
 
 pub use assertion::{Asserted, AssertionVerdict};
@@ -92,12 +93,9 @@ pub(crate) struct Evaluation {
 }
 
 impl Evaluation {
-    pub(crate) fn is_validation(&self) -> bool {
-        self.brief.purpose == Purpose::Validate
-    }
-
-    pub(crate) fn is_inspection(&self) -> bool {
-        self.brief.purpose == Purpose::Inspect
+    /// The purpose, for its questions.
+    pub(crate) fn purpose(&self) -> Purpose {
+        self.brief.purpose
     }
 }
 
@@ -132,7 +130,7 @@ pub async fn begin_evaluation(
     let session = Session::begin(root.clone(), glue, environment, given)?;
     let node = &session.root;
     // Validation comes before planning and has already reported these.
-    let unsound = match node.evaluation.is_validation() {
+    let unsound = match node.evaluation.purpose().checks_references() {
         true => references::check_references(&node.evaluation, &root).await,
         false => Vec::new(),
     };
@@ -140,8 +138,7 @@ pub async fn begin_evaluation(
     let in_elements = in_elements::check(&node.evaluation, &root).await;
     node.evaluation.in_elements.get_or_init(|| in_elements);
     // An import without a target prevents the whole plan.
-    let brief = &node.evaluation.brief;
-    if brief.purpose == Purpose::Plan && brief.imports {
+    if node.evaluation.purpose().needs_import_targets() {
         node.aimless_imports()?;
     }
     Ok(Begun { session, unsound })
@@ -171,7 +168,7 @@ fn begin(
     if unfit {
         return Err(Failed);
     }
-    let missing = missing_providers(&root, brief.purpose == Purpose::Validate);
+    let missing = missing_providers(&root, brief.purpose.accepts_modules_alone());
     if !missing.is_empty() {
         missing.into_iter().for_each(|problem| glue.report(problem));
         return Err(Failed);
@@ -193,7 +190,7 @@ fn begin(
         told_deprecations: Mutex::default(),
         unused_outputs: graph.unused_outputs(&root),
         create_first,
-        imported: match brief.imports {
+        imported: match brief.purpose.imports() {
             true => root.statements.imports.iter().map(|block| SmolStr::from(imports::block_address(block))).collect(),
             false => BTreeSet::new(),
         },

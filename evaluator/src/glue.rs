@@ -21,23 +21,12 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
 use crate::config::ResourceBlock;
+use crate::purpose::Purpose;
 use crate::selection::Selection;
 
 /// Something failed and was reported. Dependents are skipped without another diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed;
-
-/// The purpose of an evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Validates the configuration independently of its variables. Repetitions are not expanded.
-    Validate,
-    /// Plans.
-    Plan,
-    /// Answers questions about the current state: objects come from state, variables without a value are unknown, and
-    /// impure functions run.
-    Inspect,
-}
 
 /// The instructions for an evaluation, given once at its start.
 #[derive(Clone, Debug)]
@@ -46,16 +35,6 @@ pub struct Brief {
     pub purpose: Purpose,
     /// The selected part of the configuration.
     pub selection: Selection,
-    /// Whether objects are imported by `import` blocks.
-    pub imports: bool,
-    /// Failed conditions of resources and outputs are warnings, because the plan makes no changes that they could
-    /// prevent.
-    pub lenient: bool,
-    /// Whether arguments of managed resources are evaluated. They are not if managed resources do not change.
-    pub arguments: bool,
-    /// For inspections: state is complete. A resource without stored objects has none, instead of not being applied
-    /// yet.
-    pub settled: bool,
     /// Provider configurations that stored objects need, even if nothing in the configuration uses them.
     pub wanted_providers: Vec<ProviderConfig>,
 }
@@ -63,15 +42,7 @@ pub struct Brief {
 impl Brief {
     /// Evaluates the whole configuration for a purpose.
     pub fn new(purpose: Purpose) -> Brief {
-        Brief {
-            purpose,
-            selection: Selection::All,
-            imports: true,
-            lenient: false,
-            arguments: true,
-            settled: false,
-            wanted_providers: Vec::new(),
-        }
+        Brief { purpose, selection: Selection::All, wanted_providers: Vec::new() }
     }
 }
 
@@ -215,7 +186,12 @@ pub struct Expansion {
 impl Expansion {
     /// Whether an instance has this key. A binary search, since keys are sorted.
     pub fn has(&self, key: &InstanceKey) -> bool {
-        self.keys.binary_search(key).is_ok()
+        let found = self.keys.binary_search_by(|known| {
+            #[cfg(test)]
+            tests::STEPS.with(|steps| steps.set(steps.get() + 1));
+            known.cmp(key)
+        });
+        found.is_ok()
     }
 }
 
@@ -455,4 +431,30 @@ pub trait Glue: Send + Sync + 'static {
 
     /// Adds a diagnostic.
     fn report(&self, diagnostic: Diagnostic);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        /// The number of compared keys.
+        pub(super) static STEPS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Each stored instance of a resource is looked up in its expansion, to find the orphans.
+    #[test]
+    fn steps_of_a_lookup_hardly_grow_with_the_number_of_keys() {
+        let steps = |count: i64| {
+            let expansion = Expansion { kind: ExpansionKind::Count, keys: (0..count).map(InstanceKey::Int).collect() };
+            STEPS.with(|steps| steps.set(0));
+            let found = (0..2 * count).filter(|key| expansion.has(&InstanceKey::Int(*key))).count();
+            assert_eq!(i64::try_from(found), Ok(count));
+            STEPS.with(Cell::get)
+        };
+        let (few, many) = (steps(100), steps(1_000));
+        assert!(many <= 20 * few, "{few} comparisons for 100 keys, {many} for 1,000");
+    }
 }

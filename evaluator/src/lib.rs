@@ -1,7 +1,8 @@
 //! The language: compiles configuration files into modules, and evaluates them on demand.
 //!
 //! [`config`] has the declarations of a module, [`reference`] the targets of references, [`given_variables`] the values
-//! of root variables, [`glue`] the interface to the caller, [`selection`] partial configurations.
+//! of root variables, [`glue`] the interface to the caller, [`purpose`] what depends on the purpose of an evaluation,
+//! [`selection`] partial configurations.
 //! [`evaluate_configuration`] evaluates everything, and a [`Session`] stays open for questions. [`decode`] reads bodies
 //! by the schemas of providers. A [`drawing`] shows dependencies to people, a [`document`] describes the configuration
 //! for tools.
@@ -18,6 +19,7 @@ mod evaluation;
 pub mod given_variables;
 pub mod glue;
 mod problems;
+pub mod purpose;
 pub mod reference;
 pub mod relevant;
 pub mod selection;

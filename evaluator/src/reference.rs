@@ -93,7 +93,7 @@ fn key(traversal: &Traversal, index: usize) -> Option<InstanceKey> {
 }
 
 /// The subject of a traversal, or the problem.
-pub fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnostic> {
+pub(crate) fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, Diagnostic> {
     let read = Reading { tree, traversal };
     let root = traversal.root.text.as_str();
     match root {

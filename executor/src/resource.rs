@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use weft_expressions::resource_rules::sensitive_paths;
+use weft_expressions::resource_rules::{Located, located, sensitive_paths};
 use weft_graph_format::address::{ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::codec::{EncodeError, json};
 use weft_graph_format::graph::StateRecord;
@@ -84,9 +84,15 @@ impl ResourceType {
         Value::null(self.ty.clone())
     }
 
-    /// The sensitive paths of an object, ascending: those that are given and exist, and those of the schema.
+    /// The sensitive paths of an object, ascending: those that are given, and those of the schema. A given path that
+    /// leads nowhere counts for the part in which it is lost.
     pub(crate) fn sensitive_paths<'p>(&self, object: &Value, given: impl Iterator<Item = &'p Path>) -> Vec<Path> {
-        let mut found: BTreeSet<Path> = given.filter(|path| object.at_path(path).is_ok()).cloned().collect();
+        let mut found: BTreeSet<Path> = given
+            .filter_map(|path| match located(object, path, &self.block) {
+                Located::There(path) | Located::Lost(path) => Some(path),
+                Located::Nowhere => None,
+            })
+            .collect();
         if self.has_sensitive {
             found.extend(sensitive_paths(object, &self.block));
         }
@@ -177,6 +183,7 @@ fn any_attribute(block: &Block, test: &dyn Fn(&Attribute) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use weft_graph_format::path::ValueStep;
     use weft_graph_format::schema::{NestedAttributes, Nesting};
 
     use super::*;
@@ -211,10 +218,13 @@ mod tests {
     #[test]
     fn sensitive_paths_of_plan_and_schema_are_joined() {
         let name = Path::ROOT.attribute("name");
-        let absent = Path::ROOT.attribute("absent");
-        let found = resource_type().sensitive_paths(&object(), [&name, &absent].into_iter());
+        let second_user = Path::ROOT.attribute("users").with(ValueStep::Index(1)).attribute("key");
+        let found = resource_type().sensitive_paths(&object(), [&name, &second_user].into_iter());
         let texts: Vec<String> = found.iter().map(Path::to_string).collect();
         assert_eq!(texts, [".name", ".password", ".users[0].key"]);
+        let absent = Path::ROOT.attribute("absent");
+        let lost = resource_type().sensitive_paths(&object(), [&absent].into_iter());
+        assert_eq!(lost[0], Path::ROOT);
         let marked = marked(&object(), &found);
         assert_eq!(marked.unmark_with_paths().1.len(), 3);
     }

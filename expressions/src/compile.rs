@@ -171,7 +171,7 @@ impl Program {
 /// Compiles and runs one formula.
 pub fn run(formula: &Formula, results: &dyn ResultSource) -> Result<Value, Fault> {
     let program = Program::compile(std::slice::from_ref(formula));
-    program.run(results).pop().unwrap_or(Err(Fault::Skipped))
+    program.run(results).pop().expect("a program has one result for each formula")
 }
 
 /// Properties of a node that the compiler needs.
@@ -274,8 +274,7 @@ impl Compiler {
                     key: key.as_ref().map(|k| self.number(k)),
                     value: self.number(value),
                     condition: condition_id,
-                    try_condition: condition_id
-                        .is_some_and(|id| self.facts.get(id as usize).is_some_and(|f| !f.impure)),
+                    try_condition: condition_id.is_some_and(|id| !self.facts(id).impure),
                     grouping: *grouping,
                 })
             }
@@ -292,16 +291,20 @@ impl Compiler {
         };
         let facts = self.facts_of(formula, &operands, &bound);
         let (range, constructor) = (formula.range().cloned(), Constructor::of(formula));
-        let first = operands.first().and_then(|id| self.nodes.get(*id as usize)?.source.as_ref());
+        let first = operands.first().and_then(|id| self.nodes[*id as usize].source.as_ref());
         let source = named::Source::of(formula, first);
         self.push(Node { action, operands: operands.into(), range, constructor, source }, facts)
     }
 
+    fn facts(&self, id: NodeId) -> &Facts {
+        self.facts.get(id as usize).expect("each node is pushed together with its facts")
+    }
+
     fn facts_of(&self, formula: &Formula, operands: &[NodeId], bound: &[Parameter]) -> Facts {
         let own_impure = matches!(formula.op(), FormulaOp::Call { occurrence: Some(_), .. });
-        let of = |id: &NodeId| self.facts.get(*id as usize);
-        let impure = own_impure || operands.iter().filter_map(of).any(|f| f.impure);
-        let mut with: Vec<&Facts> = operands.iter().filter_map(of).filter(|f| !f.parameters.is_empty()).collect();
+        let of = |id: &NodeId| self.facts(*id);
+        let impure = own_impure || operands.iter().map(of).any(|f| f.impure);
+        let mut with: Vec<&Facts> = operands.iter().map(of).filter(|f| !f.parameters.is_empty()).collect();
         with.dedup_by(|a, b| std::sync::Arc::ptr_eq(&a.parameters, &b.parameters));
         if let ([only], []) = (with.as_slice(), bound) {
             return Facts { parameters: only.parameters.clone(), impure };
@@ -314,9 +317,8 @@ impl Compiler {
     }
 
     fn depends(&self, id: NodeId, parameters: &[Parameter]) -> bool {
-        self.facts
-            .get(id as usize)
-            .is_some_and(|f| f.impure || parameters.iter().any(|p| f.parameters.binary_search(p).is_ok()))
+        let facts = self.facts(id);
+        facts.impure || parameters.iter().any(|p| facts.parameters.binary_search(p).is_ok())
     }
 
     /// The nodes below `roots` whose values differ between rounds.
@@ -329,9 +331,7 @@ impl Compiler {
                 continue;
             }
             found.push(id);
-            if let Some(node) = self.nodes.get(id as usize) {
-                pending.extend(node.operands.iter().copied());
-            }
+            pending.extend(self.nodes[id as usize].operands.iter().copied());
         }
         found.into()
     }

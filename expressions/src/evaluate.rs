@@ -370,7 +370,7 @@ impl<'s> Evaluator<'s> {
         }
         match self.scope.resolve(self.tree, traversal) {
             Ok(resolved) => {
-                let rest = traversal.steps.get(resolved.consumed..).unwrap_or_default();
+                let rest = traversal.steps.get(resolved.consumed..).expect("a scope consumes steps of the traversal");
                 self.steps(resolved.value, rest, id)
             }
             Err(problems) => {
@@ -403,7 +403,7 @@ impl<'s> Evaluator<'s> {
                     if !value.deep().live {
                         return failure;
                     }
-                    return self.failed_steps(value, steps.get(place..).unwrap_or_default(), id);
+                    return self.failed_steps(value, &steps[place..], id);
                 }
             }
         }

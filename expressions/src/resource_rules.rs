@@ -7,6 +7,7 @@
 
 mod compatible;
 mod ignore;
+mod located;
 mod opened;
 mod plan_valid;
 mod proposed;
@@ -22,6 +23,7 @@ use weft_graph_format::path::Path;
 
 pub use compatible::{result_problems, value_problems};
 pub use ignore::{ignore_changes, prior_for_ignoring_all};
+pub use located::{Located, located};
 pub use opened::opened_problem;
 pub use plan_valid::plan_problems;
 pub use proposed::{all_null, proposed_new};

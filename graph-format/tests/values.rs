@@ -10,7 +10,7 @@ use weft_graph_format::origin::{Origin, OriginNode};
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{
-    DEEPEST, Excess, Kind, LONGEST_TEXT, PlainValue, Refinement, Transform, Value, compare_for_set,
+    DEEPEST, Excess, Kind, LONGEST_TEXT, PlainValue, Reach, Refinement, Transform, Value, compare_for_set,
 };
 
 fn result(operation: u32, name: &str) -> Formula {
@@ -84,6 +84,28 @@ fn marks_of_elements_are_marks_of_the_set() {
         let marked = Value::object([("s", value)]).mark_paths(&below);
         assert!(marked.at_path(&attribute("s")).expect("an attribute").marks().is_sensitive());
         assert!(!marked.marks().is_sensitive());
+    }
+}
+
+#[test]
+fn a_path_that_leads_nowhere_marks_the_last_part_on_its_way() {
+    let list = Value::list(Type::String, vec![Value::string("a")]);
+    let inner = Value::object([("l", list), ("n", Value::null(Type::list(Type::String))), ("s", Value::string("b"))]);
+    let value = Value::object([("o", inner), ("p", Value::string("c"))]);
+    let index = |path: Path, index| path.with(ValueStep::Index(index));
+    let o = attribute("o");
+    for (path, reach, marked) in [
+        (o.attribute("s"), Reach::There(2), vec![o.attribute("s")]),
+        (index(o.attribute("l"), 1), Reach::Lost(2), vec![o.attribute("l")]),
+        (index(o.attribute("s"), 0), Reach::Lost(2), vec![o.attribute("s")]),
+        (index(o.attribute("gone"), 0), Reach::Lost(1), vec![o.clone()]),
+        (attribute("gone"), Reach::Lost(0), vec![Path::ROOT]),
+        (index(o.attribute("n"), 0), Reach::Null, vec![]),
+        (o.attribute("n"), Reach::There(2), vec![o.attribute("n")]),
+    ] {
+        assert_eq!(value.reach(&path), reach, "{path}");
+        let found = value.mark_paths(&[(path.clone(), Marks::SENSITIVE)]).unmark_with_paths().1;
+        assert_eq!(found.into_iter().map(|(path, _)| path).collect::<Vec<_>>(), marked, "{path}");
     }
 }
 

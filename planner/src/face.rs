@@ -9,6 +9,7 @@ use weft_evaluator::glue::{
     Brief, DesiredInstance, Expansion, ExpansionKind, Failed, Glue, Managed, NameKind, OpenCheck, Protection,
     Provision, RootOutput, ValueName,
 };
+use weft_evaluator::purpose::Purpose;
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
     AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
@@ -55,7 +56,7 @@ impl Glue for Planner {
         Brief {
             selection: self.facts.selection().clone(),
             wanted_providers: wanted.into_iter().collect(),
-            ..self.facts.kind.brief()
+            ..Brief::new(Purpose::Plan(self.facts.kind.planning()))
         }
     }
 

@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::given_variables::GivenVariables;
 use weft_evaluator::glue::{
-    Brief, DesiredInstance, Expansion, Failed, Glue, Managed, OpenCheck, Protection, Purpose, RootOutput, ValueName,
+    Brief, DesiredInstance, Expansion, Failed, Glue, Managed, OpenCheck, Protection, RootOutput, ValueName,
 };
+use weft_evaluator::purpose::Purpose;
 use weft_evaluator::{Environment, Session};
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
@@ -99,7 +100,7 @@ impl Inspection {
 #[async_trait]
 impl Glue for Inspection {
     fn brief(&self) -> Brief {
-        Brief { settled: self.settled, ..Brief::new(Purpose::Inspect) }
+        Brief::new(Purpose::Inspect { settled: self.settled })
     }
 
     async fn provider_schema(&self, source: &ProviderSource) -> Result<Arc<ProviderSchema>, Diagnostic> {

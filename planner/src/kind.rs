@@ -4,7 +4,8 @@ mod destroy;
 mod refresh;
 
 use async_trait::async_trait;
-use weft_evaluator::glue::{Brief, DesiredInstance, ExpansionKind, Managed, OpenCheck, Purpose};
+use weft_evaluator::glue::{DesiredInstance, ExpansionKind, Managed, OpenCheck};
+use weft_evaluator::purpose::Planning;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::value::Value;
@@ -79,9 +80,9 @@ pub(crate) trait Kind: Send + Sync {
         NORMAL
     }
 
-    /// The instructions for evaluation. Selection and wanted providers are the same for all kinds.
-    fn brief(&self) -> Brief {
-        Brief::new(Purpose::Plan)
+    /// The kind for evaluation.
+    fn planning(&self) -> Planning {
+        Planning::Normal
     }
 
     /// Plans a desired managed instance.

@@ -15,6 +15,7 @@ mod inputs;
 pub mod inspect;
 mod instance;
 mod kind;
+mod outcome;
 mod planner;
 pub mod planning;
 mod prior_state;

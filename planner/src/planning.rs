@@ -30,7 +30,8 @@ use crate::report::{Report, sort};
 use crate::whole::outputs::{Outputs, output_changes};
 use crate::whole::{checking, moved, orphans, protection, selecting};
 
-pub use crate::inputs::{PlanInputs, PlanKind, PlanOptions, PlanOutcome, Planned};
+pub use crate::inputs::{PlanInputs, PlanKind, PlanOptions};
+pub use crate::outcome::{PlanOutcome, Planned};
 
 pub use crate::problems::DEPRECATED_VARIABLE;
 

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::given_variables::GivenVariables;
 use weft_evaluator::glue::{
-    Brief, DesiredInstance, Expansion, Failed, Glue, Managed, OpenCheck, Protection, Purpose, RootOutput, ValueName,
+    Brief, DesiredInstance, Expansion, Failed, Glue, Managed, OpenCheck, Protection, RootOutput, ValueName,
 };
+use weft_evaluator::purpose::Purpose;
 use weft_evaluator::{Environment, evaluate_configuration};
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{AbsResource, ModuleInstance, ProviderInstance, ProviderSource, ResourceMode};

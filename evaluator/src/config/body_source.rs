@@ -14,9 +14,9 @@ use super::problems;
 #[derive(Clone, Debug)]
 pub struct BodySource {
     /// The file.
-    pub tree: Arc<Tree>,
+    pub(crate) tree: Arc<Tree>,
     /// The body.
-    pub body: BodyId,
+    pub(crate) body: BodyId,
     /// The bodies of override files, in order.
     pub layers: Vec<OverrideBody>,
     /// The bodies of escaping blocks (`_`). All their content belongs to the body, whatever its name.
@@ -33,16 +33,16 @@ pub struct BodySource {
 #[derive(Debug, Default)]
 pub struct BodyContent {
     /// Arguments. Those of override files replace the others.
-    pub attributes: Vec<(Arc<Tree>, Attribute)>,
+    pub(crate) attributes: Vec<(Arc<Tree>, Attribute)>,
     /// Blocks. Those of an override file replace all blocks of the same type.
-    pub blocks: Vec<(Arc<Tree>, Block)>,
+    pub(crate) blocks: Vec<(Arc<Tree>, Block)>,
     /// Syntax problems of the body.
     pub problems: Vec<Diagnostic>,
 }
 
 impl BodySource {
     /// A nested body. Override files do not apply to it.
-    pub fn inner(tree: &Arc<Tree>, body: BodyId, range: SourceRange) -> BodySource {
+    pub(crate) fn inner(tree: &Arc<Tree>, body: BodyId, range: SourceRange) -> BodySource {
         let (layers, tree) = (Vec::new(), tree.clone());
         BodySource { tree, body, layers, escaped: Vec::new(), taken_attributes: &[], taken_blocks: &[], range }
     }
@@ -58,7 +58,7 @@ impl BodySource {
     }
 
     /// The content of the body; `role` gives the meaning of names.
-    pub fn content(&self, role: &dyn Fn(&str) -> Role<'static>) -> BodyContent {
+    pub(crate) fn content(&self, role: &dyn Fn(&str) -> Role<'static>) -> BodyContent {
         let left = |name: &str| if self.is_taken(name) { Role::Hidden } else { role(name) };
         self.merged(&|tree, body, escaped| if escaped { tree.content(body, role) } else { tree.content(body, &left) })
     }

@@ -47,7 +47,7 @@ pub struct ContentRules {
 
 impl ContentRules {
     /// The meaning of a name in the body.
-    pub fn role(&self, name: &str) -> Role<'static> {
+    pub(crate) fn role(&self, name: &str) -> Role<'static> {
         if self.attributes.iter().any(|rule| rule.name == name) {
             return Role::Argument;
         }
@@ -63,16 +63,16 @@ impl ContentRules {
 #[derive(Clone, Debug)]
 pub struct OverrideBody {
     /// The override file.
-    pub tree: Arc<Tree>,
+    pub(crate) tree: Arc<Tree>,
     /// The body in it.
-    pub body: BodyId,
+    pub(crate) body: BodyId,
 }
 
 /// A block that matches its schema.
 #[derive(Clone, Debug)]
 pub struct FoundBlock {
     /// The file of the block.
-    pub tree: Arc<Tree>,
+    pub(crate) tree: Arc<Tree>,
     /// The bodies of override files, in order.
     pub layers: Vec<OverrideBody>,
     /// Its type.
@@ -80,7 +80,7 @@ pub struct FoundBlock {
     /// Its labels.
     pub labels: Vec<(SmolStr, SourceRange)>,
     /// Its body.
-    pub body: BodyId,
+    pub(crate) body: BodyId,
     /// The range of the type and the labels.
     pub range: SourceRange,
 }
@@ -111,7 +111,7 @@ pub struct BlockContent {
 #[derive(Clone, Debug)]
 pub struct FoundAttribute {
     /// Its value.
-    pub value: Expression,
+    pub(crate) value: Expression,
     /// The range of the name.
     pub name_range: SourceRange,
     /// The range of the definition.
@@ -120,17 +120,10 @@ pub struct FoundAttribute {
 
 impl BlockContent {
     /// The value of an argument.
-    pub fn get(&self, name: &str) -> Option<&Expression> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Expression> {
         self.attributes.get(name).map(|a| &a.value)
     }
-
-    /// The blocks of a type.
-    pub fn blocks_of(&self, block_type: &'static str) -> impl Iterator<Item = &FoundBlock> {
-        self.blocks.iter().filter(move |b| b.block_type == block_type)
-    }
 }
-
-pub use weft_graph_format::nearest::did_you_mean;
 
 /// Reads a block by its schema, with its overrides. `missing` is the place for diagnostics about missing arguments.
 pub fn read_block(
@@ -197,7 +190,7 @@ fn overrides(name: &str, above: &Expression) -> bool {
 }
 
 /// Reads a body by its schema. `missing` is the place for diagnostics about missing arguments.
-pub fn read_content(
+pub(crate) fn read_content(
     tree: &Arc<Tree>,
     body: BodyId,
     rules: &ContentRules,

@@ -118,3 +118,25 @@ impl Compiling<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn arguments_of_an_override_file_are_merged() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let main = "locals {\n a = 1\n b = 2\n}\nresource \"a\" \"b\" {\n x = 1\n lifecycle {\n  prevent_destroy = true\n }\n}\n";
+        let over = "locals {\n a = 3\n}\nresource \"a\" \"b\" {\n y = 2\n lifecycle {\n  create_before_destroy = true\n }\n}\n";
+        std::fs::write(dir.path().join("main.tf"), main).expect("written");
+        std::fs::write(dir.path().join("x_override.tf"), over).expect("written");
+        let (root, _, problems) = crate::config::load_tree(dir.path(), &BTreeMap::new());
+        assert_eq!(problems, Vec::new());
+        assert_eq!(["a", "b"].map(|name| root.locals[name].value.text().to_owned()), ["3", "2"]);
+        let block = root.resources.values().next().expect("the resource");
+        let attributes = block.body.arguments().attributes;
+        let names: Vec<&str> = attributes.iter().map(|(_, attribute)| attribute.name.text.as_str()).collect();
+        assert_eq!(names, ["x", "y"]);
+        assert!(block.lifecycle.prevent_destroy.is_some());
+    }
+}

@@ -22,14 +22,14 @@ pub struct ProviderReference {
     /// Alias.
     pub alias: Option<SmolStr>,
     /// Key of the instance.
-    pub key: Option<ProviderKey>,
+    pub(crate) key: Option<ProviderKey>,
     /// The range of the reference.
     pub range: SourceRange,
 }
 
 /// The key in a reference to a provider instance.
 #[derive(Clone, Debug)]
-pub enum ProviderKey {
+pub(crate) enum ProviderKey {
     /// A literal key, as in `aws.by_region["eu-west-1"]`, with the range of the reference.
     Literal(Key, SourceRange),
     /// An expression, as in `aws.by_region[each.key]`.
@@ -58,7 +58,7 @@ pub struct PassedProvider {
     /// The configuration in the caller. For a value only the range is meaningful.
     pub parent: ProviderReference,
     /// The value in the caller, if it is an expression.
-    pub value: Option<Expression>,
+    pub(crate) value: Option<Expression>,
 }
 
 /// A `provider` block.

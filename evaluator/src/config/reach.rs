@@ -283,14 +283,14 @@ impl StaticGraph {
                 |config: &ConfigResource| addresses.iter().any(|a| a.touches(config) && (a.is_whole() || !whole));
             (0..nodes.len()).filter(|i| kept[*i] && config_of(&nodes[*i]).as_ref().is_some_and(wanted)).collect()
         };
+        let mut back: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+        for (node, next) in next.iter().enumerate() {
+            next.iter().for_each(|to| back[*to].push(node));
+        }
         let starts: Vec<usize> = match selection {
             Selection::All => (0..nodes.len()).collect(),
             Selection::Only(addresses) => touching(addresses, false),
             Selection::AllBut(addresses) => {
-                let mut back: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-                for (node, next) in next.iter().enumerate() {
-                    next.iter().for_each(|to| back[*to].push(node));
-                }
                 let whole: BTreeSet<usize> = touching(addresses, true).into_iter().collect();
                 let partly: BTreeSet<usize> =
                     touching(addresses, false).into_iter().filter(|i| !whole.contains(i)).collect();
@@ -302,18 +302,13 @@ impl StaticGraph {
             }
         };
         let mut chosen = below(starts, next, kept);
-        let mut more = Vec::new();
-        for (index, node) in nodes.iter().enumerate() {
-            if !self.counts(node) {
-                continue;
-            }
-            let needed = below(vec![index], next, kept);
-            let mut resources = (0..nodes.len()).filter(|i| needed[*i] && matches!(nodes[*i], Node::Resource(..)));
-            let first = resources.next();
-            if first.is_some_and(|first| chosen[first]) && resources.all(|i| chosen[i]) {
-                more.push(index);
-            }
-        }
+        let is_resource = |index: &usize| kept[*index] && matches!(nodes[*index], Node::Resource(..));
+        let (taken, left): (Vec<usize>, Vec<usize>) =
+            (0..nodes.len()).filter(is_resource).partition(|index| chosen[*index]);
+        // What leads to a chosen resource, and to one that is not.
+        let (some, not_all) = (below(taken, &back, kept), below(left, &back, kept));
+        let counts = |index: &usize| self.counts(&nodes[*index]) && some[*index] && !not_all[*index];
+        let more: Vec<usize> = (0..nodes.len()).filter(counts).collect();
         for (index, added) in below(more, next, kept).into_iter().enumerate() {
             chosen[index] |= added;
         }

@@ -17,7 +17,7 @@ pub const LANGUAGE_VERSION: [u64; 3] = [1, 12, 6];
 #[derive(Clone, Debug)]
 pub struct RequiredVersion {
     /// The constraint.
-    pub constraint: Expression,
+    pub(crate) constraint: Expression,
     /// The range of the definition.
     pub range: SourceRange,
 }

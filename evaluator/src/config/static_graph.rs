@@ -58,6 +58,9 @@ pub(crate) struct StaticGraph {
     next: Vec<Vec<usize>>,
     /// Variables with validation rules.
     validated: BTreeSet<Node>,
+    /// The number of steps of all walks.
+    #[cfg(test)]
+    steps: std::sync::atomic::AtomicUsize,
 }
 
 impl StaticGraph {
@@ -74,6 +77,8 @@ impl StaticGraph {
             index: FxHashMap::default(),
             next: Vec::new(),
             validated: BTreeSet::new(),
+            #[cfg(test)]
+            steps: std::sync::atomic::AtomicUsize::new(0),
         };
         for module in root.all() {
             graph.add_module(&module);
@@ -225,6 +230,20 @@ impl StaticGraph {
         }
     }
 
+    /// The nodes that a walk reaches, those where it starts included.
+    fn reached(&self, starts: Vec<usize>, next: &[Vec<usize>]) -> BTreeSet<usize> {
+        let mut seen: BTreeSet<usize> = BTreeSet::new();
+        let mut pending = starts;
+        while let Some(node) = pending.pop() {
+            #[cfg(test)]
+            self.steps.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if seen.insert(node) {
+                pending.extend(next[node].iter().copied());
+            }
+        }
+        seen
+    }
+
     /// The selected parts; `None` for everything.
     ///
     /// Everything that is targeted includes its dependencies. Everything that is excluded excludes its dependents. If
@@ -237,16 +256,10 @@ impl StaticGraph {
             }
             _ => None,
         };
-        let below = |starts: Vec<usize>, next: &[Vec<usize>]| {
-            let mut seen: BTreeSet<usize> = BTreeSet::new();
-            let mut pending = starts;
-            while let Some(node) = pending.pop() {
-                if seen.insert(node) {
-                    pending.extend(next[node].iter().copied());
-                }
-            }
-            seen
-        };
+        let mut back: Vec<Vec<usize>> = vec![Vec::new(); self.next.len()];
+        for (node, next) in self.next.iter().enumerate() {
+            next.iter().for_each(|to| back[*to].push(node));
+        }
         let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {
             let wanted =
                 |config: &ConfigResource| addresses.iter().any(|a| a.touches(config) && (a.is_whole() || !whole));
@@ -254,29 +267,26 @@ impl StaticGraph {
         };
         let resources: BTreeSet<usize> = match selection {
             Selection::All => return None,
-            Selection::Only(addresses) => below(touching(addresses, false), &self.next),
+            Selection::Only(addresses) => self.reached(touching(addresses, false), &self.next),
             Selection::AllBut(addresses) => {
-                let mut back: Vec<Vec<usize>> = vec![Vec::new(); self.next.len()];
-                for (node, next) in self.next.iter().enumerate() {
-                    next.iter().for_each(|to| back[*to].push(node));
-                }
                 let whole = touching(addresses, true);
+                // In order, since the nodes were visited in order.
+                let is_whole = |index: &usize| whole.binary_search(index).is_ok();
                 let partly: BTreeSet<usize> =
-                    touching(addresses, false).into_iter().filter(|i| !whole.contains(i)).collect();
-                let mut away = below(whole, &back);
-                let dependents = below(partly.iter().copied().collect(), &back);
+                    touching(addresses, false).into_iter().filter(|index| !is_whole(index)).collect();
+                let mut away = self.reached(whole, &back);
+                let dependents = self.reached(partly.iter().copied().collect(), &back);
                 away.extend(dependents.into_iter().filter(|i| !partly.contains(i)));
                 (0..self.nodes.len()).filter(|i| !away.contains(i)).collect()
             }
         };
+        let is_resource = |index: &usize| matches!(self.nodes[*index], Node::Resource(..));
+        let (planned, left): (Vec<usize>, Vec<usize>) =
+            (0..self.nodes.len()).filter(is_resource).partition(|index| resources.contains(index));
+        let (some, not_all) = (self.reached(planned, &back), self.reached(left, &back));
         let outputs = self.nodes.iter().enumerate().filter_map(|(index, node)| match node {
             Node::Output(module, name) if module.is_root() => {
-                let needed: Vec<usize> = below(vec![index], &self.next)
-                    .into_iter()
-                    .filter(|i| matches!(self.nodes[*i], Node::Resource(..)))
-                    .collect();
-                let whole = needed.iter().all(|i| resources.contains(i));
-                (whole && !needed.is_empty()).then(|| name.clone())
+                (some.contains(&index) && !not_all.contains(&index)).then(|| name.clone())
             }
             _ => None,
         });
@@ -422,4 +432,54 @@ pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<
             _ => None,
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+
+    /// A module with many resources, and many outputs that refer to the whole module.
+    fn graph(count: usize) -> StaticGraph {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (mut root, mut child) = (String::from("module \"m\" {\n  source = \"./m\"\n}\n"), String::new());
+        for index in 0..count {
+            let _ = writeln!(root, "output \"o{index}\" {{\n  value = module.m\n}}");
+            let _ =
+                writeln!(child, "resource \"a\" \"r{index}\" {{}}\noutput \"o{index}\" {{\n  value = a.r{index}\n}}");
+        }
+        std::fs::create_dir(dir.path().join("m")).expect("made");
+        std::fs::write(dir.path().join("main.tf"), root).expect("written");
+        std::fs::write(dir.path().join("m/main.tf"), child).expect("written");
+        let (root, _, problems) = crate::config::load_tree(dir.path(), &BTreeMap::new());
+        assert_eq!(problems, Vec::new());
+        StaticGraph::new(&root)
+    }
+
+    #[test]
+    fn edges_grow_with_the_number_of_blocks_of_a_module() {
+        let edges = |count| graph(count).next.iter().map(Vec::len).sum::<usize>();
+        let (few, many) = (edges(10), edges(100));
+        assert!(many <= 10 * few, "{few} edges for 10 blocks, {many} for 100");
+    }
+
+    #[test]
+    fn steps_of_a_selection_grow_with_the_number_of_blocks() {
+        let steps = |count, address: &str, excludes: bool| {
+            let graph = graph(count);
+            let addresses = vec![SelectedAddress::parse(address).expect("an address")];
+            let selection = if excludes { Selection::AllBut(addresses) } else { Selection::Only(addresses) };
+            let selected = graph.selected(&selection).expect("a selection");
+            (graph.steps.load(Ordering::Relaxed), selected.outputs.len())
+        };
+        for (address, excludes, outputs) in
+            [("module.m", false, 100), ("module.m.a.r1", false, 0), ("module.m.a.r1", true, 0)]
+        {
+            let (few, many) = (steps(10, address, excludes), steps(100, address, excludes));
+            assert!(many.0 <= 12 * few.0, "{address}: {} steps for 10 blocks, {} for 100", few.0, many.0);
+            assert_eq!(many.1, outputs, "{address} {excludes}");
+        }
+    }
 }

@@ -205,7 +205,7 @@ const FILE: ContentRules = ContentRules {
 };
 
 /// Reads a test file.
-pub fn read_test_file(name: &str, tree: &Arc<Tree>, diagnostics: &mut Vec<Diagnostic>) -> TestFile {
+pub(crate) fn read_test_file(name: &str, tree: &Arc<Tree>, diagnostics: &mut Vec<Diagnostic>) -> TestFile {
     let start = tree.range(weft_syntax::Span { start: 0, end: 0 });
     let content = read_content(tree, tree.root_id(), &FILE, &start, diagnostics);
     let mut compiling = Compiling {

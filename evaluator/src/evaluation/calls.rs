@@ -35,7 +35,8 @@ impl ModuleNode {
                 .instances
                 .into_iter()
                 .map(|(instance_key, repeated)| {
-                    let repeated = if node.evaluation.is_validation() { RepetitionData::anything() } else { repeated };
+                    let repeated =
+                        if !node.evaluation.purpose().repeats() { RepetitionData::anything() } else { repeated };
                     let address = node.address.child(&key, instance_key.clone());
                     let caller = Caller { parent: node.clone(), call: call.clone(), repeated, waits: waits.clone() };
                     let child = ModuleNode::new(node.evaluation.clone(), address, child.clone(), Some(caller));
@@ -75,7 +76,7 @@ impl ModuleNode {
                 }
                 objects.push((key.clone(), Value::object(fields)));
             }
-            if node.evaluation.is_validation() {
+            if node.evaluation.purpose().checks_references() {
                 // Unknown outputs are reported when references are checked.
                 let named = named.into_iter().flatten().chain(names);
                 let alone = matches!(instances.kind, ExpansionKind::Single | ExpansionKind::Enabled);
@@ -115,7 +116,7 @@ impl ModuleNode {
             if node.evaluation.selected.is_some() {
                 return node.selected_part().await;
             }
-            if node.evaluation.is_inspection() {
+            if node.evaluation.purpose().reads_state() {
                 return node.named_values().await;
             }
             let mut failed = false;

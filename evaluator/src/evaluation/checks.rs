@@ -82,7 +82,7 @@ impl ModuleNode {
         }
         let Assertions { tally, failed, .. } = assertions;
         let untold = skipped && tally.is_empty();
-        if !self.evaluation.is_validation() && !untold && !unread {
+        if self.evaluation.purpose().decides_conditions() && !untold && !unread {
             self.evaluation.glue.checked(tally.result());
         }
         if failed { Err(Failed) } else { Ok(()) }
@@ -122,7 +122,7 @@ impl Assertions<'_> {
                 }
             }
             Ok(ConditionResult::Fails { message, recorded, values, made_from }) => {
-                if !self.node.evaluation.is_validation() {
+                if self.node.evaluation.purpose().decides_conditions() {
                     let problem = conditions::failed_assertion(&message, self.range(index));
                     let mut problem = problem.checking(&self.address);
                     if self.again {
@@ -135,7 +135,7 @@ impl Assertions<'_> {
             }
             Ok(ConditionResult::Open { condition, message }) => {
                 self.tally.note(CheckStatus::Unknown, None);
-                if !self.node.evaluation.is_validation() {
+                if self.node.evaluation.purpose().decides_conditions() {
                     let problem = conditions::open_assertion(self.range(index));
                     glue.report(problem.checking(&self.address));
                     self.at_apply(index, condition, message);

@@ -176,20 +176,24 @@ impl ModuleNode {
                 tally.note(CheckStatus::Pass, None);
                 Ok(origin)
             }
-            Ok(ConditionResult::Holds { origin, .. }) if self.evaluation.is_validation() => Ok(origin),
+            Ok(ConditionResult::Holds { origin, .. }) if !self.evaluation.purpose().decides_conditions() => Ok(origin),
             Ok(ConditionResult::Holds { origin, made_from: (condition, message), .. }) => {
                 tally.note(CheckStatus::Pass, None);
                 let again = at_apply(&tally.address, condition, message, true);
                 Ok(Origin::union(origin.into_iter().chain(again)))
             }
             // Validation does not evaluate the conditions of resources.
-            Ok(ConditionResult::Fails { .. }) if self.evaluation.is_validation() && condition.of_resource => Ok(None),
+            Ok(ConditionResult::Fails { .. })
+                if !self.evaluation.purpose().decides_conditions() && condition.of_resource =>
+            {
+                Ok(None)
+            }
             Ok(ConditionResult::Fails { message, recorded, values, .. }) => {
                 tally.note(CheckStatus::Fail, recorded);
                 let problem =
                     problems::failed_condition(tally.kind, conditions.kind, &message, block.condition.range())
                         .checking(&tally.address);
-                if self.evaluation.brief.lenient {
+                if self.evaluation.purpose().warns_of_failed_conditions() {
                     if tally.kind == CheckedKind::Output {
                         // Apply reports failures of outputs as errors.
                         at_apply(&tally.address, Value::bool(false), Value::string(&message), false);
@@ -200,7 +204,7 @@ impl ModuleNode {
                 }
                 self.fail(Diagnostic { values, ..problem })
             }
-            Ok(ConditionResult::Open { .. }) if self.evaluation.is_validation() => Ok(None),
+            Ok(ConditionResult::Open { .. }) if !self.evaluation.purpose().decides_conditions() => Ok(None),
             // Apply does not evaluate an unused output.
             Ok(ConditionResult::Open { .. }) if tally.kind == CheckedKind::UnusedOutput => {
                 tally.note(CheckStatus::Unknown, None);
@@ -241,7 +245,7 @@ impl ModuleNode {
         }
         let (value, mut problems) = weft_expressions::evaluate::evaluate(&block.condition, &scope);
         let (message, message_problems) = weft_expressions::evaluate::evaluate(&block.error_message, &scope);
-        let validating = self.evaluation.is_validation();
+        let validating = !self.evaluation.purpose().decides_conditions();
         // Validation does not report errors in assertions. The plan does.
         if validating && condition.kind == CheckKind::Assertion {
             problems.clear();

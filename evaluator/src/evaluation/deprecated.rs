@@ -25,7 +25,7 @@ impl ModuleNode {
     /// The mark on the values of a deprecated output; `None` for others and for the root module, whose outputs have no
     /// users. Validation does not track origins of values.
     pub(super) fn deprecation(&self, output: &Output) -> Option<Marks> {
-        if self.caller.is_none() || self.evaluation.is_validation() {
+        if self.caller.is_none() || !self.evaluation.purpose().tracks_deprecations() {
             return None;
         }
         let message = output.deprecated.as_ref()?;

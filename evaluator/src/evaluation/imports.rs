@@ -49,7 +49,7 @@ impl ModuleNode {
             return self.fail(problems::for_each_of_target(expression.range()));
         }
         let value = self.evaluate(expression, &RepetitionData::default()).await?;
-        if self.evaluation.is_validation() {
+        if !self.evaluation.purpose().repeats() {
             return self.one_import(block, &RepetitionData::unknown(false), found).await;
         }
         let elements = match for_each(&value, expression) {
@@ -110,7 +110,7 @@ impl ModuleNode {
         repeated: &RepetitionData,
     ) -> Result<Option<InstanceKey>, Failed> {
         let value = self.evaluate(expression, repeated).await?;
-        if self.evaluation.is_validation() && !value.is_wholly_known() {
+        if !self.evaluation.purpose().has_values() && !value.is_wholly_known() {
             return Ok(None);
         }
         let (marks, kind) = value.open();
@@ -154,7 +154,7 @@ impl ModuleNode {
 
     /// An ID that is unknown until apply. Only planning reports this.
     fn import_of_itself(&self, by: NamedBy, expression: &Expression) -> Result<Option<ImportBy>, Failed> {
-        if self.evaluation.is_validation() {
+        if !self.evaluation.purpose().has_values() {
             return Ok(None);
         }
         self.evaluation.glue.report(problems::named_by_target(by, expression.range()));
@@ -217,7 +217,7 @@ impl ModuleNode {
         by: NamedBy,
     ) -> Result<Option<Value>, Failed> {
         let value = self.evaluate(expression, repeated).await?;
-        if self.evaluation.is_validation() && !value.is_wholly_known() {
+        if !self.evaluation.purpose().has_values() && !value.is_wholly_known() {
             return Ok(None);
         }
         let problem = if value.is_null() {

@@ -43,7 +43,7 @@ pub(crate) async fn expand_provider(node: &Arc<ModuleNode>, expression: &Express
     if let Some(detail) = unsuitable(&value) {
         return node.fail(problems::provider_for_each(detail, expression.range()));
     }
-    if node.evaluation.is_validation() && !value.is_wholly_known() {
+    if !node.evaluation.purpose().has_values() && !value.is_wholly_known() {
         let instances = BTreeMap::from([(InstanceKey::None, RepetitionData::unknown(false))]);
         return Ok(Expanded { kind: ExpansionKind::ForEach, instances, origin: None });
     }
@@ -74,7 +74,7 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
     let Some(expression) = repetition.expression() else {
         return Ok(single(ExpansionKind::Single, RepetitionData::default()));
     };
-    let validating = node.evaluation.is_validation();
+    let validating = !node.evaluation.purpose().repeats();
     // Planning reports deprecations here.
     let value = match validating {
         true => node.evaluated(expression, &RepetitionData::default()).await?,

@@ -18,7 +18,7 @@ impl ModuleNode {
     /// Evaluates `prevent_destroy`. Validation only checks constants.
     pub(super) async fn protection(self: &Arc<Self>, block: &ResourceBlock) -> Result<Option<Protection>, Failed> {
         let Some(expression) = &block.lifecycle.prevent_destroy else { return Ok(None) };
-        if self.evaluation.is_validation() {
+        if !self.evaluation.purpose().has_values() {
             let (value, found) = weft_expressions::constant::evaluate_constant(expression);
             let unfit = convert(&value, &Type::Bool).err().filter(|_| !has_errors(&found));
             return match unfit {
@@ -48,7 +48,7 @@ impl ModuleNode {
     /// Refuses a `destroy` that is not a literal. Validation accepts it.
     pub(super) fn clear_destroy(&self, block: &ResourceBlock) -> Result<(), Failed> {
         let Some(expression) = &block.lifecycle.unclear_destroy else { return Ok(()) };
-        if self.evaluation.is_validation() {
+        if !self.evaluation.purpose().has_values() {
             return Ok(());
         }
         self.fail(problems::unclear_destroy(expression.range()))

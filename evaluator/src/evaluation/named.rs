@@ -63,7 +63,7 @@ impl ModuleNode {
                 None => node.root_variable(&variable).await?,
             };
             // Ephemeral values are given again at apply, and may differ then.
-            let value = if variable.ephemeral && node.caller.is_none() && !node.evaluation.is_validation() {
+            let value = if variable.ephemeral && node.caller.is_none() && node.evaluation.purpose().has_values() {
                 let input = FormulaOp::Input(variable.name.clone());
                 let formula = Formula::new(input, variable.ty.without_optional(), Some(variable.range.clone()));
                 replace_formulas(&value, &formula)
@@ -120,21 +120,23 @@ impl ModuleNode {
     /// Whether an ephemeral value is reported. Validation leaves ephemeral parts of unknown values to the plan, as
     /// OpenTofu does.
     fn tells_ephemeral(&self, value: &Value) -> bool {
-        !self.evaluation.is_validation() || value.is_wholly_known() || value.marks() != &Marks::default()
+        self.evaluation.purpose().has_values() || value.is_wholly_known() || value.marks() != &Marks::default()
     }
 
     async fn root_variable(self: &Arc<Self>, variable: &Variable) -> Result<Value, Failed> {
         let Some(given) = self.evaluation.given.get(&variable.name) else {
-            if self.evaluation.is_validation() {
+            if !self.evaluation.purpose().has_values() {
                 return Ok(Value::unknown(variable.ty.without_optional()));
             }
             return match self.default_of(variable).await? {
                 Some(value) => Ok(value),
-                None if self.evaluation.is_inspection() => Ok(Value::unknown(variable.ty.without_optional())),
+                None if !self.evaluation.purpose().needs_variables() => {
+                    Ok(Value::unknown(variable.ty.without_optional()))
+                }
                 None => self.fail(problems::no_value(variable)),
             };
         };
-        if self.evaluation.is_validation() {
+        if !self.evaluation.purpose().has_values() {
             return Ok(Value::unknown(variable.ty.without_optional()));
         }
         if given.value.is_null() && !variable.nullable {
@@ -171,7 +173,7 @@ impl ModuleNode {
             let kind = if unused { CheckedKind::UnusedOutput } else { CheckedKind::Output };
             let mut tally = ConditionTally::new(kind, address, output.preconditions.len());
             let outcome = node.output_value(&output, &mut tally).await;
-            if !output.preconditions.is_empty() && !node.evaluation.is_validation() {
+            if !output.preconditions.is_empty() && node.evaluation.purpose().decides_conditions() {
                 node.evaluation.glue.checked(tally.result());
             }
             outcome
@@ -180,7 +182,7 @@ impl ModuleNode {
 
     async fn output_value(self: &Arc<Self>, output: &Output, tally: &mut ConditionTally) -> Result<Value, Failed> {
         let waits = self.depends_on_origin(&output.depends_on, None).await?;
-        if !self.evaluation.is_validation() {
+        if self.evaluation.purpose().waits_for_references() {
             self.scope(&output.references, &RepetitionData::default()).await?;
         }
         let conditions = Conditions {
@@ -253,7 +255,7 @@ impl ModuleNode {
     /// Evaluates the `validation` blocks of a variable, which see the variable while its cell is still being computed.
     /// Unknown ones become checks at apply. Returns the origin of these checks.
     async fn validate_variable(self: &Arc<Self>, variable: &Variable, value: &Value) -> Result<Option<Origin>, Failed> {
-        let validating = self.evaluation.is_validation();
+        let validating = !self.evaluation.purpose().decides_conditions();
         if variable.validations.is_empty() || (validating && self.caller.is_none()) {
             return Ok(None);
         }
@@ -323,7 +325,7 @@ impl ModuleNode {
     /// A value that is ephemeral only by declaration comes from the configuration or from state, so a plan may contain
     /// it: as a formula instead of a constant, which must not be stored.
     fn declared(&self, value: &Value, marks: &Marks) -> Value {
-        let yielded = marks.is_ephemeral() && !value.deep().ephemeral && !self.evaluation.is_validation();
+        let yielded = marks.is_ephemeral() && !value.deep().ephemeral && self.evaluation.purpose().has_values();
         let value = if yielded { value.with_formula(Some(value.to_formula())) } else { value.clone() };
         value.mark(marks)
     }

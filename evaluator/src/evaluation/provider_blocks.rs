@@ -70,12 +70,12 @@ impl ModuleNode {
                 if !found.blocks.keyed {
                     return self.fail(problems::key_without_for_each(range));
                 }
-                if !found.blocks.instances.contains_key(&key) && !self.evaluation.is_validation() {
+                if !found.blocks.instances.contains_key(&key) && self.evaluation.purpose().has_values() {
                     return self.fail(found.absent(&key, user, &range));
                 }
                 key
             }
-            (None, None) if found.blocks.keyed && !self.evaluation.is_validation() => {
+            (None, None) if found.blocks.keyed && self.evaluation.purpose().has_values() => {
                 return self.fail(problems::key_missing(at));
             }
             (None, None) => InstanceKey::None,
@@ -84,11 +84,13 @@ impl ModuleNode {
             .blocks
             .instances
             .get(&key)
-            .or_else(|| self.evaluation.is_validation().then(|| found.blocks.instances.values().next()).flatten())
+            .or_else(|| {
+                (!self.evaluation.purpose().has_values()).then(|| found.blocks.instances.values().next()).flatten()
+            })
             .cloned();
         match instance {
             Some(instance) => Ok(Chosen { instance, origin }),
-            None if self.evaluation.is_validation() => {
+            None if !self.evaluation.purpose().has_values() => {
                 let (module, source, alias) = found.named.clone();
                 Ok(Chosen { instance: ProviderParts { module, source, alias, key }.into(), origin })
             }
@@ -122,7 +124,7 @@ impl ModuleNode {
             Ok(text) => match text.open().1 {
                 Kind::String(text) => Ok((InstanceKey::String(text.clone()), origin)),
                 Kind::Null(_) => self.fail(problems::null_key(at())),
-                _ if self.evaluation.is_validation() => Ok((InstanceKey::String(SmolStr::default()), origin)),
+                _ if !self.evaluation.purpose().has_values() => Ok((InstanceKey::String(SmolStr::default()), origin)),
                 _ => self.fail(problems::unknown_key(&names, at())),
             },
             Err(problem) => self.fail(problems::unsuitable_key(&problem.with_path(), at())),
@@ -158,7 +160,9 @@ impl ModuleNode {
                 return Ok(FoundProvider { origin: blocks.origin.clone(), blocks, key: None, named });
             }
             let Some(caller) = &node.caller else {
-                if node.evaluation.is_validation() && node.config.promises(&local_name, alias.as_ref()) {
+                if node.evaluation.purpose().accepts_modules_alone()
+                    && node.config.promises(&local_name, alias.as_ref())
+                {
                     // A module that is checked on its own may be a called one.
                     let instances = BTreeMap::new();
                     let keyed = node.config.promises_whole(&local_name, alias.as_ref());

@@ -119,7 +119,7 @@ impl ModuleNode {
         };
         let instance = wait(self.function_instance(&wanted, &source)).ok_or_else(not_here)??;
         // Unknown functions are reported at plan.
-        let found = found.or_else(|| self.evaluation.is_validation().then(anything));
+        let found = found.or_else(|| (!self.evaluation.purpose().has_values()).then(anything));
         let Some(signature) = found else {
             return Err(match source.is_builtin() {
                 true => problems::no_builtin_function(name),
@@ -156,7 +156,7 @@ impl ModuleNode {
             if self.config.has_provider_keys(&key.0, key.1.as_ref()) {
                 return Err(keyed(&key));
             }
-            if key.1.is_none() || self.evaluation.is_validation() || source.is_builtin() {
+            if key.1.is_none() || !self.evaluation.purpose().has_values() || source.is_builtin() {
                 return Ok(None);
             }
             return match self
@@ -173,7 +173,7 @@ impl ModuleNode {
             };
         }
         let Some(block) = self.config.providers.get(&key) else { return Ok(None) };
-        if self.evaluation.is_validation() || source.is_builtin() {
+        if !self.evaluation.purpose().has_values() || source.is_builtin() {
             return Ok(None);
         }
         if block.for_each.is_some() {
@@ -203,6 +203,7 @@ impl ModuleNode {
         }
         let glue = &self.evaluation.glue;
         let calling = glue.provider_function(source, instance, &function.function, arguments.to_vec());
-        wait(calling).unwrap_or_else(|| Err(FunctionError::new("nobody can wait for a provider here")))
+        wait(calling)
+            .unwrap_or_else(|| Err(FunctionError::new("this evaluation has no thread that can wait for a provider")))
     }
 }

@@ -31,14 +31,14 @@ impl ModuleNode {
         let key = (local_name.clone(), alias.cloned());
         let declared =
             alias.is_none() || self.config.providers.contains_key(&key) || self.config.promises(&key.0, alias);
-        if !declared && self.evaluation.is_validation() {
+        if !declared && self.evaluation.purpose().checks_references() {
             // Invalid names are reported when references are checked.
             return Err(Failed);
         }
         let found = self.find_provider(local_name, alias, at).await?;
         // A module that is checked on its own has no caller.
         let promised = self.caller.is_none() && self.config.promises(local_name, alias);
-        if promised && found.blocks.instances.is_empty() && self.evaluation.is_validation() {
+        if promised && found.blocks.instances.is_empty() && self.evaluation.purpose().accepts_modules_alone() {
             let ty = Type::provider(found.named.1.clone());
             return Ok(Value::unknown(if found.blocks.keyed { Type::map(ty) } else { ty }));
         }
@@ -77,8 +77,8 @@ impl ModuleNode {
             Kind::Provider(instance) => (**instance).clone(),
             Kind::Null(_) => return Err(problems::null_reference()),
             Kind::Unknown(found) => match &found.ty {
-                Type::Dynamic if self.evaluation.is_validation() => self.any_provider(source),
-                Type::Provider(found) if self.evaluation.is_validation() => self.any_provider(found),
+                Type::Dynamic if !self.evaluation.purpose().has_values() => self.any_provider(source),
+                Type::Provider(found) if !self.evaluation.purpose().has_values() => self.any_provider(found),
                 Type::Dynamic | Type::Provider(_) => {
                     return Err(problems::unknown_reference(unknown));
                 }
@@ -99,7 +99,7 @@ impl ModuleNode {
         expression: &Expression,
         repeated: &RepetitionData,
     ) -> String {
-        if value.is_wholly_known() || self.evaluation.is_validation() {
+        if value.is_wholly_known() || !self.evaluation.purpose().has_values() {
             return String::new();
         }
         let references = references_of(expression, &mut Vec::new());
@@ -136,7 +136,7 @@ impl ModuleNode {
                         instances.insert(InstanceKey::String(key.clone()), instance);
                     }
                 }
-                (_, Kind::Unknown(_)) if whole && node.evaluation.is_validation() => {
+                (_, Kind::Unknown(_)) if whole && !node.evaluation.purpose().has_values() => {
                     instances.insert(InstanceKey::None, node.any_provider(&source));
                 }
                 _ if whole => {

@@ -133,7 +133,7 @@ impl ModuleNode {
         let own = Subject::Resource(block.resource.clone());
         for provisioner in block.provisioners.iter().filter(|provisioner| !provisioner.on_destroy) {
             if let Some(circle) = provisioner.references.iter().find(|reference| reference.subject == own) {
-                if self.evaluation.is_validation() {
+                if self.evaluation.purpose().checks_references() {
                     continue;
                 }
                 let problem = super::problems::resources::provisioner_refers_to_itself(&block.resource, &circle.range);

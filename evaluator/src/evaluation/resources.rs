@@ -55,10 +55,10 @@ impl ModuleNode {
         let (node, key) = (self.clone(), resource.clone());
         self.resources.get(resource.clone(), move || async move {
             let block = node.config.resources.get(&key).ok_or(Failed)?.clone();
-            if node.evaluation.is_inspection() {
+            if node.evaluation.purpose().reads_state() {
                 return node.stored(&block).await;
             }
-            if !node.evaluation.is_validation() {
+            if node.evaluation.purpose().waits_for_references() {
                 // If a dependency failed, even the instances are unknown.
                 node.block_scope(&block, &RepetitionData::default()).await?;
                 node.depends_on_origin(&block.depends_on, Some(&key)).await?;
@@ -71,7 +71,7 @@ impl ModuleNode {
             node.clear_destroy(&block)?;
             let protection = node.protection(&block).await?;
             node.evaluation.glue.expanded(&absolute, &expanded.expansion(), protection);
-            if node.evaluation.is_validation() && block.provider_value.is_none() {
+            if node.evaluation.purpose().checks_references() && block.provider_value.is_none() {
                 // If its provider block is invalid, nothing is reported for the resource.
                 let (alias, at) = node.provider_named_by(&block);
                 node.find_provider(&block.provider_local_name(), alias, &at).await?;
@@ -91,7 +91,7 @@ impl ModuleNode {
             for (_, value) in &mut values {
                 *value = node.with_deprecations(&key, &schema.block, value);
             }
-            let once = node.evaluation.is_validation() && kind == ExpansionKind::Single;
+            let once = !node.evaluation.purpose().repeats() && kind == ExpansionKind::Single;
             let known = if once { in_validation(&schema.block) } else { None };
             let in_validation = known.map(|known| node.with_deprecations(&key, &schema.block, &known));
             let whole = assemble(kind, values, || glue.gap(&schema, kind));
@@ -101,7 +101,7 @@ impl ModuleNode {
 
     /// A resource whose instances are unknown. Validation still checks the rest of it.
     async fn unexpanded(self: &Arc<Self>, block: &Arc<ResourceBlock>) -> Result<Arc<Instances>, Failed> {
-        let Some(expression) = block.repetition.expression().filter(|_| self.evaluation.is_validation()) else {
+        let Some(expression) = block.repetition.expression().filter(|_| !self.evaluation.purpose().repeats()) else {
             return Err(Failed);
         };
         // If this follows from another failure, nothing is reported.
@@ -216,7 +216,7 @@ impl ModuleNode {
         let mut tally = ConditionTally::new(CheckedKind::Resource, SmolStr::from(address.to_string()), conditions);
         let outcome = self.planned_instance(common, address.clone(), &repeated, &mut tally).await;
         let absent = self.evaluation.glue.is_absent(&address);
-        if conditions > 0 && !self.evaluation.is_validation() {
+        if conditions > 0 && self.evaluation.purpose().decides_conditions() {
             self.evaluation.glue.checked(tally.result());
         }
         outcome.map(|value| Some(value).filter(|_| !absent))
@@ -231,7 +231,7 @@ impl ModuleNode {
     ) -> Result<Value, Failed> {
         let block = &common.block;
         let mut failed = false;
-        if self.evaluation.is_validation() {
+        if !self.evaluation.purpose().plans_provisioners() {
             failed |= self.validate_provisioners(block, repeated).await.is_err();
         }
         let scope = self.block_scope(block, repeated).await?;
@@ -265,7 +265,7 @@ impl ModuleNode {
     ) -> Result<Value, Failed> {
         let block = &common.block;
         let chosen = self.provider_of_instance(block, &address, repeated).await?;
-        if !self.evaluation.is_validation() && self.block_scope(block, repeated).await.is_err() {
+        if self.evaluation.purpose().waits_for_references() && self.block_scope(block, repeated).await.is_err() {
             tally.dependency_failed();
             return Err(Failed);
         }
@@ -315,7 +315,7 @@ impl ModuleNode {
     ) -> Result<DesiredInstance, Failed> {
         let block = &common.block;
         let evaluation = &self.evaluation;
-        let idle = block.resource.mode == ResourceMode::Managed && !evaluation.brief.arguments;
+        let idle = block.resource.mode == ResourceMode::Managed && !evaluation.purpose().evaluates_arguments();
         let (config, triggers) = match idle {
             true => {
                 self.block_scope(block, repeated).await?;
@@ -326,7 +326,7 @@ impl ModuleNode {
         let config_address = address.config();
         let config_text = config_address.to_string();
         let mut waits = waits;
-        if common.rules.is_provisioned && !idle && !evaluation.is_validation() {
+        if common.rules.is_provisioned && !idle && evaluation.purpose().plans_provisioners() {
             // The references of its provisioners must be available before the object changes.
             let unknown = Value::unknown(common.schema.block.implied_type());
             let provisions = self.provisions(block, &repeated.with_self(unknown)).await?;
@@ -380,7 +380,8 @@ impl ModuleNode {
         if block.lifecycle.postconditions.is_empty() {
             return Ok(value);
         }
-        let own = if self.evaluation.is_validation() { Value::unknown(Type::Dynamic) } else { value.clone() };
+        let own =
+            if !self.evaluation.purpose().decides_conditions() { Value::unknown(Type::Dynamic) } else { value.clone() };
         let conditions = Conditions {
             blocks: &block.lifecycle.postconditions,
             kind: CheckKind::Postcondition,
@@ -417,7 +418,7 @@ impl ModuleNode {
     ) -> Result<ReadyScope, Failed> {
         let own = Subject::Resource(block.resource.clone());
         match block.references.iter().find(|r| r.subject == own) {
-            Some(circle) if !self.evaluation.is_validation() => {
+            Some(circle) if !self.evaluation.purpose().checks_references() => {
                 self.fail(problems::refers_to_itself(&block.resource, &circle.range))
             }
             _ => self.scope_in_block(block, &block.references, repeated).await,

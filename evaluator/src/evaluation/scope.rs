@@ -75,12 +75,12 @@ impl ReadyScope {
             Subject::Terraform(_, name) if name == "workspace" => {
                 Some(Value::string(&self.evaluation.environment.workspace))
             }
-            Subject::Terraform(_, name) if name == "applying" && !self.evaluation.is_validation() => {
+            Subject::Terraform(_, name) if name == "applying" && self.evaluation.purpose().has_values() => {
                 // False at plan. Only apply runs the formula.
                 let applying = Formula::constant(Value::bool(true));
                 Some(Value::bool(false).with_formula(Some(applying)).mark(&Marks::EPHEMERAL))
             }
-            Subject::Terraform(_, name) if self.evaluation.is_validation() || self.evaluation.is_inspection() => {
+            Subject::Terraform(_, name) if self.evaluation.purpose().hides_terraform() => {
                 Some(match name.as_str() {
                     "applying" => Value::unknown(Type::Bool).mark(&Marks::EPHEMERAL),
                     // A missing object is reported when references are checked.
@@ -115,7 +115,7 @@ impl Scope for ReadyScope {
         CallContext {
             base_directory: &environment.root_dir,
             plan_timestamp: (!environment.timestamp.is_empty()).then_some(environment.timestamp.as_str()),
-            impure: if self.evaluation.is_inspection() { Impure::Run } else { Impure::Defer },
+            impure: if self.evaluation.purpose().runs_impure_functions() { Impure::Run } else { Impure::Defer },
             decoded: Some(&environment.decoded),
             ..CallContext::new(&self.evaluation.occurrences, &self.evaluation.parameters)
         }
@@ -226,7 +226,7 @@ impl ModuleNode {
         repeated: &RepetitionData,
     ) -> Result<ReadyScope, Failed> {
         // Inspection shows what is available despite failures.
-        self.scope_of(references, repeated, self.evaluation.is_inspection()).await
+        self.scope_of(references, repeated, self.evaluation.purpose().tolerates_failures()).await
     }
 
     /// The same. If `lenient`, failed values are unknown.
@@ -290,7 +290,7 @@ impl ModuleNode {
     ) -> futures::future::BoxFuture<'static, Result<Value, Failed>> {
         use futures::FutureExt;
         match subject {
-            Subject::Variable(name) if self.evaluation.is_validation() => {
+            Subject::Variable(name) if !self.evaluation.purpose().has_values() => {
                 let (node, name) = (self.clone(), name.clone());
                 async move { node.variable_in_validation(&name).await }.boxed()
             }
@@ -301,7 +301,7 @@ impl ModuleNode {
             }
             Subject::Resource(resource) => {
                 let instances = self.resource(resource);
-                let validating = self.evaluation.is_validation();
+                let validating = !self.evaluation.purpose().repeats();
                 let marks = if resource.mode == ResourceMode::Ephemeral { Marks::EPHEMERAL } else { Marks::default() };
                 async move {
                     let instances: Arc<Instances> = instances.await?;

@@ -8,13 +8,14 @@ use weft_graph_format::diagnostic::Diagnostic;
 use super::provisioners;
 use crate::config::CompiledModule;
 use crate::evaluation::problems::blocks as problems;
-use crate::glue::{Failed, Glue, Purpose};
+use crate::glue::{Failed, Glue};
+use crate::purpose::Purpose;
 
 /// Reports warnings and errors about statements. Returns `Failed` if an error prevents evaluation.
 pub(super) fn report(root: &Arc<CompiledModule>, purpose: Purpose, glue: &dyn Glue) -> Result<(), Failed> {
     let modules = root.all();
     let mut found: Vec<Diagnostic> = modules.iter().flat_map(|module| provisioners::unknown_kinds(module)).collect();
-    if purpose == Purpose::Plan {
+    if purpose.reports_statements() {
         found.extend(still_there(&modules));
         found.extend(modules.iter().flat_map(|module| unsupported(module)));
     }

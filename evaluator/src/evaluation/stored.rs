@@ -24,7 +24,7 @@ impl ModuleNode {
                 let source = self.config.provider_source(&block.provider_local_name());
                 let resource = self.absolute(&block.resource);
                 let objects = self.evaluation.glue.stored(&resource, &source, &schema).await;
-                in_shape_of(&block.repetition, objects, self.evaluation.brief.settled)
+                in_shape_of(&block.repetition, objects, self.evaluation.purpose().has_whole_state())
             }
         };
         Ok(Arc::new(Instances { whole, in_validation: None }))

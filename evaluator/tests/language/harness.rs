@@ -9,9 +9,10 @@ use parking_lot::Mutex;
 use weft_evaluator::config::{CompiledModule, StaticInputs, link_problems, load_tree_with};
 use weft_evaluator::given_variables::{GivenVariable, GivenVariables};
 use weft_evaluator::glue::{
-    Brief, DesiredInstance, Expansion, Failed, Glue, ImportBy, Managed, OpenCheck, Protection, Provision, Purpose,
-    RootOutput, ValueName,
+    Brief, DesiredInstance, Expansion, Failed, Glue, ImportBy, Managed, OpenCheck, Protection, Provision, RootOutput,
+    ValueName,
 };
+use weft_evaluator::purpose::{Planning, Purpose};
 use weft_evaluator::selection::{SelectedAddress, Selection};
 use weft_evaluator::{Environment, evaluate_configuration};
 use weft_expressions::functions::FunctionError;
@@ -114,7 +115,7 @@ impl Script {
         if has_errors(&problems) {
             return self.text(problems);
         }
-        let said = self.evaluated(root, Purpose::Plan).await;
+        let said = self.evaluated(root, Purpose::Plan(Planning::Normal)).await;
         let mut evaluated = said.evaluated;
         evaluated.sort();
         self.text(said.problems) + &evaluated.concat()
@@ -123,7 +124,7 @@ impl Script {
     async fn evaluated(&self, root: Arc<CompiledModule>, purpose: Purpose) -> Said {
         let brief = Brief { selection: self.selection.clone(), ..Brief::new(purpose) };
         let recorder = Arc::new(Recorder { brief, said: Mutex::default() });
-        let given = if purpose == Purpose::Plan { self.given_variables() } else { GivenVariables::new() };
+        let given = if purpose != Purpose::Validate { self.given_variables() } else { GivenVariables::new() };
         let environment = Environment::new(std::path::PathBuf::from("."));
         let outcome = evaluate_configuration(root, recorder.clone(), environment, given).await;
         let said = std::mem::take(&mut *recorder.said.lock());

@@ -65,7 +65,7 @@ impl Run<'_> {
                 continue;
             }
             seen.push(id);
-            let Some(operand) = self.program.nodes.get(id as usize) else { continue };
+            let operand = &self.program.nodes[id as usize];
             let Some(text) = operand.source.as_ref().and_then(|source| source.text(self.results)) else {
                 // The parts of a hidden value are hidden too.
                 let hidden = |value: &Value| value.contains_sensitive() || value.deep().ephemeral;

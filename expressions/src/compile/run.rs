@@ -30,6 +30,17 @@ enum NodeProgress {
     NeedAll,
 }
 
+/// The operands of a node have the form that its formula has, so their number is known.
+impl Node {
+    fn all_operands<const N: usize>(&self) -> [NodeId; N] {
+        (*self.operands).try_into().unwrap_or_else(|_| panic!("a node with {} operands, not {N}", self.operands.len()))
+    }
+
+    fn operand(&self, place: usize) -> NodeId {
+        *self.operands.get(place).expect("a node has the operands of its formula")
+    }
+}
+
 /// One run, with a slot for the value of each node.
 pub(super) struct Run<'p> {
     pub(super) program: &'p Program,
@@ -50,13 +61,11 @@ impl<'p> Run<'p> {
     }
 
     pub(super) fn slot(&self, id: NodeId) -> Option<&NodeResult> {
-        self.slots.get(id as usize).and_then(Option::as_ref)
+        self.slots[id as usize].as_ref()
     }
 
     fn put(&mut self, id: NodeId, outcome: NodeResult) {
-        if let Some(slot) = self.slots.get_mut(id as usize) {
-            *slot = Some(outcome);
-        }
+        self.slots[id as usize] = Some(outcome);
     }
 
     fn outcome(&mut self, root: NodeId) -> NodeResult {
@@ -67,9 +76,7 @@ impl<'p> Run<'p> {
                 pending.pop();
                 continue;
             }
-            let Some(node) = program.nodes.get(id as usize) else {
-                return Err(Arc::new(Fault::Skipped));
-            };
+            let node = &program.nodes[id as usize];
             match self.step(node) {
                 NodeProgress::Done(outcome) => {
                     let outcome = outcome.map_err(|fault| self.explained(node, fault));
@@ -82,7 +89,7 @@ impl<'p> Run<'p> {
                 }
             }
         }
-        self.slot(root).cloned().unwrap_or_else(|| Err(Arc::new(Fault::Skipped)))
+        self.slot(root).cloned().expect("the loop ends when the root has its value")
     }
 
     /// Adds the involved values to a fault of this node. Faults of operands already have theirs.
@@ -105,6 +112,7 @@ impl<'p> Run<'p> {
     fn step(&mut self, node: &Node) -> NodeProgress {
         match &node.action {
             Action::Constant(value) => NodeProgress::Done(Ok(value.clone())),
+            // The loop around it sets its value. A damaged plan file may have it elsewhere.
             Action::Parameter => NodeProgress::Done(Err(Arc::new(Fault::Skipped))),
             Action::Strict(compute) => {
                 let mut values = Vec::with_capacity(node.operands.len());
@@ -126,9 +134,7 @@ impl<'p> Run<'p> {
             Action::Conditional { ty } => self.conditional(ty, node),
             Action::Try => self.first_success(node),
             Action::Can => {
-                let Some(operand) = node.operands.first().copied() else {
-                    return NodeProgress::Done(Ok(Value::bool(false)));
-                };
+                let [operand] = node.all_operands();
                 match self.slot(operand) {
                     None => NodeProgress::Need(operand),
                     Some(Ok(_)) => NodeProgress::Done(Ok(Value::bool(true))),
@@ -148,7 +154,7 @@ impl<'p> Run<'p> {
     }
 
     fn logical(&self, operator: BinaryOperator, node: &Node) -> NodeProgress {
-        let [left, right] = *node.operands else { return NodeProgress::Done(Err(Arc::new(Fault::Skipped))) };
+        let [left, right] = node.all_operands();
         let (Some(left), Some(right)) = (self.slot(left), self.slot(right)) else { return NodeProgress::NeedAll };
         let problem =
             |error: OperatorError| NodeProgress::Done(Err(fault_at(node, problems::operations::failed(&error))));
@@ -183,7 +189,7 @@ impl<'p> Run<'p> {
             if let Some(Ok(value)) = self.slot(id) {
                 return value.ty();
             }
-            let Some(node) = self.program.nodes.get(id as usize) else { return Type::Dynamic };
+            let node = &self.program.nodes[id as usize];
             let Some(constructor) = &node.constructor else { return Type::Dynamic };
             let parts: Vec<Type> = node.operands.iter().map(|part| self.type_of(*part, known)).collect();
             match constructor {
@@ -196,7 +202,7 @@ impl<'p> Run<'p> {
     }
 
     fn conditional(&self, ty: &Type, node: &Node) -> NodeProgress {
-        let [condition_id, yes, no] = *node.operands else { return NodeProgress::Done(Err(Arc::new(Fault::Skipped))) };
+        let [condition_id, yes, no] = node.all_operands();
         let condition = match self.slot(condition_id) {
             None => return NodeProgress::Need(condition_id),
             Some(Err(fault)) => return NodeProgress::Done(Err(fault.clone())),
@@ -255,9 +261,7 @@ impl<'p> Run<'p> {
     }
 
     fn with_collection(&mut self, node: &Node, body: impl FnOnce(&mut Self, Value) -> NodeResult) -> NodeProgress {
-        let Some(collection) = node.operands.first().copied() else {
-            return NodeProgress::Done(Err(Arc::new(Fault::Skipped)));
-        };
+        let collection = node.operand(0);
         match self.slot(collection) {
             None => NodeProgress::Need(collection),
             Some(Err(fault)) => NodeProgress::Done(Err(fault.clone())),
@@ -363,7 +367,7 @@ impl<'p> Run<'p> {
     }
 
     fn each_element(&mut self, body: &LoopBody, node: &Node, collection: Value) -> NodeResult {
-        let Some(result_id) = node.operands.get(1).copied() else { return Err(Arc::new(Fault::Skipped)) };
+        let result_id = node.operand(1);
         let (bare, marks) = collection.unmark();
         let found = iteration::splat_source(&bare).map_err(|problem| fault_at(node, problem.diagnostic()))?;
         let (items, as_list) = match found {

@@ -44,8 +44,8 @@ impl ErrorRange {
 }
 
 /// An operand that the form of the formula guarantees.
-fn operand(values: &[Value], index: usize) -> Result<&Value, Fault> {
-    values.get(index).ok_or(Fault::Skipped)
+fn operand(values: &[Value], index: usize) -> &Value {
+    values.get(index).expect("a node has the operands of its formula")
 }
 
 /// The closure for a formula that needs all operands.
@@ -78,13 +78,12 @@ pub(super) fn compute(formula: &Formula) -> Compute {
         FormulaOp::Nonsensitive(_) => nonsensitive(),
         FormulaOp::Ignore { paths, .. } => ignoring(paths.clone()),
         FormulaOp::Failure(problem) => failure((**problem).clone()),
-        // The loop handles these.
         FormulaOp::Parameter(_)
         | FormulaOp::Conditional { .. }
         | FormulaOp::For { .. }
         | FormulaOp::Splat { .. }
         | FormulaOp::Try(_)
-        | FormulaOp::Can(_) => Box::new(|_, _| Err(Fault::Skipped)),
+        | FormulaOp::Can(_) => unreachable!("the loop computes these nodes"),
     }
 }
 
@@ -106,27 +105,27 @@ fn failure(problem: Diagnostic) -> Compute {
 
 fn unary(operator: UnaryOperator, place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
-        let outcome = operators::unary(operator, operand(values, 0)?, place.0.as_ref());
+        let outcome = operators::unary(operator, operand(values, 0), place.0.as_ref());
         outcome.map_err(|error| place.fault(problems::operations::failed(&error)))
     })
 }
 
 fn binary(operator: BinaryOperator, place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
-        let outcome = operators::binary(operator, operand(values, 0)?, operand(values, 1)?, place.0.as_ref());
+        let outcome = operators::binary(operator, operand(values, 0), operand(values, 1), place.0.as_ref());
         outcome.map_err(|error| place.fault(problems::operations::failed(&error)))
     })
 }
 
 fn attribute(name: SmolStr, place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
-        access::attribute(operand(values, 0)?, &name, place.0.as_ref()).map_err(|p| place.problem(&p))
+        access::attribute(operand(values, 0), &name, place.0.as_ref()).map_err(|p| place.problem(&p))
     })
 }
 
 fn index(place: ErrorRange) -> Compute {
     Box::new(move |_, values| {
-        access::index(operand(values, 0)?, operand(values, 1)?, place.0.as_ref()).map_err(|p| place.problem(&p))
+        access::index(operand(values, 0), operand(values, 1), place.0.as_ref()).map_err(|p| place.problem(&p))
     })
 }
 
@@ -185,27 +184,27 @@ fn object(names: Vec<SmolStr>) -> Compute {
 }
 
 fn conversion(ty: Type, place: ErrorRange) -> Compute {
-    Box::new(move |_, values| converted(operand(values, 0)?, &ty, &place))
+    Box::new(move |_, values| converted(operand(values, 0), &ty, &place))
 }
 
 fn with_defaults(defaults: Arc<TypeDefaults>) -> Compute {
-    Box::new(move |_, values| Ok(apply_defaults(operand(values, 0)?, &defaults)))
+    Box::new(move |_, values| Ok(apply_defaults(operand(values, 0), &defaults)))
 }
 
 fn marked(marks: Marks) -> Compute {
-    Box::new(move |_, values| Ok(operand(values, 0)?.mark(&marks)))
+    Box::new(move |_, values| Ok(operand(values, 0).mark(&marks)))
 }
 
 fn nonsensitive() -> Compute {
     Box::new(|_, values| {
-        let (bare, marks) = operand(values, 0)?.unmark();
+        let (bare, marks) = operand(values, 0).unmark();
         Ok(bare.mark(&marks.without_sensitive()))
     })
 }
 
 fn ignoring(paths: Option<Vec<Path>>) -> Compute {
     Box::new(move |_, values| {
-        Ok(resource_rules::ignore_changes(operand(values, 0)?, operand(values, 1)?, paths.as_deref()))
+        Ok(resource_rules::ignore_changes(operand(values, 0), operand(values, 1), paths.as_deref()))
     })
 }
 
@@ -303,7 +302,7 @@ fn object_of(values: &[Value], place: &ErrorRange) -> Result<Value, Fault> {
     let mut marks = weft_graph_format::marks::Marks::NONE;
     let mut open = false;
     for pair in values.chunks(2) {
-        let [key, value] = pair else { continue };
+        let [key, value] = pair else { unreachable!("keys and values alternate") };
         let (name, key_marks) = constructor_key(key).map_err(|problem| place.fault(problem))?;
         marks = marks.union(&key_marks);
         match name {

@@ -74,7 +74,7 @@ impl Evaluator<'_> {
         }
         let op = || FormulaOp::Template(parts.iter().map(Value::to_formula).collect());
         let failure = |evaluator: &Self| {
-            let new = evaluator.diagnostics.get(before..).unwrap_or_default();
+            let new = evaluator.diagnostics.get(before..).expect("evaluation only adds diagnostics");
             let problem = new.iter().find(|d| d.is_error())?;
             let open = parts.iter().any(|part| part.deep().formula) && !parts.iter().any(super::fails_for_certain);
             let live = parts.iter().any(|part| part.deep().live || !part.is_known());

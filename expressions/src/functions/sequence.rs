@@ -27,7 +27,7 @@ pub(super) fn functions() -> Vec<Function> {
             .returns_of(concat_type)
             .not_null()
             .calls(concat),
-        Function::new("element", "The element at an index that begins anew after the last.", STRUCTURAL)
+        Function::new("element", "The element at an index that wraps around after the last one.", STRUCTURAL)
             .parameter(Parameter::new("list", Type::Dynamic, "A list or tuple.").marked())
             .parameter(Parameter::new("index", Type::Number, "Counted from 0; negative from the end."))
             .returns_of(element_type)

@@ -105,7 +105,9 @@ impl Drafts {
     fn add(&mut self, draft: Draft) -> OperationId {
         let Some(id) = self.next.take() else {
             self.rows.push(Some(draft));
-            return OperationId(u32::try_from(self.rows.len() - 1).unwrap_or(u32::MAX));
+            return OperationId(
+                u32::try_from(self.rows.len() - 1).expect("drafts are fewer than the bytes of memory that they take"),
+            );
         };
         match self.rows.get_mut(id.0 as usize) {
             Some(free @ None) => *free = Some(draft),

@@ -132,7 +132,7 @@ impl Finish {
     }
 
     fn run(mut self) -> Result<ExecutionGraph, FinishError> {
-        let live = self.formulas.live_rows(&self.operations);
+        let live = self.formulas.live_rows(&self.operations)?;
         self.evaluate_live(&live);
         self.widen(&live);
         let mut reads = self.formulas.results_read(&self.operations);
@@ -190,7 +190,29 @@ fn stored_values<F>(operation: &Operation<F>) -> Vec<&Value> {
     }
 }
 
-fn numbers(ids: &BTreeSet<u32>, number: &[u32]) -> Vec<OperationId> {
-    let set: BTreeSet<u32> = ids.iter().map(|id| number[*id as usize]).collect();
-    set.into_iter().map(OperationId).collect()
+/// The final numbers of drafts.
+struct Numbers(Vec<Option<OperationId>>);
+
+impl Numbers {
+    /// The numbers by place in the order. Drafts that are not in it were dropped.
+    fn of(order: &[u32], drafts: usize) -> Numbers {
+        let mut numbers = vec![None; drafts];
+        for (id, place) in order.iter().zip(0..) {
+            numbers[*id as usize] = Some(OperationId(place));
+        }
+        Numbers(numbers)
+    }
+
+    /// The number of a draft that another one names.
+    ///
+    /// # Panics
+    /// A draft that was dropped, which nothing may name any more.
+    fn at(&self, id: u32) -> OperationId {
+        self.0[id as usize].unwrap_or_else(|| panic!("draft {id} was dropped, but another operation names it"))
+    }
+}
+
+fn numbers(ids: &BTreeSet<u32>, number: &Numbers) -> Vec<OperationId> {
+    let set: BTreeSet<OperationId> = ids.iter().map(|id| number.at(*id)).collect();
+    set.into_iter().collect()
 }

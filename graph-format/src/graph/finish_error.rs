@@ -34,6 +34,12 @@ pub enum FinishError {
         /// The number.
         operation: u32,
     },
+    /// A formula of an earlier draft that reads a later one.
+    #[error("operation {operation} is read by an operation that was drafted before it")]
+    ReadBeforeDrafted {
+        /// The draft that is read.
+        operation: u32,
+    },
     /// An operand or order that names no draft.
     #[error("{user} uses operation {operation}, which was never drafted")]
     NoOperation {

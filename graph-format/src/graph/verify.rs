@@ -73,7 +73,7 @@ pub enum Flaw {
     #[error("waiter {0} is not sound")]
     Waiter(u32),
     /// An operation that waits for one that is not tracked.
-    #[error("operation {operation} waits for {to}, which nobody tracks")]
+    #[error("operation {operation} waits for {to}, which is not tracked")]
     Untracked {
         /// The operation.
         operation: u32,

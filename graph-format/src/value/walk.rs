@@ -1,6 +1,5 @@
 //! Walking through values: comparing, unmarking, following paths, transforming, collecting formulas.
 
-use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use thiserror::Error;
 
@@ -153,37 +152,6 @@ impl Value {
         if parts.is_empty() { here } else { here.retagged(parts) }
     }
 
-    /// The value with all marks at every level taken off, and their union.
-    #[must_use]
-    pub fn unmark_deep(&self) -> (Value, Marks) {
-        if !self.deep().marked {
-            return (self.clone(), Marks::NONE);
-        }
-        let mut all = Marks::NONE;
-        let bare = unmark_into(self, &mut |_, marks| all = all.union(marks), &mut Path::ROOT.clone());
-        (bare, all)
-    }
-
-    /// The value with all marks taken off, and where each stood. Sets count as leaves.
-    #[must_use]
-    pub fn unmark_with_paths(&self) -> (Value, Vec<(Path, Marks)>) {
-        let mut found = Vec::new();
-        if !self.deep().marked {
-            return (self.clone(), found);
-        }
-        let bare =
-            unmark_into(self, &mut |path, marks| found.push((path.clone(), marks.clone())), &mut Path(Vec::new()));
-        (bare, found)
-    }
-
-    /// Marks the value at the paths; paths that lead nowhere are ignored. Parts that already have their marks stay
-    /// shared.
-    #[must_use]
-    pub fn mark_paths(&self, marks: &[(Path, Marks)]) -> Value {
-        let refs: Vec<(&[ValueStep], &Marks)> = marks.iter().map(|(p, m)| (p.0.as_slice(), m)).collect();
-        mark_into(self, &refs)
-    }
-
     /// The part at the end of the path, with the marks and origins of the containers on the way.
     pub fn at_path(&self, path: &Path) -> Result<Value, PathError> {
         let mut here = self.clone();
@@ -258,7 +226,7 @@ impl Value {
     }
 
     /// A container with the same tags and the same content, of whose parts only the tags are others.
-    fn retagged(&self, parts: Vec<Value>) -> Value {
+    pub(super) fn retagged(&self, parts: Vec<Value>) -> Value {
         let rebuilt = self.rebuilt(parts);
         let kept = match &self.kind {
             Kind::Tuple(s) => s.kept.ty.get(),
@@ -271,7 +239,7 @@ impl Value {
         rebuilt
     }
 
-    fn parts(&self) -> Vec<(Option<ValueStep>, &Value)> {
+    pub(super) fn parts(&self) -> Vec<(Option<ValueStep>, &Value)> {
         match &self.kind {
             Kind::List(s) | Kind::Tuple(s) => {
                 s.items().iter().enumerate().map(|(i, v)| (Some(ValueStep::Index(i as u64)), v)).collect()
@@ -293,86 +261,6 @@ pub fn step_type(ty: &Type, step: &ValueStep) -> Option<Type> {
         (Type::List(t), ValueStep::Index(_)) => Some((**t).clone()),
         (Type::Tuple(ts), ValueStep::Index(i)) => ts.get(usize::try_from(*i).ok()?).cloned(),
         _ => None,
-    }
-}
-
-fn unmark_into(value: &Value, found: &mut dyn FnMut(&Path, &Marks), path: &mut Path) -> Value {
-    if !value.deep().marked {
-        return value.clone();
-    }
-    let (bare, marks) = value.unmark();
-    if !marks.is_empty() {
-        found(path, &marks);
-    }
-    let mut parts = Vec::new();
-    for (step, part) in bare.parts() {
-        if let Some(step) = &step {
-            path.0.push(step.clone());
-        }
-        parts.push(unmark_into(part, found, path));
-        if step.is_some() {
-            path.0.pop();
-        }
-    }
-    if parts.is_empty() { bare } else { bare.retagged(parts) }
-}
-
-fn mark_into(value: &Value, marks: &[(&[ValueStep], &Marks)]) -> Value {
-    if marks.is_empty() {
-        return value.clone();
-    }
-    let mut here = value.clone();
-    let deeper = by_first_step(marks);
-    if !deeper.is_empty() && !matches!(value.kind, Kind::Set(_)) {
-        let mut changed = false;
-        let parts = value.parts();
-        let mut marked: Vec<Value> = Vec::with_capacity(parts.len());
-        for (step, part) in parts {
-            let below = step.as_ref().and_then(|step| deeper.get(&FirstStep::of(step)));
-            let next = below.map_or_else(|| part.clone(), |below| mark_into(part, below));
-            changed |= below.is_some() && !next.is_same_object(part);
-            marked.push(next);
-        }
-        if changed {
-            here = here.retagged(marked);
-        }
-    }
-    for (path, found) in marks {
-        // A path that continues below a set or an unknown value marks that as a whole.
-        if path.is_empty() || matches!(here.kind, Kind::Set(_) | Kind::Unknown(_)) {
-            here = here.mark(found);
-        }
-    }
-    here
-}
-
-/// The rest of each path by its first step, so that each is gone into once, however many parts there are.
-fn by_first_step<'m>(
-    marks: &[(&'m [ValueStep], &'m Marks)],
-) -> FxHashMap<FirstStep<'m>, Vec<(&'m [ValueStep], &'m Marks)>> {
-    let mut found: FxHashMap<FirstStep<'m>, Vec<(&'m [ValueStep], &'m Marks)>> = FxHashMap::default();
-    for (path, marks) in marks {
-        if let Some((first, rest)) = path.split_first() {
-            found.entry(FirstStep::of(first)).or_default().push((rest, *marks));
-        }
-    }
-    found
-}
-
-/// A step in the form in which paths are compared: paths from the state and from providers do not distinguish keys of
-/// maps from names of attributes.
-#[derive(PartialEq, Eq, Hash)]
-enum FirstStep<'a> {
-    Name(&'a str),
-    Index(u64),
-}
-
-impl FirstStep<'_> {
-    fn of(step: &ValueStep) -> FirstStep<'_> {
-        match step {
-            ValueStep::Attribute(name) | ValueStep::Key(name) => FirstStep::Name(name),
-            ValueStep::Index(index) => FirstStep::Index(*index),
-        }
     }
 }
 
@@ -412,7 +300,7 @@ fn visit_into(value: &Value, visitor: &mut dyn FnMut(&Path, &Value), path: &mut 
 
 impl Value {
     /// Whether both are the same shared thing; small values count as the same when equal with equal tags.
-    fn is_same_object(&self, other: &Value) -> bool {
+    pub(super) fn is_same_object(&self, other: &Value) -> bool {
         let tags = match (&self.tags, &other.tags) {
             (None, None) => true,
             (Some(a), Some(b)) => std::sync::Arc::ptr_eq(a, b),

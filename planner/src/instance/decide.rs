@@ -89,9 +89,9 @@ pub(crate) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The prior object; null if there is none.
+    /// The prior object for decisions; null if there is none.
     fn before(&self) -> Value {
-        self.prior.map_or_else(|| Value::null(self.accepted.plain.ty()), |prior| prior.value.clone())
+        self.prior.map_or_else(|| Value::null(self.accepted.plain.ty()), |prior| prior.located().clone())
     }
 
     /// Whether the object is replaced in any case.
@@ -231,11 +231,14 @@ pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, aroun
     let Case { desired, prior, accepted } = case;
     let Decision { action, reason, create_first, asks_again, replace_paths } = decision;
     let before = case.before();
+    let shown_before = prior.map_or_else(|| before.clone(), |prior| prior.value.clone());
     // Keeps one copy of two equal objects.
     let after = if action.is_no_op() { before.clone() } else { case.marked(&proposal.planned) };
     // The second plan of a replacement has no marks from the schema. The renderer hides sensitive attributes.
     let shown = match asks_again {
         true => proposal.planned.mark_paths(&sensitive_marks(&accepted.marks)),
+        // An object that stays as it is stays hidden as it is.
+        false if action.is_no_op() => shown_before.clone(),
         false => after.clone(),
     };
     let kept = prior.filter(|_| !action.is_replace());
@@ -254,7 +257,7 @@ pub(crate) fn plan(case: Case<'_>, decision: Decision, proposal: Proposal, aroun
         provider: desired.provider.clone(),
         action,
         reason,
-        before: without_provenance(&before),
+        before: without_provenance(&shown_before),
         after: without_provenance(&shown),
         replace_paths,
         importing: around.importing.clone().map(Box::new),

@@ -9,7 +9,7 @@ use weft_providers::Provider;
 
 use super::Problems;
 use super::decide::{self, Case, InstancePlan, Pressure, Surroundings, decide};
-use super::prior::Prior;
+use super::prior::{Prior, without_provenance};
 use crate::diagnostics::in_block;
 use crate::planner::Planner;
 use crate::providers::InUse;
@@ -137,6 +137,8 @@ impl Planner {
             return;
         }
         let mut object = self.facts.object(address, prior);
+        // Nothing changes, so the marks of configuration and schema are those of the located paths.
+        object.value = without_provenance(prior.located());
         object.record = StateRecord {
             identity: prior.record.identity.clone(),
             identity_schema_version: prior.record.identity_schema_version,

@@ -1,7 +1,7 @@
 //! Stored objects: decoded, upgraded to the current schema, and refreshed.
 
 use rustc_hash::FxHashSet;
-use weft_expressions::resource_rules::sensitive_paths;
+use weft_expressions::resource_rules::{Located, located, sensitive_paths};
 use weft_graph_format::address::{ObjectName, ResourceInstance};
 use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -25,8 +25,12 @@ use crate::watch::{Looking, Watch};
 pub struct Prior {
     /// The stored value, marked sensitive by state and schema.
     pub stored: Value,
-    /// The value as it was read; null if the object no longer exists.
+    /// The value as it was read; null if the object no longer exists. A part in which a sensitive path of the state is
+    /// lost is sensitive as a whole.
     pub value: Value,
+    /// The value without the marks of lost paths; `None` if no path is lost. Decisions compare this one with the plan:
+    /// a lost path is no difference.
+    pub located: Option<Value>,
     /// The provider's private data.
     pub private: Vec<u8>,
     /// Whether the object must be replaced.
@@ -44,11 +48,17 @@ impl Prior {
         Prior {
             stored: nothing.clone(),
             value: nothing,
+            located: None,
             private: Vec::new(),
             tainted: false,
             lacks_marks: false,
             record: StateRecord::default(),
         }
+    }
+
+    /// The value for decisions, without the marks of lost paths.
+    pub(crate) fn located(&self) -> &Value {
+        self.located.as_ref().unwrap_or(&self.value)
     }
 
     /// The object in the form that operations use. `revision` is the revision of its instance.
@@ -101,6 +111,7 @@ pub async fn read_prior(
     let mut prior = Prior {
         stored: upgraded.value.mark_paths(&sensitive_in(&upgraded.value, &marks, &schema.block)),
         value: Value::null(upgraded.value.ty()),
+        located: None,
         private: object.private.0.clone(),
         tainted: object.tainted,
         lacks_marks: false,
@@ -116,10 +127,13 @@ pub async fn read_prior(
         said.extend(more);
         value = found;
     }
-    let wanted = sensitive_in(&value, &marks, &schema.block);
+    let missing = missing_marks(&value, &marks, &schema.block);
     // A refresh adds the marks of the schema. Without a refresh, missing marks are a change.
-    prior.lacks_marks = !refresh && wanted.len() > marks.len();
-    let value = value.mark_paths(&wanted);
+    prior.lacks_marks = !refresh && !missing.is_empty();
+    let (lost, kept): (Vec<_>, Vec<_>) =
+        marks.into_iter().partition(|(path, _)| matches!(located(&value, path, &schema.block), Located::Lost(_)));
+    prior.located = (!lost.is_empty()).then(|| value.mark_paths(&sensitive_in(&value, &kept, &schema.block)));
+    let value = value.mark_paths(&sensitive_in(&value, &[kept, lost].concat(), &schema.block));
     // Most objects have not changed. Keeps one copy of two equal values.
     prior.value = if value.same_content(&prior.stored) { prior.stored.clone() } else { value };
     Ok((prior, said))
@@ -200,11 +214,18 @@ pub(crate) fn marks_of(object: &InstanceObject, address: &str) -> Vec<(Path, Mar
     })
 }
 
-/// The given marks, and those that the schema requires for a value.
+/// The given marks, and those that the schema requires for a value. A given path that is lost in the value stays, so
+/// that [`Value::mark_paths`] hides the part in which it is lost.
 pub fn sensitive_in(value: &Value, given: &[(Path, Marks)], schema: &Block) -> Vec<(Path, Marks)> {
+    let missing = missing_marks(value, given, schema);
+    let leads = given.iter().filter(|(path, _)| located(value, path, schema) != Located::Nowhere);
+    leads.cloned().chain(missing.into_iter().map(|path| (path, Marks::SENSITIVE))).collect()
+}
+
+/// The paths that the schema requires to be marked, beside the given ones.
+fn missing_marks(value: &Value, given: &[(Path, Marks)], schema: &Block) -> Vec<Path> {
     let there: FxHashSet<&Path> = given.iter().map(|(path, _)| path).collect();
-    let demanded = sensitive_paths(value, schema).into_iter().filter(|path| !there.contains(path));
-    given.iter().cloned().chain(demanded.map(|path| (path, Marks::SENSITIVE))).collect()
+    sensitive_paths(value, schema).into_iter().filter(|path| !there.contains(path)).collect()
 }
 
 /// The marks of a planned value, from the configuration and the schema. Ephemeral values only reach write-only

@@ -1,7 +1,8 @@
 //! Destroy plans: read all objects, then plan their deletes.
 
 use async_trait::async_trait;
-use weft_evaluator::glue::{Brief, DesiredInstance, Managed, OpenCheck, Purpose};
+use weft_evaluator::glue::{DesiredInstance, Managed, OpenCheck};
+use weft_evaluator::purpose::Planning;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::changes::Reason;
 use weft_graph_format::origin::Origin;
@@ -41,8 +42,8 @@ impl Kind for Destroy {
         refresh
     }
 
-    fn brief(&self) -> Brief {
-        Brief { imports: false, lenient: true, ..Brief::new(Purpose::Plan) }
+    fn planning(&self) -> Planning {
+        Planning::Destroy
     }
 
     async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {

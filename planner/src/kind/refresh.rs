@@ -1,7 +1,8 @@
 //! Plans that only read real objects and update the state.
 
 use async_trait::async_trait;
-use weft_evaluator::glue::{Brief, DesiredInstance, ExpansionKind, Managed, OpenCheck, Purpose};
+use weft_evaluator::glue::{DesiredInstance, ExpansionKind, Managed, OpenCheck};
+use weft_evaluator::purpose::Planning;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::schema::Schema;
 use weft_graph_format::types::Type;
@@ -34,8 +35,8 @@ impl Kind for RefreshOnly {
         }
     }
 
-    fn brief(&self) -> Brief {
-        Brief { imports: self.importing, lenient: true, arguments: false, ..Brief::new(Purpose::Plan) }
+    fn planning(&self) -> Planning {
+        if self.importing { Planning::Import } else { Planning::RefreshOnly }
     }
 
     async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {

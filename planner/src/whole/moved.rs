@@ -54,7 +54,7 @@ fn declared_still(statements: &[Statement], declared: &Declared) -> Problems {
         let (from, to) = (&statement.from, &statement.to);
         let moves = from.module != to.module || from.resource != to.resource;
         let there = moves && !statement.by_instance() && declared.has(&config);
-        there.then(|| problems::moved_object_still_exists(&config.to_string(), statement))
+        there.then(|| problems::moved_object_still_exists(&config.to_string(), &statement.range))
     });
     found.collect()
 }
@@ -133,7 +133,7 @@ pub(crate) fn still_declared(root: &Arc<CompiledModule>, declared: &Declared, ev
     let expanded = Expanded::of(evaluated);
     let wrong = statements
         .iter()
-        .filter_map(|s| Some(problems::moved_object_still_exists(&still_there(s, declared, &expanded)?, s)));
+        .filter_map(|s| Some(problems::moved_object_still_exists(&still_there(s, declared, &expanded)?, &s.range)));
     wrong.collect()
 }
 

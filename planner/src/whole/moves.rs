@@ -6,6 +6,7 @@
 
 mod addresses;
 mod order;
+mod problems;
 
 use std::collections::BTreeMap;
 
@@ -19,8 +20,6 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
 use addresses::Addresses;
-
-use super::problems;
 
 pub use order::in_order;
 

@@ -4,14 +4,31 @@ use weft_graph_format::address::{AbsResource, InstanceKey, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-use super::moves::Statement;
-use super::protection::{InvalidProtection, UnusableProtection};
-
 /// The summary for a `prevent_destroy` value that is not a known truth value.
 const INVALID_PREVENT_DESTROY: &str = "Invalid value for prevent_destroy";
 
+/// Why a `prevent_destroy` value is invalid, known or not.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum InvalidProtection {
+    /// It is sensitive or ephemeral.
+    Marked,
+    /// It cannot be converted to a boolean.
+    NotBoolean,
+}
+
+/// Why a `prevent_destroy` value does not decide a removal.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum UnusableProtection {
+    /// It is unknown until apply.
+    Unknown,
+    /// It cannot be converted to a boolean.
+    NotBoolean,
+    /// It is null.
+    Null,
+}
+
 /// A `moved` block whose source is still declared.
-pub(super) fn moved_object_still_exists(from: &str, statement: &Statement) -> Diagnostic {
+pub(super) fn moved_object_still_exists(from: &str, block: &SourceRange) -> Diagnostic {
     Diagnostic::error(
         "Moved object still exists",
         format!(
@@ -19,7 +36,7 @@ pub(super) fn moved_object_still_exists(from: &str, statement: &Statement) -> Di
              the block."
         ),
     )
-    .at(statement.range.clone())
+    .at(block.clone())
 }
 
 /// Objects that did not move because their new addresses are taken: pairs of old and new addresses.
@@ -43,65 +60,6 @@ pub(super) fn moves_left_out(addresses: &[&str], way_out: &str) -> Diagnostic {
         format!(
             "The configuration moves objects that the options leave out: {}. Either {way_out}, or plan everything.",
             addresses.join(", ")
-        ),
-    )
-}
-
-/// A `moved` block with equal ends.
-pub(super) fn redundant_move(statement: &Statement, address: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Redundant move statement",
-        format!("This block moves {address} to the same address. Remove the block."),
-    )
-    .at(statement.range.clone())
-}
-
-/// Two `moved` blocks with the same source. `to` is the target of the second one.
-pub(super) fn two_targets(statement: &Statement, other: &Statement, from: &str, to: &str) -> Diagnostic {
-    ambiguous_move(
-        statement,
-        format!(
-            "The block at {} moves {from} to {}, this one to {to}. An object can only move to one address.",
-            place(other),
-            other.text(&other.to)
-        ),
-    )
-}
-
-/// Two `moved` blocks with the same target. `from` is the source of the second one.
-pub(super) fn two_sources(statement: &Statement, other: &Statement, from: &str, to: &str) -> Diagnostic {
-    ambiguous_move(
-        statement,
-        format!(
-            "The block at {} moves {} to {to}, this one {from}. Two objects cannot have the same address.",
-            place(other),
-            other.text(&other.from)
-        ),
-    )
-}
-
-fn ambiguous_move(statement: &Statement, detail: String) -> Diagnostic {
-    Diagnostic::error("Ambiguous move statements", detail).at(statement.range.clone())
-}
-
-fn place(statement: &Statement) -> String {
-    format!("{}:{}", statement.range.file, statement.range.start.line)
-}
-
-/// `moved` blocks that form a cycle.
-pub(super) fn cyclic_moves<'a>(statements: impl Iterator<Item = &'a Statement>) -> Diagnostic {
-    let lines: Vec<String> = statements
-        .map(|statement| {
-            let (from, to) = (statement.text(&statement.from), statement.text(&statement.to));
-            format!("\n  - {}: {from} to {to}", place(statement))
-        })
-        .collect();
-    Diagnostic::error(
-        "Cyclic dependency in move statements",
-        format!(
-            "These blocks form a cycle, so their objects have no final address:{}\n\nSplit the move into several \
-             plans, with an unused address in between.",
-            lines.concat()
         ),
     )
 }

@@ -12,7 +12,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::problems;
+use super::problems::{self, InvalidProtection, UnusableProtection};
 use crate::evaluated::Evaluated;
 use crate::prior_state::{Names, PriorState};
 
@@ -28,26 +28,6 @@ pub(crate) enum RemovalVerdict {
     Unfit(Diagnostic),
     /// The change is refused. It stays in the plan, so that the user sees it.
     Refused(Diagnostic),
-}
-
-/// Why a `prevent_destroy` value is invalid, known or not.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum InvalidProtection {
-    /// It is sensitive or ephemeral.
-    Marked,
-    /// It cannot be converted to a boolean.
-    NotBoolean,
-}
-
-/// Why a `prevent_destroy` value does not decide a removal.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum UnusableProtection {
-    /// It is unknown until apply.
-    Unknown,
-    /// It cannot be converted to a boolean.
-    NotBoolean,
-    /// It is null.
-    Null,
 }
 
 /// The protection of an instance. If its module instance no longer exists, the protection from another instance of the

@@ -13,6 +13,7 @@ use weft_graph_format::changes::{Importing, ResourceChange};
 use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{disassemble, verify};
+use weft_graph_format::stored::PathStep;
 use weft_graph_format::value::Value;
 use weft_planner::planning::PlanInputs;
 use weft_planner::{PlanKind, PlanOptions, PlanOutcome, Planned, ProviderSet, Watch, plan};
@@ -102,6 +103,11 @@ impl Object {
     /// Recorded as not to be destroyed.
     pub fn skip_destroy(self) -> Object {
         self.with(|object| object.skip_destroy = true)
+    }
+
+    /// Stored with a sensitive path. A step is the name of an attribute, or the JSON of an index.
+    pub fn sensitive(self, steps: &[PathStep]) -> Object {
+        self.with(|object| object.sensitive_paths.push(steps.to_vec()))
     }
 
     /// Stored with another schema version.

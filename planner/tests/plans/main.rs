@@ -20,3 +20,4 @@ mod provider_rules;
 mod reading;
 mod replacing;
 mod selecting;
+mod sensitive;

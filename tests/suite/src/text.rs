@@ -151,15 +151,126 @@ pub fn next_block(code: &[char], from: usize) -> Option<(usize, usize)> {
 /// Code without its modules of tests.
 pub fn shipped_only(text: &str) -> Vec<char> {
     let mut code = code_only(text);
+    for range in tested(&code) {
+        code[range].iter_mut().filter(|c| **c != '\n').for_each(|c| *c = ' ');
+    }
+    code
+}
+
+/// The comments and strings of a source text, tests left out. Everything else is blank. Lines and positions stay as
+/// they are.
+pub fn prose_only(text: &str) -> Vec<char> {
+    let code = code_only(text);
+    let mut prose: Vec<char> = text.chars().collect();
+    for (c, code) in prose.iter_mut().zip(&code) {
+        // What is blank in code only is a comment, a string or a character.
+        if *c == *code && *c != '\n' {
+            *c = ' ';
+        }
+    }
+    for range in tested(&code) {
+        prose[range].iter_mut().filter(|c| **c != '\n').for_each(|c| *c = ' ');
+    }
+    prose
+}
+
+/// The places of items that exist in tests only.
+fn tested(code: &[char]) -> Vec<std::ops::RangeInclusive<usize>> {
     let attribute: Vec<char> = "#[cfg(test)]".chars().collect();
-    let mut at = 0;
+    let (mut found, mut at) = (Vec::new(), 0);
     while at < code.len() {
         if code[at..].starts_with(&attribute) {
-            let end = next_block(&code, at + attribute.len()).map_or(at, |(_, end)| end);
-            code[at..=end].iter_mut().filter(|c| **c != '\n').for_each(|c| *c = ' ');
+            let end = next_block(code, at + attribute.len()).map_or(at, |(_, end)| end);
+            found.push(at..=end);
             at = end;
         }
         at += 1;
     }
-    code
+    found
+}
+
+/// The paths of all `use` items, without new names (`as`).
+pub fn uses(code: &str) -> Vec<Vec<String>> {
+    let chars: Vec<char> = code.chars().collect();
+    let mut found = Vec::new();
+    for at in places_of(&chars, "use") {
+        let tree: String = chars[at + "use".len()..].iter().take_while(|c| **c != ';').collect();
+        expand(&tree, &[], &mut found);
+    }
+    found
+}
+
+/// The paths of a tree of uses.
+fn expand(tree: &str, before: &[String], found: &mut Vec<Vec<String>>) {
+    let (path, group) = match tree.split_once('{') {
+        Some((path, rest)) => (path, rest.rsplit_once('}').map(|(inside, _)| inside)),
+        None => (tree.split(" as ").next().unwrap_or_default(), None),
+    };
+    let names = path.split("::").map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned);
+    let path: Vec<String> = before.iter().cloned().chain(names).collect();
+    let Some(group) = group else { return found.push(path) };
+    let (mut depth, mut start) = (0, 0);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                expand(&group[start..at], &path, found);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !group[start..].trim().is_empty() {
+        expand(&group[start..], &path, found);
+    }
+}
+
+/// The public signatures in code, as text: functions, fields, enums and traits as a whole, constants, type aliases and
+/// exports. `pub(crate)` and the like are left out.
+pub fn public_signatures(code: &[char]) -> Vec<String> {
+    let mut found = Vec::new();
+    for at in places_of(code, "pub") {
+        let text: String = code[at + "pub".len()..].iter().collect();
+        if text.starts_with('(') {
+            continue;
+        }
+        let text = text.trim_start();
+        let first = text.split(|c: char| !is_word(c)).next().unwrap_or_default();
+        let length = match first {
+            "enum" | "trait" => whole_block(text),
+            "mod" => continue,
+            _ => signature(text),
+        };
+        found.push(text[..length].split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    found
+}
+
+/// The length of an item with its block.
+fn whole_block(text: &str) -> usize {
+    let chars: Vec<char> = text.chars().collect();
+    let end = next_block(&chars, 0).map_or(chars.len(), |(_, end)| end + 1);
+    chars[..end].iter().map(|c| c.len_utf8()).sum()
+}
+
+/// The length of a signature or of a field: up to its body, to its end, or to the next field.
+fn signature(text: &str) -> usize {
+    let is_export = text.starts_with("use ");
+    let (mut depth, mut before) = (0_i32, ' ');
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' if is_export => depth += 1,
+            '(' | '[' | '<' => depth += 1,
+            '>' if matches!(before, '-' | '=') => {}
+            ')' | ']' | '}' | '>' if depth == 0 => return at,
+            ')' | ']' | '>' => depth -= 1,
+            '}' if is_export => depth -= 1,
+            '{' | ';' | ',' if depth == 0 => return at,
+            ';' if is_export => return at,
+            _ => {}
+        }
+        before = c;
+    }
+    text.len()
 }

@@ -32,7 +32,7 @@ impl ModuleNode {
                     found.push(trigger);
                 }
                 // Undeclared names are reported when references are checked.
-                None if self.evaluation.is_validation() => {}
+                None if self.evaluation.purpose().checks_references() => {}
                 None => {
                     return self.fail(problems::invalid_trigger(expression.range()));
                 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use rustc_hash::FxHashMap;
 
 use super::waiters::Members;
-use super::{Drafted, Finish, numbers, outline};
+use super::{Drafted, Finish, Numbers, numbers, outline};
 use crate::graph::opcode::Operation;
 use crate::graph::{
     ExecutionGraph, ForeignResult, FormulaIndex, FormulaRow, FormulaTable, Fragment, OperationId, Row, Shard,
@@ -17,10 +17,7 @@ use crate::value::formula::{FormulaOp, Occurrence, Parameter};
 
 pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> ExecutionGraph {
     let Finish { operations, formulas, waiters: drafted_waiters, live, .. } = finish;
-    let mut number: Vec<u32> = vec![0; operations.len()];
-    for (place, id) in order.iter().enumerate() {
-        number[*id as usize] = place as u32;
-    }
+    let number = Numbers::of(order, operations.len());
     let (waiters, waiter_number) = order_waiters(&drafted_waiters.sets, &number);
     let waiter_list = |ids: &BTreeSet<u32>| -> Vec<WaiterIndex> {
         let set: BTreeSet<u32> = ids.iter().map(|w| waiter_number[*w as usize]).collect();
@@ -37,25 +34,26 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
     let mut parts: Vec<FragmentBuilder> =
         shard_index.keys().zip(sizes).map(|(s, rows)| FragmentBuilder::new(s.clone(), rows)).collect();
     let mut renamed = Renamed::default();
-    let mut waits_of: Vec<Waits> = Vec::with_capacity(operations.len());
-    for drafted in &operations {
-        let waits = Waits { operations: numbers(&drafted.after, &number), waiters: waiter_list(&drafted.waiters) };
-        waits_of.push(waits);
+    let mut waits_of: Vec<Waits> = vec![Waits::default(); operations.len()];
+    for id in order {
+        let drafted = &operations[*id as usize];
+        waits_of[*id as usize] =
+            Waits { operations: numbers(&drafted.after, &number), waiters: waiter_list(&drafted.waiters) };
     }
     let outline = outline::rows(&operations, reads, order, &number, &shard_of, &waits_of, &waiters);
     let mut final_states = BTreeMap::new();
     // In place: there may be millions.
     let mut slots: Vec<Option<Drafted>> = operations.into_iter().map(Some).collect();
     for (place, id) in order.iter().enumerate() {
-        let Some(drafted) = slots[*id as usize].take() else { continue };
+        let drafted = slots[*id as usize].take().expect("an operation is in the order once");
         let waits = std::mem::take(&mut waits_of[*id as usize]);
         let own = shard_of[*id as usize];
         let part = &mut parts[own as usize];
         let here = live.in_shard(&part.shard);
         let source = Source { rows: &formulas.rows, number: &number, shard_of: &shard_of, own, here };
-        let operation = drafted.operation.map(&mut |o| OperationId(number[o.0 as usize]), &mut |row: u32| {
-            part.take_formula(row, &source, &mut renamed)
-        });
+        let operation = drafted
+            .operation
+            .map(&mut |o| number.at(o.0), &mut |row: u32| part.take_formula(row, &source, &mut renamed));
         let row = Row { id: OperationId(place as u32), operation, waits };
         if row.operation.is_last_word() {
             final_states.insert(row.operation.address(), row.id);
@@ -74,7 +72,7 @@ pub(super) fn assemble(finish: Finish, reads: &[Vec<u32>], order: &[u32]) -> Exe
 /// Waiters without duplicates, ordered by their needs, and the new number of each.
 ///
 /// Among those whose parts have numbers, the one with the least operations and parts comes next.
-fn order_waiters(waiters: &[Members], number: &[u32]) -> (Vec<Waits>, Vec<u32>) {
+fn order_waiters(waiters: &[Members], number: &Numbers) -> (Vec<Waits>, Vec<u32>) {
     let operations: Vec<Vec<OperationId>> =
         waiters.iter().map(|w| numbers(&w.operations.iter().copied().collect(), number)).collect();
     let mut above: Vec<Vec<u32>> = vec![Vec::new(); waiters.len()];
@@ -143,7 +141,7 @@ impl Renamed {
 /// Where a fragment's formulas are taken from.
 struct Source<'a> {
     rows: &'a [FormulaRow],
-    number: &'a [u32],
+    number: &'a Numbers,
     shard_of: &'a [u32],
     own: u32,
     /// The operations of this shard whose results are never stored.
@@ -191,7 +189,7 @@ impl FragmentBuilder {
                     *operation = OperationId(*copy);
                 }
                 let foreign = source.shard_of[operation.0 as usize] != source.own;
-                *operation = OperationId(source.number[operation.0 as usize]);
+                *operation = source.number.at(operation.0);
                 if foreign {
                     self.foreign.entry(operation.0).or_default().insert(path.clone());
                 }

@@ -184,25 +184,30 @@ impl Interned {
 
     /// For each row, whether its value may depend on values that are never stored: an input, an ephemeral object, or a
     /// part that is marked ephemeral. Operations are drafted before their readers, so their rows come first.
-    pub(super) fn live_rows(&self, operations: &[Drafted]) -> Vec<bool> {
+    ///
+    /// # Errors
+    /// A reader that was drafted before what it reads. Its value might be stored although it must not be.
+    pub(super) fn live_rows(&self, operations: &[Drafted]) -> Result<Vec<bool>, FinishError> {
         let mut live: Vec<bool> = Vec::with_capacity(self.rows.len());
         for row in &self.rows {
             let mut found = match &row.op {
                 FormulaOp::Input(_) => true,
                 FormulaOp::Mark(_, marks) => marks.is_ephemeral(),
-                FormulaOp::Result(operation, _) => match operations.get(operation.0 as usize).map(|d| &d.operation) {
-                    Some(Operation::OpenEphemeral { .. } | Operation::EvaluateLive { .. }) => true,
-                    Some(Operation::Evaluate { formula, .. }) => live.get(*formula as usize).copied().unwrap_or(false),
+                FormulaOp::Result(operation, _) => match &operations[operation.0 as usize].operation {
+                    Operation::OpenEphemeral { .. } | Operation::EvaluateLive { .. } => true,
+                    Operation::Evaluate { formula, .. } => {
+                        *live.get(*formula as usize).ok_or(FinishError::ReadBeforeDrafted { operation: operation.0 })?
+                    }
                     _ => false,
                 },
                 _ => false,
             };
             row.op.operands(&mut |operand: &FormulaIndex| {
-                found |= live.get(operand.0 as usize).copied().unwrap_or(false);
+                found |= live[operand.0 as usize];
             });
             live.push(found);
         }
-        live
+        Ok(live)
     }
 
     /// For each row the operation that uses it, [`SEVERAL`] where there is more than one; and whether some user may

@@ -104,7 +104,7 @@ impl Finish {
     pub(super) fn evaluate_live(&mut self, live: &[bool]) {
         for drafted in &mut self.operations {
             if let Operation::Evaluate { name, formula } = &drafted.operation
-                && live.get(*formula as usize).copied().unwrap_or(false)
+                && live[*formula as usize]
             {
                 drafted.operation = Operation::EvaluateLive { name: name.clone(), formula: *formula };
             }
@@ -142,7 +142,7 @@ impl Finish {
                 };
                 let mut operation = template.operation.clone().map(&mut |o| OperationId(local(o.0)), &mut |row| row);
                 if let Operation::OpenEphemeral { shards, .. } = &mut operation {
-                    *shards = shards_of.get(&id).copied().unwrap_or_default();
+                    *shards = shards_of[&id];
                 }
                 let (after, waiters) = (template.after.clone(), template.waiters.clone());
                 let drafted = Drafted { operation, shard: shard.clone(), after, waiters };

@@ -149,11 +149,11 @@ fn key(finish: &Finish, operation: &Operation<u32>) -> Key {
     };
     let address = match operation {
         Operation::CloseProvider { provider: opened } | Operation::CloseEphemeral { ephemeral: opened } => {
-            finish.operations.get(opened.0 as usize).map(|d| d.operation.address()).unwrap_or_default()
+            finish.operations[opened.0 as usize].operation.address()
         }
         other => other.address(),
     };
-    let range = operation.formulas().first().and_then(|row| finish.formulas.rows.get(**row as usize)?.range.clone());
+    let range = operation.formulas().first().and_then(|row| finish.formulas.rows[**row as usize].range.clone());
     let deposed = operation.deposed().map(|key| key.0.to_string());
     Key { address, opcode: operation.opcode() as u16, deposed, action, range }
 }
@@ -213,8 +213,8 @@ fn row_content(row: &FormulaRow, of_row: &[ContentDigest], names: &[ContentDiges
         }
         _ => 0,
     };
-    // Every row was written once when it was interned.
-    hash(&postcard::to_stdvec(&(op, result, &row.ty, &row.range)).unwrap_or_default())
+    let bytes = postcard::to_stdvec(&(op, result, &row.ty, &row.range));
+    hash(&bytes.expect("a row that was interned was written once"))
 }
 
 fn hash(bytes: &[u8]) -> ContentDigest {

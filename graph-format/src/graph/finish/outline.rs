@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use super::Drafted;
+use super::{Drafted, Numbers};
 use crate::graph::Action;
 use crate::graph::PlannedObject;
 use crate::graph::opcode::Operation;
@@ -19,7 +19,7 @@ pub(super) fn rows(
     operations: &[Drafted],
     reads: &[Vec<u32>],
     order: &[u32],
-    number: &[u32],
+    number: &Numbers,
     shard_of: &[u32],
     waits_of: &[Waits],
     waiters: &[Waits],
@@ -53,7 +53,7 @@ pub(super) fn rows(
             _ => Action::NoOp,
         };
         rows.push(OutlineRow {
-            id: OperationId(number[*id as usize]),
+            id: number.at(*id),
             opcode: drafted.operation.opcode() as u16,
             address: drafted.operation.address(),
             deposed: drafted.operation.deposed().map(|k| k.0.to_string()),
@@ -76,12 +76,12 @@ struct Own {
 }
 
 impl Own {
-    fn of(id: u32, operations: &[Drafted], reads: &[u32], number: &[u32], waits: &Waits, waiters: &[Waits]) -> Own {
+    fn of(id: u32, operations: &[Drafted], reads: &[u32], number: &Numbers, waits: &Waits, waiters: &[Waits]) -> Own {
         let operands = operations[id as usize].operation.operands();
         let all = operands.iter().map(|o| o.0).chain(reads.iter().copied());
         let (tracked, untracked): (Vec<u32>, Vec<u32>) =
             all.partition(|other| operations[*other as usize].operation.is_tracked());
-        let tracked = tracked.into_iter().map(|other| OperationId(number[other as usize]));
+        let tracked = tracked.into_iter().map(|other| number.at(other));
         let waited = |other: &OperationId| {
             waits.waiters.iter().any(|w| waiters[w.0 as usize].operations.binary_search(other).is_ok())
         };

@@ -41,7 +41,7 @@ impl Addresses {
 
     /// Renames an object. The new address must be free.
     pub(super) fn rename(&mut self, address: &ResourceInstance, to: ResourceInstance) {
-        let Some(origin) = self.now.remove(address) else { return };
+        let origin = self.now.remove(address).expect("only an object of the state is renamed");
         if let Some(found) = self.by_key.get_mut(&address.config()).and_then(|keys| keys.get_mut(&address.key)) {
             found.remove(address);
         }

@@ -10,8 +10,7 @@ use smol_str::SmolStr;
 use weft_graph_format::address::{InstanceKey, Resource};
 use weft_graph_format::diagnostic::Diagnostic;
 
-use super::{Pattern, Statement};
-use crate::whole::problems;
+use super::{Pattern, Statement, problems};
 
 /// The statements in the order in which they run.
 ///

@@ -1,7 +1,7 @@
 //! Attributes of the older SDK that are written as blocks.
 
-use weft_evaluator::config::BodySource;
-use weft_evaluator::decode::decode;
+use crate::config::BodySource;
+use crate::decode::decode;
 use weft_expressions::console::BareScope;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::{Attribute, Block};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_evaluator::config::{CompiledModule, ImportKey, ProviderKey, Repetition, load_tree};
+use crate::config::{CompiledModule, ImportKey, ProviderKey, Repetition, load_tree};
 
 fn loaded(name: &str, text: &str) -> (Arc<CompiledModule>, Vec<String>) {
     let dir = tempfile::tempdir().expect("a directory");
@@ -19,14 +19,14 @@ fn loaded(name: &str, text: &str) -> (Arc<CompiledModule>, Vec<String>) {
 /// What a module declares, without places.
 fn facts(module: &CompiledModule) -> Vec<String> {
     let mut found = Vec::new();
-    let provider = |reference: &weft_evaluator::config::ProviderReference| {
+    let provider = |reference: &crate::config::ProviderReference| {
         let key = reference.key.as_ref().map(|key| match key {
             ProviderKey::Literal(key, _) => format!("{key:?}"),
             ProviderKey::Computed(expression) => expression.text().to_owned(),
         });
         format!("{} {:?} {key:?}", reference.local_name, reference.alias)
     };
-    let subjects = |all: &[weft_evaluator::reference::Reference]| -> Vec<String> {
+    let subjects = |all: &[crate::reference::Reference]| -> Vec<String> {
         all.iter().map(|one| format!("{:?}", one.subject)).collect()
     };
     for (name, variable) in &module.variables {

@@ -1,0 +1,182 @@
+//! The purpose of an evaluation, and everything that depends on it.
+//!
+//! Each method answers one question. Code that behaves differently for a purpose asks the question that it means, so
+//! this file lists all differences.
+
+/// The kind of a plan, as far as evaluation depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planning {
+    /// Changes objects to match the configuration.
+    Normal,
+    /// Destroys objects.
+    Destroy,
+    /// Updates the state to match the real objects, and changes nothing else.
+    RefreshOnly,
+    /// Only imports objects.
+    Import,
+}
+
+/// The purpose of an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Validates the configuration independently of its variables. Repetitions are not expanded.
+    Validate,
+    /// Plans.
+    Plan(Planning),
+    /// Answers questions about the current state: objects come from state, variables without a value are unknown, and
+    /// impure functions run.
+    Inspect {
+        /// State is complete. A resource without stored objects has none, instead of not being applied yet.
+        settled: bool,
+    },
+}
+
+/// Questions about the configuration as a whole.
+impl Purpose {
+    /// Whether the references of the whole configuration are checked before evaluation. Their problems are reported
+    /// there, with their places, so evaluation itself reports none. Planning relies on a validation before it.
+    pub(crate) fn checks_references(self) -> bool {
+        self.is_validation()
+    }
+
+    /// Whether a module may be checked on its own, so that its caller passes the providers that it requires.
+    pub(crate) fn accepts_modules_alone(self) -> bool {
+        self.is_validation()
+    }
+
+    /// Whether statements about missing objects, and unsupported constructs, are reported.
+    pub(crate) fn reports_statements(self) -> bool {
+        matches!(self, Purpose::Plan(_))
+    }
+
+    /// Whether objects are imported by `import` blocks.
+    pub(crate) fn imports(self) -> bool {
+        !matches!(self, Purpose::Plan(Planning::Destroy | Planning::RefreshOnly))
+    }
+
+    /// Whether an import without a target prevents the evaluation.
+    pub(crate) fn needs_import_targets(self) -> bool {
+        matches!(self, Purpose::Plan(_)) && self.imports()
+    }
+}
+
+/// Questions about values.
+impl Purpose {
+    /// Whether values are those of a plan or of the state. Otherwise, unknown values stand for all values that the
+    /// configuration may have, and what is unknown is not reported.
+    pub(crate) fn has_values(self) -> bool {
+        !self.is_validation()
+    }
+
+    /// Whether a root variable without a value is an error.
+    pub(crate) fn needs_variables(self) -> bool {
+        matches!(self, Purpose::Plan(_))
+    }
+
+    /// Whether blocks are repeated. Otherwise one instance stands for all.
+    pub(crate) fn repeats(self) -> bool {
+        !self.is_validation()
+    }
+
+    /// Whether `terraform.applying` and other attributes of `terraform` are unknown.
+    pub(crate) fn hides_terraform(self) -> bool {
+        !matches!(self, Purpose::Plan(_))
+    }
+
+    /// Whether impure functions run now instead of at apply.
+    pub(crate) fn runs_impure_functions(self) -> bool {
+        matches!(self, Purpose::Inspect { .. })
+    }
+
+    /// Whether a failed value is unknown for its readers, instead of an end to their evaluation.
+    pub(crate) fn tolerates_failures(self) -> bool {
+        matches!(self, Purpose::Inspect { .. })
+    }
+
+    /// Whether the origins of deprecated values are tracked.
+    pub(crate) fn tracks_deprecations(self) -> bool {
+        !self.is_validation()
+    }
+}
+
+/// Questions about objects and conditions.
+impl Purpose {
+    /// Whether objects come from state, and nothing is planned.
+    pub(crate) fn reads_state(self) -> bool {
+        matches!(self, Purpose::Inspect { .. })
+    }
+
+    /// Whether state has all objects of the configuration.
+    pub(crate) fn has_whole_state(self) -> bool {
+        self == Purpose::Inspect { settled: true }
+    }
+
+    /// Whether a block waits for everything that it refers to, also where its value does not need it.
+    pub(crate) fn waits_for_references(self) -> bool {
+        !self.is_validation()
+    }
+
+    /// Whether arguments of managed resources are evaluated. They are not if managed resources do not change.
+    pub(crate) fn evaluates_arguments(self) -> bool {
+        !matches!(self, Purpose::Plan(Planning::RefreshOnly | Planning::Import))
+    }
+
+    /// Whether provisioners are planned. Validation checks them instead.
+    pub(crate) fn plans_provisioners(self) -> bool {
+        !self.is_validation()
+    }
+
+    /// Whether conditions are decided and their results recorded. Validation reports only what fails for all values.
+    pub(crate) fn decides_conditions(self) -> bool {
+        !self.is_validation()
+    }
+
+    /// Whether failed conditions of resources and outputs are warnings, because the plan makes no changes that they
+    /// could prevent.
+    pub(crate) fn warns_of_failed_conditions(self) -> bool {
+        matches!(self, Purpose::Plan(Planning::Destroy | Planning::RefreshOnly | Planning::Import))
+    }
+
+    fn is_validation(self) -> bool {
+        self == Purpose::Validate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each question, with the purposes that answer yes.
+    #[test]
+    fn purposes_differ_in_these_ways() {
+        let all = [
+            ("validate", Purpose::Validate),
+            ("normal", Purpose::Plan(Planning::Normal)),
+            ("destroy", Purpose::Plan(Planning::Destroy)),
+            ("refresh", Purpose::Plan(Planning::RefreshOnly)),
+            ("import", Purpose::Plan(Planning::Import)),
+            ("inspect", Purpose::Inspect { settled: false }),
+            ("settled", Purpose::Inspect { settled: true }),
+        ];
+        let (plans, not_validate) = ("normal destroy refresh import", "normal destroy refresh import inspect settled");
+        for (question, want) in [
+            (Purpose::checks_references as fn(Purpose) -> bool, "validate"),
+            (Purpose::reports_statements, plans),
+            (Purpose::imports, "validate normal import inspect settled"),
+            (Purpose::needs_import_targets, "normal import"),
+            (Purpose::has_values, not_validate),
+            (Purpose::needs_variables, plans),
+            (Purpose::repeats, not_validate),
+            (Purpose::hides_terraform, "validate inspect settled"),
+            (Purpose::runs_impure_functions, "inspect settled"),
+            (Purpose::reads_state, "inspect settled"),
+            (Purpose::has_whole_state, "settled"),
+            (Purpose::evaluates_arguments, "validate normal destroy inspect settled"),
+            (Purpose::decides_conditions, not_validate),
+            (Purpose::warns_of_failed_conditions, "destroy refresh import"),
+        ] {
+            let yes: Vec<&str> = all.iter().filter(|(_, purpose)| question(*purpose)).map(|(name, _)| *name).collect();
+            assert_eq!(yes.join(" "), want);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Finds where paths lead that were made for another version of an object.
+
+use weft_graph_format::path::Path;
+use weft_graph_format::schema::Block;
+use weft_graph_format::value::{Reach, Value};
+
+use super::attribute_at;
+
+/// Where a sensitive path leads in an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Located {
+    /// To this part. It is shorter than the path if the path continues into a set or an unknown value.
+    There(Path),
+    /// Nowhere, so the secret may be in any part. This is the smallest part that is certain to contain it.
+    Lost(Path),
+    /// Nothing is hidden: the path leads into null, or the schema finds the sensitive parts of the object itself.
+    Nowhere,
+}
+
+/// Finds a sensitive path of the state, of a configuration or of a plan in an object of this schema.
+///
+/// A list or map may have lost the element of the path, and an upgrade may have removed or renamed its attribute. A
+/// path to an attribute that the schema marks as sensitive is not lost then: `sensitive_paths` finds all parts of the
+/// object that the attribute still has.
+pub fn located(object: &Value, path: &Path, schema: &Block) -> Located {
+    let prefix = |steps: usize| Path(path.0[..steps].to_vec());
+    match object.reach(path) {
+        Reach::There(steps) => Located::There(prefix(steps)),
+        Reach::Null => Located::Nowhere,
+        Reach::Lost(_) if leads_to_sensitive(schema, path) => Located::Nowhere,
+        Reach::Lost(steps) => Located::Lost(prefix(steps)),
+    }
+}
+
+/// Whether the path leads to a sensitive attribute, or into one.
+fn leads_to_sensitive(schema: &Block, path: &Path) -> bool {
+    (1..=path.0.len())
+        .any(|steps| attribute_at(schema, &Path(path.0[..steps].to_vec())).is_some_and(|found| found.sensitive))
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_graph_format::path::ValueStep;
+    use weft_graph_format::schema::{Attribute, NestedAttributes, Nesting};
+    use weft_graph_format::types::Type;
+
+    use super::*;
+
+    #[test]
+    fn a_lost_path_ends_at_the_last_part_that_exists() {
+        let secret = Attribute { sensitive: true, ..Attribute::new(Type::String) };
+        let nested = NestedAttributes { attributes: [("key".into(), secret)].into(), nesting: Nesting::List };
+        let users =
+            Attribute { ty: nested.implied_type(), nested: Some(Box::new(nested)), ..Attribute::new(Type::Bool) };
+        let names = Attribute::new(Type::list(Type::String));
+        let attributes = [("names".into(), names.clone()), ("none".into(), names), ("users".into(), users)].into();
+        let schema = Block { attributes, ..Block::default() };
+        let user = Value::object([("key", Value::string("k"))]);
+        let object = Value::object([
+            ("names", Value::list(Type::String, vec![Value::string("a")])),
+            ("none", Value::null(Type::list(Type::String))),
+            ("users", Value::list(user.ty(), vec![user])),
+        ]);
+        let path = |name: &str, index: u64| Path::ROOT.attribute(name).with(ValueStep::Index(index));
+        for (given, want) in [
+            (path("names", 0), Located::There(path("names", 0))),
+            (path("names", 1), Located::Lost(Path::ROOT.attribute("names"))),
+            (path("names", 0).attribute("x"), Located::Lost(path("names", 0))),
+            (path("none", 0), Located::Nowhere),
+            (path("users", 0).attribute("key"), Located::There(path("users", 0).attribute("key"))),
+            // The list is shorter. The schema finds the keys of the others.
+            (path("users", 1).attribute("key"), Located::Nowhere),
+            (path("users", 1).attribute("name"), Located::Lost(Path::ROOT.attribute("users"))),
+            (Path::ROOT.attribute("gone"), Located::Lost(Path::ROOT)),
+            (Path::ROOT, Located::There(Path::ROOT)),
+        ] {
+            assert_eq!(located(&object, &given, &schema), want, "{given}");
+        }
+    }
+}
