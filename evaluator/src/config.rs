@@ -78,6 +78,7 @@ pub use load::{
 };
 pub use module_places::{Installed, ModulePlaces, ModuleRequest};
 pub use moved::MovedBlock;
+pub use named_instances::{AppliedPart, applied_part};
 pub use needs::{Beginnings, needed_resources};
 pub use provider::{PassedProvider, ProviderBlock, ProviderKey, ProviderReference};
 pub(crate) use provider_links::{missing_providers, unsuitable};

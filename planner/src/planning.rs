@@ -28,7 +28,7 @@ use crate::problems;
 use crate::provider_meta::ProviderMetas;
 use crate::report::{Report, sort};
 use crate::whole::outputs::{Outputs, output_changes};
-use crate::whole::{checking, moved, orphans, protection, selecting};
+use crate::whole::{applied_part, checking, moved, orphans, protection, selecting};
 
 pub use crate::inputs::{PlanInputs, PlanKind, PlanOptions, PlanOutcome, Planned};
 
@@ -266,8 +266,9 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let checks = checking::check_results(facts, &evaluated, &changes.resources);
     let destroys_first = checking::stored_as_destroy_first(facts, &evaluated, forced(&agenda.work), &changes.resources);
     let configured = |instance: &_| planner.ask.providers.registered(instance);
+    let applied = applied_part::leave_out(facts, &mut agenda, &changes.outputs);
     let Drafted { builder, claims, records } = Drafting::of(facts, &configured, agenda, destroys_first);
-    output::outputs(&builder, &*facts.kind, &outputs.wanted, &changes.outputs, &evaluated.gaps);
+    output::outputs(&builder, &*facts.kind, &outputs.wanted, &applied, &evaluated.gaps);
     let (mut diagnostics, remarks) = planner.report.take();
     let mut warnings: Vec<Diagnostic> =
         diagnostics.iter().filter(|d| !d.is_error() && is_kept(facts, d)).cloned().collect();

@@ -30,7 +30,7 @@ use crate::addresses::{escaped, written_instance};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
-use crate::packages::{Installed, pool_options};
+use crate::packages::{Installed, pool_options, require_locked};
 use crate::project::Project;
 use crate::render::schemas::fitting;
 use crate::render::state::{self as render, Schemas};
@@ -110,6 +110,7 @@ pub fn current(invocation: &Invocation<'_>) -> Result<Option<StateFile>, Vec<Dia
 
 fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Vec<Diagnostic>> {
     let place = StoreLocation::find(&invocation.context, &invocation.arguments, None)?;
+    require_locked(&invocation.context)?;
     if let StoreLocation::Embedded(options) = &place {
         let folder = options.state.parent().map(PathBuf::from).unwrap_or_default();
         if !folder.as_os_str().is_empty() && !folder.exists() {

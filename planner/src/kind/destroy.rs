@@ -6,13 +6,15 @@ use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::changes::Reason;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
+use weft_providers::Provider;
 
 use super::{Kind, NORMAL, Rules, open, unseen};
 use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::instance::Problems;
+use crate::instance::decide::Case;
 use crate::instance::leaving::Unwanted;
-use crate::instance::prior::with_schema_marks;
+use crate::instance::prior::{Prior, with_schema_marks};
 use crate::planner::Planner;
 use crate::whole::selecting::nothing;
 
@@ -81,6 +83,9 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     let unknown = || Value::unknown(desired.schema.block.implied_type());
     let in_use = open(planner, &desired).await?;
     let prior = planner.prior_of(&desired, &in_use.provider).await?;
+    if planner.facts.options.refresh {
+        try_usual_plan(planner, &desired, prior.as_ref(), &in_use.provider).await?;
+    }
     // The reads of deposed objects need the permit for a call.
     drop(in_use);
     planner.plan_deposed(&desired, prior.as_ref()).await?;
@@ -110,4 +115,16 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         Some(operation) => seen.add_origin(Some(&Origin::before_delete(operation))),
         None => seen,
     })
+}
+
+/// Makes the normal plan of an instance, for its errors. As in OpenTofu, a destroy that refreshes begins with it.
+async fn try_usual_plan(
+    planner: &Planner,
+    desired: &DesiredInstance,
+    prior: Option<&Prior>,
+    provider: &Provider,
+) -> Result<(), Problems> {
+    let accepted = planner.ask.accepted(desired, provider).await?;
+    let case = Case { desired, prior, accepted: &accepted };
+    planner.ask.propose(provider, desired, case.proposal_input()).await.map(drop)
 }
