@@ -48,7 +48,7 @@ pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<S
     };
     let idle = planner.facts.rules.needs_state && planner.facts.state.is_empty();
     if idle {
-        let outcome = conclude(&planner, false).await;
+        let outcome = conclude(&planner, false, &BTreeSet::new()).await;
         return (outcome, None);
     }
     let begun = begin_evaluation(root, planner.clone(), environment, given).await;
@@ -58,9 +58,10 @@ pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<S
         return (nothing(&planner), None);
     };
     let (failed, session) = evaluate(&planner, begun).await;
+    let imports = session.import_targets().await;
     // Frees the evaluated values before the rest of the plan, unless the caller keeps the session.
     let session = Some(session).filter(|_| open);
-    (conclude(&planner, failed).await, session)
+    (conclude(&planner, failed, &imports).await, session)
 }
 
 /// The first pass: evaluates the configuration, and plans each instance that evaluation reaches.
@@ -72,13 +73,23 @@ async fn evaluate(planner: &Planner, begun: Begun) -> (bool, Session) {
 
 /// The steps after evaluation: orphans, the rules over all instances, and the draft. Evaluation may have `failed` in
 /// part.
-async fn conclude(planner: &Arc<Planner>, failed: bool) -> PlanOutcome {
+async fn conclude(planner: &Arc<Planner>, failed: bool, imports: &BTreeSet<ResourceInstance>) -> PlanOutcome {
     let rules = planner.facts.rules;
+    let aimless = if failed { Vec::new() } else { aimless_imports(&planner.evaluated(), imports) };
+    if !aimless.is_empty() {
+        planner.report.add(aimless);
+        planner.report.add(planner.ask.providers.close_ephemerals().await);
+        return nothing(planner);
+    }
     if rules.plans_orphans && (!failed || rules.plans_orphans_after_failure) {
         plan_orphans(planner, failed).await;
     }
     planner.report.add(planner.ask.providers.close_ephemerals().await);
     if rules.needs_success && planner.report.has_errors() {
+        if planner.facts.options.refresh {
+            // As in OpenTofu, the normal plan has failed, and no object was to be destroyed yet.
+            planner.report.take_refused();
+        }
         return nothing(planner);
     }
     let still_there = moved::still_declared(&planner.facts.root, &planner.facts.declared, &planner.evaluated());
@@ -88,6 +99,15 @@ async fn conclude(planner: &Arc<Planner>, failed: bool) -> PlanOutcome {
         return nothing(planner);
     }
     finish(planner, failed)
+}
+
+/// An error for each import of an instance that the configuration does not have.
+fn aimless_imports(evaluated: &Evaluated, imports: &BTreeSet<ResourceInstance>) -> Vec<Diagnostic> {
+    let absent = imports.iter().filter(|address| match evaluated.resources.get(&address.all()) {
+        Some(expansion) => !expansion.has(&address.key),
+        None => evaluated.has_module(&address.module) == Some(false),
+    });
+    absent.map(problems::import_without_instance).collect()
 }
 
 /// Prepares a plan. Returns the outcome if planning cannot begin.

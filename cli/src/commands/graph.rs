@@ -13,7 +13,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{switch, text};
-use crate::packages::require_locked;
+use crate::packages::{Installed, require_locked};
 use crate::project::Project;
 use crate::runtime::block_on;
 use crate::sealing::plan_reader;
@@ -70,7 +70,11 @@ fn graph(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 
 fn of_configuration(invocation: &Invocation<'_>, with_circles: bool) -> Result<Drawing, Exit> {
     let project = Project::load(invocation).map_err(|problems| invocation.fail(&problems))?;
-    require_locked(&invocation.context).map_err(|problems| invocation.fail(&problems))?;
+    // As in OpenTofu, the graph is that of an initialized configuration.
+    let requirements = project.requirements(None);
+    requirements
+        .and_then(|requirements| Installed::find(&invocation.context, &requirements, false))
+        .map_err(|problems| invocation.fail(&problems))?;
     let mut drawing = config::draw(&project.root);
     if !with_circles {
         let circles = circles(&drawing);

@@ -241,7 +241,15 @@ impl<'a> Checking<'a> {
         let of_arguments = |problem: &Diagnostic| {
             problem.subject.as_ref().is_some_and(|at| !aside.iter().any(|range| range.holds(at)))
         };
-        let wrong_body = self.found.iter().any(of_arguments) || self.has_unknown_parts(resource);
+        let out_of_scope = |reference: &&Reference| match (&reference.subject, &resource.repetition) {
+            (Subject::EachKey | Subject::EachValue, repetition) => !matches!(repetition, Repetition::ForEach(_)),
+            (Subject::CountIndex, repetition) => !matches!(repetition, Repetition::Count(_)),
+            (subject, _) => matches!(subject, Subject::SelfObject),
+        };
+        let beside = |reference: &&Reference| !aside.iter().any(|range| range.holds(&reference.range));
+        let wrong_body = self.found.iter().any(of_arguments)
+            || resource.references.iter().filter(beside).any(|reference| out_of_scope(&reference))
+            || self.has_unknown_parts(resource);
         self.conditions(resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions));
         self.depends_on(&resource.depends_on, true);
         if !wrong_body {

@@ -14,10 +14,11 @@ use super::{Kind, NORMAL, Rules, open, unseen};
 use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::instance::Problems;
-use crate::instance::decide::Case;
+use crate::instance::decide::{Case, Pressure, decide};
 use crate::instance::leaving::Unwanted;
 use crate::instance::prior::{Prior, with_schema_marks, without_provenance};
 use crate::planner::Planner;
+use crate::whole::protection::{RemovalVerdict, protection, verdict};
 use crate::whole::selecting::nothing;
 
 /// The destroy kind.
@@ -139,6 +140,15 @@ async fn usual_plan(
     let accepted = planner.ask.accepted(desired, provider).await?;
     let case = Case { desired, prior, accepted: &accepted };
     let proposal = planner.ask.propose(provider, desired, case.proposal_input()).await?;
+    let pressure = Pressure { tainted: case.is_tainted(), ..Pressure::default() };
+    let left_alone = planner.left_alone(&desired.address, prior).is_some();
+    if decide(case, &proposal, pressure, left_alone).action.is_replace() {
+        let protection = protection(&planner.evaluated(), &planner.facts.declared, &desired.address);
+        match verdict(protection.as_ref(), &desired.address, "replaced") {
+            RemovalVerdict::Allowed => {}
+            RemovalVerdict::Unfit(problem) | RemovalVerdict::Refused(problem) => return Err(vec![problem]),
+        }
+    }
     Ok(without_provenance(&proposal.planned))
 }
 
