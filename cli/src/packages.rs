@@ -78,6 +78,9 @@ impl Installed {
         let lost: Vec<ProviderSource> =
             problems.keys().filter(|source| !requirements.contains_key(*source)).cloned().collect();
         lost.iter().for_each(|source| drop(problems.remove(source)));
+        // As in OpenTofu, even a locked package that nothing uses must be there.
+        let absent = packages::absent(&lock, &context.data_directory, &config.dev_overrides);
+        problems.extend(absent.into_iter().filter(|(source, _)| !all.contains_key(source)));
         said.extend(if validating {
             packages::validate_diagnostics(&problems)
         } else {
@@ -143,6 +146,24 @@ impl Installed {
         })
         .collect()
     }
+}
+
+/// Called by commands that read or change the state. As in OpenTofu, they need the locked packages, although they start
+/// none of them.
+///
+/// # Errors
+/// Locked packages that are not in the data directory, or a lock file that cannot be read.
+pub fn require_locked(context: &Context) -> Result<(), Vec<Diagnostic>> {
+    let (config, _, problems) = context.cli_config();
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    let absent = packages::absent(&lock, &context.data_directory, &config.dev_overrides);
+    if absent.is_empty() { Ok(()) } else { Err(packages::plan_diagnostics(&absent, false)) }
 }
 
 /// The requirements of a configuration, and those of a state.

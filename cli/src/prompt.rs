@@ -1,6 +1,6 @@
 //! Questions on the terminal.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, Write};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -46,7 +46,7 @@ impl Prompt {
         for line in description.into_iter().flat_map(str::lines) {
             question.push_str(&format!("  {line}\n"));
         }
-        question.push_str("\n  Enter a value: ");
+        question.push_str(if description.is_some() { "\n  Enter a value: " } else { "  Enter a value: " });
         let what = format!("error asking for var.{name}: interrupted");
         (0..TRIES).find_map(|_| self.ask(&question, secret, &what).filter(|answer| !answer.is_empty()))
     }
@@ -76,14 +76,12 @@ impl Prompt {
             Interruptible::begin(hidden.as_ref().map(|hidden| hidden.before.clone()), interrupted.to_owned());
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer);
-        if hidden.is_some() || !std::io::stdin().is_terminal() {
-            // The terminal did not show the newline.
-            let _ = out.write_all(b"\n");
+        // As in OpenTofu, an answer counts once its line has ended.
+        if read.is_err() || !answer.ends_with('\n') {
+            return None;
         }
-        match read {
-            Ok(0) | Err(_) => None,
-            Ok(_) => Some(answer.trim_end_matches(['\r', '\n']).to_owned()),
-        }
+        let _ = out.write_all(b"\n");
+        Some(answer.trim_end_matches(['\r', '\n']).to_owned())
     }
 }
 

@@ -22,6 +22,7 @@ use crate::command::Invocation;
 use crate::context::{Context, environment, holder};
 use crate::exit::Exit;
 use crate::options::Arguments;
+use crate::packages::require_locked;
 use crate::root::root_alone;
 use crate::runtime::block_on;
 pub use problems::{no_key, of_store as problem};
@@ -206,6 +207,7 @@ impl StoreLocation {
     pub fn for_edit(invocation: &Invocation<'_>, operation: &str, dated: bool) -> Result<StoreLocation, Exit> {
         let Invocation { context, arguments, .. } = invocation;
         let mut place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
+        require_locked(context).map_err(|problems| invocation.fail(&problems))?;
         place.check_version(invocation)?;
         if let StoreLocation::Remote(remote) = &mut place {
             operation.clone_into(&mut remote.options.operation);

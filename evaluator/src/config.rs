@@ -77,6 +77,7 @@ pub use load::{
 };
 pub use module_places::{Installed, ModulePlaces, ModuleRequest};
 pub use moved::MovedBlock;
+pub use named_instances::{AppliedPart, applied_part};
 pub use needs::{Beginnings, needed_resources};
 pub(crate) use provider::ProviderKey;
 pub use provider::{PassedProvider, ProviderBlock, ProviderReference};

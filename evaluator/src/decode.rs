@@ -303,6 +303,9 @@ impl Decoder {
                     Kind::Set(_) => Vec::new(),
                     _ => self.diagnostics.drain(before..).collect(),
                 };
+                // Arguments and blocks are checked against the schema in any case.
+                let (of_schema, problems): (Vec<_>, Vec<_>) = problems.into_iter().partition(problems::is_of_schema);
+                self.diagnostics.extend(of_schema);
                 let value = match problems.into_iter().find(Diagnostic::is_error) {
                     Some(problem) => {
                         Formula::new(FormulaOp::Failure(Box::new(problem)), nested.block.implied_type(), None)

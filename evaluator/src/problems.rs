@@ -214,3 +214,8 @@ pub(crate) fn no_repetition_attribute(root: &str, name: &str, known: &[&str], at
     let detail = format!("{root} has no attribute {name:?}. Use {}.", known.join(" or "));
     Diagnostic::error(format!("Invalid \"{root}\" attribute"), detail).at(at)
 }
+
+/// Whether a problem follows from the schema alone, whatever the values are.
+pub(crate) fn is_of_schema(problem: &Diagnostic) -> bool {
+    ["Unsupported argument", "Unsupported block type", "Missing required argument"].contains(&problem.summary.as_str())
+}

@@ -28,7 +28,7 @@ use crate::problems;
 use crate::provider_meta::ProviderMetas;
 use crate::report::{Report, sort};
 use crate::whole::outputs::{Outputs, output_changes};
-use crate::whole::{checking, moved, orphans, protection, selecting};
+use crate::whole::{applied_part, checking, moved, orphans, protection, selecting};
 
 pub use crate::inputs::{PlanInputs, PlanKind, PlanOptions};
 pub use crate::outcome::{PlanOutcome, Planned};
@@ -49,7 +49,7 @@ pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<S
     };
     let idle = planner.facts.rules.needs_state && planner.facts.state.is_empty();
     if idle {
-        let outcome = conclude(&planner, false).await;
+        let outcome = conclude(&planner, false, &BTreeSet::new()).await;
         return (outcome, None);
     }
     let begun = begin_evaluation(root, planner.clone(), environment, given).await;
@@ -59,9 +59,10 @@ pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<S
         return (nothing(&planner), None);
     };
     let (failed, session) = evaluate(&planner, begun).await;
+    let imports = session.import_targets().await;
     // Frees the evaluated values before the rest of the plan, unless the caller keeps the session.
     let session = Some(session).filter(|_| open);
-    (conclude(&planner, failed).await, session)
+    (conclude(&planner, failed, &imports).await, session)
 }
 
 /// The first pass: evaluates the configuration, and plans each instance that evaluation reaches.
@@ -73,13 +74,23 @@ async fn evaluate(planner: &Planner, begun: Begun) -> (bool, Session) {
 
 /// The steps after evaluation: orphans, the rules over all instances, and the draft. Evaluation may have `failed` in
 /// part.
-async fn conclude(planner: &Arc<Planner>, failed: bool) -> PlanOutcome {
+async fn conclude(planner: &Arc<Planner>, failed: bool, imports: &BTreeSet<ResourceInstance>) -> PlanOutcome {
     let rules = planner.facts.rules;
+    let aimless = if failed { Vec::new() } else { aimless_imports(&planner.evaluated(), imports) };
+    if !aimless.is_empty() {
+        planner.report.add(aimless);
+        planner.report.add(planner.ask.providers.close_ephemerals().await);
+        return nothing(planner);
+    }
     if rules.plans_orphans && (!failed || rules.plans_orphans_after_failure) {
         plan_orphans(planner, failed).await;
     }
     planner.report.add(planner.ask.providers.close_ephemerals().await);
     if rules.needs_success && planner.report.has_errors() {
+        if planner.facts.options.refresh {
+            // As in OpenTofu, the normal plan has failed, and no object was to be destroyed yet.
+            planner.report.take_refused();
+        }
         return nothing(planner);
     }
     let still_there = moved::still_declared(&planner.facts.root, &planner.facts.declared, &planner.evaluated());
@@ -89,6 +100,15 @@ async fn conclude(planner: &Arc<Planner>, failed: bool) -> PlanOutcome {
         return nothing(planner);
     }
     finish(planner, failed)
+}
+
+/// An error for each import of an instance that the configuration does not have.
+fn aimless_imports(evaluated: &Evaluated, imports: &BTreeSet<ResourceInstance>) -> Vec<Diagnostic> {
+    let absent = imports.iter().filter(|address| match evaluated.resources.get(&address.all()) {
+        Some(expansion) => !expansion.has(&address.key),
+        None => evaluated.has_module(&address.module) == Some(false),
+    });
+    absent.map(problems::import_without_instance).collect()
 }
 
 /// Prepares a plan. Returns the outcome if planning cannot begin.
@@ -267,8 +287,9 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let checks = checking::check_results(facts, &evaluated, &changes.resources);
     let destroys_first = checking::stored_as_destroy_first(facts, &evaluated, forced(&agenda.work), &changes.resources);
     let configured = |instance: &_| planner.ask.providers.registered(instance);
+    let applied = applied_part::leave_out(facts, &mut agenda, &changes.outputs);
     let Drafted { builder, claims, records } = Drafting::of(facts, &configured, agenda, destroys_first);
-    output::outputs(&builder, &*facts.kind, &outputs.wanted, &changes.outputs, &evaluated.gaps);
+    output::outputs(&builder, &*facts.kind, &outputs.wanted, &applied, &evaluated.gaps);
     let (mut diagnostics, remarks) = planner.report.take();
     let mut warnings: Vec<Diagnostic> =
         diagnostics.iter().filter(|d| !d.is_error() && is_kept(facts, d)).cloned().collect();

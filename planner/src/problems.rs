@@ -31,6 +31,17 @@ pub(crate) fn deprecated_variable(variable: &Variable, notice: &str) -> Diagnost
         .at(variable.range.clone())
 }
 
+/// An import block names an instance that the configuration does not have.
+pub(crate) fn import_without_instance(address: &ResourceInstance) -> Diagnostic {
+    Diagnostic::error(
+        "Configuration for import target does not exist",
+        format!(
+            "The configuration has no instance {address}. Add its key to the count or for_each of the block, or remove \
+             the import."
+        ),
+    )
+}
+
 /// An operation on an instance has an unknown outcome.
 pub(crate) fn in_doubt(doubt: &Doubt) -> Diagnostic {
     Diagnostic::error(

@@ -2,8 +2,9 @@
 //!
 //! Before evaluation: [`moved`] gives stored objects their new addresses, [`selecting`] selects a part of the plan.
 //! During evaluation: [`triggers`] answers what changes so far, [`protection`] whether an object may be deleted.
-//! Afterwards: [`orphans`], [`outputs`], [`checking`], [`claims`], and the [`order`] of deletes.
+//! Afterwards: [`orphans`], [`outputs`], [`checking`], [`claims`], [`applied_part`], and the [`order`] of deletes.
 
+pub(crate) mod applied_part;
 pub(crate) mod checking;
 pub(crate) mod claims;
 pub(crate) mod moved;

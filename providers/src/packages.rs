@@ -16,7 +16,7 @@ use crate::checksum::{self, Checksum, ChecksumError};
 use crate::constraint::Constraints;
 use crate::fingerprint::Fingerprint;
 use crate::launch::LaunchSpec;
-use crate::lock_file::LockFile;
+use crate::lock_file::{Lock, LockFile};
 use crate::mirror::{self, Location};
 use crate::platform::Platform;
 use crate::pool::Plugin;
@@ -166,6 +166,24 @@ pub fn check(
         }
     }
     (packages, problems)
+}
+
+/// The locked providers whose packages are not in the data directory, except those with development overrides. The
+/// files of a package are not read.
+pub fn absent(
+    lock: &LockFile,
+    data_directory: &Path,
+    overrides: &BTreeMap<ProviderSource, PathBuf>,
+) -> BTreeMap<ProviderSource, PackageProblem> {
+    let root = data_directory.join(FOLDER);
+    let locked = lock.providers.iter().filter(|(source, _)| !source.is_builtin() && !overrides.contains_key(*source));
+    let absent = |(source, lock): (&ProviderSource, &Lock)| {
+        let version = lock.version.clone();
+        let folder = mirror::package_folder(&root, source, &version, &Platform::current());
+        let missing = || PackageProblem::NotInstalled { name: source.for_display(), version, folder: root.clone() };
+        (!folder.is_dir()).then(|| (source.clone(), missing()))
+    };
+    locked.filter_map(absent).collect()
 }
 
 fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, PackageProblem> {

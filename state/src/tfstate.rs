@@ -118,7 +118,7 @@ impl StateFile {
     }
 
     /// Parses the content of a file. `place` names it in errors. Also accepts a file that a run of Weft guards (format
-    /// digit 9), and files of the versions 2 and 3. JSON inside records is converted to its canonical form.
+    /// digit 9), and files of the versions 1 to 3. JSON inside records is converted to its canonical form.
     ///
     /// # Errors
     /// See [`StateFileError`]. An empty file is not a state, so the caller checks for that first.

@@ -18,6 +18,7 @@ use super::plan::{Loaded, announce, bytes, show};
 use crate::apply::{self, ApplyOutcome, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
+use crate::context::DEFAULT_WORKSPACE;
 use crate::exit::Exit;
 use crate::identity;
 use crate::options::{Flag, switch};
@@ -164,21 +165,15 @@ async fn plan_and_apply(
         if !invocation.asks() {
             return Err(one(problems::apply_not_approved()));
         }
-        let (question, detail) = if wishes.mode == UiMode::Destroy {
-            (
-                "Do you really want to destroy all resources?",
-                "Weft will destroy everything that is shown above. There is no undo.\n\
-                 Only 'yes' will be accepted to confirm.",
-            )
-        } else {
-            (
-                "Do you want to perform these actions?",
-                "Weft will perform the actions described above.\nOnly 'yes' will be accepted to approve.",
-            )
-        };
-        if !Prompt::new().confirm(question, detail) {
-            view.line(if destroy { "\nDestroy cancelled." } else { "\nApply cancelled." });
-            return Ok(Exit::FAILED);
+        let workspace = context.workspace().map_err(one)?;
+        let (question, detail) = approval(wishes.mode, &workspace);
+        match Prompt::new().decide(&question, detail) {
+            Some(true) => {}
+            Some(false) => {
+                view.line(if destroy { "Destroy cancelled." } else { "Apply cancelled." });
+                return Ok(Exit::FAILED);
+            }
+            None => return Err(one(problems::approval_unanswered())),
         }
     }
     let (bytes, digest) = bytes(&plan).map_err(one)?;
@@ -186,6 +181,33 @@ async fn plan_and_apply(
     view.diagnostics(&said);
     let work = Work { plan, bytes, digest, inputs: made.inputs };
     site.apply(invocation, work, Arc::new(packages), wishes.parallelism, destroy).await
+}
+
+/// The question before an apply, with its explanation. Scripts look for OpenTofu's text.
+fn approval(mode: UiMode, workspace: &str) -> (String, &'static str) {
+    let within = |words: &str| match workspace {
+        DEFAULT_WORKSPACE => String::new(),
+        name => format!("{words}\"{name}\""),
+    };
+    match mode {
+        UiMode::Destroy => (
+            format!("Do you really want to destroy all resources{}?", within(" in workspace ")),
+            "OpenTofu will destroy all your managed infrastructure, as shown above.\n\
+             There is no undo. Only 'yes' will be accepted to confirm.",
+        ),
+        UiMode::RefreshOnly => (
+            format!(
+                "Would you like to update the OpenTofu state{} to reflect these detected changes?",
+                within(" for ")
+            ),
+            "OpenTofu will write these changes to the state without modifying any real infrastructure.\n\
+             There is no undo. Only 'yes' will be accepted to confirm.",
+        ),
+        UiMode::Normal => (
+            format!("Do you want to perform these actions{}?", within(" in workspace ")),
+            "OpenTofu will perform the actions described above.\nOnly 'yes' will be accepted to approve.",
+        ),
+    }
 }
 
 fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<Exit, Exit> {

@@ -21,7 +21,7 @@ use crate::commands::problems;
 use crate::context::now;
 use crate::exit::Exit;
 use crate::options::{switch, text};
-use crate::packages::{Installed, pool_options};
+use crate::packages::{Installed, pool_options, require_locked};
 use crate::plan::PARALLELISM;
 use crate::project::Project;
 use crate::render::values;
@@ -111,6 +111,7 @@ fn console(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     invocation.at_most(0, problems::console_arguments)?;
     let project = Project::load(invocation).map_err(fail)?;
     let place = StoreLocation::find(context, arguments, Some(&project.root)).map_err(fail)?;
+    require_locked(context).map_err(fail)?;
     let gathered = variables::gather_given(&project.root, arguments);
     view.know(&gathered.sources);
     if has_errors(&gathered.diagnostics) {

@@ -13,6 +13,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{switch, text};
+use crate::packages::{Installed, require_locked};
 use crate::project::Project;
 use crate::runtime::block_on;
 use crate::sealing::plan_reader;
@@ -69,6 +70,11 @@ fn graph(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 
 fn of_configuration(invocation: &Invocation<'_>, with_circles: bool) -> Result<Drawing, Exit> {
     let project = Project::load(invocation).map_err(|problems| invocation.fail(&problems))?;
+    // As in OpenTofu, the graph is that of an initialized configuration.
+    let requirements = project.requirements(None);
+    requirements
+        .and_then(|requirements| Installed::find(&invocation.context, &requirements, false))
+        .map_err(|problems| invocation.fail(&problems))?;
     let mut drawing = config::draw(&project.root);
     if !with_circles {
         let circles = circles(&drawing);
@@ -97,6 +103,7 @@ fn of_state(invocation: &Invocation<'_>) -> Result<Drawing, Exit> {
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let project = Project::load(invocation).map_err(fail)?;
     let place = StoreLocation::find(&invocation.context, &invocation.arguments, Some(&project.root)).map_err(fail)?;
+    require_locked(&invocation.context).map_err(fail)?;
     let snapshot = block_on(place.snapshot()).unwrap_or_else(Err).map_err(|problem| fail(vec![problem]))?;
     let mut drawing = destroy::draw(&project.root, &snapshot);
     drawing.reduce();

@@ -20,6 +20,11 @@ pub fn json_without_approval() -> Diagnostic {
     )
 }
 
+/// The input ended before the answer.
+pub fn approval_unanswered() -> Diagnostic {
+    Diagnostic::error("error asking for approval: EOF", "")
+}
+
 /// An apply needs approval, but input is disabled.
 pub fn apply_not_approved() -> Diagnostic {
     Diagnostic::error(

@@ -20,6 +20,7 @@ use weft_providers::platform::Platform;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{Arguments, text};
+use crate::packages::require_locked;
 use crate::project::{Project, of_module, of_state};
 use crate::runtime::block_on;
 use crate::store::StoreLocation;
@@ -59,6 +60,7 @@ fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     view.diagnostics(&said);
     let place = StoreLocation::find(context, arguments, Some(&project.root)).map_err(fail)?;
+    require_locked(context).map_err(fail)?;
     let state = block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))?;
     let mut text = String::from("\nProviders required by configuration:\n.\n");
     let mut nodes = module_nodes(&project.root);

@@ -82,7 +82,7 @@ async fn refreshed(
     let nothing = snapshot.instances.is_empty().then(nothing_there);
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     if has_errors(&made.diagnostics) {
-        return Err(made.diagnostics);
+        return Err(made.diagnostics.into_iter().chain(nothing).collect());
     }
     let text = made.file.and_then(|file| file.manifest.prior_state);
     if let Some(text) = text {

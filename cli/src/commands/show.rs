@@ -96,7 +96,9 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         Project::refuse_wrong(invocation).map_err(|problems| invocation.fail(&problems))?;
     }
     let schemas = match &content {
-        ShownFile::State(Some(file)) if !file.is_empty() => schemas_of(invocation, file),
+        ShownFile::State(Some(file)) if !file.is_empty() => {
+            schemas_of(invocation, file).map_err(|problems| invocation.fail(&problems))?
+        }
         _ => Schemas::new(),
     };
     if let ShownFile::State(Some(file)) = &content {

@@ -30,7 +30,7 @@ use crate::addresses::{escaped, written_instance};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
-use crate::packages::{Installed, pool_options};
+use crate::packages::{Installed, pool_options, require_locked};
 use crate::project::Project;
 use crate::render::schemas::fitting;
 use crate::render::state::{self as render, Schemas};
@@ -110,6 +110,7 @@ pub fn current(invocation: &Invocation<'_>) -> Result<Option<StateFile>, Vec<Dia
 
 fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Vec<Diagnostic>> {
     let place = StoreLocation::find(&invocation.context, &invocation.arguments, None)?;
+    require_locked(&invocation.context)?;
     if let StoreLocation::Embedded(options) = &place {
         let folder = options.state.parent().map(PathBuf::from).unwrap_or_default();
         if !folder.as_os_str().is_empty() && !folder.exists() {
@@ -128,15 +129,18 @@ fn exported(invocation: &Invocation<'_>) -> Result<Option<(Vec<u8>, String)>, Ve
     .map_err(|problem| vec![problem])
 }
 
-/// The installed schemas of the providers that a state needs.
-pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Schemas {
+/// The schemas of the providers that a state needs.
+///
+/// # Errors
+/// A provider that is not installed.
+pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Result<Schemas, Vec<Diagnostic>> {
     let mut requirements = Requirements::new();
     for record in state.instances.values() {
         if let Some(source) = record.provider.source().cloned() {
             require(&mut requirements, source, &Constraints::any());
         }
     }
-    let Ok((packages, _)) = Installed::find(&invocation.context, &requirements, true) else { return Schemas::new() };
+    let (packages, _) = Installed::find_with(&invocation.context, &Requirements::new(), &requirements, true)?;
     let sources: Vec<_> = requirements.into_keys().collect();
     let read = block_on(async {
         let pool = ProviderPool::new(pool_options(&invocation.context));
@@ -150,7 +154,7 @@ pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Schemas {
         providers.close().await;
         schemas
     });
-    read.unwrap_or_default()
+    Ok(read.unwrap_or_default())
 }
 
 /// Reports that there is no state.
@@ -227,7 +231,7 @@ fn show(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(fail(problems::no_instance()));
     };
     Project::refuse_wrong(invocation).map_err(|problems| invocation.fail(&problems))?;
-    let schemas = schemas_of(invocation, &state);
+    let schemas = schemas_of(invocation, &state).map_err(|problems| invocation.fail(&problems))?;
     fitting(&schemas, std::iter::once(&record)).map_err(fail)?;
     if view.takes_events() {
         let instances = [(address.to_string(), record.clone())].into_iter().collect();

@@ -9,6 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::switch;
+use crate::packages::require_locked;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
 use crate::store::{Access, RemoteState, StoreLocation};
@@ -44,6 +45,7 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     let failed = |problem: Diagnostic| invocation.fail(&[problem]);
     let place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    require_locked(context).map_err(|problems| invocation.fail(&problems))?;
     if let StoreLocation::Remote(remote) = &place {
         return unlock_remote(invocation, remote, id);
     }

@@ -1,8 +1,10 @@
 //! `weft validate`: checks a configuration, whatever the values of its variables are.
 
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
+use smol_str::SmolStr;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_planner::{ProviderSet, validate};
 use weft_providers::ProviderPool;
@@ -48,7 +50,7 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     let Invocation { arguments, view, .. } = invocation;
     let mut problems = match arguments.positionals.as_slice() {
         [] => Vec::new(),
-        [directory] if is_directory(std::path::Path::new(directory)) => match std::env::set_current_dir(directory) {
+        [directory] if is_directory(Path::new(directory)) => match std::env::set_current_dir(directory) {
             Ok(()) => Vec::new(),
             Err(error) => vec![problems::directory_unusable(directory, &error)],
         },
@@ -57,6 +59,9 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     };
     if problems.is_empty() {
         problems.extend(validated(invocation));
+        if let Some(directory) = arguments.positionals.first() {
+            name_from_outside(view, &mut problems, Path::new(directory));
+        }
     }
     let failed = has_errors(&problems);
     let json = match invocation.document(|| format!("{:#}\n", document(view, &problems))) {
@@ -76,6 +81,16 @@ fn run(invocation: &Invocation<'_>) -> Exit {
         }
     }
     if failed { Exit::FAILED } else { Exit::DONE }
+}
+
+/// Names files relative to the directory of the command, which is outside of the validated one.
+fn name_from_outside(view: &View, problems: &mut [Diagnostic], directory: &Path) {
+    let directory: PathBuf = directory.components().filter(|part| *part != Component::CurDir).collect();
+    let named = |file: &str| SmolStr::from(directory.join(file).display().to_string());
+    view.know(&view.known_files().into_iter().map(|(file, tree)| (named(&file), tree)).collect());
+    for range in problems.iter_mut().flat_map(|problem| [&mut problem.subject, &mut problem.context]).flatten() {
+        range.file = named(&range.file);
+    }
 }
 
 fn document(view: &View, problems: &[Diagnostic]) -> serde_json::Value {

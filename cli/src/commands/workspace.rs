@@ -12,6 +12,7 @@ use crate::context::{DEFAULT_WORKSPACE, environment, is_workspace_name, remember
 use crate::edits::{Change, change};
 use crate::exit::Exit;
 use crate::options::{switch, text};
+use crate::packages::require_locked;
 use crate::render::events;
 use crate::sealing::read_state;
 use crate::store::StoreLocation;
@@ -104,7 +105,9 @@ pub const DELETE: Command = Command {
 
 /// The settings that determine where the states of all workspaces are.
 fn backend(invocation: &Invocation<'_>) -> Result<StateBackend, Exit> {
-    StoreLocation::workspaces(&invocation.context, &invocation.arguments).map_err(|problems| invocation.fail(&problems))
+    let found = StoreLocation::workspaces(&invocation.context, &invocation.arguments);
+    let usable = found.and_then(|backend| require_locked(&invocation.context).map(|()| backend));
+    usable.map_err(|problems| invocation.fail(&problems))
 }
 
 /// The names of all workspaces, the default one first.

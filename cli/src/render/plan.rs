@@ -114,16 +114,14 @@ fn nothing_to_do(plan: &PlanFile, drifted: bool, style: &Style) -> String {
     let (heading, words) = match plan.manifest.ui_mode {
         UiMode::Destroy => (
             title("No objects need to be destroyed."),
-            "Either nothing was created yet, or everything was already deleted outside of OpenTofu.",
+            "Either you have not created any objects yet or the existing objects were already deleted outside of OpenTofu.",
         ),
-        UiMode::RefreshOnly if drifted => (
-            String::from("\n"),
-            "This is a refresh-only plan. Applying it updates the state to match the real objects, and changes no \
-            objects.",
-        ),
+        // The changes end with a note.
+        UiMode::RefreshOnly if drifted => return String::new(),
         UiMode::RefreshOnly => (
             title("Your infrastructure still matches the configuration."),
-            "The real objects match the state, so there is nothing to record.",
+            "OpenTofu has checked that the real remote objects still match the result of your most recent changes, and found \
+             no differences.",
         ),
         UiMode::Normal if drifted => (
             title("Your infrastructure matches the configuration."),
@@ -160,19 +158,22 @@ fn drift(plan: &PlanFile, style: &Style) -> String {
     let note = style.paint("1;36", "Note:");
     let mut text = format!("\n{note} {}\n\n", style.bold("Objects have changed outside of OpenTofu"));
     text.push_str(
-        &style.wrapped("These objects have changed since the last apply, and this plan depends on the changes:"),
+        &style.wrapped("OpenTofu detected the following changes made outside of OpenTofu since the last \"tofu apply\" which may have affected this plan:"),
     );
     text.push_str("\n\n");
     for change in told {
         text.push_str(&change);
         text.push_str("\n\n");
     }
-    if !everything {
-        text.push_str(&style.wrapped(
-            "Unless the configuration has the same changes now, or ignore_changes names these attributes, the actions \
-            below undo these changes or respond to them.",
-        ));
-        text.push('\n');
-    }
+    text.push('\n');
+    text.push_str(&style.wrapped(if everything {
+        "This is a refresh-only plan, so OpenTofu will not take any actions to undo these. If you were expecting these \
+         changes then you can apply this plan to record the updated values in the OpenTofu state without changing any \
+         remote objects."
+    } else {
+        "Unless you have made equivalent changes to your configuration, or ignored the relevant attributes using \
+         ignore_changes, the following plan may include actions to undo or respond to these changes."
+    }));
+    text.push('\n');
     text
 }

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use weft_graph_format::address::{ConfigResource, InstanceKey};
+use smol_str::SmolStr;
+use weft_graph_format::address::{ConfigResource, InstanceKey, ResourceInstance};
 
 use super::CompiledModule;
 use super::static_graph::{Node, StaticGraph, targets};
 use crate::reference::{Reference, references_of};
+use crate::selection::SelectedAddress;
 
 /// Keys of the named instances; empty if the whole resource is named.
 pub(crate) type Keys = Option<BTreeSet<InstanceKey>>;
@@ -104,6 +106,74 @@ impl<'a> NamedInstances<'a> {
                     (Some(Some(keys)), Some(known)) => known.extend(keys.iter().cloned()),
                     (_, known) => *known = None,
                 }
+            }
+        }
+        found
+    }
+}
+
+/// The part of a plan with targets that its apply carries out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AppliedPart {
+    /// The instances.
+    pub instances: BTreeSet<ResourceInstance>,
+    /// The outputs of the root module that depend on other instances. They keep their values.
+    pub outputs_left: BTreeSet<SmolStr>,
+}
+
+/// The part of a plan with targets that its apply carries out: the targets, and what they need. A reference with a
+/// constant key needs only this instance if it is among the `changed` ones, while the plan has all instances.
+pub fn applied_part(
+    root: &Arc<CompiledModule>,
+    addresses: &[SelectedAddress],
+    changed: &BTreeSet<ResourceInstance>,
+) -> AppliedPart {
+    let graph = StaticGraph::new(root);
+    let named = NamedInstances::new(&graph, root);
+    let mut by_config: BTreeMap<ConfigResource, Vec<&ResourceInstance>> = BTreeMap::new();
+    for address in changed {
+        by_config.entry(address.config()).or_default().push(address);
+    }
+    let nodes = graph.parts().0;
+    let chosen =
+        |node: &Node| node.resource().is_some_and(|config| addresses.iter().any(|address| address.touches(&config)));
+    let starts: Vec<usize> = (0..nodes.len()).filter(|index| chosen(&nodes[*index])).collect();
+    let mut instances = named.needed(starts, &by_config);
+    instances.extend(changed.iter().filter(|address| addresses.iter().any(|target| target.covers(address))).cloned());
+    let outputs = root.outputs.keys().filter(|name| {
+        let node = Node::Output(root.path.clone(), (*name).clone());
+        let start = graph.position(&node).into_iter().collect();
+        !named.needed(start, &by_config).is_subset(&instances)
+    });
+    AppliedPart { outputs_left: outputs.cloned().collect(), instances }
+}
+
+impl NamedInstances<'_> {
+    /// The changed instances that these nodes refer to, directly or not.
+    fn needed(
+        &self,
+        starts: Vec<usize>,
+        changed: &BTreeMap<ConfigResource, Vec<&ResourceInstance>>,
+    ) -> BTreeSet<ResourceInstance> {
+        let (nodes, next) = self.graph.parts();
+        let (mut pending, mut seen) = (starts, vec![false; nodes.len()]);
+        let mut found = BTreeSet::new();
+        while let Some(index) = pending.pop() {
+            if std::mem::replace(&mut seen[index], true) {
+                continue;
+            }
+            for to in &next[index] {
+                pending.push(*to);
+                let all = nodes[*to].resource().and_then(|config| changed.get(&config));
+                let Some(all) = all else { continue };
+                let named = match self.edges.get(&(index, *to)) {
+                    Some(Some(keys)) if keys.iter().all(|key| all.iter().any(|address| address.key == *key)) => {
+                        Some(keys)
+                    }
+                    _ => None,
+                };
+                let taken = all.iter().filter(|address| named.is_none_or(|keys| keys.contains(&address.key)));
+                found.extend(taken.map(|address| (*address).clone()));
             }
         }
         found

@@ -189,13 +189,6 @@ fn below(starts: Vec<usize>, next: &[Vec<usize>], kept: &[bool]) -> Vec<bool> {
     found
 }
 
-fn config_of(node: &Node) -> Option<ConfigResource> {
-    match node {
-        Node::Resource(module, resource) => Some(ConfigResource { module: module.clone(), resource: resource.clone() }),
-        _ => None,
-    }
-}
-
 impl StaticGraph {
     /// The part of the graph that an apply keeps.
     ///
@@ -208,7 +201,7 @@ impl StaticGraph {
         let mut pending: Vec<usize> = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
             let begins = match node {
-                Node::Resource(..) => config_of(node).is_some_and(|config| active.contains(&config)),
+                Node::Resource(..) => node.resource().is_some_and(|config| active.contains(&config)),
                 node => self.counts(node),
             };
             if begins {
@@ -252,7 +245,7 @@ impl StaticGraph {
                 Node::Output(module, name) => {
                     reach.outputs.insert((module.clone(), name.clone()));
                 }
-                Node::Resource(..) => reach.resources.extend(config_of(&nodes[index])),
+                Node::Resource(..) => reach.resources.extend(nodes[index].resource()),
                 Node::Local(module, name) => {
                     reach.locals.insert((module.clone(), name.clone()));
                 }
@@ -281,7 +274,7 @@ impl StaticGraph {
         let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {
             let wanted =
                 |config: &ConfigResource| addresses.iter().any(|a| a.touches(config) && (a.is_whole() || !whole));
-            (0..nodes.len()).filter(|i| kept[*i] && config_of(&nodes[*i]).as_ref().is_some_and(wanted)).collect()
+            (0..nodes.len()).filter(|i| kept[*i] && nodes[*i].resource().as_ref().is_some_and(wanted)).collect()
         };
         let mut back: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
         for (node, next) in next.iter().enumerate() {

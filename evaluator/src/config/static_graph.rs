@@ -30,6 +30,16 @@ pub(super) enum Node {
 }
 
 impl Node {
+    /// The resource, if this is one.
+    pub(super) fn resource(&self) -> Option<ConfigResource> {
+        match self {
+            Node::Resource(module, resource) => {
+                Some(ConfigResource { module: module.clone(), resource: resource.clone() })
+            }
+            _ => None,
+        }
+    }
+
     /// The configured address. Providers have their local names.
     pub(super) fn name(&self) -> String {
         let within = |module: &Module, rest: String| {

@@ -38,6 +38,14 @@ fn if_read(condition: &Value, data: &Formula) -> Value {
 }
 
 impl ModuleNode {
+    /// Whether something that a check block refers to has failed, apart from its own data source.
+    async fn is_stopped(self: &Arc<Self>, block: &CheckBlock) -> bool {
+        let own = block.data.clone().map(Subject::Resource);
+        let others = block.references.iter().filter(|reference| Some(&reference.subject) != own.as_ref());
+        let others: Vec<_> = others.cloned().collect();
+        self.scope(&others, &RepetitionData::default()).await.is_err()
+    }
+
     /// Evaluates the assertions of a check block. Failures are warnings.
     pub(crate) async fn check(self: &Arc<Self>, block: &CheckBlock) -> Result<(), Failed> {
         let address = SmolStr::from(self.name_of(&format!("check.{}", block.name)));
@@ -50,6 +58,12 @@ impl ModuleNode {
         let unread = self.evaluation.glue.is_failed_check(&address);
         if unread && !read {
             return Ok(());
+        }
+        if !self.evaluation.is_validation() && self.is_stopped(block).await {
+            // As in OpenTofu, no assertion is evaluated then.
+            let tally = ConditionTally::new(CheckedKind::Check, address, block.asserts.len());
+            self.evaluation.glue.checked(tally.result());
+            return Err(Failed);
         }
         let mut outcomes = Vec::with_capacity(block.asserts.len());
         for (index, assert) in block.asserts.iter().enumerate() {

@@ -237,10 +237,25 @@ impl<'a> Checking<'a> {
             let own = self.no_own_attribute(resource, reference);
             self.note(reference, own);
         }
+        let aside = beside_arguments(resource);
+        let of_arguments = |problem: &Diagnostic| {
+            problem.subject.as_ref().is_some_and(|at| !aside.iter().any(|range| range.holds(at)))
+        };
+        let out_of_scope = |reference: &&Reference| match (&reference.subject, &resource.repetition) {
+            (Subject::EachKey | Subject::EachValue, repetition) => !matches!(repetition, Repetition::ForEach(_)),
+            (Subject::CountIndex, repetition) => !matches!(repetition, Repetition::Count(_)),
+            (subject, _) => matches!(subject, Subject::SelfObject),
+        };
+        let beside = |reference: &&Reference| !aside.iter().any(|range| range.holds(&reference.range));
+        let wrong_body = self.found.iter().any(of_arguments)
+            || resource.references.iter().filter(beside).any(|reference| out_of_scope(&reference))
+            || self.has_unknown_parts(resource);
         self.conditions(resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions));
         self.depends_on(&resource.depends_on, true);
-        self.triggers(resource);
-        self.ignored(resource);
+        if !wrong_body {
+            self.triggers(resource);
+            self.ignored(resource);
+        }
         let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
         let problems = self.take(&expressions(conditions));
         if !problems.is_empty() {
@@ -287,6 +302,12 @@ impl<'a> Checking<'a> {
             }
         }
         found
+    }
+
+    /// Whether a resource has unsupported arguments or blocks.
+    fn has_unknown_parts(&self, resource: &ResourceBlock) -> bool {
+        let schema = self.schemas.by_resource.get(&resource.resource);
+        schema.is_some_and(|schema| !unknown_parts(&resource.body, &schema.block).is_empty())
     }
 
     /// Each argument of a call is evaluated separately.
@@ -436,6 +457,16 @@ impl<'a> Checking<'a> {
 fn expressions<'c>(conditions: impl IntoIterator<Item = &'c Condition>) -> Vec<SourceRange> {
     let both = |condition: &Condition| [condition.condition.range(), condition.error_message.range()];
     conditions.into_iter().flat_map(both).collect()
+}
+
+/// The parts of a resource that are evaluated apart from its arguments.
+fn beside_arguments(resource: &ResourceBlock) -> Vec<SourceRange> {
+    let conditions = resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions);
+    let mut found = expressions(conditions);
+    found.extend(resource.provisioners.iter().map(|provisioner| provisioner.body.whole()));
+    found.extend(resource.connection.iter().map(|connection| connection.body.whole()));
+    found.extend(resource.repetition.expression().map(weft_syntax::Expression::range));
+    found
 }
 
 /// Reports a name without a value at its location.

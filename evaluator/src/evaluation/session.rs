@@ -1,10 +1,12 @@
 //! An open evaluation that answers questions about the root module, for the console.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_expressions::console::INPUT_NAME;
 use weft_expressions::type_text::type_text;
+use weft_graph_format::address::{ConfigResource, ResourceInstance};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::source::Position;
 use weft_graph_format::value::Value;
@@ -50,6 +52,26 @@ pub enum SessionAnswer {
 }
 
 impl Session {
+    /// The targets of the import blocks whose resources are selected. Empty in plans that import nothing, and targets of
+    /// blocks with errors are missing.
+    pub async fn import_targets(&self) -> BTreeSet<ResourceInstance> {
+        let evaluation = &self.root.evaluation;
+        let mut found = BTreeSet::new();
+        if !evaluation.purpose().needs_import_targets() {
+            return found;
+        }
+        for block in &self.root.config.statements.imports {
+            let config = ConfigResource { module: block.to.module_config(), resource: block.to.resource.clone() };
+            if evaluation.selected.as_ref().is_some_and(|selected| !selected.resources.contains(&config)) {
+                continue;
+            }
+            if let Ok(imports) = self.root.imports_of(&config.to_string()).await {
+                found.extend(imports.keys().cloned());
+            }
+        }
+        found
+    }
+
     /// Starts a session without evaluating anything. Problems go to `glue`.
     ///
     /// # Errors

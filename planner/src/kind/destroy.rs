@@ -1,20 +1,25 @@
 //! Destroy plans: read all objects, then plan their deletes.
 
 use async_trait::async_trait;
+use smol_str::SmolStr;
 use weft_evaluator::glue::{DesiredInstance, Managed, OpenCheck};
 use weft_evaluator::purpose::Planning;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::changes::Reason;
+use weft_graph_format::formula::Formula;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
+use weft_providers::Provider;
 
 use super::{Kind, NORMAL, Rules, open, unseen};
 use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::instance::Problems;
+use crate::instance::decide::{Case, Pressure, decide};
 use crate::instance::leaving::Unwanted;
-use crate::instance::prior::with_schema_marks;
+use crate::instance::prior::{Prior, with_schema_marks, without_provenance};
 use crate::planner::Planner;
+use crate::whole::protection::{RemovalVerdict, protection, verdict};
 use crate::whole::selecting::nothing;
 
 /// The destroy kind.
@@ -82,6 +87,10 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     let unknown = || Value::unknown(desired.schema.block.implied_type());
     let in_use = open(planner, &desired).await?;
     let prior = planner.prior_of(&desired, &in_use.provider).await?;
+    let planned = match planner.facts.options.refresh {
+        true => Some(usual_plan(planner, &desired, prior.as_ref(), &in_use.provider).await?),
+        false => None,
+    };
     // The reads of deposed objects need the permit for a call.
     drop(in_use);
     planner.plan_deposed(&desired, prior.as_ref()).await?;
@@ -106,9 +115,52 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         // The object was deleted outside of Weft. Only configurations of providers may still use its value.
         return Ok(unknown());
     }
-    let seen = with_schema_marks(&prior.value, &desired.schema);
+    let seen = match planned.filter(|planned| !planned.same_content(&prior.value)) {
+        Some(planned) => {
+            // Readers wait as for the change that the destroy prevents.
+            planner.agenda().effects.takes_part(desired.address.all());
+            as_planned(&prior.value, &planned)
+        }
+        None => prior.value.clone(),
+    };
+    let seen = with_schema_marks(&seen, &desired.schema);
     Ok(match operation {
         Some(operation) => seen.add_origin(Some(&Origin::before_delete(operation))),
         None => seen,
     })
+}
+
+/// The planned value of the normal plan of an instance. As in OpenTofu, a destroy that refreshes begins with this plan,
+/// and fails if it fails.
+async fn usual_plan(
+    planner: &Planner,
+    desired: &DesiredInstance,
+    prior: Option<&Prior>,
+    provider: &Provider,
+) -> Result<Value, Problems> {
+    let accepted = planner.ask.accepted(desired, provider).await?;
+    let case = Case { desired, prior, accepted: &accepted };
+    let proposal = planner.ask.propose(provider, desired, case.proposal_input()).await?;
+    let pressure = Pressure { tainted: case.is_tainted(), ..Pressure::default() };
+    let left_alone = planner.left_alone(&desired.address, prior).is_some();
+    if decide(case, &proposal, pressure, left_alone).action.is_replace() {
+        let protection = protection(&planner.evaluated(), &planner.facts.declared, &desired.address);
+        match verdict(protection.as_ref(), &desired.address, "replaced") {
+            RemovalVerdict::Allowed => {}
+            RemovalVerdict::Unfit(problem) | RemovalVerdict::Refused(problem) => return Err(vec![problem]),
+        }
+    }
+    Ok(without_provenance(&proposal.planned))
+}
+
+/// The object as it is, with unknown parts where the normal plan has them. Apply computes them from the object, because
+/// configurations of providers may need them.
+fn as_planned(prior: &Value, planned: &Value) -> Value {
+    let (Some(was), Some(is)) = (prior.as_fields(), planned.as_fields()) else { return prior.clone() };
+    let part = |(name, was): (&SmolStr, &Value)| {
+        let unknown = is.get(name).is_some_and(|is| !is.is_wholly_known());
+        let open = || Value::unknown(was.ty()).with_formula(Some(Formula::constant(was.clone())));
+        (name.clone(), if unknown { open() } else { was.clone() })
+    };
+    Value::object(was.iter().map(part))
 }

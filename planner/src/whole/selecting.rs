@@ -23,10 +23,10 @@ pub(crate) struct Dependent {
     pub(crate) needs: Vec<Arc<ConfigResource>>,
 }
 
-/// The managed objects of a state.
+/// The objects of a state. Objects that depend on a data source are among its dependents.
 pub(crate) fn dependents(state: &PriorState) -> Vec<Dependent> {
     let mut names = Names::default();
-    let found = state.managed().map(|(address, stored)| Dependent {
+    let found = state.iter().map(|(address, stored)| Dependent {
         address: address.clone(),
         needs: stored.instance.record.dependencies().into_iter().filter_map(|text| names.resource(text)).collect(),
     });

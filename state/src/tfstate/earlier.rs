@@ -1,7 +1,7 @@
-//! State files of versions 2 and 3, as version 4: what Terraform before 0.12 wrote.
+//! State files of versions 1 to 3, as version 4: what Terraform before 0.12 wrote.
 //!
-//! Both keep flat maps of texts for attributes, which providers upgrade when they read them. Facts: OpenTofu 1.12,
-//! `internal/states/statefile/version3_upgrade.go`.
+//! All keep flat maps of texts for attributes, which providers upgrade when they read them. In version 1, outputs are
+//! texts, and there is no lineage. Facts: OpenTofu 1.12, `internal/states/statefile/version3_upgrade.go`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use super::{StateFileError, find_format_digit, problems, read};
 
 /// The first version that can be read.
-const FIRST: u64 = 2;
+const FIRST: u64 = 1;
 
 #[derive(Deserialize)]
 struct Earlier {
@@ -32,6 +32,41 @@ struct EarlierModule {
     outputs: Option<BTreeMap<String, EarlierOutput>>,
     #[serde(default)]
     resources: Option<BTreeMap<String, EarlierResource>>,
+}
+
+/// A state of version 1.
+#[derive(Deserialize)]
+struct Oldest {
+    #[serde(default)]
+    serial: u64,
+    #[serde(default)]
+    modules: Option<Vec<OldestModule>>,
+}
+
+#[derive(Deserialize)]
+struct OldestModule {
+    path: Vec<String>,
+    #[serde(default)]
+    outputs: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    resources: Option<BTreeMap<String, EarlierResource>>,
+}
+
+impl From<Oldest> for Earlier {
+    fn from(oldest: Oldest) -> Earlier {
+        let output = |(name, text)| (name, EarlierOutput { sensitive: false, value: Json::String(text) });
+        let module = |module: OldestModule| EarlierModule {
+            path: module.path,
+            outputs: module.outputs.map(|outputs| outputs.into_iter().map(output).collect()),
+            resources: module.resources,
+        };
+        Earlier {
+            terraform_version: String::new(),
+            serial: oldest.serial,
+            lineage: String::new(),
+            modules: oldest.modules.map(|modules| modules.into_iter().map(module).collect()),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -70,13 +105,16 @@ struct EarlierObject {
 /// # Errors
 /// The text is in an earlier version, but not valid.
 pub fn as_version_4(text: &[u8], place: &str) -> Result<Option<Vec<u8>>, StateFileError> {
-    match find_format_digit(text, place) {
-        Err(StateFileError::Version { version, .. }) if (FIRST..4).contains(&version) => {}
+    let version = match find_format_digit(text, place) {
+        Err(StateFileError::Version { version, .. }) if (FIRST..4).contains(&version) => version,
         _ => return Ok(None),
-    }
+    };
     let malformed = problems::malformed(place);
-    let earlier: Earlier = serde_json::from_slice(text).map_err(|error| malformed(error.to_string()))?;
-    let document = lifted(earlier).map_err(malformed)?;
+    let read = match version {
+        FIRST => serde_json::from_slice::<Oldest>(text).map(Earlier::from),
+        _ => serde_json::from_slice(text),
+    };
+    let document = lifted(read.map_err(|error| malformed(error.to_string()))?).map_err(malformed)?;
     read::parse(document.to_string().as_bytes(), place).map(|file| Some(file.to_bytes()))
 }
 
@@ -225,5 +263,19 @@ mod tests {
         let empty = StateFile::parse(br#"{"version": 2, "serial": 1, "resources": []}"#, "old").expect("a state");
         assert!(empty.instances.is_empty());
         assert!(StateFile::parse(br#"{"version": 3, "modules": [{"path": ["x"]}]}"#, "old").is_err());
+    }
+
+    #[test]
+    fn states_of_version_1_are_upgraded() {
+        let text = r#"{"version": 1, "serial": 7, "lineage": "a", "modules": [
+            {"path": ["root"], "outputs": {"o": "x"}, "resources": {"lab_thing.t": {"type": "lab_thing",
+              "primary": {"id": "i", "attributes": {"size": "2"}, "ephemeral": {}}, "tainted": [{"id": "j"}]}}}]}"#;
+        let file = StateFile::parse(text.as_bytes(), "old").expect("a state");
+        assert_eq!((file.serial, file.lineage.as_str()), (7, ""));
+        assert_eq!(file.outputs["o"].value_type.as_str(), r#""string""#);
+        let object = file.instances["lab_thing.t"].current.as_ref().expect("an object");
+        assert!(!object.tainted);
+        let typed = br#"{"version": 1, "modules": [{"path": ["root"], "outputs": {"o": {"value": "x"}}}]}"#;
+        assert!(StateFile::parse(typed, "old").is_err());
     }
 }

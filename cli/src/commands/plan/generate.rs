@@ -79,7 +79,7 @@ impl Generated {
             return Ok(Generated::default());
         }
         let (found, problems) = imported(invocation, loaded, snapshot, wishes, &wanted)?;
-        let schemas = schemas_of(invocation, &found);
+        let schemas = schemas_of(invocation, &found)?;
         let mut generated = Generated { blocks: Vec::new(), problems };
         for block in &wanted {
             let address = address_of(block);

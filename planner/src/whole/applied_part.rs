@@ -1,0 +1,72 @@
+//! With targets, apply carries out less than the plan shows: a reference to an instance with a constant key needs only
+//! this instance.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smol_str::SmolStr;
+use weft_evaluator::config::applied_part;
+use weft_evaluator::selection::Selection;
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::changes::OutputChange;
+use weft_graph_format::formula::Formula;
+use weft_graph_format::graph::OperationId;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use crate::facts::Facts;
+use crate::instance::agenda::Agenda;
+use crate::instance::planned::Computed;
+
+/// Takes the steps that apply leaves out from an agenda. Returns the changes of the other outputs.
+pub(crate) fn leave_out(
+    facts: &Facts,
+    agenda: &mut Agenda,
+    outputs: &BTreeMap<SmolStr, OutputChange>,
+) -> BTreeMap<SmolStr, OutputChange> {
+    let Selection::Only(targets) = facts.selection() else { return outputs.clone() };
+    if !facts.rules.makes_objects {
+        return outputs.clone();
+    }
+    let changed: BTreeSet<ResourceInstance> = agenda.work.iter().map(|work| work.address.clone()).collect();
+    let part = applied_part(&facts.root, targets, &changed);
+    let left: BTreeSet<String> = changed.difference(&part.instances).map(ToString::to_string).collect();
+    if !left.is_empty() {
+        without(agenda, &part.instances, &left);
+    }
+    let kept = outputs.iter().filter(|(name, _)| !part.outputs_left.contains(*name));
+    kept.map(|(name, change)| (name.clone(), change.clone())).collect()
+}
+
+/// Removes steps and their conditions. Their reserved numbers go to results that nothing reads.
+fn without(agenda: &mut Agenda, kept: &BTreeSet<ResourceInstance>, left: &BTreeSet<String>) {
+    let mut unread: Vec<(OperationId, SmolStr)> = Vec::new();
+    agenda.work.retain(|work| {
+        let stays = kept.contains(&work.address);
+        if !stays {
+            unread.push((work.result, work.address.to_string().into()));
+        }
+        stays
+    });
+    agenda.checks.retain(|check| {
+        let stays = !left.contains(check.address.as_str());
+        if !stays {
+            unread.push((check.result, check.address.clone()));
+        }
+        stays
+    });
+    for (address, provisions) in &agenda.provisions {
+        if !kept.contains(address) && left.contains(&address.to_string()) {
+            let label = SmolStr::from(address.to_string());
+            unread.extend(provisions.iter().filter_map(|provision| Some((provision.result?, label.clone()))));
+        }
+    }
+    let nothing = || Formula::constant(Value::null(Type::Dynamic));
+    let computed = unread.into_iter().map(|(result, label)| Computed {
+        result,
+        label,
+        formula: nothing(),
+        waits: None,
+        provider: None,
+    });
+    agenda.computed.extend(computed);
+}

@@ -1,0 +1,4 @@
+resource "lab_thing" "new" {
+  name    = "new"
+  fail_on = "plan"
+}

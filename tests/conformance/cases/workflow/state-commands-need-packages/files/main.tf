@@ -1,0 +1,15 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+  }
+}
+
+resource "lab_thing" "a" {
+  name = "a"
+}
+
+output "size" {
+  value = lab_thing.a.size
+}

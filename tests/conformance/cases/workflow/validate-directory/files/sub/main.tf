@@ -1,0 +1,7 @@
+resource "terraform_data" "a" {
+  input = var.nope
+}
+
+module "m" {
+  source = "./m"
+}
