@@ -12,11 +12,13 @@ mod tls;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use md5::{Digest as _, Md5};
 use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::timeout;
 use tokio_postgres::Client;
 use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
@@ -44,6 +46,8 @@ struct Session {
     client: Mutex<Option<Client>>,
     /// The lock that the session holds, and its number.
     lock: Mutex<Option<(String, i64)>>,
+    /// Whether the last statement got no answer. Its connection is of no use then.
+    silent: AtomicBool,
 }
 
 impl fmt::Debug for Session {
@@ -54,17 +58,18 @@ impl fmt::Debug for Session {
 
 impl Session {
     fn new(settings: Arc<PgSettings>) -> Session {
-        Session { settings, client: Mutex::default(), lock: Mutex::default() }
+        Session { settings, client: Mutex::default(), lock: Mutex::default(), silent: AtomicBool::new(false) }
     }
 
     /// The connection. Opens another one if it has ended, but not while it must hold a lock.
     async fn client(&self) -> Result<MutexGuard<'_, Option<Client>>, BackendError> {
         let mut client = self.client.lock().await;
-        if client.as_ref().is_none_or(Client::is_closed) {
+        if client.as_ref().is_none_or(Client::is_closed) || self.silent.load(Ordering::Relaxed) {
             if client.is_some() && self.lock.lock().await.is_some() {
                 return Err(self.settings.lost_lock());
             }
             *client = Some(connection::open(&self.settings).await?);
+            self.silent.store(false, Ordering::Relaxed);
         }
         Ok(client)
     }
@@ -81,9 +86,13 @@ macro_rules! ask {
     ($session:expr, $doing:expr, $method:ident, $statement:expr, $parameters:expr) => {{
         let guard = $session.client().await?;
         match guard.as_ref() {
-            Some(client) => {
-                client.$method($statement, $parameters).await.map_err(|error| $session.settings.failed($doing, &error))
-            }
+            Some(client) => match timeout(connection::SILENCE_TIMEOUT, client.$method($statement, $parameters)).await {
+                Ok(answer) => answer.map_err(|error| $session.settings.failed($doing, &error)),
+                Err(_) => {
+                    $session.silent.store(true, Ordering::Relaxed);
+                    Err($session.settings.silent($doing))
+                }
+            },
             None => Err($session.settings.lost_lock()),
         }
     }};

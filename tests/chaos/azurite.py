@@ -67,10 +67,10 @@ class Azurite:
         return {"HTTPS_PROXY": self.url(), "NO_PROXY": "127.0.0.1,localhost",
                 "SSL_CERT_FILE": str(self.folder / "ca.pem"), "ARM_ACCESS_KEY": self.key}
 
-    def go_down(self, wait, seconds):
-        """Breaks all connections, after a time and for a time."""
-        begin = time.monotonic() + wait
-        self.outage = (begin, begin + seconds)
+    def go_down(self, begin, end):
+        """Breaks all connections between these seconds from now on."""
+        now = time.monotonic()
+        self.outage = (now + begin, now + end)
 
     def is_down(self):
         return self.outage[0] <= time.monotonic() < self.outage[1]

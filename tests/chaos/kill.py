@@ -70,8 +70,8 @@ NAMED = {
 }
 # The share of the requests that fail in the trouble `faults`.
 FAULTS = 0.1
-# The longest outage, in seconds.
-OUTAGE = 8
+# The longest outage, and the latest begin of one after the begin of an apply, in seconds.
+OUTAGE, FIRST_SECONDS = 8, 4
 # The time for a client to give up a request without an answer, in seconds. It is added to the maximum time.
 SILENCE = 150
 # The room that a full disk has for the run, in KiB: less than the journal reserves, or little more than that.
@@ -149,13 +149,20 @@ class Round:
         elif self.trouble == "hang":
             options["hang_at"] = chance.randint(1, 40)
         elif self.trouble == "outage":
-            begin = chance.random() * 4
-            options["down"] = f"{begin:.2f}..{begin + 0.2 + chance.random() * OUTAGE:.2f}"
+            begin, end = self.outage()
+            options["down"] = f"{begin:.2f}..{end:.2f}"
         else:
             options["expire_after"] = chance.randint(1, 40)
         proxy = Proxy(self.stage, port, raw=raw, **options)
         self.begin = proxy.begin
         return proxy
+
+    def outage(self):
+        """The seconds of an outage after the begin of an apply. The next attempt is after it."""
+        begin = self.chance.random() * FIRST_SECONDS
+        end = begin + 0.2 + self.chance.random() * OUTAGE
+        self.repair = lambda: time.sleep(end + FIRST_SECONDS)
+        return begin, end
 
     def weft(self, *arguments):
         return self.stage.run(*arguments, cwd=self.work, env=self.env, seconds=self.patience)
@@ -279,7 +286,8 @@ class Round:
                 break
             run = self.details()
             doubts = self.check_unfinished(run)
-            if code == 1 and not doubts and self.stopped_by_trouble(resume, run):
+            if code == 1 and self.stopped_by_trouble(resume, run):
+                self.answer(run, doubts)
                 continue
             failed = [o for o in run["operations"] if o["status"] == "failed"]
             if code == 1 and failed and not doubts:
@@ -380,7 +388,8 @@ class Round:
     def azurerm(self):
         server = Azurite(self.stage)
         if self.trouble == "outage":
-            self.begin = lambda: server.go_down(self.chance.random() * 4, self.chance.random() * OUTAGE)
+            begin, end = self.outage()
+            self.begin = lambda: server.go_down(begin, end)
         self.env = server.env()
         self.remote(f'backend "azurerm" {{\n  storage_account_name = "{ACCOUNT}"\n  container_name = "{CONTAINER}"\n'
                     '  key = "app"\n}')

@@ -12,6 +12,11 @@ use super::tls;
 
 /// How long to wait for a connection unless the settings say it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long the server may take for a statement or a login. The statements are short, and the largest ones carry a state.
+/// Without a limit, a connection that broke without a word would be waited for without end.
+pub(super) const SILENCE_TIMEOUT: Duration = Duration::from_secs(120);
+/// The first request in words.
+const DOING: &str = "connecting";
 /// The keys of a connection string that are not sent to the server as parameters.
 const OWN_KEYS: [&str; 14] = [
     "host",
@@ -32,7 +37,11 @@ const OWN_KEYS: [&str; 14] = [
 
 /// Opens a connection, and creates what is missing.
 pub(super) async fn open(settings: &PgSettings) -> Result<Client, BackendError> {
-    const DOING: &str = "connecting";
+    let opened = tokio::time::timeout(SILENCE_TIMEOUT, prepared(settings)).await;
+    opened.unwrap_or_else(|_| Err(settings.silent(DOING)))
+}
+
+async fn prepared(settings: &PgSettings) -> Result<Client, BackendError> {
     let config = config(settings);
     let tls = tls::connector(settings).map_err(|error| settings.setup(DOING, error))?;
     let client = match tls {
