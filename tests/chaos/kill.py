@@ -155,6 +155,9 @@ class Round:
             options["expire_after"] = chance.randint(1, 40)
         proxy = Proxy(self.stage, port, raw=raw, **options)
         self.begin = proxy.begin
+        if raw and self.trouble == "hang":
+            # This backend does not repeat requests, and the round asks it for the runs next.
+            self.repair = proxy.end
         return proxy
 
     def outage(self):

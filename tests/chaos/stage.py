@@ -316,6 +316,10 @@ class Proxy:
         """Begins the troubles."""
         self.begin_file.touch()
 
+    def end(self):
+        """Ends the troubles."""
+        self.begin_file.unlink(missing_ok=True)
+
     def url(self):
         return f"http://{self.host()}"
 

@@ -354,14 +354,14 @@ fn differences(from: &Snapshot, there: &Snapshot) -> String {
     };
     let changed: Vec<String> = from.instances.iter().filter_map(differ).collect();
     let lines = [
-        ("Only in the previous state", only(from, there)),
-        ("Only in the new state", only(there, from)),
-        ("Different in both", changed),
+        ("Only in the previous state:", only(from, there)),
+        ("Only in the new state:", only(there, from)),
+        ("Different in both:", changed),
     ];
     lines
         .iter()
         .filter(|(_, names)| !names.is_empty())
-        .map(|(what, names)| format!("{what}: {}\n", listed(names)))
+        .map(|(what, names)| format!("{what} {}\n", listed(names)))
         .collect()
 }
 
