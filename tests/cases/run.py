@@ -29,7 +29,8 @@ A case begins with `#` lines that describe it. The other lines are:
     > keys                       starts services that keep keys (see keys_server.py); {keys} is their address, and
                                  {authority} the file with the authority of their certificates
     > kms                        starts moto with a key of KMS under `alias/states`; {kms} is its address
-    > s3                         starts moto with the bucket `states`; {s3} is its address
+    > s3 [OPTION ...]            starts moto with the bucket `states`; {s3} is its address. With options, it is behind
+                                 tests/chaos/proxy.py with these options, and {moto} is its own address
     > gcs                        starts fake-gcs-server with the bucket `states`, and sets the variable that leads to it
     > azurite                    starts Azurite with the container `states` in the account `states1`, and sets the
                                  variables that lead to it, with the key of the account
@@ -63,7 +64,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
 from azurite import Azurite  # noqa: E402
 from stage import (ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Consul, FakeGcs,  # noqa: E402
-                   Kubernetes, Moto, Postgres, Redis, Stage, wait_until)
+                   Kubernetes, Moto, Postgres, Proxy, Redis, Stage, StateServer, wait_until)
 
 # The maximum time of a command, in seconds. The machine may be busy.
 COMMAND_SECONDS = 60
@@ -313,10 +314,7 @@ class Case:
         self.names["redis"] = self.redis.url("case")
 
     def do_states(self, _rest, _):
-        port = self.stage.path / "states.port"
-        self.stage.start("states", sys.executable, HERE / "state_server.py", "--port-file", port)
-        wait_until("the start of the server for states", port.exists)
-        self.names["states"] = f"http://127.0.0.1:{port.read_text()}"
+        self.names["states"] = StateServer(self.stage).url()
 
     def do_cos(self, _rest, _):
         self.start_shop("cos")
@@ -372,10 +370,18 @@ class Case:
         settings.write_text(f'disable_checkpoint = true\ncredentials "{host}" {{\n  token = "first-token"\n}}\n')
         self.stage.env.update(SSL_CERT_FILE=str(folder / "ca.pem"), TF_CLI_CONFIG_FILE=str(settings))
 
-    def do_s3(self, _rest, _):
+    def do_s3(self, rest, _):
         if not Moto.there():
             raise Skipped("moto_server is not installed")
-        self.names["s3"] = Moto(self.stage).url()
+        service = Moto(self.stage)
+        self.names["s3"] = self.names["moto"] = service.url()
+        if rest:
+            words = rest.replace("=", " ").split()
+            options = {}
+            for name, value in zip(words, words[1:] + ["--"]):
+                if name.startswith("--"):
+                    options[name[2:].replace("-", "_")] = True if value.startswith("--") else value
+            self.names["s3"] = Proxy(self.stage, service.port, **options).url()
 
     def do_gcs(self, _rest, _):
         if not FakeGcs.there():

@@ -12,6 +12,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 import urllib.request
 from email.utils import formatdate
 from socketserver import StreamRequestHandler, ThreadingTCPServer
@@ -38,6 +39,8 @@ class Azurite:
             "azurite", self.program(), "--silent", "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry",
             "--blobHost", "127.0.0.1", "--blobPort", str(self.port), "--cert", "host.pem", "--key", "host.key",
             cwd=self.folder, env=env)
+        # The seconds of `time.monotonic` between which the proxy breaks all connections.
+        self.outage = (0, 0)
         self.proxy = ThreadingTCPServer(("127.0.0.1", 0), self.handler())
         self.proxy.daemon_threads = True
         threading.Thread(target=self.proxy.serve_forever, daemon=True).start()
@@ -64,6 +67,14 @@ class Azurite:
         return {"HTTPS_PROXY": self.url(), "NO_PROXY": "127.0.0.1,localhost",
                 "SSL_CERT_FILE": str(self.folder / "ca.pem"), "ARM_ACCESS_KEY": self.key}
 
+    def go_down(self, begin, end):
+        """Breaks all connections between these seconds from now on."""
+        now = time.monotonic()
+        self.outage = (now + begin, now + end)
+
+    def is_down(self):
+        return self.outage[0] <= time.monotonic() < self.outage[1]
+
     def close(self):
         self.proxy.shutdown()
         self.proxy.server_close()
@@ -81,12 +92,14 @@ class Azurite:
                 "-extfile", "host.ext", "-out", "host.pem")
 
     def handler(self):
-        target = ("127.0.0.1", self.port)
+        target, server = ("127.0.0.1", self.port), self
 
         class Connect(StreamRequestHandler):
             """Passes the connection of a CONNECT request on to the server."""
 
             def handle(self):
+                if server.is_down():
+                    return
                 words = self.rfile.readline().split()
                 while self.rfile.readline().strip():
                     pass
@@ -95,9 +108,9 @@ class Azurite:
                     return
                 with socket.create_connection(target) as far:
                     self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
-                    back = threading.Thread(target=pump, args=(far, self.connection), daemon=True)
+                    back = threading.Thread(target=pump, args=(far, self.connection, server), daemon=True)
                     back.start()
-                    pump(self.connection, far)
+                    pump(self.connection, far, server)
                     back.join()
 
         return Connect
@@ -116,14 +129,16 @@ class Azurite:
         opener.open(request).close()
 
 
-def pump(source, target):
-    """Passes bytes on until one side ends."""
+def pump(source, target, server):
+    """Passes bytes on until one side ends, or the server is down."""
     try:
-        while data := source.recv(1 << 16):
+        while (data := source.recv(1 << 16)) and not server.is_down():
             target.sendall(data)
     except OSError:
         pass
     try:
         target.shutdown(socket.SHUT_WR)
+        if server.is_down():
+            source.shutdown(socket.SHUT_RDWR)
     except OSError:
         pass

@@ -1,13 +1,21 @@
 #!/usr/bin/env python3
 """Kills processes with -9 at random moments during examples/regions, resumes, and checks the ledger of the cloud.
 
-    kill.py --bin-dir target/debug --embedded 20 --s3 5 --dynamodb 5 --pg 5 --gcs 5 --azurerm 5 --cluster 10 [--seed N] [--jobs N]
-            [--only KIND/N] [--keep]
+    kill.py --bin-dir target/debug --embedded 20 --s3 5 --dynamodb 5 --pg 5 --gcs 5 --azurerm 5 --http 5 --cluster 10
+            [--seed N] [--jobs N] [--only KIND/N] [--trouble NAME] [--keep]
 
 An embedded round kills `weft apply`, and sometimes also the `weft runs resume` after it. Every fourth round kills a
 destroy. A round of `s3`, `dynamodb` (S3 with that lock), `pg`, `gcs` or `azurerm` does the same with the state in a
-backend, and each resume is in another folder with nothing but the configuration. A cluster round has Redis, a coordinator and three workers, and kills a worker, the coordinator and Redis in
-turn. Doubts are resolved as a user would resolve them, by looking at the cloud. Then these invariants must hold:
+backend, and each resume is in another folder with nothing but the configuration. A round of `http` goes on in the same
+folder, since it has the journals. A cluster round has Redis, a coordinator and three workers, and kills a worker, the
+coordinator and Redis in turn.
+
+In many rounds, the service or the disk also makes trouble from the apply on, and often no process is killed then (see
+`TROUBLES`): it is slow and fails now and then, does not answer a request, is away for some seconds, or no longer takes
+the credentials; or the disk of the journals is full. The command goes on, or stops and names the trouble. Before it is
+resumed, there are new credentials, and there is room on the disk.
+
+Doubts are resolved as a user would resolve them, by looking at the cloud. Then these invariants must hold:
 
 - no object was created twice;
 - the state has everything that the journal acknowledged;
@@ -35,13 +43,39 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from azurite import ACCOUNT, CONTAINER, Azurite  # noqa: E402
 from stage import (  # noqa: E402
-    ROOT, Broken, Cloud, Cluster, FakeGcs, Moto, Postgres, Proxy, Redis, Stage, created_twice, ids_in_state,
-    key_in_cloud)
+    ROOT, Broken, Cloud, Cluster, FakeGcs, Moto, Postgres, Proxy, Redis, SmallDisk, Stage, StateServer, created_twice,
+    ids_in_state, key_in_cloud)
 
 # Six regions with a network, a subnet, this many instances and four records each.
 INSTANCES = 4
-# The share of the rounds over S3 whose requests go through a faulty proxy, and the share of its requests that fail.
-FAULTY_ROUNDS, FAULTS = 0.5, 0.1
+# The troubles of each kind, with their weights. None is a round without trouble.
+TROUBLES = {
+    "embedded": {None: 6, "full": 1},
+    "s3": {None: 5, "faults": 4, "hang": 1, "outage": 2, "expiry": 1, "renewal": 1},
+    "dynamodb": {None: 5, "faults": 4, "hang": 1, "outage": 2, "expiry": 1, "renewal": 1},
+    "gcs": {None: 5, "faults": 4, "hang": 1, "outage": 2, "expiry": 1},
+    "pg": {None: 5, "hang": 1, "outage": 2},
+    "azurerm": {None: 5, "outage": 2},
+    "http": {None: 4, "faults": 3, "hang": 1, "outage": 2, "expiry": 1, "full": 2},
+    "cluster": {None: 1},
+}
+# What a command that stops says of the trouble: one of these texts.
+NAMED = {
+    "faults": ["503", "429", "connection", "HTTP"],
+    "hang": ["timed out", "time", "connection"],
+    "outage": ["refused", "connection", "connect"],
+    "expiry": ["xpired", "401"],
+    "renewal": ["xpired"],
+    "full": ["No space left", "full"],
+}
+# The share of the requests that fail in the trouble `faults`.
+FAULTS = 0.1
+# The longest outage, and the latest begin of one after the begin of an apply, in seconds.
+OUTAGE, FIRST_SECONDS = 8, 4
+# The time for a client to give up a request without an answer, in seconds. It is added to the maximum time.
+SILENCE = 150
+# The room that a full disk has for the run, in KiB: less than the journal reserves, or little more than that.
+ROOM, RESERVED = (0, 160), 16 * 1024
 # The latency of a request in the cloud, and its maximum variation, in milliseconds.
 LATENCY, JITTER = 40, 60
 # The time after a death in which effects may still happen: the maximum latency of requests on their way, doubled.
@@ -77,23 +111,67 @@ def cloud_config(chance, lies):
 class Round:
     """One round: a stage, a cloud, a configuration of its own, and what was seen on the way."""
 
-    def __init__(self, template, kind, number, seed, stage):
+    def __init__(self, template, kind, number, seed, stage, trouble=None):
         self.kind, self.number, self.stage = kind, number, stage
         self.chance = random.Random(f"{seed}/{kind}/{number}")
+        there = {name: weight for name, weight in TROUBLES[kind].items() if name != "full" or SmallDisk.there()}
+        drawn = self.chance.choices(list(there), list(there.values()))[0]
+        self.trouble = trouble if trouble in there else drawn
+        # How the trouble begins, and what a user does about it before the next attempt.
+        self.begin, self.repair = lambda: None, lambda: None
+        self.patience = LONG + (SILENCE if self.trouble == "hang" else 0)
+        self.moves = kind != "http"
         self.destroys = kind != "cluster" and number % 4 == 0
         self.cloud = Cloud(stage, cloud_config(self.chance, lies=not self.destroys))
         self.template, self.backend, self.folders = template, None, 0
-        self.work = self.first = stage.path / "regions"
-        shutil.copytree(template, self.work, symlinks=True)
         self.env = {}
-        self.story = []
+        self.story = [self.trouble] if self.trouble else []
         self.kills = self.doubts = self.resumes = 0
+        self.work = self.make_folder()
+        shutil.copytree(template, self.work, symlinks=True)
+
+    def make_folder(self):
+        """The folder of the configuration, on a disk that gets full if that is the trouble."""
+        if self.trouble != "full":
+            return self.stage.path / "regions"
+        disk, room = SmallDisk(self.stage), self.chance.randint(*ROOM) + self.chance.choice((0, RESERVED))
+        self.begin, self.repair = lambda: disk.fill(room), disk.make_room
+        self.story.append(f"{room} KiB free")
+        return disk.folder / "regions"
+
+    def through_proxy(self, port, raw=False):
+        """A proxy that makes the trouble, in front of a service; None if there is no trouble."""
+        if self.trouble not in ("faults", "hang", "outage", "expiry", "renewal"):
+            return None
+        chance, options = self.chance, {"latency": 5, "seed": self.chance.randrange(1 << 30), "waits": True}
+        if self.trouble == "faults":
+            options["faults"] = FAULTS
+        elif self.trouble == "hang":
+            options["hang_at"] = chance.randint(1, 40)
+        elif self.trouble == "outage":
+            begin, end = self.outage()
+            options["down"] = f"{begin:.2f}..{end:.2f}"
+        else:
+            options["expire_after"] = chance.randint(1, 40)
+        proxy = Proxy(self.stage, port, raw=raw, **options)
+        self.begin = proxy.begin
+        if raw and self.trouble == "hang":
+            # This backend does not repeat requests, and the round asks it for the runs next.
+            self.repair = proxy.end
+        return proxy
+
+    def outage(self):
+        """The seconds of an outage after the begin of an apply. The next attempt is after it."""
+        begin = self.chance.random() * FIRST_SECONDS
+        end = begin + 0.2 + self.chance.random() * OUTAGE
+        self.repair = lambda: time.sleep(end + FIRST_SECONDS)
+        return begin, end
 
     def weft(self, *arguments):
-        return self.stage.run(*arguments, cwd=self.work, env=self.env, seconds=LONG)
+        return self.stage.run(*arguments, cwd=self.work, env=self.env, seconds=self.patience)
 
     def json(self, *arguments):
-        return self.stage.json(*arguments, cwd=self.work, env=self.env, seconds=LONG)
+        return self.stage.json(*arguments, cwd=self.work, env=self.env, seconds=self.patience)
 
     def start(self, *arguments):
         self.resumes += 1
@@ -101,7 +179,7 @@ class Round:
 
     def elsewhere(self):
         """Goes to another folder with nothing but the configuration, if the state is in a backend."""
-        if self.backend is None:
+        if self.backend is None or not self.moves:
             return
         self.folders += 1
         self.work = self.stage.path / f"elsewhere-{self.folders}"
@@ -111,7 +189,8 @@ class Round:
         self.stage.must(0, "init", "-input=false", "-no-color", cwd=self.work, env=self.env)
 
     def plan(self, *more):
-        self.stage.must(0, "plan", "-input=false", "-no-color", "-out=plan.weft", *more, cwd=self.work, env=self.env)
+        self.stage.must(0, "plan", "-input=false", "-no-color", "-out=plan.weft", *more, cwd=self.work, env=self.env,
+                        seconds=self.patience)
         plan = self.json("show", "-json", "plan.weft")
         return sum(change["mode"] == "managed" and change["change"]["actions"] != ["no-op"]
                    for change in plan["resource_changes"])
@@ -193,7 +272,8 @@ class Round:
                 how = [self.chance.choice(["-absent", "-retry"])]
             self.doubts += 1
             self.story.append(how[0])
-            self.stage.must(0, "runs", "resolve", run["id"], address, *how, cwd=self.work, env=self.env, seconds=LONG)
+            self.stage.must(0, "runs", "resolve", run["id"], address, *how, cwd=self.work, env=self.env,
+                            seconds=self.patience)
 
     def finish(self, total, again):
         """Resumes until the run is done. `again` may kill the process that it gets, and returns whether it did."""
@@ -204,11 +284,14 @@ class Round:
                 resume.wait(LONG)
                 time.sleep(LATE)
                 continue
-            code = resume.wait(LONG)
+            code = resume.wait(self.patience)
             if code == 0:
                 break
             run = self.details()
             doubts = self.check_unfinished(run)
+            if code == 1 and self.stopped_by_trouble(resume, run):
+                self.answer(run, doubts)
+                continue
             failed = [o for o in run["operations"] if o["status"] == "failed"]
             if code == 1 and failed and not doubts:
                 # A create that failed without an object may still have taken effect. Only this run repeats it with the
@@ -216,7 +299,7 @@ class Round:
                 if KEPT in resume.stderr() and all(o.get("object_kept") for o in failed):
                     self.story.append("planned again")
                     total = self.plan()
-                    self.start("apply", "-input=false", "-no-color", "plan.weft").wait(LONG)
+                    self.start("apply", "-input=false", "-no-color", "plan.weft").wait(self.patience)
                 continue
             if code != 3 or not doubts:
                 raise Broken(f"resume ended with {code}, in doubt: {sorted(doubts)}:\n{resume.tail()}")
@@ -255,8 +338,18 @@ class Round:
             raise Broken("effects without a run")
         self.story.append("before the run")
         again = self.start("apply", "-input=false", "-no-color", "plan.weft")
-        if again.wait(LONG) not in (0, 1, 3):
+        if again.wait(self.patience) not in (0, 1, 3):
             raise Broken(f"the second apply ended with {again.popen.returncode}:\n{again.tail()}")
+
+    def stopped_by_trouble(self, process, run):
+        """Whether a process stopped because of the trouble. It must name it then."""
+        if self.trouble is None or any(o["status"] == "failed" for o in run["operations"]):
+            return False
+        said = " ".join(process.stderr().split())
+        if not any(text in said for text in NAMED[self.trouble]):
+            raise Broken(f"it stopped without a word on the trouble ({self.trouble}):\n{process.tail()}")
+        self.story.append("stopped by it")
+        return True
 
     def s3(self):
         self.bucket(Moto(self.stage), "use_lockfile = true")
@@ -268,26 +361,57 @@ class Round:
 
     def bucket(self, service, lock):
         """A round over S3 with the argument that chooses the lock."""
-        if self.chance.random() < FAULTY_ROUNDS:
-            # The service is slow, refuses some requests, and loses some answers.
-            service = Proxy(self.stage, service.port, latency=5, faults=FAULTS, seed=self.chance.randrange(1 << 30))
-            self.story.append("behind a faulty proxy")
-        self.env = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1",
-                    "AWS_ENDPOINT_URL": service.url()}
+        service = self.through_proxy(service.port) or service
+        self.env = {"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": service.url()}
+        if self.trouble == "renewal":
+            # Each time it is asked, the process has other keys.
+            keys = self.stage.path / "keys"
+            keys.write_text('#!/bin/sh\nprintf \'{"Version": 1, "AccessKeyId": "key-%s", "SecretAccessKey": "secret", '
+                            '"Expiration": "2099-01-01T00:00:00Z"}\' "$(date +%s%N)"\n')
+            keys.chmod(0o755)
+            config = self.stage.path / "aws.ini"
+            config.write_text(f"[default]\ncredential_process = {keys}\n")
+            self.env["AWS_CONFIG_FILE"] = str(config)
+        else:
+            self.env.update(AWS_ACCESS_KEY_ID="key", AWS_SECRET_ACCESS_KEY="secret")
+            self.log_in_again(AWS_ACCESS_KEY_ID="key-2")
         self.remote(f'backend "s3" {{\n  bucket = "states"\n  key = "app"\n  {lock}\n  use_path_style = true\n}}')
 
+    def log_in_again(self, **credentials):
+        """Uses new credentials from the next command on, if the old ones expire."""
+        if self.trouble == "expiry":
+            self.repair = lambda: self.env.update(credentials)
+
     def pg(self):
-        self.env = {"PG_CONN_STR": Postgres(self.stage).url()}
+        server = Postgres(self.stage)
+        proxy = self.through_proxy(server.port, raw=True)
+        self.env = {"PG_CONN_STR": server.url(proxy.port if proxy else None)}
         self.remote('backend "pg" {}')
 
     def azurerm(self):
-        self.env = Azurite(self.stage).env()
+        server = Azurite(self.stage)
+        if self.trouble == "outage":
+            begin, end = self.outage()
+            self.begin = lambda: server.go_down(begin, end)
+        self.env = server.env()
         self.remote(f'backend "azurerm" {{\n  storage_account_name = "{ACCOUNT}"\n  container_name = "{CONTAINER}"\n'
                     '  key = "app"\n}')
 
     def gcs(self):
-        self.env = {"STORAGE_EMULATOR_HOST": FakeGcs(self.stage).host()}
+        server = FakeGcs(self.stage)
+        service = self.through_proxy(server.port) or server
+        self.env = {"STORAGE_EMULATOR_HOST": service.host(), "GOOGLE_OAUTH_ACCESS_TOKEN": "token"}
+        self.log_in_again(GOOGLE_OAUTH_ACCESS_TOKEN="token-2")
         self.remote('backend "gcs" {\n  bucket = "states"\n  prefix = "app"\n}')
+
+    def http(self):
+        server = StateServer(self.stage)
+        server = self.through_proxy(server.port) or server
+        self.env = {"TF_HTTP_USERNAME": "user", "TF_HTTP_PASSWORD": "password", "TF_HTTP_RETRY_MAX": "8"}
+        self.log_in_again(TF_HTTP_PASSWORD="password-2")
+        address = f"{server.url()}/app"
+        self.remote(f'backend "http" {{\n  address = "{address}"\n  lock_address = "{address}"\n'
+                    f'  unlock_address = "{address}"\n}}')
 
     def remote(self, backend):
         self.backend = "terraform {\n" + backend + "\n}\n"
@@ -305,15 +429,25 @@ class Round:
             self.before = ledger[-1]["seq"] if ledger else 0
             total = self.plan("-destroy")
         earlier = self.newest()
+        self.begin()
         apply = self.start("apply", "-input=false", "-no-color", "plan.weft")
-        self.wait_for_share(apply, total)
+        if self.trouble and self.chance.random() < 0.5:
+            # Only the trouble can end it.
+            apply.wait(self.patience)
+        else:
+            self.wait_for_share(apply, total)
         killed = apply.kill()
-        if not killed and apply.popen.returncode not in (0, 1, 3):
-            raise Broken(f"apply ended with {apply.popen.returncode}:\n{apply.tail()}")
+        code = apply.popen.returncode
+        if not killed and code not in (0, 1, 3):
+            raise Broken(f"apply ended with {code}:\n{apply.tail()}")
         self.kills += killed
-        self.story.append("killed" if killed else "had ended")
+        self.story.append("killed" if killed else f"ended with {code}")
         time.sleep(LATE)
-        if killed:
+        self.repair()
+        if code == 1:
+            run = self.details() if self.newest() != earlier else {"operations": []}
+            self.stopped_by_trouble(apply, run)
+        if killed or code == 1:
             self.apply_again_without_run(earlier)
 
         def maybe(resume, total):
@@ -390,14 +524,17 @@ def main():
     a.add_argument("--pg", type=int, default=0, metavar="N")
     a.add_argument("--gcs", type=int, default=0, metavar="N")
     a.add_argument("--azurerm", type=int, default=0, metavar="N")
+    a.add_argument("--http", type=int, default=0, metavar="N")
     a.add_argument("--cluster", type=int, default=10, metavar="N")
     a.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     a.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     a.add_argument("--only", metavar="KIND/N", help="one round, such as embedded/3")
+    a.add_argument("--trouble", metavar="NAME", help="this trouble in all rounds of kinds that have it")
     a.add_argument("--keep", action="store_true", help="keep the folders of rounds that failed")
     o = a.parse_args()
-    kinds = {kind: getattr(o, kind)
-             for kind in ("embedded", "s3", "dynamodb", "pg", "gcs", "azurerm", "cluster")}
+    kinds = {kind: getattr(o, kind) for kind in TROUBLES}
+    if not SmallDisk.there():
+        print("SKIPPED: no file system can be mounted here (that needs root), so NO DISK IS EVER FULL", flush=True)
     for kind, server in (("s3", Moto), ("dynamodb", Moto), ("pg", Postgres), ("gcs", FakeGcs), ("azurerm", Azurite)):
         if kinds[kind] and not server.there():
             print(f"SKIPPED: the rounds of {kind} need a server that is not installed", flush=True)
@@ -422,7 +559,7 @@ def main():
             with stage:
                 try:
                     stage.cli_config([shared.mirror()])
-                    one = Round(template, kind, number, o.seed, stage)
+                    one = Round(template, kind, number, o.seed, stage, o.trouble)
                     getattr(one, kind)()
                     stage.keep = False
                 except Exception as error:  # noqa: BLE001  one broken round must not end the others

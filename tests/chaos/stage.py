@@ -298,21 +298,94 @@ class Moto:
 
 
 class Proxy:
-    """A slow or failing proxy in front of a service on a stage: see `proxy.py`."""
+    """A slow or failing proxy in front of a service on a stage. `options` are those of `proxy.py`, with `_` for `-`."""
 
-    def __init__(self, stage, port, latency=0, faults=0, seed=0):
+    def __init__(self, stage, port, **options):
         self.port_file, self.count_file = stage.path / f"proxy-{port}.port", stage.path / f"proxy-{port}.counts"
-        self.process = stage.start("proxy", sys.executable, Path(__file__).with_name("proxy.py"), "--to", str(port),
-                                   "--port-file", self.port_file, "--latency", str(latency), "--faults", str(faults),
-                                   "--seed", str(seed), "--counts", self.count_file)
+        self.begin_file = stage.path / f"proxy-{port}.begin"
+        # A port of its own: during an outage, no client can take it.
+        words = ["--to", str(port), "--port", str(free_port()), "--port-file", self.port_file, "--counts", self.count_file,
+                 "--begin", self.begin_file]
+        waits = options.pop("waits", False)
+        for name, value in options.items():
+            option = "--" + name.replace("_", "-")
+            words += [option] if value is True else [option, str(value)] if value else []
+        if not waits:
+            self.begin()
+        self.process = stage.start("proxy", sys.executable, Path(__file__).with_name("proxy.py"), *words)
         wait_until("the start of the proxy", lambda: self.port_file.exists() or not self.process.alive())
+        if not self.process.alive():
+            raise Broken(f"the proxy did not start:\n{self.process.tail()}")
+        self.port = int(self.port_file.read_text())
+
+    def begin(self):
+        """Begins the troubles."""
+        self.begin_file.touch()
+
+    def end(self):
+        """Ends the troubles."""
+        self.begin_file.unlink(missing_ok=True)
 
     def url(self):
-        return f"http://127.0.0.1:{self.port_file.read_text()}"
+        return f"http://{self.host()}"
+
+    def host(self):
+        return f"127.0.0.1:{self.port}"
 
     def counts(self):
-        """The numbers of requests and of faults so far."""
+        """The numbers of requests and of troubles so far."""
         return json.loads(self.count_file.read_text()) if self.count_file.exists() else {"requests": 0}
+
+
+class StateServer:
+    """A server for the backend `http` on a stage."""
+
+    def __init__(self, stage):
+        port_file = stage.path / "states.port"
+        self.process = stage.start("states", sys.executable, ROOT / "tests/cases/state_server.py", "--port-file", port_file)
+        wait_until("the start of the server for states", lambda: port_file.exists() or not self.process.alive())
+        if not self.process.alive():
+            raise Broken(f"the server for states did not start:\n{self.process.tail()}")
+        self.port = int(port_file.read_text())
+
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+
+class SmallDisk:
+    """A small file system at a folder on a stage, which can be filled. Only root can mount it."""
+
+    # The sizes in MiB: of the file system, and once there is room again.
+    SIZE, LATER = 64, 256
+
+    def __init__(self, stage):
+        self.folder = stage.path / "disk"
+        self.folder.mkdir()
+        self.mount(f"size={self.SIZE}m")
+        stage.at_exit(lambda: subprocess.run(["umount", "-l", self.folder], capture_output=True))
+
+    def mount(self, options):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", self.folder], check=True, capture_output=True)
+
+    @staticmethod
+    def there():
+        """Whether file systems can be mounted."""
+        if os.getuid() != 0 or shutil.which("mount") is None:
+            return False
+        with tempfile.TemporaryDirectory(prefix="weft-mount-") as folder:
+            done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], capture_output=True)
+            if done.returncode == 0:
+                subprocess.run(["umount", folder], capture_output=True)
+            return done.returncode == 0
+
+    def fill(self, free):
+        """Leaves this number of KiB."""
+        disk = os.statvfs(self.folder)
+        size = max(disk.f_bavail * disk.f_frsize - 1024 * free, 0)
+        (self.folder / "filler").write_bytes(bytes(size))
+
+    def make_room(self):
+        self.mount(f"remount,size={self.LATER}m")
 
 
 class FakeGcs:
@@ -373,8 +446,8 @@ class Postgres:
     def there():
         return Postgres.program("initdb") is not None
 
-    def url(self):
-        return f"postgres://weft@127.0.0.1:{self.port}/states?sslmode=disable"
+    def url(self, port=None):
+        return f"postgres://weft@127.0.0.1:{port or self.port}/states?sslmode=disable"
 
 
 class Consul:

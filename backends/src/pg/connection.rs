@@ -14,7 +14,7 @@ use super::tls;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the server may take for an answer. States and journals are small; statements that take longer wait for
 /// something that another session holds.
-pub(super) const ANSWER: Duration = Duration::from_secs(300);
+pub(super) const ANSWER: Duration = Duration::from_secs(120);
 /// How long a connection may be silent before it is checked, the pause between checks, and their number. A server that
 /// is gone without a word is so noticed within a minute.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio_postgres::error::SqlState;
 use weft_state::remote::BackendError;
 
+use super::connection::SILENCE_TIMEOUT;
 use super::settings::PgSettings;
 
 impl PgSettings {
@@ -35,6 +36,12 @@ impl PgSettings {
     /// The connection cannot even be tried.
     pub(super) fn setup(&self, doing: &'static str, error: String) -> BackendError {
         BackendError::Refused { place: self.place(), doing, error, advice: String::new() }
+    }
+
+    /// The server does not answer.
+    pub(super) fn silent(&self, doing: &'static str) -> BackendError {
+        let error = format!("there was no answer within {} s: it timed out", SILENCE_TIMEOUT.as_secs());
+        BackendError::Unreachable { place: self.place(), doing, error }
     }
 
     /// The session with the lock has ended.

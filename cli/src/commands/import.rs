@@ -69,6 +69,7 @@ fn import(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(fail(crate::commands::problems::directory_unusable(directory, &error)));
     }
     let mut loaded = Loaded::load(invocation, "Import", false)?;
+    loaded.place.check_version(invocation)?;
     loaded.project.root = with_import(&loaded.project.root, &address, id).map_err(fail)?;
     let outcome = block_on(imported(invocation, &loaded, &address));
     let said = outcome.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))?;

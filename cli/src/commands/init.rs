@@ -1,6 +1,7 @@
 //! `weft init`: prepares a directory for the other commands.
 
 mod backend;
+mod migration;
 mod problems;
 mod providers;
 mod seed;

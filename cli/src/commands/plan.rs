@@ -140,10 +140,13 @@ impl Loaded {
         };
         let project = project.map_err(fail)?;
         let place = StoreLocation::find(context, arguments, Some(&project.root)).map_err(fail)?;
-        let asked = place.clone();
-        block_on(async move { asked.runs_here().await })
-            .and_then(|here| here)
-            .map_err(|problem| fail(vec![problem]))?;
+        // An import only changes the state, which no service does itself.
+        if invocation.command.words != ["import"] {
+            let asked = place.clone();
+            block_on(async move { asked.runs_here().await })
+                .and_then(|here| here)
+                .map_err(|problem| fail(vec![problem]))?;
+        }
         let prompt = invocation.asks().then(Prompt::new);
         let mut gathered = variables::gather(&project.root, arguments, prompt.as_ref());
         view.know(&gathered.sources);

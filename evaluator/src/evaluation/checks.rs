@@ -59,7 +59,7 @@ impl ModuleNode {
         if unread && !read {
             return Ok(());
         }
-        if !self.evaluation.is_validation() && self.is_stopped(block).await {
+        if self.evaluation.purpose().waits_for_references() && self.is_stopped(block).await {
             // As in OpenTofu, no assertion is evaluated then.
             let tally = ConditionTally::new(CheckedKind::Check, address, block.asserts.len());
             self.evaluation.glue.checked(tally.result());

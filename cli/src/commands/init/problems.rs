@@ -24,12 +24,21 @@ pub fn backend_changed() -> Diagnostic {
     )
 }
 
-/// The migration of the state needs confirmation, but input is disabled.
+/// The migration of several workspaces needs confirmation, but there is no input.
 pub fn migration_not_confirmed() -> Diagnostic {
     Diagnostic::error(
         "Error asking for state migration action",
-        "Input is disabled, so Weft cannot ask whether to copy the state. Use -force-copy, or -reconfigure to \
-         leave it where it is.",
+        "Input is disabled or has ended, so Weft cannot ask which states to copy. Use -force-copy, or -reconfigure to \
+         leave them where they are.",
+    )
+}
+
+/// The copy of a state needs confirmation, but there is no input.
+pub fn copy_not_confirmed() -> Diagnostic {
+    Diagnostic::error(
+        "Can't ask approval for state migration when interactive input is disabled.",
+        "Input is disabled or has ended, so Weft cannot ask whether to copy the state. Use -force-copy, or -reconfigure \
+         to leave it where it is.",
     )
 }
 
@@ -95,14 +104,22 @@ pub fn unfinished_run(run: &RunId) -> Diagnostic {
     )
 }
 
-/// The new backend has another state.
-pub fn both_have_state(workspace: &str, target: &str) -> Diagnostic {
+/// The user does not want the migration.
+pub fn migration_aborted() -> Diagnostic {
     Diagnostic::error(
-        "Both the existing state and the new one have content",
+        "Migration aborted by user.",
+        "No state was copied, and the saved settings of the backend are unchanged. Run \"weft init\" again to answer \
+         differently, or use -reconfigure to leave all states where they are.",
+    )
+}
+
+/// The state of the old backend has changed between its copy and its removal.
+pub fn changed_after_copy(workspace: &str) -> Diagnostic {
+    Diagnostic::error(
+        "State changed after its copy",
         format!(
-            "The state of workspace {workspace} cannot be copied to {}: it already has another state. Compare both, then \
-             use -force-copy to overwrite the new one, or -reconfigure to use it as it is.",
-            target
+            "The state of workspace {workspace} was copied to the new backend. It has changed since then, so it was not \
+             emptied. End what still uses the old backend, then run \"weft init\" again."
         ),
     )
 }

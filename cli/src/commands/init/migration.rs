@@ -1,0 +1,400 @@
+//! `init` and the states of a changed backend. They are copied as in OpenTofu, and the user is asked first.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::{Edit, EditAnswer, RunHeader, RunStore, Snapshot, StoredInstance, Writes};
+
+use super::{problems, selection};
+use crate::backend::StateBackend;
+use crate::command::Invocation;
+use crate::context::{DEFAULT_WORKSPACE, remember_workspace};
+use crate::edits::{Change, change, file_of, refusal, writes};
+use crate::exit::Exit;
+use crate::prompt::Prompt;
+use crate::runtime::block_on;
+use crate::store::{self, Access, StoreLocation};
+
+/// How often a question is asked until the answer is yes or no. After that, the answer is no.
+const TRIES: usize = 2;
+/// How many names a question lists. More would hide the question.
+const LISTED: usize = 10;
+
+/// A change from one backend to another one.
+pub struct Migration<'a> {
+    /// The command.
+    pub invocation: &'a Invocation<'a>,
+    /// The backend until now.
+    pub before: &'a StateBackend,
+    /// The new backend.
+    pub now: &'a StateBackend,
+}
+
+/// A workspace whose state moves, with its name in the new backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Move {
+    from: SmolStr,
+    to: SmolStr,
+}
+
+/// Which states move, and what the user has to agree to first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Route {
+    /// The default state. The question depends on both states.
+    Default,
+    /// That of the selected workspace becomes the only one. The question depends on both states, too.
+    Selected(SmolStr),
+    /// Those of all workspaces, under their names. They overwrite what is there.
+    All(Vec<SmolStr>),
+}
+
+/// The result for one state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// There is no state to copy.
+    Empty,
+    /// The user does not want the copy.
+    Declined,
+    /// The new backend has the state, with this lineage and serial.
+    There(String, u64),
+}
+
+/// A state, and where it is.
+struct Found {
+    place: StoreLocation,
+    snapshot: Snapshot,
+}
+
+/// The route of a migration. `names` are the workspaces of the old backend. The new backend has `several` states or one.
+fn route(names: &[SmolStr], several: bool, selected: SmolStr) -> Route {
+    match names {
+        [only] if only == DEFAULT_WORKSPACE => Route::Default,
+        _ if !several => Route::Selected(selected),
+        _ => {
+            let mut names = names.to_vec();
+            names.sort();
+            Route::All(names)
+        }
+    }
+}
+
+/// Whether a state has anything that is worth a copy.
+pub fn has_content(snapshot: &Snapshot) -> bool {
+    !snapshot.instances.is_empty() || !snapshot.outputs.is_empty()
+}
+
+/// Whether both states are the same one with the same content.
+fn equal(one: &Snapshot, other: &Snapshot) -> bool {
+    one.lineage == other.lineage && writes(other, &file_of(one)) == Writes::default()
+}
+
+impl Migration<'_> {
+    /// Copies the states. `empties` removes those from the old backend that the new one has then. Reports problems.
+    ///
+    /// # Errors
+    /// The problems were reported already.
+    pub fn run(&self, empties: bool) -> Result<(), Exit> {
+        let one = |problem: Diagnostic| self.invocation.fail(&[problem]);
+        let selected = self.invocation.context.workspace().map_err(one)?;
+        let names: Vec<SmolStr> = self.before.all_states().map_err(one)?.into_iter().map(SmolStr::from).collect();
+        let several = self.now.has_workspaces().map_err(one)?;
+        let mut forced = self.invocation.arguments.switch("force-copy", false);
+        let name = |name: &str| SmolStr::from(name);
+        let moves = match route(&names, several, selected) {
+            Route::Default => vec![Move { from: name(DEFAULT_WORKSPACE), to: name(DEFAULT_WORKSPACE) }],
+            Route::Selected(selected) => {
+                if !forced {
+                    self.asked_for_selected(&selected)?;
+                }
+                remember_workspace(&self.invocation.context.data_directory, DEFAULT_WORKSPACE).map_err(one)?;
+                vec![Move { from: selected, to: name(DEFAULT_WORKSPACE) }]
+            }
+            Route::All(names) => {
+                let moves: Vec<Move> = names.into_iter().map(|name| Move { from: name.clone(), to: name }).collect();
+                if !forced {
+                    self.asked_for_all(&moves)?;
+                    forced = true;
+                }
+                moves
+            }
+        };
+        let mut there = Vec::new();
+        for step in moves {
+            if let Outcome::There(lineage, serial) = self.copy(&step, forced)? {
+                there.push((step, lineage, serial));
+            }
+        }
+        // The states are emptied once all of them are copied. Their backups stay.
+        for (step, lineage, serial) in there.into_iter().filter(|_| empties) {
+            if !self.same_file(&step) {
+                self.empty(&step.from, &lineage, serial)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies one state. The user is asked, unless that is `forced`.
+    fn copy(&self, step: &Move, forced: bool) -> Result<Outcome, Exit> {
+        let Migration { invocation, before, now } = self;
+        let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+        let (source, runs) = self.read(before, &step.from)?;
+        unfinished(&runs).map_err(|problem| fail(vec![problem]))?;
+        if !has_content(&source.snapshot) {
+            return Ok(Outcome::Empty);
+        }
+        let to = self.destination(&step.to)?;
+        let (target, _) = self.read(now, &to)?;
+        target.place.check_version(invocation)?;
+        if self.same_file(step) || equal(&source.snapshot, &target.snapshot) {
+            // Both may have one lock, so this is before any lock is taken.
+            return Ok(Outcome::There(source.snapshot.lineage, source.snapshot.serial));
+        }
+        let done = block_on(async {
+            let (_source_lock, from) = held(&source.place, "migration source state").await?;
+            let (store, there) = held(&target.place, "migration destination state").await?;
+            if !has_content(&from) {
+                return Ok(Outcome::Empty);
+            }
+            let places = [&source.place, &target.place].map(StoreLocation::shown);
+            if !forced && !self.asked_for_one(&from, &there, &places)? {
+                return Ok(Outcome::Declined);
+            }
+            let file = file_of(&from);
+            let identity = Some((file.lineage.clone(), file.serial));
+            let edit = Edit { seen: there.serial, writes: writes(&there, &file), identity };
+            match store.edit(edit).await {
+                Ok(EditAnswer::Edited) => Ok(Outcome::There(file.lineage, file.serial)),
+                Ok(refused) => Err(refusal(&refused)),
+                Err(error) => Err(store::problem(&error)),
+            }
+        });
+        done.and_then(|done| done).map_err(|problem| fail(vec![problem]))
+    }
+
+    /// Empties a state that was copied. One that was changed since stays.
+    fn empty(&self, workspace: &SmolStr, lineage: &str, serial: u64) -> Result<(), Exit> {
+        // Without a reference the file would be mistaken for the state.
+        change(self.invocation, &self.place(self.before, workspace)?, |there| {
+            match there.lineage == lineage && there.serial == serial {
+                true => Ok((Change::Content(Box::default()), ())),
+                false => Err(vec![problems::changed_after_copy(workspace)]),
+            }
+        })
+    }
+
+    /// The name of a workspace in the new backend. One that has no default workspace needs another name for it.
+    fn destination(&self, name: &SmolStr) -> Result<SmolStr, Exit> {
+        if name != DEFAULT_WORKSPACE || self.now.has_default() {
+            return Ok(name.clone());
+        }
+        let Invocation { context, .. } = self.invocation;
+        let one = |problem: Diagnostic| self.invocation.fail(&[problem]);
+        let chosen = selection::name_for_default(self.invocation, self.now).map_err(one)?;
+        if context.workspace().map_err(one)? == DEFAULT_WORKSPACE && self.now.has_workspaces().map_err(one)? {
+            remember_workspace(&context.data_directory, &chosen).map_err(one)?;
+        }
+        Ok(chosen)
+    }
+
+    /// Whether both backends have this state in one file.
+    fn same_file(&self, step: &Move) -> bool {
+        match (self.before, self.now) {
+            (StateBackend::Local(before), StateBackend::Local(now)) => {
+                before.state_file(&step.from) == now.state_file(&step.to)
+            }
+            _ => false,
+        }
+    }
+
+    fn place(&self, backend: &StateBackend, workspace: &SmolStr) -> Result<StoreLocation, Exit> {
+        super::backend::place(self.invocation, backend, workspace)
+    }
+
+    /// A state without its lock, and its runs.
+    fn read(&self, backend: &StateBackend, workspace: &SmolStr) -> Result<(Found, Vec<RunHeader>), Exit> {
+        let place = self.place(backend, workspace)?;
+        let read = block_on(place.overview()).and_then(|read| read);
+        let (snapshot, runs) = read.map_err(|problem| self.invocation.fail(&[problem]))?;
+        Ok((Found { place, snapshot }, runs))
+    }
+
+    /// Asks whether the state of the selected workspace becomes the only one.
+    fn asked_for_selected(&self, selected: &str) -> Result<(), Exit> {
+        let (before, now) = (self.before.kind(), self.now.kind());
+        let question = format!(
+            "Destination state \"{now}\" doesn't support workspaces.\nDo you want to copy only your current workspace?"
+        );
+        let detail = format!(
+            "The backend \"{before}\" has several workspaces, and the new backend \"{now}\" has one state. With \"yes\", the \
+             state of\nworkspace \"{selected}\" is copied, and the default workspace is selected. The other states stay \
+             where they are.\nWith \"no\", nothing changes."
+        );
+        self.agreed_or_aborted(&question, &detail)
+    }
+
+    /// Asks whether the states of all workspaces are copied. Names those that another state would be lost for.
+    fn asked_for_all(&self, moves: &[Move]) -> Result<(), Exit> {
+        if !self.invocation.asks() {
+            return Err(self.invocation.fail(&[problems::migration_not_confirmed()]));
+        }
+        let mut lost = Vec::new();
+        for step in moves {
+            let (from, there) = (self.read(self.before, &step.from)?.0, self.read(self.now, &step.to)?.0);
+            let (from, there) = (from.snapshot, there.snapshot);
+            if has_content(&from) && has_content(&there) && !equal(&from, &there) {
+                lost.push(step.to.to_string());
+            }
+        }
+        let (before, now) = (self.before.kind(), self.now.kind());
+        let question = format!("Do you want to migrate all workspaces to \"{now}\"?");
+        let overwrites = match lost.is_empty() {
+            true => "The new backend has no other states of these workspaces.".to_owned(),
+            false => format!("THIS OVERWRITES other states of these workspaces in the new backend: {}.", listed(&lost)),
+        };
+        let detail = format!(
+            "The states of all workspaces of the backend \"{before}\" are copied under their names:\n{}.\n{overwrites}\nWith \
+             \"no\", nothing changes.",
+            listed(&moves.iter().map(|step| step.from.to_string()).collect::<Vec<_>>())
+        );
+        self.agreed_or_aborted(&question, &detail)
+    }
+
+    /// Asks whether a state is copied. `places` are where both states are.
+    fn asked_for_one(&self, from: &Snapshot, there: &Snapshot, places: &[String; 2]) -> Result<bool, Diagnostic> {
+        let mut detail =
+            format!("The previous backend \"{}\" has this state:\n  {}\n", self.before.kind(), words(from, &places[0]));
+        let now = self.now.kind();
+        if has_content(there) {
+            let what = if from.lineage == there.lineage { "a different version of it" } else { "another one" };
+            detail.push_str(&format!("The new backend \"{now}\" has {what}:\n  {}\n", words(there, &places[1])));
+            detail.push_str(&differences(from, there));
+            detail.push_str(
+                "Enter \"yes\" to overwrite the state in the new backend with the previous one,\nor \"no\" to use the one \
+                 in the new backend.",
+            );
+        } else {
+            detail.push_str(&format!(
+                "The new backend \"{now}\" has none. Enter \"yes\" to copy it there, or \"no\" to begin with an empty state."
+            ));
+        }
+        self.agreed("Do you want to copy existing state to the new backend?", &detail, problems::copy_not_confirmed)
+    }
+
+    fn agreed_or_aborted(&self, question: &str, detail: &str) -> Result<(), Exit> {
+        let fail = |problem| self.invocation.fail(&[problem]);
+        match self.agreed(question, detail, problems::migration_not_confirmed).map_err(fail)? {
+            true => Ok(()),
+            false => Err(fail(problems::migration_aborted())),
+        }
+    }
+
+    /// The answer to a question. `unasked` makes the problem if there is no input.
+    fn agreed(&self, question: &str, detail: &str, unasked: fn() -> Diagnostic) -> Result<bool, Diagnostic> {
+        if !self.invocation.asks() {
+            return Err(unasked());
+        }
+        let prompt = Prompt::new();
+        for _ in 0..TRIES {
+            let Some(answer) = prompt.answer(question, detail, false) else {
+                return Err(unasked());
+            };
+            match answer.to_lowercase().as_str() {
+                "yes" => return Ok(true),
+                "no" => return Ok(false),
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Locks a state and reads it. `operation` is shown to those who wait for the lock.
+async fn held(place: &StoreLocation, operation: &str) -> Result<(Arc<dyn RunStore>, Snapshot), Diagnostic> {
+    let mut place = place.clone();
+    match &mut place {
+        StoreLocation::Embedded(options) => operation.clone_into(&mut options.operation),
+        StoreLocation::Remote(remote) => operation.clone_into(&mut remote.options.operation),
+        StoreLocation::Redis { .. } => {}
+    }
+    let store = place.open(Access::Change).await?;
+    let (snapshot, runs) = store.overview().await.map_err(|error| store::problem(&error))?;
+    unfinished(&runs)?;
+    Ok((store, snapshot))
+}
+
+/// A run that is not finished must end first: it would be left behind, or lose its state.
+fn unfinished(runs: &[RunHeader]) -> Result<(), Diagnostic> {
+    match runs.iter().find(|run| !run.status.is_final() && run.claimed) {
+        Some(run) => Err(problems::unfinished_run(&run.id)),
+        None => Ok(()),
+    }
+}
+
+/// A state for a question.
+fn words(snapshot: &Snapshot, place: &str) -> String {
+    format!(
+        "{place}: resource instances: {}, outputs: {}, serial {}, lineage {}, written by version {}",
+        snapshot.instances.len(),
+        snapshot.outputs.len(),
+        snapshot.serial,
+        snapshot.lineage,
+        snapshot.terraform_version
+    )
+}
+
+/// The instances that only one of both states has, or that both have with other content.
+fn differences(from: &Snapshot, there: &Snapshot) -> String {
+    let only = |one: &Snapshot, other: &Snapshot| -> Vec<String> {
+        one.instances.keys().filter(|key| !other.instances.contains_key(*key)).map(ToString::to_string).collect()
+    };
+    let differ = |(key, stored): (&ResourceInstance, &StoredInstance)| {
+        there.instances.get(key).is_some_and(|known| known.record != stored.record).then(|| ToString::to_string(key))
+    };
+    let changed: Vec<String> = from.instances.iter().filter_map(differ).collect();
+    let lines = [
+        ("Only in the previous state:", only(from, there)),
+        ("Only in the new state:", only(there, from)),
+        ("Different in both:", changed),
+    ];
+    lines
+        .iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(what, names)| format!("{what} {}\n", listed(names)))
+        .collect()
+}
+
+/// Names for a question.
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(LISTED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(words: &[&str]) -> Vec<SmolStr> {
+        words.iter().map(|word| SmolStr::from(*word)).collect()
+    }
+
+    #[test]
+    fn routes_depend_on_the_number_of_states() {
+        let selected = SmolStr::from("b");
+        assert_eq!(route(&names(&["default"]), true, selected.clone()), Route::Default);
+        assert_eq!(route(&names(&["default"]), false, selected.clone()), Route::Default);
+        assert_eq!(route(&names(&["default", "b"]), false, selected.clone()), Route::Selected(selected.clone()));
+        assert_eq!(route(&names(&["default", "b"]), true, selected), Route::All(names(&["b", "default"])));
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let many: Vec<String> = (0..12).map(|number| format!("n{number}")).collect();
+        assert_eq!(listed(&many[..2]), "n0, n1");
+        assert!(listed(&many).ends_with("n9 and 2 more"));
+    }
+}

@@ -1,0 +1,5 @@
+terraform {
+  backend "pg" {
+    schema_name = "team"
+  }
+}
