@@ -23,7 +23,8 @@ A case begins with `#` lines that describe it. The other lines are:
     > cloud [JSON]               starts the simulated cloud with this configuration, and the mirror of its plugin
     > plugins                    adds the mirror with the providers of the conformance cases
     > redis [SETTING=VALUE ...]  starts Redis; {redis} is its address as a store
-    > states                     starts a server for the backend `http`; {states} is its address
+    > states                     starts a server for the backend `http`; {states} is its address. A second time, after
+                                 `> kill KILL states`: starts it again with its states, at the same address
     > cos, > oss                 starts a server for the backend `cos` or `oss`; {cos} or {oss} is its address, also as a
                                  proxy, and {certificate} the file with the certificate of its authority
     > keys                       starts services that keep keys (see keys_server.py); {keys} is their address, and
@@ -314,7 +315,11 @@ class Case:
 
     def do_states(self, _rest, _):
         port = self.stage.path / "states.port"
-        self.stage.start("states", sys.executable, HERE / "state_server.py", "--port-file", port)
+        before = port.read_text() if port.exists() else "0"
+        port.unlink(missing_ok=True)
+        self.processes["states"] = self.stage.start(
+            "states" if before == "0" else "states-again", sys.executable, HERE / "state_server.py", "--port", before,
+            "--port-file", port, "--file", self.stage.path / "states.json")
         wait_until("the start of the server for states", port.exists)
         self.names["states"] = f"http://127.0.0.1:{port.read_text()}"
 

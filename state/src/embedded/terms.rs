@@ -12,6 +12,7 @@ use super::lock::digit_of;
 use super::medium::Medium;
 use super::problems;
 use super::recovery::{self, Loaded};
+use super::saving::Saves;
 use super::writer::Writer;
 use super::{Backup, LOOK_PAUSE, LOOKS, Mode, random_u128};
 use crate::edit::{Edit, EditAnswer};
@@ -21,7 +22,7 @@ use crate::record::Opaque;
 use crate::run::{Digest, Incarnation, Lease, RunHeader, RunId, RunStatus, Token};
 use crate::step::{Acquire, AcquireAnswer, ReleaseAnswer, TermEnding};
 use crate::store::StoreError;
-use crate::tfstate::GUARDED_FORMAT;
+use crate::tfstate::{GUARDED_FORMAT, StateFile};
 
 /// The store behind its handle.
 pub(super) struct Core {
@@ -29,6 +30,8 @@ pub(super) struct Core {
     pub(super) mode: Mode,
     pub(super) folders: RunFolders,
     pub(super) incarnation: Incarnation,
+    /// The saves while a run goes on, if the medium needs them.
+    pub(super) saves: Option<Arc<Saves>>,
     /// `None` if the store was opened for reading.
     pub(super) live: Option<Mutex<Live>>,
 }
@@ -37,6 +40,14 @@ impl Core {
     pub(super) fn live(&self) -> Result<MutexGuard<'_, Live>, StoreError> {
         let live = self.live.as_ref().ok_or(StoreError::ReadOnly)?;
         Ok(live.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same at the end of a term: no save is under way, and none begins.
+    pub(super) fn live_at_end(&self) -> Result<MutexGuard<'_, Live>, StoreError> {
+        if let Some(saves) = &self.saves {
+            saves.end();
+        }
+        self.live()
     }
 
     /// Recovers what a dead process left: folds its journal and restores the digit unless a run still guards the file.
@@ -300,7 +311,7 @@ impl Core {
 
     /// WITHDRAW of a run that has not begun any operation.
     pub(super) fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
-        let mut live = self.live()?;
+        let mut live = self.live_at_end()?;
         let live = &mut *live;
         let untouched = live.ledger.is_untouched(&lease.run);
         let answer = live.ledger.release(lease, TermEnding::Finished);
@@ -343,13 +354,16 @@ impl Core {
         }
         let before = live.ledger.runs.get(&request.run).cloned();
         let answer = live.ledger.acquire(request, true);
-        if let AcquireAnswer::Granted(lease) = &answer
-            && let Err(error) = self.begin(live, &request.run, lease.token, None)
-        {
-            if let Some(before) = before {
-                live.ledger.runs.insert(request.run.clone(), before);
+        if let AcquireAnswer::Granted(lease) = &answer {
+            if let Err(error) = self.begin(live, &request.run, lease.token, None) {
+                if let Some(before) = before {
+                    live.ledger.runs.insert(request.run.clone(), before);
+                }
+                return Err(error);
             }
-            return Err(error);
+            if let Some(saves) = &self.saves {
+                saves.begin();
+            }
         }
         Ok(answer)
     }
@@ -416,6 +430,37 @@ impl Core {
             None => Ok(()),
         }
     }
+}
+
+/// See [`super::EmbeddedStore::replace_orphan`].
+pub(super) fn replace_orphan<Refusal>(
+    medium: &dyn Medium,
+    folders: &RunFolders,
+    backup: &Backup,
+    decide: impl FnOnce(&StateFile) -> Result<StateFile, Refusal>,
+) -> Result<Option<Result<(), Refusal>>, StoreError> {
+    let handle = medium.lock()?;
+    let path = handle.path();
+    let mut content = current_form(handle.settle()?, path)?;
+    let Ok(found) = digit_of(&content, path) else { return Ok(None) };
+    if !found.is_guarded() || folders.list()?.iter().any(|folder| folder.summary.is_none()) {
+        return Ok(None);
+    }
+    let opened = folders.seals.parse(&content, path)?;
+    let file = match decide(&opened.file) {
+        Ok(file) => file,
+        Err(refusal) => return Ok(Some(Err(refusal))),
+    };
+    content[found.offset] = found.unguarded();
+    if opened.outdated {
+        // A state that moves to encryption must not leave an unencrypted backup.
+        content = folders.seals.state(&opened.file, path)?;
+    }
+    if *backup != Backup::Never {
+        handle.back_up(&content, backup)?;
+    }
+    handle.replace(&folders.seals.state(&file, path)?)?;
+    Ok(Some(Ok(())))
 }
 
 /// See [`super::EmbeddedStore::set_aside`].
