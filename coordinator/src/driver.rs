@@ -18,8 +18,8 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
 use tracing::{error, info, warn};
 use weft_state::{
-    Holder, Lease, LeaseView, OpCounts, ReleaseAnswer, RenewAnswer, RunId, RunStatus, RunStore, StoreAnswer,
-    StoreError, StoreStep, TermEnding, WorkerId,
+    Holder, Lease, LeaseView, OpCounts, ReleaseAnswer, RenewAnswer, RunId, RunStatus, RunStore, StoreError, StoreStep,
+    TermEnding, WorkerId,
 };
 
 use crate::core::{Coordinator, RunOptions};

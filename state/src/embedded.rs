@@ -20,6 +20,7 @@ mod pending;
 mod problems;
 mod recovery;
 mod remote;
+mod repair;
 mod saving;
 mod sealed;
 mod terms;
@@ -259,61 +260,6 @@ impl EmbeddedStore {
         let folders = RunFolders::new(medium.files(), name, Seals::new(Arc::clone(&mode.sealing)));
         let incarnation = Incarnation(random_u128()?);
         Ok(EmbeddedStore { core: Arc::new(Core { medium, mode, folders, incarnation, saves: None, live: None }) })
-    }
-
-    /// Sets a run aside that cannot be recovered, because its journal is damaged or the state file is not the one that
-    /// it began from. The folder of the run moves to `.weft/set-aside/RUN`, and the state file is free again as it is,
-    /// unless another run guards it. Returns every object that the run had an intent or a result for, since the state
-    /// file may not show these as they are, and the new folder. The file `state` in that folder has what the run wrote
-    /// of them.
-    ///
-    /// # Errors
-    /// Another process has the lock; [`StoreError::NoRun`]; [`StoreError::Io`].
-    pub fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
-        let medium = LocalMedium::new(options.clone(), true)?;
-        let seals = Seals::new(Arc::clone(&options.sealing));
-        let folders = RunFolders::new(medium.files(), medium.name(), seals);
-        terms::set_aside(&medium, &folders, run)
-    }
-
-    /// As [`EmbeddedStore::set_aside`], for a state in a backend.
-    ///
-    /// # Errors
-    /// See [`EmbeddedStore::set_aside`], and those of the backend.
-    pub fn set_aside_remote(options: RemoteOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
-        let seals = Seals::new(Arc::clone(&options.sealing));
-        let medium = RemoteMedium::new(options)?;
-        let folders = RunFolders::new(medium.files(), medium.name(), seals);
-        terms::set_aside(&medium, &folders, run)
-    }
-
-    /// Replaces a state that a run guards whose files are not here, and ends the guard. `decide` receives that state,
-    /// and returns the new one or why the state stays. Returns `None` if no run guards the state, or if the files of an
-    /// unfinished run are here.
-    ///
-    /// # Errors
-    /// Another process has the lock; the state is unreadable; [`StoreError::Io`].
-    pub fn replace_orphan<Refusal>(
-        options: &EmbeddedOptions,
-        decide: impl FnOnce(&StateFile) -> Result<StateFile, Refusal>,
-    ) -> Result<Option<Result<(), Refusal>>, StoreError> {
-        let medium = LocalMedium::new(options.clone(), true)?;
-        let folders = RunFolders::new(medium.files(), medium.name(), Seals::new(Arc::clone(&options.sealing)));
-        terms::replace_orphan(&medium, &folders, &options.backup, decide)
-    }
-
-    /// As [`EmbeddedStore::replace_orphan`], for a state in a backend.
-    ///
-    /// # Errors
-    /// See [`EmbeddedStore::replace_orphan`], and those of the backend.
-    pub fn replace_orphan_remote<Refusal>(
-        options: RemoteOptions,
-        decide: impl FnOnce(&StateFile) -> Result<StateFile, Refusal>,
-    ) -> Result<Option<Result<(), Refusal>>, StoreError> {
-        let seals = Seals::new(Arc::clone(&options.sealing));
-        let medium = RemoteMedium::new(options)?;
-        let folders = RunFolders::new(medium.files(), medium.name(), seals);
-        terms::replace_orphan(&medium, &folders, &Backup::Never, decide)
     }
 
     /// Saves the state on a thread of its own if a save is due.

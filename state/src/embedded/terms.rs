@@ -1,7 +1,6 @@
 //! Whole runs over the files: recovery, the begin and end of a term, folding, and reading without the lock.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::current_form;
@@ -22,7 +21,7 @@ use crate::record::Opaque;
 use crate::run::{Digest, Incarnation, Lease, RunHeader, RunId, RunStatus, Token};
 use crate::step::{Acquire, AcquireAnswer, ReleaseAnswer, TermEnding};
 use crate::store::StoreError;
-use crate::tfstate::{GUARDED_FORMAT, StateFile};
+use crate::tfstate::GUARDED_FORMAT;
 
 /// The store behind its handle.
 pub(super) struct Core {
@@ -430,59 +429,4 @@ impl Core {
             None => Ok(()),
         }
     }
-}
-
-/// See [`super::EmbeddedStore::replace_orphan`].
-pub(super) fn replace_orphan<Refusal>(
-    medium: &dyn Medium,
-    folders: &RunFolders,
-    backup: &Backup,
-    decide: impl FnOnce(&StateFile) -> Result<StateFile, Refusal>,
-) -> Result<Option<Result<(), Refusal>>, StoreError> {
-    let handle = medium.lock()?;
-    let path = handle.path();
-    let mut content = current_form(handle.settle()?, path)?;
-    let Ok(found) = digit_of(&content, path) else { return Ok(None) };
-    if !found.is_guarded() || folders.list()?.iter().any(|folder| folder.summary.is_none()) {
-        return Ok(None);
-    }
-    let opened = folders.seals.parse(&content, path)?;
-    let file = match decide(&opened.file) {
-        Ok(file) => file,
-        Err(refusal) => return Ok(Some(Err(refusal))),
-    };
-    content[found.offset] = found.unguarded();
-    if opened.outdated {
-        // A state that moves to encryption must not leave an unencrypted backup.
-        content = folders.seals.state(&opened.file, path)?;
-    }
-    if *backup != Backup::Never {
-        handle.back_up(&content, backup)?;
-    }
-    handle.replace(&folders.seals.state(&file, path)?)?;
-    Ok(Some(Ok(())))
-}
-
-/// See [`super::EmbeddedStore::set_aside`].
-pub(super) fn set_aside(
-    medium: &dyn Medium,
-    folders: &RunFolders,
-    run: &RunId,
-) -> Result<(Vec<String>, PathBuf), StoreError> {
-    let handle = medium.lock()?;
-    let all = folders.list()?;
-    let folder = all.iter().find(|folder| folder.id == *run).ok_or_else(|| StoreError::NoRun(run.clone()))?;
-    let touched = recovery::touched(folder)?;
-    // The results of the run for the user, because journals are not human-readable.
-    let written = recovery::written(folder)?;
-    folders.keep_state(run, &folders.seals.state(&written, handle.path())?)?;
-    let folder = folders.files.set_aside(run)?;
-    let content = handle.read()?;
-    if let Ok(found) = digit_of(&content, handle.path())
-        && found.is_guarded()
-        && all.iter().all(|folder| folder.id == *run || folder.summary.is_some())
-    {
-        handle.set_digit(found, found.unguarded())?;
-    }
-    Ok((touched, folder))
 }
