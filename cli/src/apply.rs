@@ -2,6 +2,7 @@
 
 pub mod checks;
 mod elsewhere;
+mod errored;
 mod here;
 mod problems;
 mod progress;

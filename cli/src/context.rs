@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use smol_str::SmolStr;
 use weft_evaluator::Environment;
@@ -10,7 +11,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_registry::cli_config::{self, CliConfig};
 use weft_sealing::Sealing;
 use weft_state::remote::UnreleasedLocks;
-use weft_state::{CopyNotices, Holder};
+use weft_state::{CopyNotices, Holder, SAVE_INTERVAL};
 
 use crate::options::truth;
 use crate::problems;
@@ -19,6 +20,10 @@ use crate::problems;
 pub const DEFAULT_WORKSPACE: &str = "default";
 /// The file with the name of the selected workspace, in the data directory.
 const SELECTED: &str = "environment";
+/// The variable of OpenTofu for the time between two saves of a state, in seconds.
+const PERSIST_INTERVAL: &str = "TF_STATE_PERSIST_INTERVAL";
+/// The same without OpenTofu's lower limit.
+const OWN_PERSIST_INTERVAL: &str = "WEFT_STATE_PERSIST_INTERVAL";
 
 /// The CLI configuration, as read.
 #[derive(Clone, Debug)]
@@ -65,6 +70,8 @@ pub struct Context {
     pub unreleased: UnreleasedLocks,
     /// What stores in front of backends have lost, to be reported at the end.
     pub notices: CopyNotices,
+    /// How often a state is saved while a run goes on, where only this machine has the journal. `None` means never.
+    pub save_interval: Option<Duration>,
 }
 
 impl Context {
@@ -82,6 +89,7 @@ impl Context {
             root: Arc::default(),
             unreleased: UnreleasedLocks::default(),
             notices: CopyNotices::default(),
+            save_interval: save_interval(environment(PERSIST_INTERVAL), environment(OWN_PERSIST_INTERVAL)),
         }
     }
 
@@ -137,6 +145,18 @@ impl Context {
     }
 }
 
+/// The time between two saves of a state while a run goes on. `theirs` are whole seconds, never fewer than by default, as
+/// in OpenTofu. `own` are seconds without a lower limit; 0 means that no state is saved before the end.
+fn save_interval(theirs: Option<String>, own: Option<String>) -> Option<Duration> {
+    if let Some(seconds) = own.and_then(|text| text.parse().ok())
+        && let Ok(interval) = Duration::try_from_secs_f64(seconds)
+    {
+        return (!interval.is_zero()).then_some(interval);
+    }
+    let theirs = theirs.and_then(|text| text.parse().ok()).map(Duration::from_secs);
+    Some(theirs.unwrap_or(SAVE_INTERVAL).max(SAVE_INTERVAL))
+}
+
 /// Whether a workspace may have this name.
 pub fn is_workspace_name(name: &str) -> bool {
     !name.is_empty()
@@ -180,4 +200,23 @@ pub fn unix_ms() -> u64 {
 /// Whether a path is an accessible directory.
 pub fn is_directory(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_saved_as_often_as_in_opentofu() {
+        let of = |theirs: &str, own: &str| {
+            let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            save_interval(given(theirs), given(own)).map(|interval| interval.as_millis())
+        };
+        assert_eq!(of("", ""), Some(20_000));
+        assert_eq!(of("60", ""), Some(60_000));
+        for least in ["1", "-60", "1m"] {
+            assert_eq!(of(least, ""), Some(20_000), "{least}");
+        }
+        assert_eq!((of("60", "0.5"), of("60", "0"), of("60", "-1")), (Some(500), None, Some(60_000)));
+    }
 }

@@ -3,7 +3,9 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::tfstate::StateFile;
-use weft_state::{Doubt, Edit, EditAnswer, HeldSubject, InstanceWrite, OutputWrite, Snapshot, Writes};
+use weft_state::{
+    Doubt, Edit, EditAnswer, HeldSubject, InstanceWrite, OutputWrite, RunStore, Snapshot, StoreError, Writes,
+};
 
 use crate::command::Invocation;
 use crate::exit::Exit;
@@ -34,24 +36,35 @@ pub fn change<Answer>(
     let done = block_on(async {
         let one = |problem: Diagnostic| vec![problem];
         let store = place.open(Access::Change).await.map_err(one)?;
-        let snapshot = store.snapshot().await.map_err(|error| one(store::problem(&error)))?;
-        let (change, answer) = decide(&snapshot)?;
-        let (file, identity) = match change {
-            Change::Nothing => return Ok(answer),
-            Change::Content(file) => (file, None),
-            Change::Whole(file) => {
-                let identity = (file.lineage.clone(), file.serial);
-                (file, Some(identity))
-            }
-        };
-        let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity };
-        match store.edit(edit).await {
-            Ok(EditAnswer::Edited) => Ok(answer),
-            Ok(refused) => Err(one(refusal(&refused))),
-            Err(error) => Err(one(store::problem(&error))),
-        }
+        change_in(store.as_ref(), decide).await
     });
     done.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))
+}
+
+/// As [`change`], in a store that is open.
+///
+/// # Errors
+/// The reasons why nothing was changed.
+pub async fn change_in<Answer>(
+    store: &dyn RunStore,
+    decide: impl FnOnce(&Snapshot) -> Result<(Change, Answer), Vec<Diagnostic>>,
+) -> Result<Answer, Vec<Diagnostic>> {
+    let failed = |error: StoreError| vec![store::problem(&error)];
+    let snapshot = store.snapshot().await.map_err(failed)?;
+    let (change, answer) = decide(&snapshot)?;
+    let (file, identity) = match change {
+        Change::Nothing => return Ok(answer),
+        Change::Content(file) => (file, None),
+        Change::Whole(file) => {
+            let identity = (file.lineage.clone(), file.serial);
+            (file, Some(identity))
+        }
+    };
+    let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity };
+    match store.edit(edit).await.map_err(failed)? {
+        EditAnswer::Edited => Ok(answer),
+        refused => Err(vec![refusal(&refused)]),
+    }
 }
 
 /// A snapshot as a version 4 file.

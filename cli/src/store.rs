@@ -460,6 +460,7 @@ fn remote_state(
         sealing,
         folder: context.data_directory.join(REMOTE_RUNS),
         unreleased: context.unreleased.clone(),
+        save_interval: context.save_interval,
     };
     Ok(RemoteState { backend: remote.clone(), options })
 }

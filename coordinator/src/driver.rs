@@ -4,6 +4,7 @@
 //! operations share one wait for durability. Nothing waits for a single operation.
 
 mod in_process;
+mod outbound;
 
 pub use in_process::{InProcess, run_in_process};
 
@@ -17,12 +18,12 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
 use tracing::{error, info, warn};
 use weft_state::{
-    Holder, Lease, LeaseView, OpCounts, ReleaseAnswer, RenewAnswer, RunId, RunStatus, RunStore, StoreAnswer,
-    StoreError, StoreStep, TermEnding, WorkerId,
+    Holder, Lease, LeaseView, OpCounts, ReleaseAnswer, RenewAnswer, RunId, RunStatus, RunStore, StoreError, StoreStep,
+    TermEnding, WorkerId,
 };
 
 use crate::core::{Coordinator, RunOptions};
-use crate::event::{Command, Defect, Event, Finish, FinishReason};
+use crate::event::{Cancel, Command, Defect, Event, Finish, FinishReason};
 use crate::hub::Hub;
 use crate::lease::Freshness;
 use crate::outline::OutlineError;
@@ -31,11 +32,12 @@ use crate::patience::Patience;
 use crate::plan::RunPlan;
 use crate::process::is_dead;
 use crate::progress::{Progress, ProgressKind};
+use crate::status::Status;
 use crate::term::{self, RunError, Term};
 use crate::timing::{
-    END_DEADLINE, FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, STORE_BATCH, TICK, WATCH_EVENTS,
-    WORKER_HEARTBEAT,
+    END_DEADLINE, FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, TICK, WATCH_EVENTS, WORKER_HEARTBEAT,
 };
+use outbound::{Outbound, SentBatch};
 use weft_protocol::clock::Moment;
 use weft_protocol::{CoordinatorFrame, Order, RunOrders};
 
@@ -53,6 +55,8 @@ pub enum Notice {
     StoreTrouble(String),
     /// The store answers again.
     StoreBack,
+    /// The store has failed for good. The results of so many calls are still awaited.
+    StoreFailed(usize),
     /// The term ended.
     Ended(Box<RunOutcome>),
 }
@@ -76,6 +80,8 @@ pub struct RunOutcome {
     pub strays: Vec<String>,
     /// Why the store failed the run.
     pub store_error: Option<StoreError>,
+    /// The steps that the store did not take when it failed, in order. It may have some of them all the same.
+    pub unrecorded: Vec<StoreStep>,
     /// The defect that ended the term.
     pub defect: Option<Defect>,
 }
@@ -112,6 +118,8 @@ struct Surroundings {
     hub: Hub,
     watchers: broadcast::Sender<Notice>,
     events: mpsc::Sender<Vec<Event>>,
+    /// Whether results are collected after the store has failed. Workers that keep their results need no collection.
+    collects: bool,
 }
 
 /// A term in progress.
@@ -125,8 +133,7 @@ pub(crate) struct Driver {
     watchers: broadcast::Sender<Notice>,
     events: mpsc::Sender<Vec<Event>>,
     begun: Instant,
-    /// Decisions that are not sent yet.
-    steps: Vec<StoreStep>,
+    outbound: Outbound,
     orders: BTreeMap<WorkerId, Vec<Order>>,
     finish: Option<Finish>,
     lease_age: LeaseAge,
@@ -150,7 +157,7 @@ impl LeaseAge {
 impl Driver {
     /// Begins a term.
     fn new(surroundings: Surroundings, options: RunOptions, term: Term) -> Result<Driver, OutlineError> {
-        let Surroundings { store, run, plan, hub, watchers, events } = surroundings;
+        let Surroundings { store, run, plan, hub, watchers, events, collects } = surroundings;
         let (core, commands) = Coordinator::begin(0, Arc::clone(&plan.outline), options, term.beginning)?;
         let mut driver = Driver {
             store,
@@ -162,7 +169,7 @@ impl Driver {
             watchers,
             events,
             begun: Instant::now(),
-            steps: Vec::new(),
+            outbound: Outbound::new(collects),
             orders: BTreeMap::new(),
             finish: None,
             lease_age: LeaseAge::new(),
@@ -178,7 +185,7 @@ impl Driver {
         let events = self.events.clone();
         let listening = self.hub.listen_for(&self.run, events).await;
         self.look_for_the_dead();
-        let mut batch: Flight<Result<Vec<StoreAnswer>, StoreError>> = None;
+        let mut batch: Flight<SentBatch> = None;
         let mut renewal: Flight<(Duration, Result<RenewAnswer, StoreError>)> = None;
         let mut ticks = interval(TICK);
         let mut renewals = interval(RENEW_INTERVAL);
@@ -187,35 +194,25 @@ impl Driver {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut received: Vec<Vec<Event>> = Vec::new();
-        let mut store_error = None;
         let mut leave_at: Option<Instant> = None;
         loop {
             self.send_orders();
-            if batch.is_none() && !self.steps.is_empty() {
-                let rest = self.steps.split_off(self.steps.len().min(STORE_BATCH));
-                let steps = std::mem::replace(&mut self.steps, rest);
+            if batch.is_none()
+                && let Some(steps) = self.outbound.next_batch()
+            {
                 let store = Arc::clone(&self.store);
                 batch = Some(Box::pin(patient_batch(store, self.lease.clone(), steps, self.watchers.clone())));
             }
-            if self.finish.is_some() && batch.is_none() {
+            if batch.is_none() && (self.finish.is_some() || self.outbound.has_failed()) {
                 break;
             }
             if leave_at.is_none() && self.finish.is_some() {
                 leave_at = Some(Instant::now() + LEAVE_DEADLINE);
             }
             tokio::select! {
-                answers = land(&mut batch) => {
+                sent = land(&mut batch) => {
                     batch = None;
-                    match answers {
-                        Ok(answers) => self.step(Event::Stored(answers)),
-                        // The same as the answer of a store that compares tokens.
-                        Err(StoreError::Superseded(_)) => self.step(Event::Fenced),
-                        Err(error) => {
-                            error!(run = %self.run, "the store failed: {error}");
-                            store_error = Some(error);
-                            break;
-                        }
-                    }
+                    self.answered(sent);
                 }
                 count = inbox.recv_many(&mut received, EVENT_BATCHES) => {
                     if count == 0 {
@@ -243,7 +240,32 @@ impl Driver {
             }
         }
         drop(listening);
-        self.end(store_error).await
+        self.end().await
+    }
+
+    /// Handles the answer of the store to a batch. After a failure for good, no operation starts, and the results of the
+    /// calls under way are collected.
+    fn answered(&mut self, sent: SentBatch) {
+        let SentBatch { steps, answers } = sent;
+        match answers {
+            Ok(answers) => {
+                self.outbound.taken(&steps, &answers);
+                self.step(Event::Stored(answers));
+            }
+            // The same as the answer of a store that compares tokens. What is queued belongs to a term that is over.
+            Err(StoreError::Superseded(_)) => {
+                self.outbound.clear();
+                self.step(Event::Fenced);
+            }
+            Err(error) => {
+                error!(run = %self.run, "the store failed: {error}");
+                let calls = self.outbound.failed(steps, error);
+                if calls > 0 {
+                    let _ = self.watchers.send(Notice::StoreFailed(calls));
+                    self.step(Event::Cancel(Cancel::Drain));
+                }
+            }
+        }
     }
 
     fn step(&mut self, event: Event) {
@@ -264,7 +286,7 @@ impl Driver {
     fn take(&mut self, commands: Vec<Command>) {
         for command in commands {
             match command {
-                Command::Store(steps) => self.steps.extend(steps),
+                Command::Store(steps) => self.outbound.push(steps),
                 Command::Send { worker, orders } => self.orders.entry(worker).or_default().extend(orders),
                 Command::Progress(progress) => {
                     if progress.what == ProgressKind::Stray {
@@ -324,19 +346,24 @@ impl Driver {
         }
     }
 
-    async fn end(mut self, store_error: Option<StoreError>) -> RunOutcome {
+    async fn end(mut self) -> RunOutcome {
         let counts = self.core.counts();
+        let (store_error, unrecorded) = self.outbound.into_rest();
+        let outline = Arc::clone(self.core.outline());
+        let rests = |index: u32| self.core.status(index).is_some_and(Status::is_settled);
         let finish = self.finish.take().unwrap_or(Finish {
             release: None,
             reason: FinishReason::StoreRefused,
             counts,
             in_doubt: Vec::new(),
-            unfinished: Vec::new(),
+            unfinished: outline.operations.iter().map(|it| it.index).filter(|index| !rests(*index)).collect(),
             defect: None,
         });
         self.send_orders();
         let released = match finish.release {
-            Some(ending) if store_error.is_none() => release(self.store.as_ref(), &self.lease, ending).await,
+            Some(ending) if store_error.is_none() => {
+                release(self.store.as_ref(), &self.lease, ending, deadline(finish.reason)).await
+            }
             _ => Ok(Released::Unknown),
         };
         let (reason, status, store_error) = match released {
@@ -350,7 +377,6 @@ impl Driver {
             error!(run = %self.run, "a defect of Weft ended the term: {defect}");
         }
         info!(run = %self.run, ?reason, "term ended");
-        let outline = Arc::clone(self.core.outline());
         let name = |index: &u32| -> Option<String> {
             let operation = outline.operation(*index)?;
             Some(match &operation.deposed {
@@ -369,6 +395,7 @@ impl Driver {
             unfinished: finish.unfinished.iter().filter_map(name).collect(),
             strays: self.strays,
             store_error,
+            unrecorded,
             defect: finish.defect,
         };
         let _ = self.watchers.send(Notice::Counts(outcome.counts));
@@ -387,12 +414,27 @@ enum Released {
     Unknown,
 }
 
+/// The time limit for the store at the end of a term. A run that was interrupted once writes its state like one that is
+/// complete.
+fn deadline(reason: FinishReason) -> Duration {
+    match reason {
+        FinishReason::Complete | FinishReason::Resolved | FinishReason::Drained | FinishReason::NoWorker => {
+            END_DEADLINE
+        }
+        FinishReason::Left | FinishReason::Fenced | FinishReason::StoreRefused | FinishReason::Defect => LEAVE_DEADLINE,
+    }
+}
+
 /// Releases the lease.
 ///
 /// # Errors
 /// When the store could not end the run. What the state file should hold may then be in the journal only.
-async fn release(store: &dyn RunStore, lease: &Lease, ending: TermEnding) -> Result<Released, StoreError> {
-    let deadline = if ending == TermEnding::Finished { END_DEADLINE } else { LEAVE_DEADLINE };
+async fn release(
+    store: &dyn RunStore,
+    lease: &Lease,
+    ending: TermEnding,
+    deadline: Duration,
+) -> Result<Released, StoreError> {
     let status = match timeout(deadline, store.release(lease, ending)).await {
         Ok(Ok(ReleaseAnswer::Released(header))) => Released::With(header.status),
         Ok(Ok(ReleaseAnswer::Open(open))) => {
@@ -418,7 +460,7 @@ async fn patient_batch(
     lease: Lease,
     steps: Vec<StoreStep>,
     watchers: broadcast::Sender<Notice>,
-) -> Result<Vec<StoreAnswer>, StoreError> {
+) -> SentBatch {
     let mut patience = Patience::default();
     loop {
         match store.step_batch(&lease, steps.clone()).await {
@@ -426,11 +468,11 @@ async fn patient_batch(
                 if patience.tried {
                     let _ = watchers.send(Notice::StoreBack);
                 }
-                return Ok(answers);
+                return SentBatch { steps, answers: Ok(answers) };
             }
             Err(error) => {
                 let first = !patience.tried;
-                let Some(wait) = patience.wait_after(&error) else { return Err(error) };
+                let Some(wait) = patience.wait_after(&error) else { return SentBatch { steps, answers: Err(error) } };
                 if first {
                     let _ = watchers.send(Notice::StoreTrouble(error.to_string()));
                 }
@@ -453,7 +495,8 @@ pub(crate) async fn begin_term(
     let (watchers, _) = broadcast::channel(WATCH_EVENTS);
     let (events, inbox) = mpsc::channel(EVENT_BATCHES);
     let (store, run) = (Arc::clone(store), run.clone());
-    let surroundings = Surroundings { store, run, plan, hub, watchers: watchers.clone(), events: events.clone() };
+    let (told, sent) = (watchers.clone(), events.clone());
+    let surroundings = Surroundings { store, run, plan, hub, watchers: told, events: sent, collects: false };
     let driver = Driver::new(surroundings, options, begun)?;
     Ok(BegunTerm { driver, inbox, events, watchers })
 }

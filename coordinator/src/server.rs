@@ -305,6 +305,7 @@ async fn follow(
         let item = match watch.recv().await {
             Ok(Notice::Progress(progress)) => Event::Operation(progress.into_wire()),
             Ok(Notice::StoreTrouble(error)) => Event::Notice(format!("the store does not answer: {error}")),
+            Ok(Notice::StoreFailed(_)) => Event::Notice("the store has failed".to_owned()),
             Ok(Notice::StoreBack) => Event::Notice("the store answers again".to_owned()),
             Ok(Notice::Ended(outcome)) => {
                 let listing = service.header(&run).await.map(|header| RunListing::new(&header)).ok();

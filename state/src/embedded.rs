@@ -20,6 +20,8 @@ mod pending;
 mod problems;
 mod recovery;
 mod remote;
+mod repair;
+mod saving;
 mod sealed;
 mod terms;
 mod writer;
@@ -45,7 +47,7 @@ use crate::step::{
     TermEnding,
 };
 use crate::store::{RunStore, StoreError};
-use crate::tfstate::{WRITER_VERSION, as_version_4};
+use crate::tfstate::{StateFile, WRITER_VERSION, as_version_4};
 use files::read_file;
 use folder::RunFolders;
 use journal::Chain;
@@ -56,6 +58,8 @@ pub(crate) use medium::{Document, Medium};
 use recovery::Loaded;
 pub(crate) use remote::RemoteMedium;
 pub use remote::RemoteOptions;
+pub use saving::SAVE_INTERVAL;
+use saving::Saves;
 pub(crate) use sealed::Seals;
 use terms::Core;
 
@@ -129,7 +133,8 @@ impl EmbeddedOptions {
 
     fn mode(&self) -> Mode {
         let source = self.state_out.as_ref().map(|_| self.state.clone());
-        Mode { backup: self.backup.clone(), sealing: Arc::clone(&self.sealing), source }
+        let (backup, sealing) = (self.backup.clone(), Arc::clone(&self.sealing));
+        Mode { backup, sealing, source, save_interval: None }
     }
 }
 
@@ -142,6 +147,8 @@ struct Mode {
     sealing: Arc<Sealing>,
     /// The file that an empty state begins from (`-state` with `-state-out`).
     source: Option<PathBuf>,
+    /// How often the state is saved while a run goes on, where the medium needs it.
+    save_interval: Option<Duration>,
 }
 
 /// The state file with its runs.
@@ -199,6 +206,7 @@ impl EmbeddedStore {
             unread,
             guarded,
             outdated,
+            imaged: None,
             unsaved,
             seed,
             seals: folders.seals.clone(),
@@ -207,7 +215,9 @@ impl EmbeddedStore {
         if live.ledger.lineage.is_empty() {
             live.ledger.lineage = uuid::Uuid::new_v4().to_string();
         }
-        let core = Core { medium, mode, folders, incarnation, live: None };
+        let interval = mode.save_interval;
+        let saves = interval.and_then(|interval| Some(Arc::new(Saves::new(live.handle.saver()?, interval))));
+        let core = Core { medium, mode, folders, incarnation, saves, live: None };
         core.recover(&mut live, unfolded, &left_behind)?;
         Ok(EmbeddedStore { core: Arc::new(Core { live: Some(Mutex::new(live)), ..core }) })
     }
@@ -228,7 +238,7 @@ impl EmbeddedStore {
     /// # Errors
     /// See [`EmbeddedStore::open`], and those of the backend.
     pub fn open_remote(options: RemoteOptions) -> Result<EmbeddedStore, StoreError> {
-        let mode = Mode { backup: Backup::Never, sealing: Arc::clone(&options.sealing), source: None };
+        let mode = options.mode();
         let medium = RemoteMedium::new(options)?;
         let name = medium.name();
         EmbeddedStore::open_on(Arc::new(medium), name, mode)
@@ -239,7 +249,7 @@ impl EmbeddedStore {
     /// # Errors
     /// Those of the backend.
     pub fn read_remote(options: RemoteOptions) -> Result<EmbeddedStore, StoreError> {
-        let mode = Mode { backup: Backup::Never, sealing: Arc::clone(&options.sealing), source: None };
+        let mode = options.mode();
         let medium = RemoteMedium::new(options)?;
         let name = medium.name();
         EmbeddedStore::read_on(Arc::new(medium), name, mode)
@@ -249,33 +259,15 @@ impl EmbeddedStore {
     fn read_on(medium: Arc<dyn Medium>, name: String, mode: Mode) -> Result<EmbeddedStore, StoreError> {
         let folders = RunFolders::new(medium.files(), name, Seals::new(Arc::clone(&mode.sealing)));
         let incarnation = Incarnation(random_u128()?);
-        Ok(EmbeddedStore { core: Arc::new(Core { medium, mode, folders, incarnation, live: None }) })
+        Ok(EmbeddedStore { core: Arc::new(Core { medium, mode, folders, incarnation, saves: None, live: None }) })
     }
 
-    /// Sets a run aside that cannot be recovered, because its journal is damaged or the state file is not the one that
-    /// it began from. The folder of the run moves to `.weft/set-aside/RUN`, and the state file is free again as it is,
-    /// unless another run guards it. Returns every object that the run had an intent or a result for, since the state
-    /// file may not show these as they are, and the new folder. The file `state` in that folder has what the run wrote
-    /// of them.
-    ///
-    /// # Errors
-    /// Another process has the lock; [`StoreError::NoRun`]; [`StoreError::Io`].
-    pub fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
-        let medium = LocalMedium::new(options.clone(), true)?;
-        let seals = Seals::new(Arc::clone(&options.sealing));
-        let folders = RunFolders::new(medium.files(), medium.name(), seals);
-        terms::set_aside(&medium, &folders, run)
-    }
-
-    /// As [`EmbeddedStore::set_aside`], for a state in a backend.
-    ///
-    /// # Errors
-    /// See [`EmbeddedStore::set_aside`], and those of the backend.
-    pub fn set_aside_remote(options: RemoteOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
-        let seals = Seals::new(Arc::clone(&options.sealing));
-        let medium = RemoteMedium::new(options)?;
-        let folders = RunFolders::new(medium.files(), medium.name(), seals);
-        terms::set_aside(&medium, &folders, run)
+    /// Saves the state on a thread of its own if a save is due.
+    fn save_if_due(&self) {
+        if let Some(under_way) = self.core.saves.as_ref().and_then(Saves::begin_if_due) {
+            let core = Arc::clone(&self.core);
+            tokio::task::spawn_blocking(move || core.save(&under_way));
+        }
     }
 
     /// Runs work that may block on a thread for it.
@@ -367,6 +359,26 @@ impl RunStore for EmbeddedStore {
         .await
     }
 
+    async fn newest(&self, unrecorded: &[StoreStep]) -> Result<Option<StateFile>, StoreError> {
+        let mut unrecorded = unrecorded.to_vec();
+        prepare(&mut unrecorded)?;
+        self.blocking(move |core| {
+            if let Some(saves) = &core.saves {
+                saves.wait();
+            }
+            Ok(core.live()?.newest(&unrecorded))
+        })
+        .await
+    }
+
+    fn journal_place(&self, run: &RunId) -> String {
+        self.core.folders.files.path(run.as_str()).display().to_string()
+    }
+
+    fn take_trouble(&self) -> Option<StoreError> {
+        self.core.saves.as_ref()?.take_trouble()
+    }
+
     async fn edit(&self, mut edit: Edit) -> Result<EditAnswer, StoreError> {
         prepare_writes(&mut edit.writes)?;
         self.blocking(move |core| core.edit(&edit)).await
@@ -389,7 +401,9 @@ impl RunStore for EmbeddedStore {
     }
 
     async fn renew(&self, lease: &Lease) -> Result<RenewAnswer, StoreError> {
-        Ok(self.core.live()?.ledger.renew(lease))
+        let answer = self.core.live()?.ledger.renew(lease);
+        self.save_if_due();
+        Ok(answer)
     }
 
     async fn claim(&self, lease: &Lease, claims: &[Claim]) -> Result<ClaimAnswer, StoreError> {
@@ -414,13 +428,14 @@ impl RunStore for EmbeddedStore {
         if let Some(durable) = durable {
             durable.wait().await?;
         }
+        self.save_if_due();
         Ok(answers)
     }
 
     async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError> {
         let lease = lease.clone();
         self.blocking(move |core| {
-            let mut live = core.live()?;
+            let mut live = core.live_at_end()?;
             let answer = live.ledger.release(&lease, ending);
             if let ReleaseAnswer::Released(header) = &answer {
                 core.finish(&mut live, header, false)?;
@@ -438,7 +453,7 @@ impl RunStore for EmbeddedStore {
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
         let lease = lease.clone();
         self.blocking(move |core| {
-            let mut live = core.live()?;
+            let mut live = core.live_at_end()?;
             let answer = live.ledger.abandon(&lease);
             if let ReleaseAnswer::Released(header) = &answer {
                 core.finish(&mut live, header, true)?;

@@ -27,6 +27,8 @@ pub(crate) enum Event {
         /// Whether the run was abandoned, so that its open intents became doubts.
         abandoned: bool,
     },
+    /// The state is saved next while the term goes on. The save may fail.
+    Saving(Saving),
 }
 
 /// The first line of a term's journal.
@@ -57,6 +59,17 @@ pub(crate) struct Base {
     pub(crate) instances: Vec<(String, Revision)>,
 }
 
+/// A state that is saved in the middle of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Saving {
+    /// Its serial.
+    pub(crate) serial: u64,
+    /// The number of lines of the run's journals that it contains.
+    pub(crate) lines: u64,
+    /// The digest of the content of the file, with 4 as the format digit.
+    pub(crate) digest: Digest,
+}
+
 /// The end of an earlier term's journal, as the next term found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sealed {
@@ -77,6 +90,7 @@ impl Event {
             Event::Claimed(_) => "claimed",
             Event::Image(_) => "image",
             Event::Folded(_) => "folded",
+            Event::Saving(_) => "saving",
             Event::Ended { abandoned: true, .. } => "abandoned",
             Event::Ended { status: RunStatus::Stopped, .. } => "stopped",
             Event::Ended { .. } => "ended",

@@ -46,7 +46,7 @@ pub mod tfstate;
 
 pub use check::{CheckObject, CheckRecord, StoredStatus};
 pub use edit::{Edit, EditAnswer};
-pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore, RemoteOptions};
+pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore, RemoteOptions, SAVE_INTERVAL};
 pub use ledger::RevisionRule;
 pub use model::ModelStore;
 pub use provider::StoredProvider;

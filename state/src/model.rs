@@ -1,6 +1,7 @@
 //! A store in memory, for simulations: the rules alone, deterministic, able to lose its latest writes.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -29,6 +30,8 @@ pub struct Checkpoint {
 /// The model store.
 pub struct ModelStore {
     held: Mutex<Checkpoint>,
+    /// Whether batches with results fail.
+    broken: AtomicBool,
 }
 
 impl fmt::Debug for ModelStore {
@@ -42,7 +45,10 @@ impl ModelStore {
     pub fn new(rule: RevisionRule, seed: u64) -> ModelStore {
         let mut ledger = Ledger::new(rule, true, Incarnation(u128::from(seed)));
         ledger.lineage = format!("00000000-0000-4000-8000-{:012x}", seed & 0xffff_ffff_ffff);
-        ModelStore { held: Mutex::new(Checkpoint { ledger, journals: Default::default() }) }
+        ModelStore {
+            held: Mutex::new(Checkpoint { ledger, journals: Default::default() }),
+            broken: AtomicBool::new(false),
+        }
     }
 
     /// A store that holds the content of a state file.
@@ -50,6 +56,11 @@ impl ModelStore {
         let store = ModelStore::new(rule, seed);
         store.held().ledger.load(file);
         store
+    }
+
+    /// From now on, the store takes no results, for good.
+    pub fn break_down(&self) {
+        self.broken.store(true, Ordering::Relaxed);
     }
 
     fn held(&self) -> MutexGuard<'_, Checkpoint> {
@@ -147,6 +158,9 @@ impl RunStore for ModelStore {
     }
 
     async fn step_batch(&self, lease: &Lease, mut steps: Vec<StoreStep>) -> Result<Vec<StoreAnswer>, StoreError> {
+        if self.broken.load(Ordering::Relaxed) && steps.iter().any(|step| matches!(step, StoreStep::Commit(_))) {
+            return Err(StoreError::Closed("the disk is full".to_owned()));
+        }
         prepare(&mut steps)?;
         let mut held = self.held();
         let answers = held.ledger.steps(lease, &steps);

@@ -307,6 +307,11 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
         Ok(())
     }
 
+    /// Whether the state is written while a run goes on, too, if there are no objects for journals.
+    fn is_saved_midway(&self) -> bool {
+        true
+    }
+
     /// What is wrong if the service expects another version of the tool that writes the state. A warning if `ignored`.
     ///
     /// # Errors

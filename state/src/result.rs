@@ -28,6 +28,11 @@ pub struct Writes {
 }
 
 impl Writes {
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.instances.is_empty() && self.outputs.is_empty() && self.checks.is_none()
+    }
+
     /// The subjects, in the order of the writes: instances, outputs, checks.
     pub fn subjects(&self) -> Vec<Subject> {
         let instances = self.instances.iter().map(|write| Subject::Instance(write.address.clone()));

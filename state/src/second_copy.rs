@@ -33,6 +33,7 @@ use crate::step::{
     TermEnding,
 };
 use crate::store::{RunStore, StoreError};
+use crate::tfstate::StateFile;
 use copier::Copier;
 pub(crate) use decision::{CopyMarks, Front};
 pub use notice::{CopyNotices, LostStore};
@@ -151,6 +152,10 @@ impl RunStore for SecondCopyStore {
 
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError> {
         self.redis.export().await
+    }
+
+    async fn newest(&self, unrecorded: &[StoreStep]) -> Result<Option<StateFile>, StoreError> {
+        self.redis.newest(unrecorded).await
     }
 
     /// An error may also mean that the edit is done, and that the copy could not be written.

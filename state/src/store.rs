@@ -4,15 +4,18 @@ use std::fmt;
 
 use async_trait::async_trait;
 
+use crate::content::prepare;
 use crate::edit::{Edit, EditAnswer};
+use crate::ledger::steps::writes_of;
 use crate::record::Opaque;
-use crate::result::{CommitRecord, Failure};
+use crate::result::{CommitRecord, Failure, Writes};
 use crate::run::{ChainTip, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
 use crate::snapshot::Snapshot;
 use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, Intent, ReleaseAnswer, RenewAnswer, StoreAnswer,
     StoreStep, TermEnding,
 };
+use crate::tfstate::StateFile;
 
 /// The store could not answer. The outcome of the pending steps is unknown, and they may be sent again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -226,6 +229,33 @@ pub trait RunStore: Send + Sync + fmt::Debug {
 
     /// The state as a file of version 4, as `weft state pull` prints it, or `None` if there is no state yet.
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// The newest state that is known here, for a run whose store has failed: with the results in these steps, which the
+    /// store did not take. `None` if the store has all of it where everybody finds it.
+    async fn newest(&self, unrecorded: &[StoreStep]) -> Result<Option<StateFile>, StoreError> {
+        let mut unrecorded = unrecorded.to_vec();
+        prepare(&mut unrecorded)?;
+        let writes: Vec<&Writes> =
+            unrecorded.iter().filter_map(writes_of).filter(|writes| !writes.is_empty()).collect();
+        if writes.is_empty() {
+            return Ok(None);
+        }
+        let mut file = self.snapshot().await?.into_state_file();
+        file.serial += 1;
+        writes.into_iter().for_each(|writes| file.write(writes));
+        Ok(Some(file))
+    }
+
+    /// The place of the journal of a run, for people.
+    fn journal_place(&self, run: &RunId) -> String {
+        let _ = run;
+        self.place()
+    }
+
+    /// What failed since the last call without stopping the run.
+    fn take_trouble(&self) -> Option<StoreError> {
+        None
+    }
 
     /// EDIT: changes the state outside of any run, as a whole or not at all.
     async fn edit(&self, edit: Edit) -> Result<EditAnswer, StoreError>;

@@ -21,6 +21,7 @@ pub use earlier::as_version_4;
 
 use crate::check::CheckRecord;
 use crate::record::{InstanceRecord, OutputRecord};
+use crate::result::Writes;
 
 /// The version of OpenTofu whose file layout Weft writes, for `terraform_version`.
 pub const WRITER_VERSION: &str = "1.12.6";
@@ -136,6 +137,25 @@ impl StateFile {
     /// The bytes of the file as OpenTofu would write it.
     pub fn to_bytes(&self) -> Vec<u8> {
         write::to_text(self).into_bytes()
+    }
+
+    /// Writes the records of a step. The caller keeps the serial.
+    pub(crate) fn write(&mut self, writes: &Writes) {
+        for write in &writes.instances {
+            match &write.record {
+                Some(record) => self.instances.insert(write.address.clone(), record.clone()),
+                None => self.instances.remove(&write.address),
+            };
+        }
+        for write in &writes.outputs {
+            match &write.record {
+                Some(record) => self.outputs.insert(write.name.clone(), record.clone()),
+                None => self.outputs.remove(&write.name),
+            };
+        }
+        if let Some(checks) = &writes.checks {
+            self.checks.clone_from(checks);
+        }
     }
 
     /// Whether the state is empty.

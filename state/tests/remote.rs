@@ -23,6 +23,7 @@ fn options(memory: &Memory) -> RemoteOptions {
         sealing: Arc::default(),
         folder: "unused".into(),
         unreleased: memory.held().unreleased.clone(),
+        save_interval: None,
     }
 }
 

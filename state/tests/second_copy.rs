@@ -29,6 +29,7 @@ fn options(server: &Server, memory: &Memory, folder: &Path, interval: Duration) 
         sealing: Arc::default(),
         folder: folder.to_owned(),
         unreleased: Default::default(),
+        save_interval: None,
     };
     SecondCopyOptions {
         url: server.url("test"),

@@ -23,7 +23,8 @@ A case begins with `#` lines that describe it. The other lines are:
     > cloud [JSON]               starts the simulated cloud with this configuration, and the mirror of its plugin
     > plugins                    adds the mirror with the providers of the conformance cases
     > redis [SETTING=VALUE ...]  starts Redis; {redis} is its address as a store
-    > states                     starts a server for the backend `http`; {states} is its address
+    > states                     starts a server for the backend `http`; {states} is its address. A second time, after
+                                 `> kill KILL states`: starts it again with its states, at the same address
     > cos, > oss                 starts a server for the backend `cos` or `oss`; {cos} or {oss} is its address, also as a
                                  proxy, and {certificate} the file with the certificate of its authority
     > keys                       starts services that keep keys (see keys_server.py); {keys} is their address, and
@@ -314,7 +315,11 @@ class Case:
         self.names["redis"] = self.redis.url("case")
 
     def do_states(self, _rest, _):
-        self.names["states"] = StateServer(self.stage).url()
+        before = self.processes.get("states")
+        port = int(self.names["states"].rsplit(":", 1)[1]) if before else 0
+        server = StateServer(self.stage, "states-again" if before else "states", port)
+        self.processes["states"] = server.process
+        self.names["states"] = server.url()
 
     def do_cos(self, _rest, _):
         self.start_shop("cos")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A server for the backend `http`: states with locks, in memory.
+"""A server for the backend `http`: states with locks, in memory and in a file.
 
-    state_server.py [--port-file FILE]
+    state_server.py [--port PORT] [--port-file FILE] [--file FILE]
 
+With --file, states and locks outlive the server: another one with the same file goes on with them.
 The state of any path is stored by POST or PUT, read by GET and removed by DELETE. LOCK and UNLOCK on the path hold the
 lock. A write without the id of the lock that is held is refused with 409. `GET /-/NAME?times=N&status=CODE` makes the
 next N requests to /NAME fail with that status; with `status=0`, the server does the work and then drops the answer.
@@ -17,9 +18,21 @@ from urllib.parse import parse_qs, urlparse
 
 
 class States:
-    def __init__(self):
-        self.mutex = Lock()
+    def __init__(self, file):
+        self.mutex, self.file = Lock(), file
         self.content, self.locks, self.faults = {}, {}, {}
+        if file and os.path.exists(file):
+            with open(file) as stored:
+                self.content, self.locks = [{path: text.encode() for path, text in part.items()}
+                                            for part in json.load(stored)]
+
+    def keep(self):
+        if not self.file:
+            return
+        with open(self.file + ".new", "w") as stored:
+            json.dump([{path: body.decode() for path, body in part.items()}
+                       for part in (self.content, self.locks)], stored)
+        os.replace(self.file + ".new", self.file)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -61,11 +74,13 @@ class Handler(BaseHTTPRequestHandler):
             if held:
                 return self.answer(423, held)
             states.locks[path] = body
+            states.keep()
             return self.answer(200)
         if self.command == "UNLOCK":
             if not held or json.loads(held)["ID"] != json.loads(body)["ID"]:
                 return self.answer(409, held or b"{}")
             del states.locks[path]
+            states.keep()
             return self.answer(200)
         if self.command == "GET":
             content = states.content.get(path)
@@ -76,6 +91,7 @@ class Handler(BaseHTTPRequestHandler):
             states.content.pop(path, None)
         else:
             states.content[path] = body
+        states.keep()
         return self.answer(200)
 
     do_GET = do_POST = do_PUT = do_DELETE = do_LOCK = do_UNLOCK = handle_any
@@ -83,11 +99,13 @@ class Handler(BaseHTTPRequestHandler):
 
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--port", type=int, default=0, help="the port, by default any free one")
     a.add_argument("--port-file", help="where to write the port")
+    a.add_argument("--file", help="where states and locks are stored")
     o = a.parse_args()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", o.port), Handler)
     server.daemon_threads = True
-    server.states = States()
+    server.states = States(o.file)
     port = str(server.server_address[1])
     if o.port_file:
         with open(o.port_file + ".new", "w") as file:

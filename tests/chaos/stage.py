@@ -340,9 +340,11 @@ class Proxy:
 class StateServer:
     """A server for the backend `http` on a stage."""
 
-    def __init__(self, stage):
+    def __init__(self, stage, name="states", port=0):
         port_file = stage.path / "states.port"
-        self.process = stage.start("states", sys.executable, ROOT / "tests/cases/state_server.py", "--port-file", port_file)
+        port_file.unlink(missing_ok=True)
+        self.process = stage.start(name, sys.executable, ROOT / "tests/cases/state_server.py", "--port", str(port),
+                                   "--port-file", port_file, "--file", stage.path / "states.json")
         wait_until("the start of the server for states", lambda: port_file.exists() or not self.process.alive())
         if not self.process.alive():
             raise Broken(f"the server for states did not start:\n{self.process.tail()}")

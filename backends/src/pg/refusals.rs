@@ -38,12 +38,6 @@ impl PgSettings {
         BackendError::Refused { place: self.place(), doing, error, advice: String::new() }
     }
 
-    /// The server does not answer.
-    pub(super) fn silent(&self, doing: &'static str) -> BackendError {
-        let error = format!("there was no answer within {} s: it timed out", SILENCE_TIMEOUT.as_secs());
-        BackendError::Unreachable { place: self.place(), doing, error }
-    }
-
     /// The session with the lock has ended.
     pub(super) fn lost_lock(&self) -> BackendError {
         BackendError::Unreachable {

@@ -295,6 +295,13 @@ impl RemoteState for HostedState {
         Err(problems::runs_elsewhere(&self.account.settings, &self.name, &workspace.mode).into())
     }
 
+    /// As in OpenTofu, each write is a version of the state that the service processes: `cloud` has only those at the
+    /// ends of runs, and so has a run of the service itself.
+    fn is_saved_midway(&self) -> bool {
+        let settings = &self.account.settings;
+        settings.flavour == Flavour::Remote && settings.run.is_none()
+    }
+
     async fn version_conflict(&self, ignored: bool) -> Result<Option<Diagnostic>, BackendError> {
         let session = self.account.session().await?;
         let Some(workspace) = session.find(&self.name).await? else { return Ok(None) };

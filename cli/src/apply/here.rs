@@ -19,7 +19,8 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, StoreError};
 
 use super::elsewhere::counts;
-use super::problems::{stray, taken_over, unfinished};
+use super::errored;
+use super::problems::{not_saved_yet, stray, taken_over, unfinished};
 use super::progress::{Foreknown, Progress, REMIND};
 use super::{ApplyOutcome, Work, run_problem};
 use crate::context::{Context, holder, unix_ms};
@@ -109,21 +110,30 @@ async fn run_to_end(
     let options = RunOptions { parallelism: u32::try_from(parallelism).ok(), ..options };
     let outline = Arc::clone(&plan.outline);
     let looked_at = Arc::clone(&store);
-    let id = run.to_string();
+    let (id, looked_for) = (run.to_string(), run.clone());
     let request = InProcess { store, run, plan, options, holder: holder(), workers: vec![ours], notices, cancel };
     let running = run_in_process(request);
-    let outcome = watch(running, &mut progress, view, &mut home, told, (wishes, &id)).await;
+    let told_of = RunHere { id: &id, run: &looked_for, store: looked_at.as_ref() };
+    let outcome = watch(running, &mut progress, view, &mut home, told, (wishes, told_of)).await;
     let left = outcome.as_ref().is_ok_and(|outcome| outcome.reason == FinishReason::Left);
     home.close(left, &mut progress).await;
     let outcome = outcome.map_err(run_problem)?;
     let (run, done) = (outcome.run.clone(), outcome.counts.done);
-    let mut ending = conclude(&mut progress, view, outcome);
+    let unsaved = errored::keep(context, looked_at.as_ref(), &outcome).await;
+    let mut ending = conclude(&mut progress, view, outcome, unsaved);
     if done != progress.done()
         && let Ok(Some(found)) = looked_at.run(&run).await
     {
         ending.counts = counts(&RunDetails::new(&found, &outline));
     }
     Ok(ending)
+}
+
+/// The run that is watched.
+struct RunHere<'a> {
+    id: &'a str,
+    run: &'a RunId,
+    store: &'a dyn RunStore,
 }
 
 /// Shows the progress of a run until it ends, and passes on what the user wishes.
@@ -133,7 +143,7 @@ async fn watch(
     view: &View,
     home: &mut Home,
     mut told: mpsc::Receiver<Notice>,
-    (wishes, run): (mpsc::Sender<Cancel>, &str),
+    (wishes, watched): (mpsc::Sender<Cancel>, RunHere<'_>),
 ) -> Result<RunOutcome, RunError> {
     tokio::pin!(running);
     let mut signals = signals::forward();
@@ -145,12 +155,17 @@ async fn watch(
             Some(notice) = told.recv() => show(progress, view, notice),
             Some(said) = home.lines.recv() => progress.said(&said),
             Some(wish) = signals.recv() => {
-                progress.interrupted(wish, run);
+                progress.interrupted(wish, watched.id);
                 // A run that has ended accepts no wishes.
                 let _ = wishes.try_send(wish);
             }
             outcome = &mut running => break outcome,
-            _ = reminder.tick() => progress.remind(),
+            _ = reminder.tick() => {
+                progress.remind();
+                if let Some(error) = watched.store.take_trouble() {
+                    view.diagnostics(&[not_saved_yet(&error, &watched.store.journal_place(watched.run))]);
+                }
+            }
         }
     };
     while let Ok(said) = home.lines.try_recv() {
@@ -218,18 +233,28 @@ fn show(progress: &mut Progress<'_>, view: &View, notice: Notice) {
     match notice {
         Notice::Progress(step) => progress.happened(step),
         Notice::StoreTrouble(error) => view.aside(&format!("The store does not answer. Retrying: {error}")),
+        Notice::StoreFailed(1) => view.aside("The store has failed. Waiting for the result of a call."),
+        Notice::StoreFailed(calls) => {
+            view.aside(&format!("The store has failed. Waiting for the results of {calls} calls."));
+        }
         Notice::StoreBack => view.aside("The store answers again."),
         Notice::Counts(_) | Notice::Ended(_) => {}
     }
 }
 
-fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> ApplyOutcome {
+fn conclude(
+    progress: &mut Progress<'_>,
+    view: &View,
+    outcome: RunOutcome,
+    unsaved: Option<Diagnostic>,
+) -> ApplyOutcome {
     let run = outcome.run.to_string();
     progress.end(&run, &outcome.in_doubt);
     let mut problems = Vec::new();
     if let Some(error) = &outcome.store_error {
         problems.push(crate::store::problem(error));
     }
+    problems.extend(unsaved);
     problems.extend(outcome.defect.as_ref().map(term::defect));
     for address in &outcome.strays {
         problems.push(stray(address, &run));
@@ -238,7 +263,11 @@ fn conclude(progress: &mut Progress<'_>, view: &View, outcome: RunOutcome) -> Ap
     if outcome.reason == FinishReason::Fenced {
         problems.push(taken_over(&run));
     } else if stopped {
-        problems.push(unfinished(&run, reason(outcome.reason), &outcome.unfinished));
+        let why = match &outcome.store_error {
+            Some(_) => "The store failed.",
+            None => reason(outcome.reason),
+        };
+        problems.push(unfinished(&run, why, &outcome.unfinished));
     }
     view.diagnostics(&problems);
     let code = match outcome.reason {

@@ -3,7 +3,9 @@
 use weft_coordinator::RunError;
 use weft_coordinator::client::ClientError;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::StoreError;
 
+use super::errored::{ERRORED, Left};
 use crate::store;
 
 /// The reason why a run does not begin or resume.
@@ -136,6 +138,53 @@ pub(super) fn taken_over(run: &str) -> Diagnostic {
          continues.\nTo see its state: weft runs show {run}"
     );
     Diagnostic::error("Run not finished", detail)
+}
+
+/// The store of a run has failed before it had the newest state.
+pub(super) fn not_saved(left: &Left<'_>) -> Diagnostic {
+    /// The maximum number of listed names. More would hide the advice.
+    const LISTED: usize = 20;
+    let Left { run, error, journal, unrecorded, unwritten } = left;
+    let kept = match unwritten {
+        None => format!("The newest state of run {run} is in {ERRORED}, because the store did not take it."),
+        Some(why) => {
+            format!("The store did not take the newest state of run {run}, and {ERRORED} was not written: {why}.")
+        }
+    };
+    let push = format!("weft state push {ERRORED}");
+    let way_out = if matches!(error, StoreError::Overtaken(_)) {
+        format!(
+            "The journal in {journal} has every result. Compare {ERRORED} with what is there now. To keep what is there, \
+             use `weft runs abandon {run}`; to replace it after that, use `{push} -force`."
+        )
+    } else if unrecorded.is_empty() {
+        format!(
+            "The journal in {journal} has every result. When the store answers again, use `weft runs resume {run}` here: \
+             this writes the state and completes the run. If that journal is lost, use `{push}`."
+        )
+    } else {
+        let mut list: String = unrecorded.iter().take(LISTED).map(|address| format!("\n  - {address}")).collect();
+        if unrecorded.len() > LISTED {
+            list.push_str(&format!("\n  and {} more", unrecorded.len() - LISTED));
+        }
+        format!(
+            "The journal in {journal} may lack these results:{list}\n\nWhen the store answers again, use `weft runs \
+             resume {run}`: this writes the state and completes the run. If it reports an object in doubt, its id is in \
+             {ERRORED}: use `weft runs resolve {run} ADDRESS -adopt ID`. If that journal is lost, use `{push}`."
+        )
+    };
+    Diagnostic::error("State not saved", format!("{kept}\n\n{way_out}"))
+}
+
+/// The state could not be saved while its run goes on.
+pub(super) fn not_saved_yet(error: &StoreError, journal: &str) -> Diagnostic {
+    Diagnostic::warning(
+        "State not saved yet",
+        format!(
+            "{error}. The run goes on: the journal in {journal} has every result. The state is written again later, and at \
+             the end of the run."
+        ),
+    )
 }
 
 /// The operations that are not finished, and why.

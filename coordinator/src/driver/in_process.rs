@@ -64,7 +64,7 @@ pub async fn run_in_process(request: InProcess) -> Result<RunOutcome, RunError> 
         }
     });
     let signals = tokio::spawn(forward_signals(cancel, events.clone()));
-    let surroundings = Surroundings { store, run, plan, hub: hub.clone(), watchers, events };
+    let surroundings = Surroundings { store, run, plan, hub: hub.clone(), watchers, events, collects: true };
     let driver = Driver::new(surroundings, options, begun)?;
     let outcome = driver.run(inbox).await;
     signals.abort();

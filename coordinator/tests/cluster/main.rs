@@ -20,7 +20,7 @@ use weft_coordinator::{
     Address, Cancel, Client, Decision, Dialer, FinishReason, Guard, InProcess, ProgressKind, ReadPlan, RunOptions,
     RunOutcome, Service, UserResolution, pair, run_in_process, term,
 };
-use weft_state::{Holder, ModelStore, Opaque, RevisionRule, RunId, RunStatus, RunStore};
+use weft_state::{Holder, ModelStore, Opaque, RevisionRule, RunId, RunStatus, RunStore, StoreError, StoreStep};
 use worker::{Habits, work};
 
 fn store() -> Arc<dyn RunStore> {
@@ -101,6 +101,23 @@ async fn a_failure_skips_its_dependents_and_a_resume_continues() {
     assert_eq!((outcome.counts.done, outcome.exit_code()), (6, 0));
     let started = |notice: &&Notice| matches!(notice, Notice::Progress(p) if p.what == ProgressKind::Started);
     assert_eq!(notices.iter().filter(started).count(), 2, "what was done is not done again");
+}
+
+#[tokio::test]
+async fn results_of_calls_are_collected_after_the_store_has_failed() {
+    let model = Arc::new(ModelStore::new(RevisionRule::Sequence, 7));
+    model.break_down();
+    let store: Arc<dyn RunStore> = Arc::clone(&model) as Arc<dyn RunStore>;
+    let slow = Habits { slow: vec!["a.b[1]".to_owned()], ..habits("me") };
+    let (outcome, notices) = run_plan(&store, "r", "1 2", vec![slow], RunOptions::in_process()).await;
+    assert!(matches!(outcome.store_error, Some(StoreError::Closed(_))), "{:?}", outcome.store_error);
+    assert!(notices.contains(&Notice::StoreFailed(1)), "{notices:?}");
+    let results = outcome.unrecorded.iter().filter(|step| matches!(step, StoreStep::Commit(_)));
+    assert_eq!(results.count(), 2, "{:?}", outcome.unrecorded);
+    assert_eq!((outcome.exit_code(), outcome.unfinished.len()), (1, 4));
+    let newest = store.newest(&outcome.unrecorded).await.unwrap().unwrap();
+    assert_eq!(newest.instances.keys().collect::<Vec<_>>(), ["a.b[0]", "a.b[1]"]);
+    assert_eq!(store.newest(&[]).await.unwrap(), None, "the store has what it took");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! A worker for tests: it keeps the rules over real frames, and its calls take no time.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use prost::Message;
 use weft_coordinator::WorkerEnd;
@@ -8,6 +9,9 @@ use weft_coordinator::process::incarnation;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_proto::cluster as proto;
 use weft_protocol::diagnostics::encode_diagnostics;
+
+/// How long a slow call takes.
+const MOMENT: Duration = Duration::from_millis(200);
 
 /// How a test worker behaves.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +24,8 @@ pub struct Habits {
     pub failing: Vec<String>,
     /// Addresses that end in doubt, and for which evidence says nothing.
     pub doubtful: Vec<String>,
+    /// Addresses whose call takes a moment.
+    pub slow: Vec<String>,
     /// Ends without a word after this many calls.
     pub calls_left: Option<u32>,
 }
@@ -46,6 +52,7 @@ pub async fn work(mut end: WorkerEnd, mut habits: Habits) {
             assert_eq!(welcome.refused, "");
         }
         let mut reports = Vec::new();
+        let mut late = Vec::new();
         for orders in frame.orders {
             let mut items = Vec::new();
             for order in orders.orders {
@@ -92,7 +99,10 @@ pub async fn work(mut end: WorkerEnd, mut habits: Habits) {
                         } else {
                             done(address, true, &exports)
                         };
-                        items.push(result(task.operation, task.attempt, outcome));
+                        match habits.slow.contains(address) {
+                            true => late.push((orders.run.clone(), result(task.operation, task.attempt, outcome))),
+                            false => items.push(result(task.operation, task.attempt, outcome)),
+                        }
                     }
                     Order::Settle(settle) => {
                         let (address, _) = &addresses[&settle.operation];
@@ -120,6 +130,14 @@ pub async fn work(mut end: WorkerEnd, mut habits: Habits) {
             }
         }
         if !reports.is_empty() {
+            let frame = proto::WorkerFrame { reports, ..Default::default() };
+            if end.outgoing.send(frame.encode_to_vec()).await.is_err() {
+                return;
+            }
+        }
+        for (run, item) in late {
+            tokio::time::sleep(MOMENT).await;
+            let reports = vec![proto::RunReport { run, items: vec![proto::WorkerItem { item: Some(item) }] }];
             let frame = proto::WorkerFrame { reports, ..Default::default() };
             if end.outgoing.send(frame.encode_to_vec()).await.is_err() {
                 return;

@@ -10,6 +10,7 @@ use super::sealed::Seals;
 use super::writer::{Durable, Writer};
 use crate::event::Event;
 use crate::ledger::Ledger;
+use crate::ledger::steps::writes_of;
 use crate::run::{Digest, Lease, RunId};
 use crate::step::{Fenced, StoreAnswer, StoreStep};
 use crate::store::StoreError;
@@ -31,6 +32,8 @@ pub(super) struct Live {
     pub(super) guarded: bool,
     /// Whether the state is sealed differently than configured now, so that the next write must rewrite it.
     pub(super) outdated: bool,
+    /// The digest of the content of the last image.
+    pub(super) imaged: Option<Digest>,
     /// The content of the state file when it was opened, until it is backed up.
     pub(super) unsaved: Option<Vec<u8>>,
     /// The content of the file of `-state`, for the first write to the still empty file of `-state-out`.
@@ -49,11 +52,29 @@ pub(super) struct Term {
 impl Live {
     /// The new content of the state file if it differs from that of the file, with the next serial.
     pub(super) fn image(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
-        if !self.outdated && self.ledger.content_digest() == self.folded_content {
+        let content = self.ledger.content_digest();
+        if !self.outdated && content == self.folded_content {
             return Ok(None);
         }
         self.ledger.terraform_version = WRITER_VERSION.to_owned();
-        self.next_image().map(Some)
+        let image = self.next_image()?;
+        self.imaged = Some(content);
+        Ok(Some(image))
+    }
+
+    /// The newest state, with the results of steps that the journal did not take. `None` if the document has all of it.
+    pub(super) fn newest(&self, unrecorded: &[StoreStep]) -> Option<StateFile> {
+        let content = self.ledger.content_digest();
+        let unrecorded: Vec<_> = unrecorded.iter().filter(|step| recovery::writes_state(step)).collect();
+        if unrecorded.is_empty() && content == self.folded_content {
+            return None;
+        }
+        let mut file = self.ledger.to_file();
+        WRITER_VERSION.clone_into(&mut file.terraform_version);
+        // The journal may have an image with this serial already.
+        file.serial += u64::from(self.imaged != Some(content)) + u64::from(!unrecorded.is_empty());
+        unrecorded.into_iter().filter_map(writes_of).for_each(|writes| file.write(writes));
+        Some(file)
     }
 
     /// The content of the state file with the next serial. The caller adopts the serial only if it writes the content.

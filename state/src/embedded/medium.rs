@@ -7,6 +7,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::run::RunId;
 use crate::store::StoreError;
 use crate::tfstate::FormatDigit;
@@ -55,6 +57,20 @@ pub(crate) trait Document: fmt::Debug + Send {
 
     /// Stores a copy of an earlier content, if the medium has copies.
     fn back_up(&self, content: &[u8], at: &super::Backup) -> Result<(), StoreError>;
+
+    /// The way to save the document while a run goes on, if the medium has journals that only this machine can read.
+    fn saver(&self) -> Option<Arc<dyn Saver>> {
+        None
+    }
+}
+
+/// Saves the document while a run goes on. It writes the whole content, and no reader sees a part of it.
+pub(crate) trait Saver: Send + Sync {
+    /// Replaces the whole content, durably.
+    ///
+    /// # Errors
+    /// Those of the medium. Whether the content was written is then unknown.
+    fn save(&self, content: Bytes) -> Result<(), StoreError>;
 }
 
 /// The files of runs. Names have the form `RUN/NAME`.

@@ -8,7 +8,7 @@ use super::journal::{Chain, JournalContents, read, read_sound};
 use super::problems;
 use super::sealed::Seals;
 use crate::content::content_revision;
-use crate::event::{Base, Event};
+use crate::event::{Base, Event, Saving};
 use crate::ledger::steps::writes_of;
 use crate::ledger::{Ledger, RevisionRule};
 use crate::record::Opaque;
@@ -107,8 +107,7 @@ fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
 
 /// Whether a step changes the state file.
 pub(super) fn writes_state(step: &StoreStep) -> bool {
-    writes_of(step)
-        .is_some_and(|writes| !(writes.instances.is_empty() && writes.outputs.is_empty() && writes.checks.is_none()))
+    writes_of(step).is_some_and(|writes| !writes.is_empty())
 }
 
 /// What a term left undone: an image that it had written to the journal, or steps that the state file lacks.
@@ -210,14 +209,54 @@ fn effective_content(
         if is_same_state(content, found, base, seals) || found == state_digest(&image.0) || torn {
             return Ok((image.0.clone(), None));
         }
-    } else if is_same_state(content, found, base, seals) || is_skeleton(content, base, seals) {
+    } else if is_same_state(content, found, base, seals)
+        || is_skeleton(content, base, seals)
+        || term.is_some_and(|term| is_saved(content, found, term, base, seals))
+    {
         return Ok((content.to_vec(), Some(base.lineage.clone())));
     }
     Err(StoreError::StateMismatch {
         path: place.display().to_string(),
         run: unfolded.run.clone(),
-        instances: differing(content, base, place, seals),
+        instances: differing(content, term, base, place, seals),
     })
+}
+
+/// The states that a term saved, or began to save, while it went on.
+fn saves(term: &JournalContents) -> impl DoubleEndedIterator<Item = &Saving> {
+    term.events.iter().filter_map(|(event, _)| match event {
+        Event::Saving(saving) => Some(saving),
+        _ => None,
+    })
+}
+
+/// Whether this is a state that the term saved, possibly with a different layout.
+fn is_saved(content: &[u8], digest: Digest, term: &JournalContents, base: &Base, seals: &Seals) -> bool {
+    if saves(term).any(|saving| saving.digest == digest) {
+        return true;
+    }
+    let Ok(opened) = seals.parse(content, Path::new("")) else { return false };
+    let file = opened.file;
+    let Some(saving) = saves(term).rev().find(|saving| saving.serial == file.serial) else { return false };
+    let now = file.instances.iter().map(|(name, record)| (name.clone(), content_revision(record)));
+    file.lineage == base.lineage && now.collect::<BTreeMap<_, _>>() == revisions_at(term, base, saving.lines)
+}
+
+/// The instances of the state with their revisions, after this number of lines of the run's journals.
+fn revisions_at(term: &JournalContents, base: &Base, lines: u64) -> BTreeMap<String, Revision> {
+    let mut revisions: BTreeMap<String, Revision> = base.instances.iter().cloned().collect();
+    let before = term.chain.lines.saturating_sub(term.events.len() as u64);
+    let upto = usize::try_from(lines.saturating_sub(before)).unwrap_or(usize::MAX);
+    for (event, _) in term.events.iter().take(upto) {
+        let Event::Step(step) = event else { continue };
+        for write in writes_of(step).map(|writes| writes.instances.as_slice()).unwrap_or_default() {
+            match &write.record {
+                Some(record) => revisions.insert(write.address.clone(), content_revision(record)),
+                None => revisions.remove(&write.address),
+            };
+        }
+    }
+    revisions
 }
 
 /// Whether this is the state that the term began from, possibly with a different layout: every change raises the
@@ -247,14 +286,15 @@ fn is_skeleton(content: &[u8], base: &Base, seals: &Seals) -> bool {
             }))
 }
 
-/// The instances that differ from those at the start of the term.
-fn differing(content: &[u8], base: &Base, place: &Path, seals: &Seals) -> Vec<String> {
+/// The instances that differ from those at the start of the term, or in the last state that it saved.
+fn differing(content: &[u8], term: Option<&JournalContents>, base: &Base, place: &Path, seals: &Seals) -> Vec<String> {
     let mut now: BTreeMap<String, Revision> = BTreeMap::new();
     if let Ok(opened) = seals.parse(content, place) {
         now =
             opened.file.instances.iter().map(|(address, record)| (address.clone(), content_revision(record))).collect();
     }
-    let before: BTreeMap<String, Revision> = base.instances.iter().cloned().collect();
+    let saved = term.and_then(|term| Some(revisions_at(term, base, saves(term).next_back()?.lines)));
+    let before = saved.unwrap_or_else(|| base.instances.iter().cloned().collect());
     let all: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
     let mut names: Vec<String> = all.into_iter().filter(|name| before.get(*name) != now.get(*name)).cloned().collect();
     if names.is_empty() {
@@ -321,7 +361,7 @@ fn replay(ledger: &mut Ledger, id: &RunId, term: &JournalContents, state: bool) 
                 ledger.apply(id, step, state);
             }
             Event::Ended { status, abandoned } => ledger.replay_end(id, *status, *abandoned),
-            Event::Image(_) | Event::Folded(_) => {}
+            Event::Image(_) | Event::Folded(_) | Event::Saving(_) => {}
         }
     }
 }

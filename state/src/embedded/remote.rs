@@ -22,10 +22,10 @@ use bytes::Bytes;
 
 use super::files::FolderLock;
 use super::lock::digit_of;
-use super::medium::{Document, Medium, RunFiles};
-use super::{Backup, problems};
+use super::medium::{Document, Medium, RunFiles, Saver};
+use super::{Backup, Mode, problems};
 use crate::remote::{Expected, LockAnswer, LockInfo, RemoteState, UnreleasedLock, UnreleasedLocks, Version, Written};
-use crate::run::Holder;
+use crate::run::{Digest, Holder};
 use crate::store::StoreError;
 use crate::tfstate::FormatDigit;
 use bridge::Bridge;
@@ -56,6 +56,15 @@ pub struct RemoteOptions {
     pub folder: PathBuf,
     /// Where a lock is recorded that cannot be released.
     pub unreleased: UnreleasedLocks,
+    /// How often the state is saved while a run goes on, for a backend that cannot hold journals. `None` means never.
+    pub save_interval: Option<Duration>,
+}
+
+impl RemoteOptions {
+    pub(super) fn mode(&self) -> Mode {
+        let (sealing, save_interval) = (Arc::clone(&self.sealing), self.save_interval);
+        Mode { backup: Backup::Never, sealing, source: None, save_interval }
+    }
 }
 
 /// A state in a backend.
@@ -190,16 +199,20 @@ impl Medium for RemoteMedium {
             Files::Objects(_) => None,
         };
         let (lock, beats) = self.take_lock(folder.as_ref())?;
-        let document = RemoteDocument {
+        let content = RemoteContent {
             state: Arc::clone(&self.options.state),
             bridge: Arc::clone(&self.bridge),
             path: self.path.clone(),
+            lock: lock.as_ref().map(|lock| lock.id.clone()),
+            known: Mutex::default(),
+        };
+        let document = RemoteDocument {
+            content: Arc::new(content),
             lock,
             files: match &self.files {
                 Files::Objects(files) => Some(Arc::clone(files)),
                 Files::Local(_) => None,
             },
-            known: Mutex::default(),
             beats,
             folder,
             unreleased: self.options.unreleased.clone(),
@@ -232,13 +245,9 @@ impl Medium for RemoteMedium {
 
 /// The document of a backend, locked.
 struct RemoteDocument {
-    state: Arc<dyn RemoteState>,
-    bridge: Arc<Bridge>,
-    path: PathBuf,
+    content: Arc<RemoteContent>,
     lock: Option<LockInfo>,
     files: Option<Arc<ObjectFiles>>,
-    /// The content and version that this process has read or written last; `None` if there is no document.
-    known: Mutex<Option<(Bytes, Version)>>,
     beats: Option<Beats>,
     folder: Option<FolderLock>,
     unreleased: UnreleasedLocks,
@@ -246,34 +255,81 @@ struct RemoteDocument {
 
 impl fmt::Debug for RemoteDocument {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "RemoteDocument({})", self.path.display())
+        write!(out, "RemoteDocument({})", self.content.path.display())
     }
 }
 
-impl RemoteDocument {
-    fn known(&self) -> MutexGuard<'_, Option<(Bytes, Version)>> {
+/// The content of a document. The holder of the lock writes it, from one thread at a time.
+struct RemoteContent {
+    state: Arc<dyn RemoteState>,
+    bridge: Arc<Bridge>,
+    path: PathBuf,
+    /// The id of the lock.
+    lock: Option<String>,
+    known: Mutex<Known>,
+}
+
+/// What this process knows about the document.
+#[derive(Default)]
+struct Known {
+    /// The content and version that this process has read or written last; `None` if there is no document.
+    now: Option<(Bytes, Version)>,
+    /// The contents that were sent since. Whether they were written is unknown.
+    unsure: Vec<Digest>,
+}
+
+impl RemoteContent {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fetch(&self) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let state = Arc::clone(&self.state);
+        let found = self.bridge.wait(async move { state.read().await })??;
+        Ok(found.map(|found| (found.content, found.version)))
+    }
+
+    fn send(&self, content: Bytes, known: &Known) -> Result<Written, StoreError> {
+        let expected = known.now.as_ref().map_or(Expected::Absent, |(_, version)| Expected::Version(version.clone()));
+        let (state, lock) = (Arc::clone(&self.state), self.lock.clone());
+        Ok(self.bridge.wait(async move { state.write(content, &expected, lock.as_deref()).await })??)
     }
 
     fn put(&self, content: Bytes) -> Result<(), StoreError> {
         let mut known = self.known();
-        let expected = known.as_ref().map_or(Expected::Absent, |(_, version)| Expected::Version(version.clone()));
-        let (state, written) = (Arc::clone(&self.state), content.clone());
-        let lock = self.lock.as_ref().map(|lock| lock.id.clone());
-        let answer = self.bridge.wait(async move { state.write(written, &expected, lock.as_deref()).await })??;
+        let mut answer = self.send(content.clone(), &known);
+        if matches!(answer, Ok(Written::Conflict)) && !known.unsure.is_empty() {
+            // An earlier write may have taken effect although it failed.
+            let found = self.fetch()?;
+            if found.as_ref().is_some_and(|(found, _)| known.unsure.contains(&Digest::of(found))) {
+                known.now = found;
+                known.unsure.clear();
+                answer = self.send(content.clone(), &known);
+            }
+        }
         match answer {
-            Written::Done(version) => {
-                *known = Some((content, version));
+            Ok(Written::Done(version)) => {
+                *known = Known { now: Some((content, version)), unsure: Vec::new() };
                 Ok(())
             }
-            Written::Conflict => Err(StoreError::Overtaken(self.path.display().to_string())),
+            Ok(Written::Conflict) => Err(StoreError::Overtaken(self.path.display().to_string())),
+            Err(error) => {
+                known.unsure.push(Digest::of(&content));
+                Err(error)
+            }
         }
+    }
+}
+
+impl Saver for RemoteContent {
+    fn save(&self, content: Bytes) -> Result<(), StoreError> {
+        self.put(content)
     }
 }
 
 impl Document for RemoteDocument {
     fn path(&self) -> &Path {
-        &self.path
+        &self.content.path
     }
 
     /// A write finds out.
@@ -282,29 +338,27 @@ impl Document for RemoteDocument {
     }
 
     fn read(&self) -> Result<Vec<u8>, StoreError> {
-        let state = Arc::clone(&self.state);
-        let found = self.bridge.wait(async move { state.read().await })??;
-        let mut known = self.known();
-        *known = found.map(|found| (found.content, found.version));
-        Ok(known.as_ref().map(|(content, _)| content.to_vec()).unwrap_or_default())
+        let mut known = self.content.known();
+        *known = Known { now: self.content.fetch()?, unsure: Vec::new() };
+        Ok(known.now.as_ref().map(|(content, _)| content.to_vec()).unwrap_or_default())
     }
 
     fn set_digit(&self, found: FormatDigit, digit: u8) -> Result<(), StoreError> {
-        let content = self.known().as_ref().map(|(content, _)| content.to_vec());
+        let content = self.content.known().now.as_ref().map(|(content, _)| content.to_vec());
         let Some(mut content) = content else { return Ok(()) };
         if let Some(at) = content.get_mut(found.offset) {
             *at = digit;
         }
-        self.put(content.into())
+        self.content.put(content.into())
     }
 
     /// A document that had no content becomes an empty state, because other tools take an empty object for damage.
     fn write(&self, content: &[u8]) -> Result<(), StoreError> {
         if !content.is_empty() {
-            return self.put(Bytes::copy_from_slice(content));
+            return self.content.put(Bytes::copy_from_slice(content));
         }
-        let known = self.known().as_ref().map(|(content, _)| content.clone());
-        match known.map(|content| digit_of(&content, &self.path)) {
+        let known = self.content.known().now.as_ref().map(|(content, _)| content.clone());
+        match known.map(|content| digit_of(&content, self.path())) {
             Some(found) => {
                 let found = found?;
                 self.set_digit(found, found.unguarded())
@@ -325,6 +379,11 @@ impl Document for RemoteDocument {
     fn back_up(&self, _content: &[u8], _at: &Backup) -> Result<(), StoreError> {
         Ok(())
     }
+
+    fn saver(&self) -> Option<Arc<dyn Saver>> {
+        let needed = self.files.is_none() && self.content.state.is_saved_midway();
+        needed.then(|| Arc::clone(&self.content) as Arc<dyn Saver>)
+    }
 }
 
 impl Drop for RemoteDocument {
@@ -335,8 +394,9 @@ impl Drop for RemoteDocument {
             files.forget();
         }
         let Some(lock) = self.lock.take() else { return };
-        let (state, id) = (Arc::clone(&self.state), lock.id.clone());
-        let released = match self.bridge.wait(async move { state.unlock(&id).await }) {
+        let RemoteContent { state, bridge, path, .. } = self.content.as_ref();
+        let (state, id) = (Arc::clone(state), lock.id.clone());
+        let released = match bridge.wait(async move { state.unlock(&id).await }) {
             Ok(released) => released.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
@@ -348,7 +408,7 @@ impl Drop for RemoteDocument {
         if let Err(error) = released
             && is_ours
         {
-            let place = self.path.display().to_string();
+            let place = path.display().to_string();
             self.unreleased.add(UnreleasedLock { place, id: lock.id, error });
             return;
         }
@@ -356,7 +416,7 @@ impl Drop for RemoteDocument {
             let _ = folder.note("");
         }
         if let Some(files) = &self.files {
-            let _ = holder::forget(files, &self.bridge, lock.asked());
+            let _ = holder::forget(files, bridge, lock.asked());
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Whole runs over the files: recovery, the begin and end of a term, folding, and reading without the lock.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::current_form;
@@ -12,6 +11,7 @@ use super::lock::digit_of;
 use super::medium::Medium;
 use super::problems;
 use super::recovery::{self, Loaded};
+use super::saving::Saves;
 use super::writer::Writer;
 use super::{Backup, LOOK_PAUSE, LOOKS, Mode, random_u128};
 use crate::edit::{Edit, EditAnswer};
@@ -29,6 +29,8 @@ pub(super) struct Core {
     pub(super) mode: Mode,
     pub(super) folders: RunFolders,
     pub(super) incarnation: Incarnation,
+    /// The saves while a run goes on, if the medium needs them.
+    pub(super) saves: Option<Arc<Saves>>,
     /// `None` if the store was opened for reading.
     pub(super) live: Option<Mutex<Live>>,
 }
@@ -37,6 +39,14 @@ impl Core {
     pub(super) fn live(&self) -> Result<MutexGuard<'_, Live>, StoreError> {
         let live = self.live.as_ref().ok_or(StoreError::ReadOnly)?;
         Ok(live.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same at the end of a term: no save is under way, and none begins.
+    pub(super) fn live_at_end(&self) -> Result<MutexGuard<'_, Live>, StoreError> {
+        if let Some(saves) = &self.saves {
+            saves.end();
+        }
+        self.live()
     }
 
     /// Recovers what a dead process left: folds its journal and restores the digit unless a run still guards the file.
@@ -300,7 +310,7 @@ impl Core {
 
     /// WITHDRAW of a run that has not begun any operation.
     pub(super) fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
-        let mut live = self.live()?;
+        let mut live = self.live_at_end()?;
         let live = &mut *live;
         let untouched = live.ledger.is_untouched(&lease.run);
         let answer = live.ledger.release(lease, TermEnding::Finished);
@@ -343,13 +353,16 @@ impl Core {
         }
         let before = live.ledger.runs.get(&request.run).cloned();
         let answer = live.ledger.acquire(request, true);
-        if let AcquireAnswer::Granted(lease) = &answer
-            && let Err(error) = self.begin(live, &request.run, lease.token, None)
-        {
-            if let Some(before) = before {
-                live.ledger.runs.insert(request.run.clone(), before);
+        if let AcquireAnswer::Granted(lease) = &answer {
+            if let Err(error) = self.begin(live, &request.run, lease.token, None) {
+                if let Some(before) = before {
+                    live.ledger.runs.insert(request.run.clone(), before);
+                }
+                return Err(error);
             }
-            return Err(error);
+            if let Some(saves) = &self.saves {
+                saves.begin();
+            }
         }
         Ok(answer)
     }
@@ -416,28 +429,4 @@ impl Core {
             None => Ok(()),
         }
     }
-}
-
-/// See [`super::EmbeddedStore::set_aside`].
-pub(super) fn set_aside(
-    medium: &dyn Medium,
-    folders: &RunFolders,
-    run: &RunId,
-) -> Result<(Vec<String>, PathBuf), StoreError> {
-    let handle = medium.lock()?;
-    let all = folders.list()?;
-    let folder = all.iter().find(|folder| folder.id == *run).ok_or_else(|| StoreError::NoRun(run.clone()))?;
-    let touched = recovery::touched(folder)?;
-    // The results of the run for the user, because journals are not human-readable.
-    let written = recovery::written(folder)?;
-    folders.keep_state(run, &folders.seals.state(&written, handle.path())?)?;
-    let folder = folders.files.set_aside(run)?;
-    let content = handle.read()?;
-    if let Ok(found) = digit_of(&content, handle.path())
-        && found.is_guarded()
-        && all.iter().all(|folder| folder.id == *run || folder.summary.is_some())
-    {
-        handle.set_digit(found, found.unguarded())?;
-    }
-    Ok((touched, folder))
 }

@@ -295,7 +295,7 @@ impl Ledger {
 
     /// Writes to the state. Subjects that the state already has as they should be get their new revision, too.
     fn write(&mut self, id: &RunId, writes: &Writes, state: bool) -> Vec<(Subject, Revision)> {
-        if writes.instances.is_empty() && writes.outputs.is_empty() && writes.checks.is_none() {
+        if writes.is_empty() {
             return Vec::new();
         }
         self.content.begin_commit();

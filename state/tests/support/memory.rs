@@ -27,6 +27,10 @@ pub struct Held {
     pub lock: Option<LockInfo>,
     /// Whether the next creations are done, but their answers are lost.
     pub failing: bool,
+    /// Whether writes of the state are not done.
+    pub refusing: bool,
+    /// Whether there are no objects beside the state.
+    pub bare: bool,
     /// Whether locks cannot be released.
     pub stuck: bool,
     /// The locks that a store could not release.
@@ -90,6 +94,10 @@ impl RemoteState for Memory {
     }
 
     async fn write(&self, content: Bytes, expected: &Expected, _lock: Option<&str>) -> Result<Written, BackendError> {
+        if self.held().refusing {
+            let (place, error) = ("memory".to_owned(), "connection refused".to_owned());
+            return Err(BackendError::Unreachable { place, doing: "writing the state", error });
+        }
         self.set("", content, |now| match expected {
             Expected::Absent => now.is_none(),
             Expected::Version(version) => now.is_some_and(|now| now.to_string() == version.0),
@@ -135,7 +143,7 @@ impl RemoteState for Memory {
     }
 
     fn objects(&self) -> Option<Arc<dyn Objects>> {
-        Some(Arc::new(self.clone()))
+        (!self.held().bare).then(|| Arc::new(self.clone()) as Arc<dyn Objects>)
     }
 }
 

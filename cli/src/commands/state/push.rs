@@ -1,18 +1,22 @@
 //! `weft state push`: replaces the state with a state file.
 
+use std::fmt::Display;
 use std::io::Read;
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::Snapshot;
+use weft_sealing::is_sealed;
 use weft_state::tfstate::{FormatDigit, StateFile, find_format_digit};
+use weft_state::{EmbeddedStore, RunStore, StoreError};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
+use crate::commands::runs::tell_stalled;
 use crate::commands::state::problems as state_problems;
-use crate::edits::{Change, change, file_of};
+use crate::edits::{Change, change_in, file_of};
 use crate::exit::Exit;
 use crate::options::switch;
-use crate::store::StoreLocation;
+use crate::runtime::block_on;
+use crate::store::{self, Access, StoreLocation};
 
 /// The command.
 pub const PUSH: Command = Command {
@@ -50,49 +54,110 @@ fn push(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     } else {
         std::fs::read(path).map_err(|error| fail(state_problems::state_file_unreadable(path, &error)))?
     };
-    let pushed = StateFile::parse(&bytes, path).map_err(|error| fail(state_problems::not_a_state(path, &error)))?;
+    let pushed = parsed(invocation, &bytes, path).map_err(|problems| invocation.fail(&problems))?;
     // Such a file belongs to an unfinished run, and is useless elsewhere.
     if find_format_digit(&bytes, path).is_ok_and(FormatDigit::is_guarded) {
         return Err(fail(state_problems::guarded_state(path)));
     }
     let force = invocation.arguments.switch("force", false);
     let place = StoreLocation::for_edit(invocation, "state-push", false)?;
-    change(invocation, &place, |snapshot| {
-        if !force && let Err(problem) = follows(snapshot, &pushed) {
-            return Err(vec![problem]);
+    let push = Push { pushed, force };
+    let done = block_on(async {
+        match place.open_store(Access::Change).await {
+            Ok(store) => push.over(invocation, store.as_ref()).await,
+            Err(error) => push.over_orphan(&place, &error),
         }
-        let mut wanted = pushed;
-        if wanted.lineage.is_empty() {
-            wanted.lineage.clone_from(&snapshot.lineage);
-        }
-        let same = file_of(snapshot).lineage == wanted.lineage && equal(snapshot, &wanted);
-        if same && snapshot.serial >= wanted.serial {
-            return Ok((Change::Nothing, ()));
-        }
-        Ok((Change::Whole(Box::new(wanted)), ()))
-    })?;
+    });
+    done.unwrap_or_else(|problem| Err(vec![problem])).map_err(|problems| invocation.fail(&problems))?;
     Ok(Exit::DONE)
 }
 
-fn equal(snapshot: &Snapshot, file: &StateFile) -> bool {
-    let held = file_of(snapshot);
+/// The state in a file, sealed or not.
+fn parsed(invocation: &Invocation<'_>, bytes: &[u8], path: &str) -> Result<StateFile, Vec<Diagnostic>> {
+    let unread = |error: &dyn Display| vec![state_problems::not_a_state(path, error)];
+    if !is_sealed(bytes) {
+        return StateFile::parse(bytes, path).map_err(|error| unread(&error));
+    }
+    let sealing = invocation.context.sealing(&invocation.arguments, None)?;
+    let opened = sealing.open_state(bytes).map_err(|error| unread(&error))?;
+    StateFile::parse(&opened.plain, path).map_err(|error| unread(&error))
+}
+
+/// A push.
+struct Push {
+    pushed: StateFile,
+    force: bool,
+}
+
+impl Push {
+    async fn over(self, invocation: &Invocation<'_>, store: &dyn RunStore) -> Result<(), Vec<Diagnostic>> {
+        change_in(store, |snapshot| {
+            let held = file_of(snapshot);
+            let wanted = self.wanted(&held).map_err(|problem| vec![problem])?;
+            let same = held.lineage == wanted.lineage && equal(&held, &wanted);
+            if same && held.serial >= wanted.serial {
+                return Ok((Change::Nothing, ()));
+            }
+            Ok((Change::Whole(Box::new(wanted)), ()))
+        })
+        .await?;
+        // A run that has not ended still guards the state.
+        if let Ok((snapshot, headers)) = store.overview().await {
+            tell_stalled(&invocation.view, &headers, &snapshot);
+        }
+        Ok(())
+    }
+
+    /// Replaces a state that a run guards whose journal is lost.
+    fn over_orphan(self, place: &StoreLocation, error: &StoreError) -> Result<(), Vec<Diagnostic>> {
+        let failed = |error: &StoreError| vec![store::problem(error)];
+        let decide = |held: &StateFile| self.wanted(held);
+        let replaced = match (error, place) {
+            (StoreError::Damaged { .. }, StoreLocation::Embedded(options)) => {
+                EmbeddedStore::replace_orphan(options, decide)
+            }
+            (StoreError::Damaged { .. }, StoreLocation::Remote(remote)) => {
+                EmbeddedStore::replace_orphan_remote(remote.options.clone(), decide)
+            }
+            _ => return Err(failed(error)),
+        };
+        match replaced.map_err(|error| failed(&error))? {
+            Some(answer) => answer.map_err(|problem| vec![problem]),
+            None => Err(failed(error)),
+        }
+    }
+
+    /// The state to write over an existing one.
+    fn wanted(self, held: &StateFile) -> Result<StateFile, Diagnostic> {
+        if !self.force {
+            follows(held, &self.pushed)?;
+        }
+        let mut wanted = self.pushed;
+        if wanted.lineage.is_empty() {
+            wanted.lineage.clone_from(&held.lineage);
+        }
+        Ok(wanted)
+    }
+}
+
+fn equal(held: &StateFile, file: &StateFile) -> bool {
     (&held.instances, &held.outputs, &held.checks) == (&file.instances, &file.outputs, &file.checks)
 }
 
 /// Whether the pushed state is a later one of the existing state.
-fn follows(snapshot: &Snapshot, pushed: &StateFile) -> Result<(), Diagnostic> {
+fn follows(held: &StateFile, pushed: &StateFile) -> Result<(), Diagnostic> {
     // An empty state loses nothing. A state without a lineage is older than lineages, so its age is unknown.
-    if snapshot.is_empty() || pushed.lineage.is_empty() || snapshot.lineage.is_empty() {
+    if held.is_empty() || pushed.lineage.is_empty() || held.lineage.is_empty() {
         return Ok(());
     }
-    if pushed.lineage != snapshot.lineage {
-        return Err(state_problems::unrelated_state(&pushed.lineage, &snapshot.lineage));
+    if pushed.lineage != held.lineage {
+        return Err(state_problems::unrelated_state(&pushed.lineage, &held.lineage));
     }
-    if pushed.serial < snapshot.serial {
-        return Err(state_problems::older_state(pushed.serial, snapshot.serial));
+    if pushed.serial < held.serial {
+        return Err(state_problems::older_state(pushed.serial, held.serial));
     }
-    if pushed.serial == snapshot.serial && !equal(snapshot, pushed) {
-        return Err(state_problems::same_serial(snapshot.serial));
+    if pushed.serial == held.serial && !equal(held, pushed) {
+        return Err(state_problems::same_serial(held.serial));
     }
     Ok(())
 }

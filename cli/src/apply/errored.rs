@@ -1,0 +1,124 @@
+//! `errored.tfstate`: the newest state of a run whose store has failed, in the working directory.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::{fs, io};
+
+use weft_coordinator::RunOutcome;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_sealing::{Sealing, TargetName};
+use weft_state::tfstate::StateFile;
+use weft_state::{RunStore, StoreError, StoreStep};
+
+use super::problems::not_saved;
+use crate::context::Context;
+
+/// The file, as in OpenTofu.
+pub const ERRORED: &str = "errored.tfstate";
+/// An earlier file of that name with another content.
+const EARLIER: &str = "errored.tfstate.backup";
+/// The mode of the file: states may hold secrets.
+const PRIVATE: u32 = 0o600;
+
+/// What is left of a run whose store has failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left<'a> {
+    /// The run.
+    pub run: &'a str,
+    /// Why the store has failed.
+    pub error: &'a StoreError,
+    /// The place of its journal.
+    pub journal: String,
+    /// The instances with results that the journal may lack.
+    pub unrecorded: Vec<String>,
+    /// Why there is no [`ERRORED`].
+    pub unwritten: Option<String>,
+}
+
+/// Writes the newest state of a run whose store has failed. Returns the problem that says how to go on, or `None` if
+/// nothing is left to be saved.
+pub async fn keep(context: &Context, store: &dyn RunStore, outcome: &RunOutcome) -> Option<Diagnostic> {
+    let error = outcome.store_error.as_ref()?;
+    // The store has written the state itself, and the error says where.
+    if matches!(error, StoreError::Replaced { .. }) {
+        return None;
+    }
+    let unwritten = match store.newest(&outcome.unrecorded).await {
+        Ok(None) => return None,
+        Ok(Some(file)) => write(context, store, &file).err(),
+        Err(error) => Some(error.to_string()),
+    };
+    let run = outcome.run.to_string();
+    let (journal, unrecorded) = (store.journal_place(&outcome.run), instances(&outcome.unrecorded));
+    Some(not_saved(&Left { run: &run, error, journal, unrecorded, unwritten }))
+}
+
+fn write(context: &Context, store: &dyn RunStore, file: &StateFile) -> Result<(), String> {
+    let sealing = match context.sealed_by.get() {
+        Some(sealing) => sealing.clone(),
+        None if store.is_sealed() => return Err("the settings of its encryption are not known".to_owned()),
+        None => Default::default(),
+    };
+    let bytes = sealed(&sealing, file)?;
+    put(Path::new(ERRORED), Path::new(EARLIER), &bytes).map_err(|error| error.to_string())
+}
+
+fn sealed(sealing: &Sealing, file: &StateFile) -> Result<Vec<u8>, String> {
+    let plain = file.to_bytes();
+    match sealing.seals(&TargetName::State) {
+        true => sealing.seal_state(&plain).map_err(|error| error.to_string()),
+        false => Ok(plain),
+    }
+}
+
+/// Writes a file as a whole. An earlier one with another content becomes `earlier`.
+fn put(path: &Path, earlier: &Path, content: &[u8]) -> io::Result<()> {
+    match fs::read(path) {
+        Ok(found) if found == content => return Ok(()),
+        Ok(_) => fs::rename(path, earlier)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let mut fresh = path.as_os_str().to_owned();
+    fresh.push(".new");
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE).open(&fresh)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&fresh, path)
+}
+
+/// The instances that these steps write, each once, in order.
+fn instances(steps: &[StoreStep]) -> Vec<String> {
+    let mut names = Vec::new();
+    for step in steps {
+        let writes = match step {
+            StoreStep::Commit(commit) => &commit.writes,
+            StoreStep::Fail(failure) => &failure.writes,
+            _ => continue,
+        };
+        names.extend(writes.instances.iter().map(|write| write.address.clone()));
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn an_earlier_file_is_kept_and_the_new_one_is_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, earlier) = (folder.path().join("errored"), folder.path().join("earlier"));
+        put(&path, &earlier, b"one").unwrap();
+        put(&path, &earlier, b"one").unwrap();
+        assert!(!earlier.exists());
+        put(&path, &earlier, b"two").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), fs::read(&earlier).unwrap()), (b"two".to_vec(), b"one".to_vec()));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, PRIVATE);
+    }
+}

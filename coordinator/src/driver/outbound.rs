@@ -1,0 +1,157 @@
+//! The steps on their way to the store, and what is left of them when the store fails for good.
+
+use std::collections::BTreeSet;
+
+use weft_state::{DoubtOutcome, OpIndex, StoreAnswer, StoreError, StoreStep};
+
+use crate::timing::STORE_BATCH;
+
+/// A batch that was sent, and the answer.
+pub(super) struct SentBatch {
+    /// The steps.
+    pub(super) steps: Vec<StoreStep>,
+    /// What the store answered, or why it failed for good.
+    pub(super) answers: Result<Vec<StoreAnswer>, StoreError>,
+}
+
+/// The steps on their way to the store.
+#[derive(Debug, Default)]
+pub(super) struct Outbound {
+    /// Decisions that are not sent yet. After a failure, those that the store did not take.
+    steps: Vec<StoreStep>,
+    /// The operations with an intent in the store and without a result.
+    calls: BTreeSet<OpIndex>,
+    /// Why the store has failed for good.
+    failure: Option<StoreError>,
+    /// Whether results are collected after that.
+    collects: bool,
+}
+
+impl Outbound {
+    pub(super) fn new(collects: bool) -> Outbound {
+        Outbound { collects, ..Outbound::default() }
+    }
+
+    /// Adds decisions.
+    pub(super) fn push(&mut self, steps: Vec<StoreStep>) {
+        for op in steps.iter().filter_map(settled) {
+            self.calls.remove(&op);
+        }
+        self.steps.extend(steps);
+    }
+
+    /// The next batch to send. There is none after a failure.
+    pub(super) fn next_batch(&mut self) -> Option<Vec<StoreStep>> {
+        if self.steps.is_empty() || self.failure.is_some() {
+            return None;
+        }
+        let rest = self.steps.split_off(self.steps.len().min(STORE_BATCH));
+        Some(std::mem::replace(&mut self.steps, rest))
+    }
+
+    /// The store took a batch. The calls of its intents begin now.
+    pub(super) fn taken(&mut self, steps: &[StoreStep], answers: &[StoreAnswer]) {
+        for (step, answer) in steps.iter().zip(answers) {
+            if let (StoreStep::Intent(intent), true) = (step, answer.is_ok()) {
+                self.calls.insert(intent.op);
+            }
+        }
+    }
+
+    /// The store failed for good at this batch. Returns how many results are still awaited.
+    pub(super) fn failed(&mut self, mut batch: Vec<StoreStep>, error: StoreError) -> usize {
+        batch.append(&mut self.steps);
+        self.steps = batch;
+        self.failure = Some(error);
+        if self.collects { self.calls.len() } else { 0 }
+    }
+
+    /// Whether the store has failed and no result is awaited.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.is_some() && (self.calls.is_empty() || !self.collects)
+    }
+
+    /// Why the store has failed, and the steps that it did not take.
+    pub(super) fn into_rest(&mut self) -> (Option<StoreError>, Vec<StoreStep>) {
+        match self.failure.take() {
+            Some(error) => (Some(error), std::mem::take(&mut self.steps)),
+            None => (None, Vec::new()),
+        }
+    }
+}
+
+/// The operation whose call has ended, or is given up, with this step.
+fn settled(step: &StoreStep) -> Option<OpIndex> {
+    match step {
+        StoreStep::Commit(commit) => Some(commit.op),
+        StoreStep::Fail(failure) => Some(failure.op),
+        StoreStep::Doubt { op, .. } => Some(*op),
+        StoreStep::Resolve(resolution) => match resolution.outcome {
+            DoubtOutcome::Pending => None,
+            DoubtOutcome::Done(_) | DoubtOutcome::Failed(_) => Some(resolution.op),
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_state::{Attempt, Digest, DoubtKey, Failure, FailureKind, Intent, Opaque, WorkerId, Writes};
+
+    fn intent(op: u32) -> StoreStep {
+        StoreStep::Intent(Intent {
+            op: OpIndex(op),
+            attempt: Attempt(1),
+            worker: WorkerId("w".to_owned()),
+            target: DoubtKey::current(format!("a.b[{op}]")),
+            action: "create".to_owned(),
+            base: None,
+            planned: Digest::default(),
+        })
+    }
+
+    fn failure(op: u32) -> StoreStep {
+        StoreStep::Fail(Failure {
+            op: OpIndex(op),
+            attempt: Attempt(1),
+            worker: WorkerId("w".to_owned()),
+            intended: true,
+            writes: Writes::default(),
+            diagnostics: Opaque::default(),
+            kind: FailureKind::Error,
+        })
+    }
+
+    fn yes() -> StoreAnswer {
+        StoreAnswer::Ok { revisions: Vec::new(), repeated: false }
+    }
+
+    #[test]
+    fn results_are_awaited_after_a_failure() {
+        let mut outbound = Outbound::new(true);
+        outbound.push(vec![intent(0), intent(1), intent(2)]);
+        let batch = outbound.next_batch().unwrap();
+        assert_eq!(batch.len(), 3);
+        outbound.taken(&batch, &[yes(), yes(), StoreAnswer::NotClaimed(Vec::new())]);
+        outbound.push(vec![failure(0)]);
+        let batch = outbound.next_batch().unwrap();
+        outbound.push(vec![intent(3)]);
+        assert_eq!(outbound.failed(batch, StoreError::ReadOnly), 1, "operation 1 runs, and 2 was refused");
+        assert!(outbound.next_batch().is_none() && !outbound.has_failed());
+        outbound.push(vec![failure(1)]);
+        assert!(outbound.has_failed());
+        let (error, rest) = outbound.into_rest();
+        assert_eq!((error, rest), (Some(StoreError::ReadOnly), vec![failure(0), intent(3), failure(1)]));
+    }
+
+    #[test]
+    fn workers_that_keep_their_results_are_not_awaited() {
+        let mut outbound = Outbound::new(false);
+        outbound.push(vec![intent(0)]);
+        let batch = outbound.next_batch().unwrap();
+        outbound.taken(&batch, &[yes()]);
+        assert_eq!(outbound.failed(Vec::new(), StoreError::ReadOnly), 0);
+        assert!(outbound.has_failed());
+    }
+}

@@ -1,0 +1,124 @@
+//! The ways out when the runs and the state do not belong together: a run is set aside, or a state is replaced whose
+//! journal is lost.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::folder::RunFolders;
+use super::local::LocalMedium;
+use super::lock::digit_of;
+use super::medium::Medium;
+use super::remote::RemoteMedium;
+use super::sealed::Seals;
+use super::{Backup, EmbeddedOptions, EmbeddedStore, RemoteOptions, current_form, recovery};
+use crate::run::RunId;
+use crate::store::StoreError;
+use crate::tfstate::StateFile;
+
+impl EmbeddedStore {
+    /// Sets a run aside that cannot be recovered, because its journal is damaged or the state file is not the one that
+    /// it began from. The folder of the run moves to `.weft/set-aside/RUN`, and the state file is free again as it is,
+    /// unless another run guards it. Returns every object that the run had an intent or a result for, since the state
+    /// file may not show these as they are, and the new folder. The file `state` in that folder has what the run wrote
+    /// of them.
+    ///
+    /// # Errors
+    /// Another process has the lock; [`StoreError::NoRun`]; [`StoreError::Io`].
+    pub fn set_aside(options: &EmbeddedOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
+        let medium = LocalMedium::new(options.clone(), true)?;
+        let seals = Seals::new(Arc::clone(&options.sealing));
+        let folders = RunFolders::new(medium.files(), medium.name(), seals);
+        set_aside(&medium, &folders, run)
+    }
+
+    /// As [`EmbeddedStore::set_aside`], for a state in a backend.
+    ///
+    /// # Errors
+    /// See [`EmbeddedStore::set_aside`], and those of the backend.
+    pub fn set_aside_remote(options: RemoteOptions, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
+        let seals = Seals::new(Arc::clone(&options.sealing));
+        let medium = RemoteMedium::new(options)?;
+        let folders = RunFolders::new(medium.files(), medium.name(), seals);
+        set_aside(&medium, &folders, run)
+    }
+
+    /// Replaces a state that a run guards whose files are not here, and ends the guard. `decide` receives that state,
+    /// and returns the new one or why the state stays. Returns `None` if no run guards the state, or if the files of an
+    /// unfinished run are here.
+    ///
+    /// # Errors
+    /// Another process has the lock; the state is unreadable; [`StoreError::Io`].
+    pub fn replace_orphan<Refusal>(
+        options: &EmbeddedOptions,
+        decide: impl FnOnce(&StateFile) -> Result<StateFile, Refusal>,
+    ) -> Result<Option<Result<(), Refusal>>, StoreError> {
+        let medium = LocalMedium::new(options.clone(), true)?;
+        let folders = RunFolders::new(medium.files(), medium.name(), Seals::new(Arc::clone(&options.sealing)));
+        replace_orphan(&medium, &folders, &options.backup, decide)
+    }
+
+    /// As [`EmbeddedStore::replace_orphan`], for a state in a backend.
+    ///
+    /// # Errors
+    /// See [`EmbeddedStore::replace_orphan`], and those of the backend.
+    pub fn replace_orphan_remote<Refusal>(
+        options: RemoteOptions,
+        decide: impl FnOnce(&StateFile) -> Result<StateFile, Refusal>,
+    ) -> Result<Option<Result<(), Refusal>>, StoreError> {
+        let seals = Seals::new(Arc::clone(&options.sealing));
+        let medium = RemoteMedium::new(options)?;
+        let folders = RunFolders::new(medium.files(), medium.name(), seals);
+        replace_orphan(&medium, &folders, &Backup::Never, decide)
+    }
+}
+
+/// See [`EmbeddedStore::replace_orphan`].
+fn replace_orphan<Refusal>(
+    medium: &dyn Medium,
+    folders: &RunFolders,
+    backup: &Backup,
+    decide: impl FnOnce(&StateFile) -> Result<StateFile, Refusal>,
+) -> Result<Option<Result<(), Refusal>>, StoreError> {
+    let handle = medium.lock()?;
+    let path = handle.path();
+    let mut content = current_form(handle.settle()?, path)?;
+    let Ok(found) = digit_of(&content, path) else { return Ok(None) };
+    if !found.is_guarded() || folders.list()?.iter().any(|folder| folder.summary.is_none()) {
+        return Ok(None);
+    }
+    let opened = folders.seals.parse(&content, path)?;
+    let file = match decide(&opened.file) {
+        Ok(file) => file,
+        Err(refusal) => return Ok(Some(Err(refusal))),
+    };
+    content[found.offset] = found.unguarded();
+    if opened.outdated {
+        // A state that moves to encryption must not leave an unencrypted backup.
+        content = folders.seals.state(&opened.file, path)?;
+    }
+    if *backup != Backup::Never {
+        handle.back_up(&content, backup)?;
+    }
+    handle.replace(&folders.seals.state(&file, path)?)?;
+    Ok(Some(Ok(())))
+}
+
+/// See [`EmbeddedStore::set_aside`].
+fn set_aside(medium: &dyn Medium, folders: &RunFolders, run: &RunId) -> Result<(Vec<String>, PathBuf), StoreError> {
+    let handle = medium.lock()?;
+    let all = folders.list()?;
+    let folder = all.iter().find(|folder| folder.id == *run).ok_or_else(|| StoreError::NoRun(run.clone()))?;
+    let touched = recovery::touched(folder)?;
+    // The results of the run for the user, because journals are not human-readable.
+    let written = recovery::written(folder)?;
+    folders.keep_state(run, &folders.seals.state(&written, handle.path())?)?;
+    let folder = folders.files.set_aside(run)?;
+    let content = handle.read()?;
+    if let Ok(found) = digit_of(&content, handle.path())
+        && found.is_guarded()
+        && all.iter().all(|folder| folder.id == *run || folder.summary.is_some())
+    {
+        handle.set_digit(found, found.unguarded())?;
+    }
+    Ok((touched, folder))
+}
