@@ -66,6 +66,12 @@ impl Outbound {
         if self.collects { self.calls.len() } else { 0 }
     }
 
+    /// Another process has taken over the run: what is queued belongs to a term that is over.
+    pub(super) fn clear(&mut self) {
+        self.steps.clear();
+        self.calls.clear();
+    }
+
     /// Whether the store has failed and no result is awaited.
     pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some() && (self.calls.is_empty() || !self.collects)
