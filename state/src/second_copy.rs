@@ -208,7 +208,8 @@ impl SecondCopyStore {
             return Err(lost);
         }
         let mut left = false;
-        for file in self.files.get().going_on()? {
+        let files = self.files.get().going_on()?;
+        for file in files {
             let of = file.start.run.clone();
             let words = match restore(&redis, &file).await? {
                 Compared::Whole(_) => continue,

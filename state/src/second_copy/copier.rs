@@ -125,6 +125,7 @@ impl Copier {
                     false
                 }
                 (Decision::Write, _) if change => self.catch_up().await.map(|()| true)?,
+                (Decision::Write, _) if front.copied => self.catch_up_later().await.map(|()| true)?,
                 _ => true,
             };
             if !done {
@@ -143,6 +144,19 @@ impl Copier {
             return Ok(empty);
         }
         Err(self.differs("both change all the time. Try again"))
+    }
+
+    /// Writes what a command that has left did not write any more. A command that only reads may not be allowed to write
+    /// the copy, and needs no current one.
+    async fn catch_up_later(&self) -> Result<(), StoreError> {
+        let goes_on = |header: &RunHeader| header.status == RunStatus::Running;
+        if self.redis.runs().await?.iter().any(goes_on) {
+            return Ok(());
+        }
+        if let Err(error) = self.catch_up().await {
+            tracing::warn!("the second copy of the state could not be written: {error}");
+        }
+        Ok(())
     }
 
     /// The record beside the copy, if it is about this store.
