@@ -16,7 +16,7 @@
 mod ahead;
 mod copier;
 mod decision;
-mod last_writes;
+mod leading;
 mod notice;
 mod record;
 mod recovery;

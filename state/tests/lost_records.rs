@@ -293,7 +293,7 @@ async fn damaged_values_are_errors() {
     for (key, field) in [
         ("meta", "serial"),
         ("records", address.as_str()),
-        ("revisions", &format!("i:{address}")),
+        ("revisions", format!("i:{address}").as_str()),
         ("doubts", ""),
         ("run:run-a", "status"),
         ("run:run-a", "plan"),

@@ -139,11 +139,6 @@ impl AheadFiles {
         AheadFiles { folder: folder.to_owned(), name, sealing, open: BTreeMap::new(), ended: Vec::new() }
     }
 
-    /// Whether terms have ended whose results the copy may not have.
-    pub(super) fn has_ended(&self) -> bool {
-        !self.ended.is_empty()
-    }
-
     /// A term begins.
     pub(super) fn begin(&mut self, start: TermStart) -> Result<(), StoreError> {
         let path = self.folder.join(format!("{}{}", self.name, uuid::Uuid::new_v4()));

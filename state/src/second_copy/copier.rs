@@ -11,14 +11,13 @@ use weft_sealing::Sealing;
 
 use super::SharedFiles;
 use super::decision::{Behind, CopyMark, CopyMarks, Decision, Difference, Front, decide};
-use super::last_writes::leading_to;
+use super::leading::leading_to;
 use super::notice::LostStore;
 use super::record::{self, FrontRecord};
 use crate::edit::{Edit, EditAnswer};
 use crate::embedded::{Document, Medium as _, RemoteMedium, RemoteOptions, Seals, digit_of};
 use crate::redis::RedisStore;
 use crate::remote::Objects;
-use crate::result::Writes;
 use crate::run::{Digest, OpStatus, RunHeader, RunId, RunStatus, RunView, Token};
 use crate::step::HeldSubject;
 use crate::store::{RunStore as _, StoreError};

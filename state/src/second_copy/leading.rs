@@ -1,37 +1,9 @@
-//! The last write of each subject, and the writes that lead from one state to another.
+//! The writes that lead from one state to another. Pure.
 
-use std::collections::BTreeMap;
-
-use crate::check::CheckRecord;
 use crate::record::OutputWrite;
 use crate::result::{InstanceWrite, Writes};
 use crate::snapshot::Snapshot;
 use crate::tfstate::StateFile;
-
-/// The last write of each subject.
-#[derive(Default)]
-pub(super) struct LastWrites {
-    instances: BTreeMap<String, InstanceWrite>,
-    outputs: BTreeMap<String, OutputWrite>,
-    checks: Option<Option<Vec<CheckRecord>>>,
-}
-
-impl LastWrites {
-    /// Adds writes. Later ones replace earlier ones.
-    pub(super) fn add_writes(&mut self, writes: Writes) {
-        self.instances.extend(writes.instances.into_iter().map(|write| (write.address.clone(), write)));
-        self.outputs.extend(writes.outputs.into_iter().map(|write| (write.name.clone(), write)));
-        if writes.checks.is_some() {
-            self.checks = writes.checks;
-        }
-    }
-
-    /// All of them.
-    pub(super) fn into_writes(self) -> Writes {
-        let (instances, outputs) = (self.instances.into_values().collect(), self.outputs.into_values().collect());
-        Writes { instances, outputs, checks: self.checks }
-    }
-}
 
 /// The writes that lead from this state to the content of the file.
 pub(super) fn leading_to(file: &StateFile, snapshot: &Snapshot) -> Writes {
