@@ -67,7 +67,7 @@ fn workspaces() -> Vec<String> {
     let context = Context::new(std::env::current_dir().unwrap_or_default(), false);
     StoreLocation::workspaces(&context, &Arguments::default())
         .ok()
-        .and_then(|backend| backend.workspaces().ok())
+        .and_then(|workspaces| workspaces.names().ok())
         .unwrap_or_default()
 }
 

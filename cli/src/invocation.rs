@@ -140,12 +140,12 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
     tell_of_store(&invocation, exit)
 }
 
-/// Reports what the command could not say earlier: a store that came back empty, and locks that could not be released.
+/// Reports what the command could not say earlier: a store that has lost records, and locks that could not be released.
 fn tell_of_store(invocation: &Invocation<'_>, exit: Exit) -> Exit {
     let mut exit = exit;
     for lost in invocation.context.notices.take() {
-        invocation.view.diagnostics(&[problems::store_came_back_empty(&lost)]);
-        if exit == Exit::DONE && !lost.uncertain.is_empty() {
+        invocation.view.diagnostics(&[problems::store_lost_records(&lost)]);
+        if exit == Exit::DONE && !(lost.uncertain.is_empty() && lost.frozen.is_empty()) {
             exit = Exit::UNCERTAIN;
         }
     }

@@ -196,39 +196,82 @@ pub fn lock_not_released(lock: &UnreleasedLock) -> Diagnostic {
     )
 }
 
-/// A store in front of a backend came back empty, or a dead process left results that nobody can use any more.
-pub fn store_came_back_empty(lost: &LostStore) -> Diagnostic {
-    let LostStore { store, copy, serial, since, runs, recovered, uncertain, unused } = lost;
-    let mut detail = match serial {
-        Some(serial) => format!("{store} has lost its state. It went on from the copy in {copy}, serial {serial}."),
-        None if since.is_empty() => format!("A process of this machine used {store} before it lost its state."),
-        None => format!("{store} has lost its state, and there is no copy of it in {copy}."),
+/// A store came back empty or without its last records, or a dead process left results that cannot be used any more.
+pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
+    let LostStore {
+        store,
+        copy,
+        emptied,
+        serial,
+        since,
+        runs,
+        replayed,
+        frozen,
+        recovered,
+        uncertain,
+        changed,
+        unused,
+    } = lost;
+    let mut detail = match (emptied, serial) {
+        (true, Some(serial)) => {
+            format!("{store} has lost its state. It went on from the copy in {copy}, serial {serial}.")
+        }
+        (true, None) => format!("{store} has lost its state, and there is no copy of it in {copy}."),
+        (false, Some(serial)) => {
+            format!("{store} is older than its copy in {copy}. It went on from the copy, serial {serial}.")
+        }
+        (false, None) => format!("{store} has lost records that this machine has in its write-ahead files."),
     };
     let mut add = |text: String| detail.push_str(&format!("\n\n{text}"));
     if !since.is_empty() {
         add(format!("The copy has everything that ended before {since}."));
     }
+    if !replayed.is_empty() {
+        add(format!("These runs have all their records again, and nothing of them is lost: {}.", replayed.join(", ")));
+    }
+    if !frozen.is_empty() {
+        add(format!(
+            "These runs are frozen, since records of them are lost: {}. Look at the objects, then give each run up with \
+             `weft runs abandon RUN`.",
+            frozen.join(", ")
+        ));
+    }
     if !runs.is_empty() {
         add(format!("These runs had not ended, and their plans are lost: {}. Make new plans.", runs.join(", ")));
     }
     if !recovered.is_empty() {
-        add(format!("Taken from the write-ahead file of this machine: {}.", recovered.join(", ")));
+        add(format!("Taken from the write-ahead file of this machine: {}.", listed(recovered)));
     }
     if !uncertain.is_empty() {
         add(format!(
-            "Calls for these objects had begun, and their results are unknown: {}. Look at each object before you apply \
-             again: it may exist, or be changed, without being in the state.",
-            uncertain.join(", ")
+            "Calls for these objects may have begun, and their results are unknown: {}. Look at each object before you \
+             apply again: it may exist, or be changed, without being in the state.",
+            listed(uncertain)
+        ));
+    }
+    if !changed.is_empty() {
+        add(format!(
+            "Something else has changed these objects since, so their results were not taken from a write-ahead file: {}.",
+            listed(changed)
         ));
     }
     if !unused.is_empty() {
         add(format!(
-            "These write-ahead files do not follow the copy, so nothing was taken from them: {}. Remove them when you \
-             have looked at the objects.",
+            "These write-ahead files do not follow the state: {}. Remove them when you have looked at the objects.",
             unused.join(", ")
         ));
     }
-    Diagnostic::warning("Store came back empty", detail)
+    Diagnostic::warning(if *emptied { "Store came back empty" } else { "Store lost its last records" }, detail)
+}
+
+/// Names in one line, up to a maximum. More would hide the advice.
+fn listed(names: &[String]) -> String {
+    const LISTED: usize = 100;
+    let mut list = names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > LISTED {
+        list.push_str(&format!(" and {} more", names.len() - LISTED));
+    }
+    list
 }
 
 /// The code of problems with the contents of a state file.

@@ -1,6 +1,8 @@
 //! Where state and runs are: beside the configuration, in a backend, or in Redis.
 
+mod coordinated;
 mod problems;
+mod workspaces;
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -13,8 +15,8 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Sealing;
 use weft_state::second_copy::COPY_INTERVAL;
 use weft_state::{
-    Backup, CopyNotices, EmbeddedOptions, EmbeddedStore, RedisStore, RemoteOptions, RunHeader, RunStore,
-    SecondCopyOptions, SecondCopyStore, Snapshot, StoreError,
+    Backup, CopyNotices, EmbeddedOptions, EmbeddedStore, RemoteOptions, RunHeader, RunStore, SecondCopyOptions,
+    SecondCopyStore, Snapshot, StoreError,
 };
 
 use crate::backend::{RemoteBackend, StateBackend, of_backend};
@@ -25,11 +27,14 @@ use crate::options::Arguments;
 use crate::packages::require_locked;
 use crate::root::root_alone;
 use crate::runtime::block_on;
+pub use coordinated::Coordinated;
 pub use problems::{no_key, of_store as problem};
+pub use workspaces::Workspaces;
 
 /// The folder of runs.
 pub const RUNS_FOLDER: &str = ".weft";
-/// The folder of the journals of runs whose state is in a backend that cannot hold them, in the data directory.
+/// The folder of the journals of runs whose state is in a backend that cannot hold them, and of the write-ahead files of
+/// runs whose state is in Redis, in the data directory.
 const REMOTE_RUNS: &str = "weft";
 /// The prefix of a state file's path in a plan.
 const LOCAL: &str = "local:";
@@ -53,18 +58,13 @@ pub enum StoreLocation {
         workspace: SmolStr,
         /// The sealing of its records.
         sealing: Arc<Sealing>,
+        /// The folder of write-ahead files.
+        folder: PathBuf,
+        /// Where to report what was lost.
+        notices: CopyNotices,
         /// The second copy in the backend of the configuration, if it has one.
-        copy: Option<Box<SecondCopy>>,
+        copy: Option<Box<RemoteState>>,
     },
-}
-
-/// The second copy of a state in Redis.
-#[derive(Clone, Debug)]
-pub struct SecondCopy {
-    /// The state in a backend.
-    pub state: RemoteState,
-    /// Where to report what was lost.
-    pub notices: CopyNotices,
 }
 
 /// The state of a workspace in a backend.
@@ -149,15 +149,22 @@ impl StoreLocation {
         Ok(StoreLocation::Remote(Box::new(state)))
     }
 
-    /// The settings that determine where the states of all workspaces are.
+    /// Where the states of all workspaces are.
     ///
     /// # Errors
-    /// Problems of the configuration, or a store that has no list of workspaces.
-    pub fn workspaces(context: &Context, arguments: &Arguments) -> Result<StateBackend, Vec<Diagnostic>> {
-        if let Some(url) = store_url(arguments) {
-            return StateBackend::at(&url)?.ok_or_else(|| vec![problems::workspaces_of_store()]);
+    /// Problems of the configuration.
+    pub fn workspaces(context: &Context, arguments: &Arguments) -> Result<Workspaces, Vec<Diagnostic>> {
+        let Some(url) = store_url(arguments) else {
+            return StateBackend::configured(context, arguments).map(Workspaces::Backend);
+        };
+        if let Some(backend) = StateBackend::at(&url)? {
+            return Ok(Workspaces::Backend(backend));
         }
-        StateBackend::configured(context, arguments)
+        let behind = match behind(context, arguments, None)? {
+            StateBackend::Local(_) => None,
+            backend @ StateBackend::Remote(_) => Some(backend),
+        };
+        Ok(Workspaces::Store { url, behind })
     }
 
     /// The place that options and environment determine, otherwise the one that the plan was made from.
@@ -278,7 +285,7 @@ impl StoreLocation {
             StoreLocation::Remote(remote) => format!("{BACKEND}{}", remote.backend.record(None)),
             StoreLocation::Redis { url, copy: None, .. } => without_secrets(url),
             StoreLocation::Redis { url, copy: Some(copy), .. } => {
-                format!("{BACKEND}{}", copy.state.backend.record(Some(&without_secrets(url))))
+                format!("{BACKEND}{}", copy.backend.record(Some(&without_secrets(url))))
             }
         }
     }
@@ -352,23 +359,29 @@ impl StoreLocation {
                 })
                 .await
             }
-            StoreLocation::Redis { url, workspace, sealing, copy: None } => {
-                let store = RedisStore::connect(url, workspace, access == Access::Change, sealing.clone()).await;
-                store.map(|store| Arc::new(store) as Arc<dyn RunStore>)
-            }
-            StoreLocation::Redis { url, workspace, sealing, copy: Some(copy) } => {
-                let options = SecondCopyOptions {
-                    url: url.clone(),
-                    workspace: workspace.to_string(),
-                    sealing: sealing.clone(),
-                    copy: copy.state.options.clone(),
-                    interval: COPY_INTERVAL,
-                    change: access == Access::Change,
-                    notices: copy.notices.clone(),
-                };
-                Ok(Arc::new(SecondCopyStore::connect(options).await?))
-            }
+            StoreLocation::Redis { .. } => Ok(Arc::new(self.open_redis(access).await?)),
         }
+    }
+
+    /// Opens the store in Redis.
+    ///
+    /// # Errors
+    /// When it cannot be opened; [`StoreError::ReadOnly`] if the store is another one.
+    async fn open_redis(&self, access: Access) -> Result<SecondCopyStore, StoreError> {
+        let StoreLocation::Redis { url, workspace, sealing, folder, notices, copy } = self else {
+            return Err(StoreError::ReadOnly);
+        };
+        let options = SecondCopyOptions {
+            url: url.clone(),
+            workspace: workspace.to_string(),
+            sealing: sealing.clone(),
+            copy: copy.as_ref().map(|copy| copy.options.clone()),
+            folder: folder.clone(),
+            interval: COPY_INTERVAL,
+            change: access == Access::Change,
+            notices: notices.clone(),
+        };
+        SecondCopyStore::connect(options).await
     }
 
     /// The whole state, read without a lock; empty if none exists.
@@ -498,11 +511,11 @@ fn named(
     let copy = match behind()? {
         StateBackend::Local(_) => None,
         StateBackend::Remote(remote) => {
-            let state = remote_state(&remote, &workspace, context, arguments, sealing.clone())?;
-            Some(Box::new(SecondCopy { state, notices: context.notices.clone() }))
+            Some(Box::new(remote_state(&remote, &workspace, context, arguments, sealing.clone())?))
         }
     };
-    Ok(Some(StoreLocation::Redis { url, workspace, sealing, copy }))
+    let (folder, notices) = (context.data_directory.join(REMOTE_RUNS), context.notices.clone());
+    Ok(Some(StoreLocation::Redis { url, workspace, sealing, folder, notices, copy }))
 }
 
 /// The backend of the configuration that is behind a store. One that this build does not have is not used.

@@ -215,8 +215,7 @@ impl Service {
     /// # Errors
     /// When the run does not exist.
     pub async fn header(&self, run: &RunId) -> Result<RunHeader, RunError> {
-        let runs = self.store.runs().await?;
-        runs.into_iter().find(|header| header.id == *run).ok_or_else(|| RunError::NoRun(run.clone()))
+        self.store.header(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))
     }
 
     /// The plan file of a run, or of the newest unfinished one; `None` when there is none.

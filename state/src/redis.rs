@@ -22,6 +22,7 @@ mod reading;
 mod scripts;
 mod sealed;
 mod steps;
+mod workspaces;
 
 use std::fmt;
 use std::sync::Arc;
@@ -65,6 +66,11 @@ const CLAIMS_AT_ONCE: usize = 2_000;
 const FIELDS_AT_ONCE: usize = 1_000;
 /// Journal lines per request.
 const LINES_AT_ONCE: usize = 5_000;
+/// The maximum number of runs of a workspace, most of them unfinished, since finished ones are removed. Lists read every
+/// header, and a state with more unfinished runs than this needs a person first.
+const MOST_RUNS: usize = 10_000;
+/// Headers of runs per request.
+const HEADERS_AT_ONCE: usize = 1_000;
 /// The number of finished runs that are retained, as in the embedded store.
 const KEPT_RUNS: usize = 20;
 /// The largest plan file: below the server's own limit for one value (512 MiB), with room for the command around it.
@@ -112,7 +118,7 @@ impl RedisStore {
         seal.prepare().await?;
         let connection = Connection::new(address, keys.clone())?;
         let incarnation = if create {
-            let wanted = [keys.meta(), keys.runs(), keys.records(), keys.revisions()];
+            let wanted = [keys.meta(), keys.runs(), keys.records(), keys.revisions(), keys.outputs()];
             let mut command = connection.scripts.call(Script::CreateStore, &wanted);
             command.arg(Incarnation(random()?).to_string()).arg(uuid::Uuid::new_v4().to_string()).arg(WRITER_VERSION);
             let words = connection.script(command).await?;
@@ -166,9 +172,12 @@ fn random() -> Result<u128, StoreError> {
     Ok(u128::from_le_bytes(bytes))
 }
 
-/// The holder from its stored form.
-fn holder(text: &str) -> Holder {
-    serde_json::from_str(text).unwrap_or_default()
+/// The holder from its stored form. A run that nobody has held has none.
+fn holder(text: &str) -> Option<Holder> {
+    if text.is_empty() {
+        return Some(Holder::default());
+    }
+    serde_json::from_str(text).ok()
 }
 
 #[async_trait]
@@ -231,13 +240,15 @@ impl RunStore for RedisStore {
             .arg(Digest::of(&run.plan.0).hex())
             .arg(run.operations)
             .arg(run.started_unix_ms)
-            .arg(core.seal.seal_plan(&plan_name(id), &run.plan.0)?);
+            .arg(core.seal.seal_plan(&plan_name(id), &run.plan.0)?)
+            .arg(MOST_RUNS);
         let words = core.connection.script(command).await?;
         match words.text(0).as_str() {
             "CREATED" => Ok(CreateAnswer::Created),
             "EXISTS" => RunStatus::parse(&words.text(1))
                 .map(CreateAnswer::Exists)
                 .ok_or_else(|| core.damaged(&core.keys.run(id), Damage::Status)),
+            "MANY" => Err(problems::too_many_runs(&core.place, MOST_RUNS)),
             _ => Err(core.damaged(&core.keys.meta(), Damage::OtherStore)),
         }
     }
@@ -269,9 +280,12 @@ impl RunStore for RedisStore {
             "HELD" => Ok(AcquireAnswer::Held(LeaseView {
                 token: codec::token(&words.text(1)).ok_or_else(bad)?,
                 heartbeat: words.text(2).parse().map_err(|_| bad())?,
-                holder: holder(&words.text(3)),
+                holder: holder(&words.text(3))
+                    .ok_or_else(|| core.damaged(&core.keys.run(&request.run), Damage::Holder))?,
                 age_ms: words.text(4).parse().ok(),
             })),
+            "FROZEN" => Err(StoreError::Frozen { run: request.run, what: words.text(1) }),
+            "BROKEN" => Err(core.damaged(&core.keys.run(&request.run), Damage::OtherTip)),
             _ => Err(core.damaged(&core.keys.meta(), Damage::OtherStore)),
         }
     }
@@ -389,6 +403,19 @@ impl RunStore for RedisStore {
         self.core.headers().await
     }
 
+    async fn header(&self, run: &RunId) -> Result<Option<RunHeader>, StoreError> {
+        self.core.read_header(run).await
+    }
+
+    async fn thaw(&self, run: &RunId) -> Result<Option<String>, StoreError> {
+        let core = &self.core;
+        let keys = [core.keys.meta(), core.keys.run(run), core.keys.journal(run)];
+        let mut command = core.connection.scripts.call(Script::Thaw, &keys);
+        command.arg(core.incarnation.to_string());
+        let words = core.connection.script(command).await?;
+        Ok((words.text(0) == "THAWED").then(|| words.text(1)))
+    }
+
     async fn run(&self, run: &RunId) -> Result<Option<RunView>, StoreError> {
         let core = &self.core;
         let Some(header) = core.read_header(run).await? else { return Ok(None) };
@@ -446,7 +473,8 @@ impl RunStore for RedisStore {
         tip.arg(core.keys.run(run)).arg("tip");
         let answers = core.connection.all(vec![length, tip]).await?;
         let link = answers.get(1).map(codec::text).unwrap_or_default();
-        let sequence = answers.first().map(codec::text).unwrap_or_default().parse().unwrap_or_default();
+        let sequence = answers.first().map(codec::text).unwrap_or_default();
+        let sequence = sequence.parse().map_err(|_| core.damaged(&core.keys.journal(run), Damage::Entry))?;
         Ok(ChainTip { incarnation: core.incarnation, sequence, hash: link_digest(&link) })
     }
 }

@@ -1,24 +1,36 @@
-//! Redis in front of a backend: locks and commits are in Redis, and the backend holds a second copy of the state.
+//! Redis with files of this machine and, in front of a backend, with a second copy of the state.
 //!
-//! - When the store is opened, the copy is compared with the state in Redis ([`decision`]). A store that is empty begins
-//!   from the copy, and so does one whose copy another tool has changed since.
+//! - What a term of a run was told is in a file of this machine, the write-ahead file ([`ahead`]), until the run has
+//!   ended and the copy has everything. If Redis has lost its last records, the term that goes on, or the next process
+//!   that opens the store, replays them ([`recovery`]). If that is impossible, the run is frozen in Redis, so that no
+//!   other process takes it over and repeats calls.
+//! - With a backend in the configuration, locks and commits are in Redis, and the backend holds the second copy. When the
+//!   store is opened, the copy is compared with the state in Redis ([`decision`]). A store that is empty or has lost its
+//!   last records goes on from the copy and from the write-ahead files, and what is uncertain is named.
 //! - The copy is a state of version 4. It is written at intervals while runs go on, before a run ends, and after each
 //!   edit ([`copier`]): under the lock of the backend, and only if it is the one that was written last. Its serial only
 //!   rises.
-//! - What a run was told since the last copy is in a file of this machine ([`ahead`]). A Redis that comes back empty
-//!   begins from the copy and from that file, and whatever is uncertain is named.
+//! - A coordinator does not know the backend. The command line that gave it the run writes the copy, while it watches the
+//!   run and at its end ([`SecondCopyStore::copy_at_intervals`], [`SecondCopyStore::catch_up`]).
 
 mod ahead;
 mod copier;
 mod decision;
+mod leading;
 mod notice;
 mod record;
+mod recovery;
+mod settle;
+mod term_file;
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex as BlockingMutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use weft_sealing::Sealing;
 
@@ -26,24 +38,29 @@ use crate::edit::{Edit, EditAnswer};
 use crate::embedded::RemoteOptions;
 use crate::record::Opaque;
 use crate::redis::RedisStore;
-use crate::run::{ChainTip, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
+use crate::run::{ChainTip, Holder, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
 use crate::snapshot::Snapshot;
 use crate::step::{
-    Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer, StoreStep,
-    TermEnding,
+    Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer,
+    StoreStep, TermEnding,
 };
 use crate::store::{RunStore, StoreError};
+use crate::subject::Subject;
 use crate::tfstate::StateFile;
-use copier::Copier;
+pub(crate) use ahead::Tip;
+use ahead::{AheadFiles, Entry, TermStart};
+use copier::{Copier, blocking};
 pub(crate) use decision::{CopyMarks, Front};
 pub use notice::{CopyNotices, LostStore};
+use recovery::{Compared, lost_words, restore};
+use term_file::digest_of_record;
 
 /// How often the copy is written while runs go on, as often as OpenTofu writes states.
 pub const COPY_INTERVAL: Duration = Duration::from_secs(20);
-/// How long to wait for the lock of the backend before a copy is written. Whoever holds it writes a state at most.
+/// How long to wait for the lock of the backend before a copy is written. Its holder writes a state at most.
 const LEAST_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The options for opening a store in Redis with a second copy in a backend.
+/// The options for opening a store in Redis.
 #[derive(Clone, Debug)]
 pub struct SecondCopyOptions {
     /// The address of Redis: `redis://HOST/DB?state=NAME`.
@@ -52,23 +69,44 @@ pub struct SecondCopyOptions {
     pub workspace: String,
     /// The seal of records and states.
     pub sealing: Arc<Sealing>,
-    /// The second copy.
-    pub copy: RemoteOptions,
+    /// The second copy, if there is a backend.
+    pub copy: Option<RemoteOptions>,
+    /// The folder of write-ahead files.
+    pub folder: PathBuf,
     /// How often the copy is written while runs go on.
     pub interval: Duration,
-    /// Whether the store is opened for changes. Otherwise only an empty store is written to, from its copy.
+    /// Whether the store is opened for changes. Otherwise only what the store has lost is written to it.
     pub change: bool,
     /// Where to report what the user must know.
     pub notices: CopyNotices,
 }
 
-/// State and runs in Redis, with a second copy of the state in a backend.
+/// The write-ahead files of this process, shared.
+#[derive(Clone, Debug)]
+struct SharedFiles(Arc<BlockingMutex<AheadFiles>>);
+
+impl SharedFiles {
+    fn get(&self) -> MutexGuard<'_, AheadFiles> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// State and runs in Redis, with write-ahead files on this machine and perhaps a second copy of the state in a backend.
 pub struct SecondCopyStore {
+    options: SecondCopyOptions,
+    files: SharedFiles,
+    opened: RwLock<Opened>,
+    /// Only one task replays lost records, or opens the store again.
+    mending: Mutex<()>,
+    /// Writes the copy at intervals.
+    task: BlockingMutex<Option<JoinHandle<()>>>,
+}
+
+/// A store that was opened. A store that was emptied is opened again.
+#[derive(Clone)]
+struct Opened {
     redis: RedisStore,
-    copier: Arc<Copier>,
-    /// Writes the copy at intervals. Begins with the first term.
-    task: std::sync::Mutex<Option<JoinHandle<()>>>,
-    interval: Duration,
+    copier: Option<Arc<Copier>>,
 }
 
 impl fmt::Debug for SecondCopyStore {
@@ -77,33 +115,54 @@ impl fmt::Debug for SecondCopyStore {
     }
 }
 
+/// Calls the store, and once more if it had lost records that could be replayed.
+macro_rules! mended {
+    ($self:ident, $run:expr, $redis:ident => $call:expr) => {{
+        let $redis = $self.redis();
+        match $call {
+            Err(StoreError::LostWrites { run, sequence }) => {
+                $self.mend(&$redis, $run, StoreError::LostWrites { run, sequence }).await?;
+                $call
+            }
+            answer => answer,
+        }
+    }};
+}
+
 impl SecondCopyStore {
-    /// Connects to Redis, and compares its state with the copy.
+    /// Connects to Redis, replays what it has lost, and compares its state with the copy.
     ///
     /// # Errors
     /// Those of [`RedisStore::connect`] and of the backend; [`StoreError::CopyDiffers`] if both states were changed.
-    pub async fn connect(options: SecondCopyOptions) -> Result<SecondCopyStore, StoreError> {
-        let SecondCopyOptions { url, workspace, sealing, mut copy, interval, change, notices } = options;
-        let redis = match RedisStore::connect(&url, &workspace, change, Arc::clone(&sealing)).await {
-            // There is nothing to read unless the backend has something.
-            Err(StoreError::NoState(_)) if copy.state.read().await?.is_some() => {
-                RedisStore::connect(&url, &workspace, true, Arc::clone(&sealing)).await?
-            }
-            connected => connected?,
-        };
-        copy.lock_timeout = copy.lock_timeout.max(LEAST_LOCK_TIMEOUT);
-        let copier = Arc::new(Copier::new(redis.clone(), copy, sealing, notices)?);
-        copier.begin(change).await?;
-        Ok(SecondCopyStore { redis, copier, task: std::sync::Mutex::default(), interval })
+    pub async fn connect(mut options: SecondCopyOptions) -> Result<SecondCopyStore, StoreError> {
+        if let Some(copy) = &mut options.copy {
+            copy.lock_timeout = copy.lock_timeout.max(LEAST_LOCK_TIMEOUT);
+        }
+        let redis = reach(&options).await?;
+        let place = format!("{}\0{}", redis.place(), options.workspace);
+        let files = AheadFiles::new(&options.folder, &place, Arc::clone(&options.sealing));
+        let files = SharedFiles(Arc::new(BlockingMutex::new(files)));
+        let opened = open(&options, &files, redis).await?;
+        let (opened, mending, task) = (RwLock::new(opened), Mutex::default(), BlockingMutex::default());
+        Ok(SecondCopyStore { options, files, opened, mending, task })
+    }
+
+    fn opened(&self) -> Opened {
+        self.opened.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn redis(&self) -> RedisStore {
+        self.opened().redis
     }
 
     /// Begins to write the copy at intervals.
-    fn copy_at_intervals(&self) {
-        let mut task = self.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if task.is_some() {
+    pub fn copy_at_intervals(&self) {
+        let Some(copier) = self.opened().copier else { return };
+        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        if task.as_ref().is_some_and(|task| !task.is_finished()) {
             return;
         }
-        let (copier, interval) = (Arc::clone(&self.copier), self.interval);
+        let interval = self.options.interval;
         *task = Some(tokio::spawn(async move {
             loop {
                 tokio::time::sleep(interval).await;
@@ -113,11 +172,173 @@ impl SecondCopyStore {
             }
         }));
     }
+
+    /// Writes the copy, unless it has everything.
+    ///
+    /// # Errors
+    /// [`StoreError::CopyDiffers`] if another tool has written the copy; those of Redis and of the backend.
+    pub async fn catch_up(&self) -> Result<(), StoreError> {
+        let Some(copier) = self.opened().copier else { return Ok(()) };
+        copier.catch_up().await?;
+        copier.runs_changed().await
+    }
+
+    /// Removes the workspace from Redis, if its state has this serial and its runs have ended. Its copy stays.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`], and those of Redis and of the backend.
+    pub async fn remove(&self, serial: u64) -> Result<(), StoreError> {
+        let Opened { redis, copier } = self.opened();
+        redis.remove(serial, &self.options.workspace).await?;
+        match copier {
+            Some(copier) => copier.forget().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Replays what the store has lost of the terms of this process, or freezes their runs.
+    ///
+    /// # Errors
+    /// `lost` if the records of `run` cannot be replayed.
+    async fn mend(&self, broken: &RedisStore, run: &RunId, lost: StoreError) -> Result<(), StoreError> {
+        let _one = self.mending.lock().await;
+        let SecondCopyOptions { url, workspace, sealing, .. } = &self.options;
+        // A connection that demands nothing yet.
+        let redis = RedisStore::connect(url, workspace, false, Arc::clone(sealing)).await.map_err(|_| lost.clone())?;
+        if redis.incarnation() != broken.incarnation() {
+            return Err(lost);
+        }
+        let mut left = false;
+        let files = self.files.get().going_on()?;
+        for file in files {
+            let of = file.start.run.clone();
+            let words = match restore(&redis, &file).await? {
+                Compared::Whole(_) => continue,
+                Compared::Replayed(_) => {
+                    tracing::warn!(run = %of, "the store had lost records of the run, and they were replayed");
+                    redis.set_replayed().await?;
+                    continue;
+                }
+                Compared::Missing => lost_words(&file, 0),
+                Compared::Diverged(words) => words,
+            };
+            tracing::error!(run = %of, "the store has lost records of the run: {words}");
+            redis.freeze(&of, &words).await?;
+            broken.forget_tip(&of);
+            left |= of == *run;
+        }
+        broken.forgive();
+        if left { Err(lost) } else { Ok(()) }
+    }
+
+    /// Opens the store again if it was emptied since.
+    async fn open_again(&self) -> Result<(), StoreError> {
+        if self.redis().is_current().await? {
+            return Ok(());
+        }
+        let _one = self.mending.lock().await;
+        if self.redis().is_current().await? {
+            return Ok(());
+        }
+        tracing::warn!("the store is another one than before");
+        let opened = open(&self.options, &self.files, reach(&self.options).await?).await?;
+        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = opened;
+        Ok(())
+    }
+
+    /// Begins the write-ahead file of a term.
+    async fn write_ahead_from(&self, lease: &Lease, holder: Holder) -> Result<(), StoreError> {
+        let Opened { redis, copier } = self.opened();
+        let (front, marks) = redis.front().await?;
+        let tip = redis.known_tip(&lease.run).unwrap_or_default();
+        let Lease { run, incarnation, token } = lease.clone();
+        let start = TermStart { incarnation, lineage: front.lineage, run, token, holder, tip };
+        let files = self.files.clone();
+        let copied = marks.copied_serial();
+        blocking(move || {
+            let mut files = files.get();
+            files.copied(copied)?;
+            files.begin(start)
+        })
+        .await?;
+        if let Some(copier) = copier {
+            copier.runs_changed().await?;
+            self.copy_at_intervals();
+        }
+        Ok(())
+    }
+
+    async fn append(&self, run: &RunId, entry: Entry) -> Result<(), StoreError> {
+        let (files, run) = (self.files.clone(), run.clone());
+        blocking(move || files.get().append(&run, &entry)).await
+    }
+
+    /// A term has ended. Its file stays as long as the copy, which another process writes, may not have everything.
+    async fn term_ends(&self, run: &RunId, ending: TermEnding) -> Result<(), StoreError> {
+        let Opened { redis, copier } = self.opened();
+        let (front, marks) = redis.front().await?;
+        let (files, run) = (self.files.clone(), run.clone());
+        let stays = front.copied && marks.copied_serial() < front.serial;
+        blocking(move || match stays {
+            true => files.get().end(&run, ending, front.serial),
+            false => files.get().remove(&run),
+        })
+        .await?;
+        match copier {
+            Some(copier) => copier.runs_changed().await,
+            None => Ok(()),
+        }
+    }
+
+    /// The copy has everything, where this process writes it.
+    async fn copy_first(&self) -> Result<(), StoreError> {
+        match self.opened().copier {
+            Some(copier) => copier.catch_up().await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Connects to Redis. Creates the store only for changes, or if the backend has something to read.
+async fn reach(options: &SecondCopyOptions) -> Result<RedisStore, StoreError> {
+    let SecondCopyOptions { url, workspace, sealing, copy, change, .. } = options;
+    let connected = RedisStore::connect(url, workspace, *change, Arc::clone(sealing)).await;
+    match (connected, copy) {
+        (Err(StoreError::NoState(_)), Some(copy)) if copy.state.read().await?.is_some() => {
+            RedisStore::connect(url, workspace, true, Arc::clone(sealing)).await
+        }
+        (connected, _) => connected,
+    }
+}
+
+/// Makes state, copy and write-ahead files agree.
+async fn open(options: &SecondCopyOptions, files: &SharedFiles, redis: RedisStore) -> Result<Opened, StoreError> {
+    let mut lost = LostStore { store: redis.place(), ..LostStore::default() };
+    let settled = settle(options, files, &redis, &mut lost).await;
+    if lost.says_something() {
+        options.notices.add(lost.ordered());
+    }
+    Ok(Opened { redis, copier: settled? })
+}
+
+async fn settle(
+    options: &SecondCopyOptions,
+    files: &SharedFiles,
+    redis: &RedisStore,
+    lost: &mut LostStore,
+) -> Result<Option<Arc<Copier>>, StoreError> {
+    settle::left_behind(redis, files, false, lost).await?;
+    let Some(copy) = &options.copy else { return Ok(None) };
+    let copier = Copier::new(redis.clone(), copy.clone(), Arc::clone(&options.sealing), files.clone())?;
+    if copier.begin(options.change, lost).await? && settle::left_behind(redis, files, true, lost).await? {
+        copier.catch_up().await?;
+    }
+    Ok(Some(Arc::new(copier)))
 }
 
 impl Drop for SecondCopyStore {
     fn drop(&mut self) {
-        if let Some(task) = self.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take() {
+        if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
             task.abort();
         }
     }
@@ -126,120 +347,154 @@ impl Drop for SecondCopyStore {
 #[async_trait]
 impl RunStore for SecondCopyStore {
     fn place(&self) -> String {
-        self.redis.place()
+        self.redis().place()
     }
 
     fn is_sealed(&self) -> bool {
-        self.redis.is_sealed()
+        self.redis().is_sealed()
     }
 
     fn seals_plans(&self) -> bool {
-        self.redis.seals_plans()
+        self.redis().seals_plans()
     }
 
     async fn reseal(&self) -> Result<(), StoreError> {
-        self.redis.reseal().await?;
-        self.copier.reseal().await
+        let Opened { redis, copier } = self.opened();
+        redis.reseal().await?;
+        match copier {
+            Some(copier) => copier.reseal().await,
+            None => Ok(()),
+        }
     }
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
-        self.redis.snapshot().await
+        self.redis().snapshot().await
     }
 
     async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), StoreError> {
-        self.redis.overview().await
+        self.redis().overview().await
     }
 
     async fn export(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        self.redis.export().await
+        self.redis().export().await
     }
 
     async fn newest(&self, unrecorded: &[StoreStep]) -> Result<Option<StateFile>, StoreError> {
-        self.redis.newest(unrecorded).await
+        self.redis().newest(unrecorded).await
     }
 
     /// An error may also mean that the edit is done, and that the copy could not be written.
     async fn edit(&self, edit: Edit) -> Result<EditAnswer, StoreError> {
-        let answer = self.redis.edit(edit).await?;
+        let answer = self.redis().edit(edit).await?;
         if answer == EditAnswer::Edited {
-            self.copier.catch_up().await?;
+            self.copy_first().await?;
         }
         Ok(answer)
     }
 
     async fn create_run(&self, run: NewRun) -> Result<CreateAnswer, StoreError> {
-        self.redis.create_run(run).await
+        self.open_again().await?;
+        self.redis().create_run(run).await
     }
 
     async fn acquire(&self, request: Acquire) -> Result<AcquireAnswer, StoreError> {
-        let answer = self.redis.acquire(request).await?;
+        let holder = request.holder.clone();
+        let answer = mended!(self, &request.run, redis => redis.acquire(request.clone()).await)?;
         if let AcquireAnswer::Granted(lease) = &answer {
-            self.copier.term_begins(&lease.run).await?;
-            self.copy_at_intervals();
+            self.write_ahead_from(lease, holder).await?;
         }
         Ok(answer)
     }
 
     async fn renew(&self, lease: &Lease) -> Result<RenewAnswer, StoreError> {
-        self.redis.renew(lease).await
+        mended!(self, &lease.run, redis => redis.renew(lease).await)
     }
 
     async fn claim(&self, lease: &Lease, claims: &[Claim]) -> Result<ClaimAnswer, StoreError> {
-        self.redis.claim(lease, claims).await
+        let answer = mended!(self, &lease.run, redis => redis.claim(lease, claims).await)?;
+        if answer == ClaimAnswer::Claimed {
+            let redis = self.redis();
+            let snapshot = redis.snapshot().await?;
+            let exclusive = claims.iter().filter(|claim| claim.mode == ClaimMode::Exclusive);
+            let base = |claim: &Claim| match &claim.subject {
+                Subject::Instance(address) => {
+                    Some((address.clone(), digest_of_record(&snapshot.instance(address)?.record)))
+                }
+                _ => None,
+            };
+            let bases: BTreeMap<_, _> = exclusive.filter_map(base).collect();
+            self.append(&lease.run, Entry::Bases(bases)).await?;
+            let tip = redis.known_tip(&lease.run).unwrap_or_default();
+            self.append(&lease.run, Entry::Claimed { claims: claims.to_vec(), tip }).await?;
+        }
+        Ok(answer)
     }
 
     async fn step_batch(&self, lease: &Lease, steps: Vec<StoreStep>) -> Result<Vec<StoreAnswer>, StoreError> {
-        let answers = self.redis.step_batch(lease, steps.clone()).await?;
+        let run = &lease.run;
+        let answers = mended!(self, run, redis => redis.step_batch(lease, steps.clone()).await)?;
         let taken = steps.into_iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
-        self.copier.write_ahead(&lease.run, taken.map(|(step, _)| step).collect()).await?;
+        let steps: Vec<StoreStep> = taken.map(|(step, _)| step).collect();
+        if !steps.is_empty() {
+            let tip = self.redis().known_tip(run).unwrap_or_default();
+            self.append(run, Entry::Steps { steps, tip }).await?;
+        }
         Ok(answers)
     }
 
     /// The copy is written first: if that fails, the lease stays, and the run can be resumed and released later.
     async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError> {
-        self.copier.catch_up().await?;
-        let answer = self.redis.release(lease, ending).await?;
+        self.copy_first().await?;
+        let answer = mended!(self, &lease.run, redis => redis.release(lease, ending).await)?;
         if matches!(answer, ReleaseAnswer::Released(_)) {
-            self.copier.term_ends(&lease.run).await?;
+            self.term_ends(&lease.run, ending).await?;
         }
         Ok(answer)
     }
 
     async fn withdraw(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
-        self.copier.catch_up().await?;
-        let answer = self.redis.withdraw(lease).await?;
-        self.copier.term_ends(&lease.run).await?;
+        self.copy_first().await?;
+        let answer = self.redis().withdraw(lease).await?;
+        self.term_ends(&lease.run, TermEnding::Finished).await?;
         Ok(answer)
     }
 
     async fn abandon(&self, lease: &Lease) -> Result<ReleaseAnswer, StoreError> {
-        self.copier.catch_up().await?;
-        let answer = self.redis.abandon(lease).await?;
-        self.copier.term_ends(&lease.run).await?;
+        self.copy_first().await?;
+        let answer = self.redis().abandon(lease).await?;
+        self.term_ends(&lease.run, TermEnding::Finished).await?;
         Ok(answer)
     }
 
     async fn prune(&self, before_unix_ms: u64) -> Result<Vec<RunId>, StoreError> {
-        self.redis.prune(before_unix_ms).await
+        self.redis().prune(before_unix_ms).await
     }
 
     async fn runs(&self) -> Result<Vec<RunHeader>, StoreError> {
-        self.redis.runs().await
+        self.redis().runs().await
+    }
+
+    async fn header(&self, run: &RunId) -> Result<Option<RunHeader>, StoreError> {
+        self.redis().header(run).await
+    }
+
+    async fn thaw(&self, run: &RunId) -> Result<Option<String>, StoreError> {
+        self.redis().thaw(run).await
     }
 
     async fn run(&self, run: &RunId) -> Result<Option<RunView>, StoreError> {
-        self.redis.run(run).await
+        self.redis().run(run).await
     }
 
     async fn plan(&self, run: &RunId) -> Result<Opaque, StoreError> {
-        self.redis.plan(run).await
+        self.redis().plan(run).await
     }
 
     async fn journal(&self, run: &RunId) -> Result<Vec<JournalLine>, StoreError> {
-        self.redis.journal(run).await
+        self.redis().journal(run).await
     }
 
     async fn tip(&self, run: &RunId) -> Result<ChainTip, StoreError> {
-        self.redis.tip(run).await
+        self.redis().tip(run).await
     }
 }

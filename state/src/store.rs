@@ -98,6 +98,39 @@ pub enum StoreError {
         /// The last acknowledged line.
         sequence: u64,
     },
+    /// Acknowledged records of a run are lost, and could not be replayed. The run is frozen until the user gives it up.
+    #[error(
+        "the store has lost acknowledged records of run {run}: {what}. The run does not go on, so that no call is \
+         repeated. Look at these objects, then give the run up with `weft runs abandon {run}` and make a new plan"
+    )]
+    Frozen {
+        /// The run.
+        run: RunId,
+        /// What is lost, and which objects it is about.
+        what: String,
+    },
+    /// The store has as many unfinished runs as it may have.
+    #[error(
+        "the store at {store} has {most} runs, which is the maximum. Resume or abandon unfinished runs first: see \
+         `weft runs list`"
+    )]
+    TooManyRuns {
+        /// Host, port and database.
+        store: String,
+        /// The maximum.
+        most: u64,
+    },
+    /// The workspace cannot be deleted.
+    #[error(
+        "the workspace {workspace:?} in {store} is in use: a run has not ended, or the state has changed meanwhile. \
+         Nothing was deleted. Look at `weft runs list`, and try again"
+    )]
+    InUse {
+        /// Host, port and database.
+        store: String,
+        /// The workspace.
+        workspace: String,
+    },
     /// The state is not the one that the journal began from.
     #[error(
         "the state file {path} is not the one that run {run} began from; these instances differ: {differ}. The journal \
@@ -293,6 +326,18 @@ pub trait RunStore: Send + Sync + fmt::Debug {
 
     /// All runs in the store, newest first.
     async fn runs(&self) -> Result<Vec<RunHeader>, StoreError>;
+
+    /// The header of one run.
+    async fn header(&self, run: &RunId) -> Result<Option<RunHeader>, StoreError> {
+        Ok(self.runs().await?.into_iter().find(|header| header.id == *run))
+    }
+
+    /// Declares the lost records of a frozen run lost ([`StoreError::Frozen`]), so that the run can be abandoned. Returns
+    /// what was lost, or `None` if the run is not frozen.
+    async fn thaw(&self, run: &RunId) -> Result<Option<String>, StoreError> {
+        let _ = run;
+        Ok(None)
+    }
 
     /// One run with its operations.
     async fn run(&self, run: &RunId) -> Result<Option<RunView>, StoreError>;

@@ -35,7 +35,8 @@ fn options(server: &Server, memory: &Memory, folder: &Path, interval: Duration) 
         url: server.url("test"),
         workspace: "default".to_owned(),
         sealing: Arc::default(),
-        copy,
+        copy: Some(copy),
+        folder: folder.to_owned(),
         interval,
         change: true,
         notices: CopyNotices::default(),
@@ -252,5 +253,6 @@ async fn results_that_do_not_follow_the_copy_are_named_and_set_aside() {
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 0);
     let [lost] = notices.take().try_into().unwrap();
     assert_eq!((lost.recovered.len(), lost.unused.len(), lost.uncertain.len()), (0, 1, 1), "{lost:?}");
+    assert!(lost.emptied, "{lost:?}");
     assert!(Path::new(&lost.unused[0]).exists());
 }

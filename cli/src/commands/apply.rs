@@ -30,7 +30,7 @@ use crate::retention;
 use crate::runtime::block_on;
 use crate::sealing::plan_bytes;
 use crate::signals::Hold;
-use crate::store::{self, Access, StoreLocation};
+use crate::store::{self, Access, Coordinated, StoreLocation};
 use crate::variables;
 
 const OWN: &[Flag] = &[
@@ -298,13 +298,16 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
 /// Where a plan is applied: with a store open in this process, or by a coordinator.
 enum Site<'a> {
     Here(Arc<dyn RunStore>),
-    Elsewhere(String, &'a StoreLocation),
+    Elsewhere(String, &'a StoreLocation, Coordinated),
 }
 
 impl<'a> Site<'a> {
     async fn open(invocation: &Invocation<'_>, place: &'a StoreLocation) -> Result<Site<'a>, Vec<Diagnostic>> {
         match apply::coordinator(&invocation.arguments) {
-            Some(address) => Ok(Site::Elsewhere(address, place)),
+            Some(address) => {
+                let copy = Coordinated::open(place).await.map_err(|problem| vec![problem])?;
+                Ok(Site::Elsewhere(address, place, copy))
+            }
             None => {
                 if let Some(folder) = place.journals_here() {
                     let folder = folder.display();
@@ -321,7 +324,7 @@ impl<'a> Site<'a> {
     async fn snapshot(&self) -> Result<Snapshot, Diagnostic> {
         match self {
             Site::Here(store) => store.snapshot().await.map_err(|error| store::problem(&error)),
-            Site::Elsewhere(_, place) => place.snapshot().await,
+            Site::Elsewhere(_, place, _) => place.snapshot().await,
         }
     }
 
@@ -349,15 +352,17 @@ impl<'a> Site<'a> {
                     let place = apply::LocalRun { context, view, store: store.clone(), packages, parallelism };
                     apply::begin(work, place).await?
                 }
-                Site::Elsewhere(address, _) => {
+                Site::Elsewhere(address, _, copy) => {
                     let detach = arguments.switch("detach", false);
                     let most = u32::try_from(parallelism).ok().filter(|_| arguments.has("parallelism"));
                     let dialer = identity::dialer(arguments)?;
                     let at = (&dialer, address.as_str());
+                    copy.begin();
                     let ending = apply::submit(work, at, detach, most, context, view, packages).await?;
                     if detach {
                         return Ok(Exit::DONE);
                     }
+                    copy.catch_up().await.map_err(|problem| vec![problem])?;
                     ending
                 }
             }

@@ -28,7 +28,7 @@ use crate::render::events;
 use crate::retention;
 use crate::runtime::block_on;
 use crate::signals::Hold;
-use crate::store::{self, Access, StoreLocation};
+use crate::store::{self, Access, Coordinated, StoreLocation};
 use crate::view::View;
 
 pub use resolve::RESOLVE;
@@ -280,7 +280,13 @@ async fn resume(invocation: &Invocation<'_>) -> Outcome {
         invocation.context.sealing(arguments, None)?;
         let detach = arguments.switch("detach", false);
         let named = named.as_ref().map(RunId::as_str);
+        let one = |problem: Diagnostic| vec![problem];
+        let copy = Coordinated::open(&place(invocation)?).await.map_err(one)?;
+        copy.begin();
         let ending = apply::resume_elsewhere(&address, named, detach, parallelism, invocation).await?;
+        if !detach {
+            copy.catch_up().await.map_err(one)?;
+        }
         return Ok(match ending {
             None => nothing(invocation),
             Some(_) if detach => Exit::DONE,
@@ -362,7 +368,13 @@ async fn abandon(invocation: &Invocation<'_>) -> Outcome {
         Err(error) => return set_aside(invocation, &place, &run, &error),
     };
     // The lease of a dead holder lasts for a while.
-    let lease = match term::take_lease(store.as_ref(), &run, &holder(), None).await {
+    let mut taken = term::take_lease(store.as_ref(), &run, &holder(), None).await;
+    let mut lost = None;
+    if let Err(RunError::Store(StoreError::Frozen { .. })) = &taken {
+        lost = store.thaw(&run).await.map_err(said)?;
+        taken = term::take_lease(store.as_ref(), &run, &holder(), None).await;
+    }
+    let lease = match taken {
         Ok(lease) => lease,
         Err(RunError::Held { view, .. }) => {
             return Err(vec![problems::run_is_held(&run, &view.holder)]);
@@ -377,7 +389,10 @@ async fn abandon(invocation: &Invocation<'_>) -> Outcome {
                 "Run {run} was abandoned{}.",
                 if doubts > 0 { format!("; {doubts} objects are in doubt") } else { String::new() }
             ));
-            Ok(Exit(if doubts > 0 { 3 } else { 0 }))
+            if let Some(what) = &lost {
+                invocation.view.diagnostics(&[problems::records_lost(what)]);
+            }
+            Ok(Exit(if doubts > 0 || lost.is_some() { 3 } else { 0 }))
         }
         _ => Err(vec![problems::run_taken_over()]),
     }

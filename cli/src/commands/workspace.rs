@@ -15,7 +15,7 @@ use crate::options::{switch, text};
 use crate::packages::require_locked;
 use crate::render::events;
 use crate::sealing::read_state;
-use crate::store::StoreLocation;
+use crate::store::{StoreLocation, Workspaces};
 
 /// The command.
 pub const LIST: Command = Command {
@@ -103,16 +103,16 @@ pub const DELETE: Command = Command {
     ..LIST
 };
 
-/// The settings that determine where the states of all workspaces are.
-fn backend(invocation: &Invocation<'_>) -> Result<StateBackend, Exit> {
+/// Where the states of all workspaces are.
+fn workspaces(invocation: &Invocation<'_>) -> Result<Workspaces, Exit> {
     let found = StoreLocation::workspaces(&invocation.context, &invocation.arguments);
-    let usable = found.and_then(|backend| require_locked(&invocation.context).map(|()| backend));
+    let usable = found.and_then(|workspaces| require_locked(&invocation.context).map(|()| workspaces));
     usable.map_err(|problems| invocation.fail(&problems))
 }
 
 /// The names of all workspaces, the default one first.
 fn all(invocation: &Invocation<'_>) -> Result<Vec<String>, Exit> {
-    backend(invocation)?.workspaces().map_err(|problem| invocation.fail(&[problem]))
+    workspaces(invocation)?.names().map_err(|problem| invocation.fail(&[problem]))
 }
 
 fn selected(invocation: &Invocation<'_>) -> Result<String, Exit> {
@@ -185,7 +185,7 @@ fn remember(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
 
 fn make(invocation: &Invocation<'_>, name: &str) -> Result<(), Exit> {
     let Invocation { context, arguments, .. } = invocation;
-    if let StateBackend::Local(local) = backend(invocation)? {
+    if let Workspaces::Backend(StateBackend::Local(local)) = workspaces(invocation)? {
         let path = local.folder().join(name);
         let made = std::fs::create_dir_all(&path);
         return made.map_err(|error| invocation.fail(&[problems::workspace_not_created(&path, &error)]));
@@ -274,16 +274,16 @@ fn delete(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     let force = arguments.switch("force", false);
     let place = StoreLocation::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
-    let tracked = change(invocation, &place, |snapshot| {
+    let (tracked, serial) = change(invocation, &place, |snapshot| {
         let all = snapshot.in_text_order().into_iter();
         let managed = all.filter(|(_, stored)| stored.record.mode() == ResourceMode::Managed);
         let tracked: Vec<String> = managed.map(|(address, _)| format!("\n  - {address}")).collect();
         if !tracked.is_empty() && !force {
             return Err(vec![problems::workspace_not_empty(name, &tracked)]);
         }
-        Ok((Change::Nothing, !tracked.is_empty()))
+        Ok((Change::Nothing, (!tracked.is_empty(), snapshot.serial)))
     })?;
-    backend(invocation)?.delete(name, force).map_err(fail)?;
+    workspaces(invocation)?.delete(&place, name, serial, force).map_err(fail)?;
     let (reset, green) = (view.escape("0"), view.escape("32"));
     view.line(&format!("{reset}{green}Deleted workspace \"{name}\"!{reset}"));
     if tracked {

@@ -39,6 +39,9 @@ pub fn of_store(error: &StoreError) -> Diagnostic {
         }
         StoreError::Replaced { .. } | StoreError::NotThere(_) => ("State file replaced", ""),
         StoreError::NoState(_) => ("No state", ""),
+        StoreError::Frozen { .. } => ("Run frozen", ""),
+        StoreError::TooManyRuns { .. } => ("Too many runs", ""),
+        StoreError::InUse { .. } => ("Workspace in use", ""),
         StoreError::NoRun(_) => ("No such run", ""),
         _ => ("State store failed", ""),
     };
@@ -50,15 +53,6 @@ pub fn of_store(error: &StoreError) -> Diagnostic {
 /// A plan is not encrypted, because a key service gave no key.
 pub fn no_key(error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::error(NO_KEY, format!("{error}. Nothing was written."))
-}
-
-/// Workspaces of a store are selected with the environment.
-pub fn workspaces_of_store() -> Diagnostic {
-    Diagnostic::error(
-        "Workspaces of a store not supported yet",
-        "With a store, select the workspace with the environment variable TF_WORKSPACE. It is created at \
-         first use.",
-    )
 }
 
 /// The store of a plan's state is not named.

@@ -100,6 +100,7 @@ impl Core {
                 let mut command = redis::cmd("HGET");
                 command.arg(self.keys.run(&run)).arg("holder");
                 let found = holder(&codec::text(&self.connection.one(command).await?));
+                let found = found.ok_or_else(|| self.damaged(&self.keys.run(&run), Damage::Holder))?;
                 holders.insert(run.clone(), found);
             }
             if let Subject::Instance(address) = &subject {
@@ -211,11 +212,20 @@ impl Core {
         let mut command = redis::cmd("HGET");
         command.arg(self.keys.run(&lease.run)).arg("running");
         let running = codec::text(&self.connection.one(command).await?);
-        Ok(Ok(running.parse::<u32>().is_ok_and(|running| running > 0)))
+        // Absent before the first intent.
+        let running = if running.is_empty() { Ok(0) } else { running.parse::<u32>() };
+        let running = running.map_err(|_| self.damaged(&self.keys.run(&lease.run), Damage::Header))?;
+        Ok(Ok(running > 0))
     }
 
     /// Removes the oldest finished runs.
     pub(super) async fn prune(&self) -> Result<(), StoreError> {
+        // Most runs end with few others beside them, so that reading all headers is rare.
+        let mut command = redis::cmd("HLEN");
+        command.arg(self.keys.runs());
+        if codec::text(&self.connection.one(command).await?).parse().is_ok_and(|runs: usize| runs <= KEPT_RUNS) {
+            return Ok(());
+        }
         let headers = self.headers().await?;
         let finished = headers.into_iter().filter(|header| header.status.is_final());
         let surplus: Vec<RunId> = finished.skip(KEPT_RUNS).map(|header| header.id).collect();

@@ -167,7 +167,7 @@ pub(super) fn with_outcome(mut op: OpRecord, mark: u8, outcome: Vec<u8>) -> Opti
     match mark {
         RESULT => op.result = Some(Opaque(outcome)),
         FAILURE => op.failure = Some(record(&outcome)?),
-        _ => {}
+        _ => return None,
     }
     Some(op)
 }

@@ -99,6 +99,16 @@ impl Connection {
         }
     }
 
+    /// The last acknowledged line of a run.
+    pub(super) fn tip(&self, run: &RunId) -> Option<(u64, String)> {
+        self.tips.lock().unwrap_or_else(PoisonError::into_inner).get(run).cloned()
+    }
+
+    /// Goes on after lost writes. The next connection checks again whether every acknowledged line is there.
+    pub(super) fn forgive(&self) {
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Forgets the run's journal.
     pub(super) fn forget(&self, run: &RunId) {
         self.tips.lock().unwrap_or_else(PoisonError::into_inner).remove(run);

@@ -32,7 +32,7 @@ impl Core {
         let words = self.connection.script(command).await?;
         match words.text(0).as_str() {
             "EDITED" => Ok(EditAnswer::Edited),
-            "CHANGED" => Ok(EditAnswer::Changed { serial: words.text(1).parse().unwrap_or_default() }),
+            "CHANGED" => Ok(EditAnswer::Changed { serial: self.number(&words, 1, "serial")? }),
             "HELD" => {
                 let held = words.list(1).chunks_exact(3).map(<[String]>::to_vec).collect();
                 match self.refusal(ClaimParts { fenced: None, stale: Vec::new(), held }).await? {

@@ -38,6 +38,16 @@ impl Keys {
         Keys { prefix: format!("weft:{{{state}/{workspace}}}:") }
     }
 
+    /// The pattern of the meta records of all workspaces of a state, for SCAN.
+    pub(super) fn pattern(state: &str) -> String {
+        Keys::new(state, "*").meta()
+    }
+
+    /// The workspace of a meta record.
+    pub(super) fn workspace<'key>(state: &str, meta: &'key str) -> Option<&'key str> {
+        meta.strip_prefix(&format!("weft:{{{state}/"))?.strip_suffix("}:meta")
+    }
+
     fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
@@ -109,6 +119,20 @@ impl Keys {
             self.meta(),
             spare("run"),
             spare("journal"),
+            self.records(),
+            self.outputs(),
+            self.revisions(),
+            self.dependencies(),
+            self.claims(),
+            self.doubts(),
+        ]
+    }
+
+    /// All keys of the workspace that do not belong to a run.
+    pub(super) fn of_workspace(&self) -> Vec<String> {
+        vec![
+            self.meta(),
+            self.runs(),
             self.records(),
             self.outputs(),
             self.revisions(),

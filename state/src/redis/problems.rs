@@ -47,6 +47,27 @@ pub(super) enum Damage<'a> {
     Revision(&'a str),
     /// The answer to a step cannot be decoded.
     Answer(&'a str),
+    /// The holder of a run cannot be decoded.
+    Holder,
+    /// A number of the meta record cannot be decoded.
+    Meta(&'a str),
+    /// The marks of copies cannot be decoded.
+    Marks,
+    /// The name of a run cannot be decoded.
+    RunName(&'a str),
+    /// A run is listed and has no header.
+    NoHeader(&'a str),
+    /// The store has another number of records than it counted.
+    Count {
+        /// What is counted.
+        what: &'a str,
+        /// The counted number.
+        counted: u64,
+        /// The number that is there.
+        found: u64,
+    },
+    /// The end of a run's journal is not the one in the run's header.
+    OtherTip,
     /// The plan is not the one of the run.
     OtherPlan,
     /// A line of a journal does not follow from the one before.
@@ -68,6 +89,13 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
         Damage::Record(subject) => format!("the record of {subject} cannot be read"),
         Damage::Revision(subject) => format!("the revision of {subject} cannot be read"),
         Damage::Answer(step) => format!("the answer to {step} cannot be read"),
+        Damage::Holder => "its holder cannot be read".to_owned(),
+        Damage::Meta(field) => format!("its field {field} cannot be read"),
+        Damage::Marks => "the marks of copies cannot be read".to_owned(),
+        Damage::RunName(name) => format!("{name:?} is not the name of a run"),
+        Damage::NoHeader(run) => format!("the run {run} is listed and has no header"),
+        Damage::Count { what, counted, found } => format!("it has {found} {what}, and there were {counted}"),
+        Damage::OtherTip => "its journal does not end where its header says".to_owned(),
         Damage::OtherPlan => "its digest is not the one in the run's header".to_owned(),
         Damage::BrokenChain(line) => format!("line {line} does not follow from the one before"),
     };
@@ -76,6 +104,16 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
         what,
         way_out: "Restore the server's data from a backup. A newer version of Weft may also have written it".to_owned(),
     }
+}
+
+/// The store has too many runs.
+pub(super) fn too_many_runs(place: &str, most: usize) -> StoreError {
+    StoreError::TooManyRuns { store: place.to_owned(), most: most as u64 }
+}
+
+/// The plan of a run with more records than the store has is at hand, and others hold the workspace.
+pub(super) fn workspace_in_use(place: String, workspace: &str) -> StoreError {
+    StoreError::InUse { store: place, workspace: workspace.to_owned() }
 }
 
 /// A value that exceeds the maximum size.

@@ -6,11 +6,11 @@ use redis::Value;
 
 use super::codec;
 use super::keys::RunField;
-use super::problems::Damage;
+use super::problems::{self, Damage};
 use super::scripts::sha1_hex;
 use super::sealed::outcome_name;
 use super::steps;
-use super::{Core, FIELDS_AT_ONCE, holder};
+use super::{Core, FIELDS_AT_ONCE, HEADERS_AT_ONCE, MOST_RUNS, holder};
 use crate::ledger::leases::newest_first;
 use crate::record::InstanceRecord;
 use crate::result::Writes;
@@ -123,7 +123,7 @@ impl Core {
                 held => Some(LeaseView {
                     token: codec::token(held)?,
                     heartbeat: text("beat").parse().ok()?,
-                    holder: holder(text("holder")),
+                    holder: holder(text("holder"))?,
                     age_ms: None,
                 }),
             };
@@ -244,8 +244,26 @@ impl Core {
 
     pub(super) async fn headers(&self) -> Result<Vec<RunHeader>, StoreError> {
         let runs = self.texts(&self.keys.runs()).await?;
-        let ids: Vec<RunId> = runs.keys().filter_map(|id| RunId::parse(id)).collect();
-        let mut headers = self.read_headers(&ids).await?;
+        if runs.len() > MOST_RUNS {
+            return Err(problems::too_many_runs(&self.place, MOST_RUNS));
+        }
+        let id = |id: &String| RunId::parse(id).ok_or_else(|| self.damaged(&self.keys.runs(), Damage::RunName(id)));
+        let ids = runs.keys().map(id).collect::<Result<Vec<_>, _>>()?;
+        let mut headers = Vec::with_capacity(ids.len());
+        for part in ids.chunks(HEADERS_AT_ONCE) {
+            headers.extend(self.read_headers(part).await?);
+        }
+        if headers.len() < ids.len() {
+            let found: BTreeSet<&RunId> = headers.iter().map(|header| &header.id).collect();
+            for missing in ids.iter().filter(|id| !found.contains(id)) {
+                // It may have been removed meanwhile.
+                let mut command = redis::cmd("HEXISTS");
+                command.arg(self.keys.runs()).arg(missing.as_str());
+                if codec::text(&self.connection.one(command).await?) == "1" {
+                    return Err(self.damaged(&self.keys.run(missing), Damage::NoHeader(missing.as_str())));
+                }
+            }
+        }
         newest_first(&mut headers);
         Ok(headers)
     }
@@ -276,9 +294,17 @@ impl Core {
         let mut outdated = Vec::new();
         let meta = self.hash(&self.keys.meta()).await?;
         let text = |name: &str| meta.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
+        if text("incarnation") != Some(self.incarnation.to_string()) {
+            return Err(self.damaged(&self.keys.meta(), Damage::OtherStore));
+        }
+        // Checks the number of records.
+        self.meta(&["serial"]).await?;
         let mut snapshot = Snapshot {
             lineage: text("lineage").unwrap_or_default(),
-            serial: text("serial").and_then(|text| text.parse().ok()).unwrap_or_default(),
+            serial: text("serial")
+                .unwrap_or_default()
+                .parse()
+                .map_err(|_| self.damaged(&self.keys.meta(), Damage::Meta("serial")))?,
             terraform_version: text("version").unwrap_or_default(),
             ..Snapshot::default()
         };

@@ -29,10 +29,14 @@ pub(super) enum Script {
     Prune,
     Edit,
     Checks,
+    Freeze,
+    Thaw,
+    Drop,
+    RemoveStore,
 }
 
 /// All scripts in the order of [`Script`].
-const SOURCES: [(Script, bool, &str); 16] = [
+const SOURCES: [(Script, bool, &str); 20] = [
     (Script::CreateStore, false, include_str!("scripts/create_store.lua")),
     (Script::CreateRun, false, include_str!("scripts/create_run.lua")),
     (Script::Acquire, false, include_str!("scripts/acquire.lua")),
@@ -49,6 +53,10 @@ const SOURCES: [(Script, bool, &str); 16] = [
     (Script::Prune, false, include_str!("scripts/prune.lua")),
     (Script::Edit, true, include_str!("scripts/edit.lua")),
     (Script::Checks, true, include_str!("scripts/checks.lua")),
+    (Script::Freeze, false, include_str!("scripts/freeze.lua")),
+    (Script::Thaw, false, include_str!("scripts/thaw.lua")),
+    (Script::Drop, false, include_str!("scripts/drop.lua")),
+    (Script::RemoveStore, false, include_str!("scripts/remove_store.lua")),
 ];
 
 /// The scripts with their names on the server.

@@ -1,29 +1,38 @@
 //! Compares the state in Redis with its copy, and writes the copy.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex as BlockingMutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep};
 use weft_sealing::Sealing;
 
-use super::ahead::{AheadFile, LastWrites, LeftBehind};
+use super::SharedFiles;
 use super::decision::{Behind, CopyMark, CopyMarks, Decision, Difference, Front, decide};
-use super::notice::{CopyNotices, LostStore};
-use super::record::FrontRecord;
+use super::leading::leading_to;
+use super::notice::LostStore;
+use super::record::{self, FrontRecord};
 use crate::edit::{Edit, EditAnswer};
 use crate::embedded::{Document, Medium as _, RemoteMedium, RemoteOptions, Seals, digit_of};
-use crate::record::OutputWrite;
 use crate::redis::RedisStore;
 use crate::remote::Objects;
-use crate::result::{InstanceWrite, Writes};
-use crate::run::{Digest, RunId};
-use crate::snapshot::Snapshot;
-use crate::step::StoreStep;
+use crate::run::{Digest, OpStatus, RunHeader, RunId, RunStatus, RunView, Token};
+use crate::step::HeldSubject;
 use crate::store::{RunStore as _, StoreError};
+use crate::subject::Subject;
 use crate::tfstate::StateFile;
 
 /// How often a comparison is repeated when the state or the copy changes meanwhile.
 const LOOKS: u32 = 5;
+/// How long the holder of a run may take to replay what the store has lost. A holder renews its lease every two seconds,
+/// and notices then; without a renewal for ten seconds it is gone.
+const HOLDER_WAIT: Duration = Duration::from_secs(11);
+/// The pause between two looks at the holders.
+const HOLDER_LOOK: Duration = Duration::from_secs(1);
+/// Why a run is removed whose records are lost.
+const LOST: &str = "the store was restored to an earlier moment";
 
 /// The copy of a state, for one process.
 pub(super) struct Copier {
@@ -31,8 +40,7 @@ pub(super) struct Copier {
     medium: Arc<RemoteMedium>,
     objects: Option<Arc<dyn Objects>>,
     seals: Seals,
-    notices: CopyNotices,
-    ahead: BlockingMutex<AheadFile>,
+    files: SharedFiles,
     /// Only one copy is written at a time.
     writing: Mutex<()>,
 }
@@ -50,28 +58,15 @@ impl Copier {
         redis: RedisStore,
         copy: RemoteOptions,
         sealing: Arc<Sealing>,
-        notices: CopyNotices,
+        files: SharedFiles,
     ) -> Result<Copier, StoreError> {
         let objects = copy.state.objects();
-        let place = format!("{}\0{}", redis.place(), copy.state.place());
-        let ahead = AheadFile::new(&copy.folder, &place, Arc::clone(&sealing), redis.incarnation());
-        Ok(Copier {
-            redis,
-            objects,
-            notices,
-            medium: Arc::new(RemoteMedium::new(copy)?),
-            seals: Seals::new(sealing),
-            ahead: BlockingMutex::new(ahead),
-            writing: Mutex::default(),
-        })
+        let (medium, seals) = (Arc::new(RemoteMedium::new(copy)?), Seals::new(sealing));
+        Ok(Copier { redis, objects, files, medium, seals, writing: Mutex::default() })
     }
 
     fn path(&self) -> &Path {
         self.medium.path()
-    }
-
-    fn ahead(&self) -> MutexGuard<'_, AheadFile> {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn parsed(&self, content: &[u8]) -> Result<Option<ReadCopy>, StoreError> {
@@ -105,100 +100,81 @@ impl Copier {
         })
     }
 
-    /// Compares the state with its copy when the store is opened, and makes them equal.
-    pub(super) async fn begin(&self, change: bool) -> Result<(), StoreError> {
+    /// Compares the state with its copy when the store is opened, and makes them equal. Adds to `lost` what the store has
+    /// lost. Returns whether the store was empty.
+    pub(super) async fn begin(&self, change: bool, lost: &mut LostStore) -> Result<bool, StoreError> {
         for _ in 0..LOOKS {
             let (front, marks) = self.redis.front().await?;
             let medium = Arc::clone(&self.medium);
             let (content, _) = blocking(move || medium.peek()).await?;
             let copy = self.parsed(&content)?;
             let behind = copy.as_ref().map(|copy| &copy.behind);
-            let lost = self.lost(front.fresh && marks == CopyMarks::default(), behind).await?;
-            let decision = decide(&front, behind, &marks);
-            self.ahead().set_copy(behind.map(|behind| behind.digest));
-            let done = match (decision, copy) {
+            let record = self.recorded().await?;
+            let own = self.is_own(record.as_ref(), behind);
+            let decision = decide(&front, behind, &marks, own);
+            let empty = front.fresh && marks.is_empty();
+            let done = match (decision, &copy) {
                 (Decision::Differ(difference), _) => return Err(self.difference(difference)),
-                (Decision::Read, Some(copy)) => self.read(&front, copy.file, copy.behind, &lost).await?,
-                (Decision::Equal, None) if lost.has_writes() => self.restore(&front, &lost).await?,
+                (Decision::Read, Some(copy)) => self.read(&front, copy).await?,
+                (Decision::Behind, Some(copy)) => self.go_back(&front, copy, lost).await?,
+                (Decision::Adopt, Some(copy)) => {
+                    let Behind { serial, digest, .. } = copy.behind;
+                    let written = Some(CopyMark { serial, digest });
+                    self.redis.adopt_copy(&CopyMarks { written, writing: None }).await?;
+                    false
+                }
                 (Decision::Write, _) if change => self.catch_up().await.map(|()| true)?,
+                (Decision::Write, _) if front.copied => self.catch_up_later().await.map(|()| true)?,
                 _ => true,
             };
-            if done {
-                return self.settle(lost);
+            if !done {
+                continue;
             }
+            if empty && let Some(record) = record {
+                lost.emptied = true;
+                lost.copy = self.path().display().to_string();
+                lost.serial = copy.map(|copy| copy.behind.serial);
+                lost.since = record.written;
+                lost.runs.extend(record.runs);
+            }
+            if change && !front.copied {
+                self.redis.set_copied().await?;
+            }
+            return Ok(empty);
         }
         Err(self.differs("both change all the time. Try again"))
     }
 
-    /// What dead processes left behind. `empty` says that the store has nothing: it may have been in use before.
-    async fn lost(&self, empty: bool, copy: Option<&Behind>) -> Result<Lost, StoreError> {
-        let left = self.ahead().left_behind()?;
-        let mut lost = Lost { left, copy: copy.map(|copy| copy.digest), notice: None };
-        if !empty {
-            return Ok(lost);
+    /// Writes what a command that has left did not write any more. A command that only reads may not be allowed to write
+    /// the copy, and needs no current one.
+    async fn catch_up_later(&self) -> Result<(), StoreError> {
+        let goes_on = |header: &RunHeader| header.status == RunStatus::Running;
+        if self.redis.runs().await?.iter().any(goes_on) {
+            return Ok(());
         }
-        let record = match &self.objects {
-            Some(objects) => FrontRecord::read(objects).await?,
-            None => None,
-        };
-        let record = record.filter(|record| record.store == self.redis.place());
-        if record.is_none() && lost.left.is_empty() {
-            return Ok(lost);
+        if let Err(error) = self.catch_up().await {
+            tracing::warn!("the second copy of the state could not be written: {error}");
         }
-        let record = record.unwrap_or_default();
-        let mut runs = record.runs;
-        runs.extend(lost.left.iter().flat_map(|left| left.runs.clone()));
-        runs.sort();
-        runs.dedup();
-        let mut uncertain: Vec<String> = lost.left.iter().flat_map(|left| left.uncertain.clone()).collect();
-        uncertain.sort();
-        lost.notice = Some(LostStore {
-            store: self.redis.place(),
-            copy: self.path().display().to_string(),
-            serial: copy.map(|copy| copy.serial),
-            since: record.written,
-            runs,
-            uncertain,
-            ..LostStore::default()
-        });
-        let recovered = lost.writes().subjects().iter().map(ToString::to_string).collect();
-        lost.notice.iter_mut().for_each(|notice| notice.recovered = Vec::clone(&recovered));
-        Ok(lost)
+        Ok(())
     }
 
-    /// Puts the copy, and what follows it, in the place of the state in Redis. `false` if the state has changed.
-    async fn read(&self, front: &Front, file: StateFile, behind: Behind, lost: &Lost) -> Result<bool, StoreError> {
-        let snapshot = self.redis.snapshot().await?;
-        let mut writes = LastWrites::default();
-        writes.add_writes(removed(&snapshot, &file));
-        writes.add_writes(all_of(&file));
-        writes.add_writes(lost.writes());
-        // The serial becomes that of the copy, or the next one if more is written.
-        let serial = if lost.has_writes() { behind.serial } else { behind.serial.saturating_sub(1) };
-        if !self.replace(front.serial, (behind.lineage, serial), writes.into_writes()).await? {
-            return Ok(false);
-        }
-        let (now, _) = self.redis.front().await?;
-        let serial = if lost.has_writes() { now.serial.saturating_sub(1) } else { now.serial };
-        let written = Some(CopyMark { serial, digest: behind.digest });
-        self.redis.set_copy_marks(&CopyMarks { written, writing: None }).await?;
-        if lost.has_writes() {
-            self.catch_up().await?;
-        }
-        Ok(true)
+    /// The record beside the copy, if it is about this store.
+    async fn recorded(&self) -> Result<Option<FrontRecord>, StoreError> {
+        let Some(objects) = &self.objects else { return Ok(None) };
+        let record = FrontRecord::read(objects).await?;
+        Ok(record.filter(|record| record.store == self.redis.place()))
     }
 
-    /// Restores a state that has no copy yet from the write-ahead files.
-    async fn restore(&self, front: &Front, lost: &Lost) -> Result<bool, StoreError> {
-        if !self.replace(front.serial, (front.lineage.clone(), front.serial), lost.writes()).await? {
-            return Ok(false);
-        }
-        self.catch_up().await?;
-        Ok(true)
+    /// Whether the store itself has written the copy.
+    fn is_own(&self, record: Option<&FrontRecord>, copy: Option<&Behind>) -> bool {
+        let (Some(record), Some(copy)) = (record, copy) else { return false };
+        record.incarnation == self.redis.incarnation().to_string() && record.copy == copy.digest.hex()
     }
 
-    async fn replace(&self, seen: u64, identity: (String, u64), writes: Writes) -> Result<bool, StoreError> {
-        match self.redis.edit(Edit { seen, writes, identity: Some(identity) }).await? {
+    /// Puts the copy in the place of the state in Redis. `false` if the state has changed. Refuses if a run holds a part
+    /// of it.
+    async fn read(&self, front: &Front, copy: &ReadCopy) -> Result<bool, StoreError> {
+        match self.replace(front, copy).await? {
             EditAnswer::Edited => Ok(true),
             EditAnswer::Changed { .. } => Ok(false),
             EditAnswer::Refused { .. } => {
@@ -207,25 +183,94 @@ impl Copier {
         }
     }
 
-    /// Removes the write-ahead files that are of no more use, and reports what was lost.
-    fn settle(&self, lost: Lost) -> Result<(), StoreError> {
-        let Lost { left, copy, mut notice } = lost;
-        let current = self.redis.incarnation();
-        for left in left {
-            // A store that is not lost has everything that its own files have.
-            let settled = if notice.is_some() { left.copy == copy } else { left.incarnation == current };
-            if settled {
-                left.remove()?;
-                continue;
-            }
-            let (store, copy) = (self.redis.place(), self.path().display().to_string());
-            let (runs, uncertain) = (left.runs.clone(), left.uncertain.clone());
-            let unused = left.set_aside()?;
-            let found = LostStore { store, copy, runs, uncertain, ..LostStore::default() };
-            notice.get_or_insert(found).unused.push(unused);
+    async fn replace(&self, front: &Front, copy: &ReadCopy) -> Result<EditAnswer, StoreError> {
+        let snapshot = self.redis.snapshot().await?;
+        let writes = leading_to(&copy.file, &snapshot);
+        // The serial becomes that of the copy.
+        let identity = Some((copy.behind.lineage.clone(), copy.behind.serial.saturating_sub(1)));
+        let answer = self.redis.edit(Edit { seen: front.serial, writes, identity }).await?;
+        if answer == EditAnswer::Edited {
+            let (now, _) = self.redis.front().await?;
+            let written = Some(CopyMark { serial: now.serial, digest: copy.behind.digest });
+            self.redis.adopt_copy(&CopyMarks { written, writing: None }).await?;
         }
-        notice.into_iter().for_each(|notice| self.notices.add(notice));
-        Ok(())
+        Ok(answer)
+    }
+
+    /// The store has lost its last records, which the copy has. `false` to compare again.
+    async fn go_back(&self, front: &Front, copy: &ReadCopy, lost: &mut LostStore) -> Result<bool, StoreError> {
+        if !self.is_left_alone(front).await? {
+            return Ok(false);
+        }
+        match self.replace(front, copy).await? {
+            EditAnswer::Edited => {
+                lost.copy = self.path().display().to_string();
+                lost.serial = Some(copy.behind.serial);
+                Ok(true)
+            }
+            EditAnswer::Changed { .. } => Ok(false),
+            EditAnswer::Refused { held, doubts } => {
+                let of_doubts = doubts.into_iter().map(|doubt| doubt.run);
+                let mut runs: Vec<RunId> =
+                    held.into_iter().map(|HeldSubject { run, .. }| run).chain(of_doubts).collect();
+                runs.sort();
+                runs.dedup();
+                for run in runs {
+                    self.give_up(&run, copy, lost).await?;
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// Waits for the holders of runs, which may replay what the store has lost. `false` if the state has changed.
+    ///
+    /// # Errors
+    /// [`StoreError::CopyDiffers`] if a holder lives and did not replay it.
+    async fn is_left_alone(&self, front: &Front) -> Result<bool, StoreError> {
+        let beats = |headers: Vec<RunHeader>| -> BTreeMap<RunId, (Token, u64)> {
+            let running = headers.into_iter().filter(|header| header.status == RunStatus::Running);
+            running.filter_map(|header| Some((header.id, header.lease.map(|l| (l.token, l.heartbeat))?))).collect()
+        };
+        let (first, start) = (beats(self.redis.runs().await?), Instant::now());
+        let mut moved = false;
+        while !first.is_empty() && start.elapsed() < HOLDER_WAIT {
+            sleep(HOLDER_LOOK).await;
+            if self.redis.front().await?.0 != *front {
+                return Ok(false);
+            }
+            moved |= beats(self.redis.runs().await?) != first;
+        }
+        if moved {
+            return Err(self.differs("the store has lost its last records, and a run goes on in it. Stop that run"));
+        }
+        Ok(true)
+    }
+
+    /// Removes a run whose records are lost, and names what it may have changed.
+    async fn give_up(&self, run: &RunId, copy: &ReadCopy, lost: &mut LostStore) -> Result<(), StoreError> {
+        if let Some(RunView { ops, claims, .. }) = self.redis.run(run).await? {
+            let target = |status: OpStatus| {
+                let of_status = ops.values().filter(move |op| op.status == status);
+                of_status.filter_map(|op| op.target.as_ref())
+            };
+            let done: BTreeSet<&str> = target(OpStatus::Done).map(|target| target.address.as_str()).collect();
+            let snapshot = self.redis.snapshot().await?;
+            for address in claims.iter().filter(|(_, exclusive)| **exclusive).filter_map(|(subject, _)| match subject {
+                Subject::Instance(address) => Some(address),
+                _ => None,
+            }) {
+                let here = snapshot.instance(address).map(|stored| &stored.record);
+                // The copy has the result of a call that the store does not know any more.
+                let settled = here != copy.file.instances.get(address) || done.contains(address.as_str());
+                if !settled {
+                    lost.uncertain.push(address.clone());
+                }
+            }
+            lost.uncertain.extend(target(OpStatus::Intended).map(ToString::to_string));
+        }
+        lost.runs.push(run.to_string());
+        self.redis.drop_run(run, LOST).await
     }
 
     /// Writes the copy unless it is that of the state in Redis.
@@ -259,13 +304,15 @@ impl Copier {
         let (document, content) = with(document, |document| document.read()).await?;
         // Another process may have written it while this one waited for the lock.
         let (front, marks) = self.redis.front().await?;
-        match decide(&front, self.parsed(&content)?.as_ref().map(|copy| &copy.behind), &marks) {
+        let copy = self.parsed(&content)?.map(|copy| copy.behind);
+        let own = self.is_own(self.recorded().await?.as_ref(), copy.as_ref());
+        match decide(&front, copy.as_ref(), &marks, own) {
             Decision::Equal if !always => return Ok(()),
             Decision::Equal | Decision::Write => {}
-            Decision::Read => return Err(self.difference(Difference::BothChanged)),
+            Decision::Behind => return Err(self.differs("the store has lost its last records")),
+            Decision::Read | Decision::Adopt => return Err(self.difference(Difference::BothChanged)),
             Decision::Differ(difference) => return Err(self.difference(difference)),
         }
-        let steps = self.ahead().steps();
         let file = self.redis.snapshot().await?.into_state_file();
         let serial = file.serial;
         let (seals, path) = (self.seals.clone(), self.path().to_owned());
@@ -274,98 +321,40 @@ impl Copier {
         let mark = Some(CopyMark { serial, digest });
         self.redis.set_copy_marks(&CopyMarks { written: marks.written, writing: mark.clone() }).await?;
         let (document, ()) = with(document, move |document| document.write(&bytes)).await?;
-        self.redis.set_copy_marks(&CopyMarks { written: mark, writing: None }).await?;
+        self.redis.adopt_copy(&CopyMarks { written: mark, writing: None }).await?;
         blocking(move || {
             // Releases the lock, which may take a request.
             drop(document);
             Ok(())
         })
         .await?;
-        self.ahead().copied(digest, steps)
+        self.files.get().copied(serial)?;
+        self.record(Some(digest)).await
     }
 
-    /// A term begins: what it does is written ahead from now on.
-    pub(super) async fn term_begins(&self, run: &RunId) -> Result<(), StoreError> {
-        self.ahead().begin(run)?;
-        self.record().await
-    }
-
-    /// A term has ended, and the copy has caught up.
-    pub(super) async fn term_ends(&self, run: &RunId) -> Result<(), StoreError> {
-        self.ahead().end(run)?;
-        self.record().await
+    /// Writes which runs have not ended.
+    pub(super) async fn runs_changed(&self) -> Result<(), StoreError> {
+        let (_, marks) = self.redis.front().await?;
+        self.record(marks.written.map(|mark| mark.digest)).await
     }
 
     /// Writes which store is in front of the copy.
-    async fn record(&self) -> Result<(), StoreError> {
+    async fn record(&self, copy: Option<Digest>) -> Result<(), StoreError> {
         let Some(objects) = &self.objects else { return Ok(()) };
-        let runs = self.ahead().runs();
-        FrontRecord::new(self.redis.place(), self.redis.incarnation(), runs).write(objects).await
+        let unfinished = self.redis.runs().await?.into_iter().filter(|header| !header.status.is_final());
+        let runs = unfinished.map(|header| header.id.to_string()).collect();
+        FrontRecord::new(self.redis.place(), self.redis.incarnation(), runs, copy).write(objects).await
     }
 
-    /// Records steps that the store has taken, before their caller learns of them.
-    pub(super) async fn write_ahead(self: &Arc<Self>, run: &RunId, steps: Vec<StoreStep>) -> Result<(), StoreError> {
-        if steps.is_empty() {
-            return Ok(());
-        }
-        let (copier, run) = (Arc::clone(self), run.clone());
-        blocking(move || copier.ahead().append(&run, steps)).await
-    }
-}
-
-/// What a store that came back empty has lost, and what is left of it.
-struct Lost {
-    /// The files of dead processes.
-    left: Vec<LeftBehind>,
-    /// The copy that is there. The writes of a file can be used if they follow it.
-    copy: Option<Digest>,
-    /// What was lost, if anything.
-    notice: Option<LostStore>,
-}
-
-impl Lost {
-    fn has_writes(&self) -> bool {
-        !self.writes().subjects().is_empty()
-    }
-
-    /// The writes that are not in the copy.
-    fn writes(&self) -> Writes {
-        let mut writes = LastWrites::default();
-        for left in self.left.iter().filter(|left| self.notice.is_some() && left.copy == self.copy) {
-            writes.add_writes(left.writes.clone());
-        }
-        writes.into_writes()
-    }
-}
-
-/// Everything in a state file.
-fn all_of(file: &StateFile) -> Writes {
-    let instance = |(address, record): (&String, _)| InstanceWrite { address: address.clone(), record: Some(record) };
-    Writes {
-        instances: file.instances.iter().map(|(address, record)| instance((address, record.clone()))).collect(),
-        outputs: file
-            .outputs
-            .iter()
-            .map(|(name, record)| OutputWrite { name: name.clone(), record: Some(record.clone()) })
-            .collect(),
-        checks: Some(file.checks.clone()),
-    }
-}
-
-/// The removal of everything that the state file does not have.
-fn removed(snapshot: &Snapshot, file: &StateFile) -> Writes {
-    let names = snapshot.instances.keys().map(ToString::to_string);
-    let gone = names.filter(|address| !file.instances.contains_key(address));
-    let outputs = snapshot.outputs.keys().filter(|name| !file.outputs.contains_key(*name));
-    Writes {
-        instances: gone.map(|address| InstanceWrite { address, record: None }).collect(),
-        outputs: outputs.map(|name| OutputWrite { name: name.clone(), record: None }).collect(),
-        checks: None,
+    /// Removes the record beside the copy.
+    pub(super) async fn forget(&self) -> Result<(), StoreError> {
+        let Some(objects) = &self.objects else { return Ok(()) };
+        Ok(objects.remove(&[record::NAME.to_owned()]).await?)
     }
 }
 
 /// Runs work that may block on a thread for it.
-async fn blocking<Answer: Send + 'static>(
+pub(super) async fn blocking<Answer: Send + 'static>(
     work: impl FnOnce() -> Result<Answer, StoreError> + Send + 'static,
 ) -> Result<Answer, StoreError> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(crate::problems::process_ending()))

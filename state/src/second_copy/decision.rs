@@ -26,7 +26,13 @@ impl CopyMarks {
         self.written.iter().chain(&self.writing).find(|mark| mark.digest == digest)
     }
 
-    fn is_empty(&self) -> bool {
+    /// The serial of the state that the copy has; 0 without one.
+    pub(super) fn copied_serial(&self) -> u64 {
+        self.written.as_ref().map_or(0, |mark| mark.serial)
+    }
+
+    /// Whether no copy was ever written or read.
+    pub(super) fn is_empty(&self) -> bool {
         self.written.is_none() && self.writing.is_none()
     }
 }
@@ -38,6 +44,10 @@ pub(crate) struct Front {
     pub(crate) serial: u64,
     /// Whether it was never written.
     pub(crate) fresh: bool,
+    /// Whether it has a second copy.
+    pub(crate) copied: bool,
+    /// Whether lost records were replayed since the copy was compared last.
+    pub(crate) replayed: bool,
 }
 
 /// The copy in the backend.
@@ -55,9 +65,13 @@ pub(super) enum Decision {
     Equal,
     /// The copy is to be written.
     Write,
+    /// The store has everything that the copy has, since its lost records were replayed.
+    Adopt,
     /// The state in Redis is to be replaced by the copy.
     Read,
-    /// Nobody can tell which of both is right.
+    /// The store itself has written the copy, and has lost its last records since: the state is to be replaced.
+    Behind,
+    /// It is unknown which of both is right.
     Differ(Difference),
 }
 
@@ -72,8 +86,8 @@ pub(super) enum Difference {
     Older,
 }
 
-/// Compares the state in Redis with its copy.
-pub(super) fn decide(front: &Front, copy: Option<&Behind>, marks: &CopyMarks) -> Decision {
+/// Compares the state in Redis with its copy. `own` says that this store itself has written the copy.
+pub(super) fn decide(front: &Front, copy: Option<&Behind>, marks: &CopyMarks, own: bool) -> Decision {
     let Some(copy) = copy else {
         // Somebody may have removed the copy, or there never was one. Redis has everything.
         return if front.fresh { Decision::Equal } else { Decision::Write };
@@ -86,6 +100,12 @@ pub(super) fn decide(front: &Front, copy: Option<&Behind>, marks: &CopyMarks) ->
     }
     if copy.lineage != front.lineage {
         return Decision::Differ(Difference::Lineage);
+    }
+    if own && front.serial < copy.serial {
+        return Decision::Behind;
+    }
+    if own && front.replayed {
+        return Decision::Adopt;
     }
     match &marks.written {
         // The store was used without the backend before.
@@ -107,7 +127,7 @@ mod tests {
 
     #[test]
     fn every_combination_has_one_answer() {
-        let front = |serial, fresh| Front { lineage: "a".to_owned(), serial, fresh };
+        let front = |serial, fresh| Front { lineage: "a".to_owned(), serial, fresh, copied: true, replayed: false };
         let copy = |lineage: &str, serial, content: &str| {
             Some(Behind { lineage: lineage.to_owned(), serial, digest: Digest::of(content.as_bytes()) })
         };
@@ -135,7 +155,17 @@ mod tests {
             (front(5, false), copy("a", 6, "x"), &none, Decision::Differ(Difference::BothChanged)),
             (front(5, false), copy("b", 4, "x"), &none, Decision::Differ(Difference::Lineage)),
         ] {
-            assert_eq!(decide(&front, copy.as_ref(), marks), want, "{front:?} {copy:?} {marks:?}");
+            assert_eq!(decide(&front, copy.as_ref(), marks, false), want, "{front:?} {copy:?} {marks:?}");
         }
+        for (serial, want) in [
+            // Restored to the copy before, to a moment between two copies, or used without the backend since.
+            (5, Decision::Behind),
+            (6, Decision::Behind),
+            (7, Decision::Differ(Difference::BothChanged)),
+        ] {
+            assert_eq!(decide(&front(serial, false), copy("a", 7, "seven").as_ref(), &at_5, true), want, "{serial}");
+        }
+        let replayed = Front { replayed: true, ..front(7, false) };
+        assert_eq!(decide(&replayed, copy("a", 7, "seven").as_ref(), &at_5, true), Decision::Adopt);
     }
 }

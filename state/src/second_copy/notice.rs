@@ -1,26 +1,55 @@
-//! What the user must know after a store came back empty.
+//! What the user must know after a store came back empty, or with fewer records than it had.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A store that had been in use and came back empty. Its state went on from the second copy.
+/// A store that had been in use and came back empty or without its last records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LostStore {
     /// The store, without secrets.
     pub store: String,
-    /// The backend with the copy, without secrets.
+    /// The backend with the copy, without secrets; empty without one.
     pub copy: String,
-    /// The serial of the copy, or `None` if there was none.
+    /// Whether the store was empty. Otherwise it had lost its last records.
+    pub emptied: bool,
+    /// The serial of the copy from which the state went on, if it did.
     pub serial: Option<u64>,
-    /// When it was recorded last that the store was in use, in RFC 3339; empty if nobody knows.
+    /// When it was recorded last that the store was in use, in RFC 3339; empty if that is unknown.
     pub since: String,
-    /// The runs that had not ended, as far as it is known. Their plans are lost.
+    /// The runs that had not ended and are lost, as far as it is known. Their plans are lost.
     pub runs: Vec<String>,
+    /// The runs whose lost records were replayed from the write-ahead file. Nothing of them is lost.
+    pub replayed: Vec<String>,
+    /// The runs that are frozen, because lost records could not be replayed.
+    pub frozen: Vec<String>,
     /// The instances and outputs whose last results came from the write-ahead file of this machine.
     pub recovered: Vec<String>,
     /// The objects that a call may have changed, while its result is unknown.
     pub uncertain: Vec<String>,
-    /// Write-ahead files that belong to another copy. They were moved here.
+    /// The instances whose results in a write-ahead file were not used, since something else has changed them.
+    pub changed: Vec<String>,
+    /// Write-ahead files that do not follow the state. They were moved here.
     pub unused: Vec<String>,
+}
+
+impl LostStore {
+    /// Whether there is anything to say.
+    pub(super) fn says_something(&self) -> bool {
+        self.emptied
+            || self.serial.is_some()
+            || [&self.runs, &self.replayed, &self.frozen, &self.recovered, &self.uncertain, &self.changed, &self.unused]
+                .into_iter()
+                .any(|list| !list.is_empty())
+    }
+
+    /// The same with sorted lists, each name once.
+    pub(super) fn ordered(mut self) -> LostStore {
+        let LostStore { runs, replayed, frozen, recovered, uncertain, changed, .. } = &mut self;
+        for list in [runs, replayed, frozen, recovered, uncertain, changed] {
+            list.sort();
+            list.dedup();
+        }
+        self
+    }
 }
 
 /// The notices of this process, to be reported before it ends. Clones share them.

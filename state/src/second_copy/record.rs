@@ -1,15 +1,16 @@
-//! The record beside the copy: which store is in front of it. A store that comes back empty is recognized by it.
+//! The record beside the copy: which store is in front of it. A store that comes back empty, or older than the copy, is
+//! recognized by it.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::remote::Objects;
-use crate::run::Incarnation;
+use crate::run::{Digest, Incarnation};
 use crate::store::StoreError;
 
 /// The name of the record among the objects beside the state.
-const NAME: &str = "front";
+pub(super) const NAME: &str = "front";
 
 /// Which store is in front of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,16 +23,20 @@ pub(super) struct FrontRecord {
     pub(super) written: String,
     /// The runs that had not ended.
     pub(super) runs: Vec<String>,
+    /// The digest of the copy that the store wrote last, in hex; empty before the first one.
+    #[serde(default)]
+    pub(super) copy: String,
 }
 
 impl FrontRecord {
     /// A record of this moment.
-    pub(super) fn new(store: String, incarnation: Incarnation, runs: Vec<String>) -> FrontRecord {
+    pub(super) fn new(store: String, incarnation: Incarnation, runs: Vec<String>, copy: Option<Digest>) -> FrontRecord {
         let written = jiff::Timestamp::now().to_string();
-        FrontRecord { store, incarnation: incarnation.to_string(), written, runs }
+        let copy = copy.map(|digest| digest.hex()).unwrap_or_default();
+        FrontRecord { store, incarnation: incarnation.to_string(), written, runs, copy }
     }
 
-    /// The record, or `None` if there is none or nobody can read it.
+    /// The record, or `None` if there is none or it cannot be read.
     pub(super) async fn read(objects: &Arc<dyn Objects>) -> Result<Option<FrontRecord>, StoreError> {
         let found = objects.read(NAME).await?;
         Ok(found.and_then(|found| serde_json::from_slice(&found.content).ok()))

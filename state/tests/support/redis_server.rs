@@ -22,6 +22,17 @@ pub const SAFE: [(&str, &str); 3] =
 /// on Linux), so no client can take such a port while its server is down.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
+/// The folder of the append-only files.
+const AOF: &str = "appendonlydir";
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
 fn free_port() -> u16 {
     loop {
         // Each `RandomState` has its own keys.
@@ -71,6 +82,36 @@ impl Server {
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// The files of the server as they are now.
+    pub fn backup(&self) -> tempfile::TempDir {
+        let backup = tempfile::tempdir().unwrap();
+        copy(&self.folder.path().join(AOF), &backup.path().join(AOF));
+        backup
+    }
+
+    /// Kills the server, puts earlier files in the place of its own, and starts it again.
+    pub fn restore(&mut self, backup: &tempfile::TempDir) {
+        self.kill();
+        let files = self.folder.path().join(AOF);
+        std::fs::remove_dir_all(&files).unwrap();
+        copy(&backup.path().join(AOF), &files);
+        self.child = launch(self.port, self.folder.path(), &self.settings);
+        self.wait();
+        self.wait_until_loaded();
+    }
+
+    /// The answer to a command, as text.
+    pub fn ask(&self, words: &[&str]) -> String {
+        let output = Command::new("redis-cli").arg("-p").arg(self.port.to_string()).args(words).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn wait_until_loaded(&self) {
+        while self.ask(&["PING"]) != "PONG" {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     pub fn command(&self, words: &[&str]) {

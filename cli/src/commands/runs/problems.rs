@@ -90,3 +90,14 @@ pub fn run_set_aside(objects: &[String], records: &Path) -> Diagnostic {
         ),
     )
 }
+
+/// A run was given up of which the store had lost records.
+pub fn records_lost(what: &str) -> Diagnostic {
+    Diagnostic::warning(
+        "Records of the run were lost",
+        format!(
+            "The store has lost records of this run: {what}. Look at each object before you apply again: it may exist, or \
+             be changed, without being in the state."
+        ),
+    )
+}

@@ -1,8 +1,11 @@
 -- KEYS: meta, run, journal. ARGV: incarnation, term, holder, token seen unmoved, heartbeat seen, line, digest.
 local now = redis.call('HGET', KEYS[1], 'incarnation')
 if now ~= ARGV[1] then return {'FENCED', 'incarnation', now or ''} end
-local held = redis.call('HMGET', KEYS[2], 'token', 'beat', 'holder', 'beat_at', 'tip')
+local held = redis.call('HMGET', KEYS[2], 'token', 'beat', 'holder', 'beat_at', 'tip', 'frozen')
 if not held[1] then return {'NORUN'} end
+if held[6] then return {'FROZEN', held[6]} end
+local last = redis.call('LINDEX', KEYS[3], -1)
+if (held[5] or '') ~= (last and string.match(last, '^%S+') or '') then return {'BROKEN'} end
 local clock = redis.call('TIME')
 local ms = string.format('%.0f', tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000))
 if held[1] ~= '' then

@@ -1,4 +1,5 @@
--- KEYS: meta, run, plan, runs, journal. ARGV: incarnation, run id, plan digest, operations, started, plan.
+-- KEYS: meta, run, plan, runs, journal. ARGV: incarnation, run id, plan digest, operations, started, plan, the maximum
+-- number of runs.
 -- Whether a journal has an operation. The terms of a run that did nothing have few lines.
 local function touched(journal)
   local lines = redis.call('LRANGE', journal, 0, 99)
@@ -17,6 +18,7 @@ if held[1] then
   if same and untouched then return {'CREATED'} end
   return {'EXISTS', held[4]}
 end
+if redis.call('HLEN', KEYS[4]) >= tonumber(ARGV[7]) then return {'MANY'} end
 redis.call('SET', KEYS[3], ARGV[6])
 redis.call('HSET', KEYS[2], 'plan', ARGV[3], 'operations', ARGV[4], 'started', ARGV[5], 'status', 'stopped',
   'token', '', 'beat', '0', 'claimed', '0')

@@ -4,7 +4,7 @@
 local now = redis.call('HGET', META, 'incarnation')
 if now ~= ARGV[1] then return {'OTHER'} end
 if redis.call('HGET', META, 'edit') == ARGV[2] then return {'EDITED'} end
-local store = redis.call('HMGET', META, 'seq', 'serial')
+local store = redis.call('HMGET', META, 'seq', 'serial', 'records', 'outputs')
 local serial = store[2] or '0'
 if serial ~= ARGV[4] then return {'CHANGED', serial} end
 local writes = read_writes(7)
@@ -20,7 +20,9 @@ local function look(subject)
 end
 for _, subject in ipairs(writes.subjects) do look(subject) end
 if #held > 0 then return {'HELD', held} end
-if #writes.subjects > 0 then put_records({seq = store[1], serial = serial, put = {}}, writes) end
+if #writes.subjects > 0 then
+  put_records({seq = store[1], serial = serial, records = store[3], outputs = store[4], put = {}}, writes)
+end
 if ARGV[6] ~= '' then
   redis.call('HSET', META, 'lineage', ARGV[5], 'serial', string.format('%.0f', tonumber(ARGV[6]) + 1))
 end

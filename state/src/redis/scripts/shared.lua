@@ -24,12 +24,13 @@ end
 -- 'tip' and, if the step changes an operation, the counts in the order of COUNTS and the operation. `put` collects what
 -- the step writes to the run, as names and values.
 local function enter(meta, key, incarnation, token, names)
-  local store = redis.call('HMGET', meta, 'incarnation', 'seq', 'serial')
+  local store = redis.call('HMGET', meta, 'incarnation', 'seq', 'serial', 'records', 'outputs')
   if store[1] ~= incarnation then return nil, {'FENCED', 'incarnation', store[1] or ''} end
   local held = fields(key, names)
   if not held[1] then return nil, {'FENCED', 'norun'} end
   if held[1] ~= token then return nil, {'FENCED', 'token', held[1]} end
-  return {meta = meta, key = key, seq = store[2], serial = store[3], tip = held[2] or '', held = held, put = {}}
+  return {meta = meta, key = key, seq = store[2], serial = store[3], records = store[4], outputs = store[5],
+    tip = held[2] or '', held = held, put = {}}
 end
 
 -- The words of an operation: status, attempt, worker, settled, and the rest of its first line.

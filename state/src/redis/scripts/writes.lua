@@ -62,28 +62,35 @@ local function set_deps(address, text, sequence)
   if text == '' then redis.call('HDEL', DEPS, address) else redis.call('HSET', DEPS, address, text) end
 end
 
--- Stores the records, and notes in the run what it wrote. Returns the sequence.
+-- Stores the records, and notes in the run what it wrote. Returns the sequence. The store counts its records and
+-- outputs, so that a key that is gone is noticed. Stores of earlier versions have no counts.
 local function put_records(run, writes)
   local sequence = string.format('%d', (run.seq or 0) + 1)
-  redis.call('HSET', META, 'seq', sequence, 'serial', string.format('%d', (run.serial or 0) + 1))
+  local records, outputs = 0, 0
   for at = writes.at + 1, writes.at + 4 * writes.instances, 4 do
     if ARGV[at + 1] == '1' then
-      redis.call('HSET', REC, ARGV[at], sequence .. '\n' .. ARGV[at + 2])
+      records = records + redis.call('HSET', REC, ARGV[at], sequence .. '\n' .. ARGV[at + 2])
     else
-      redis.call('HDEL', REC, ARGV[at])
+      records = records - redis.call('HDEL', REC, ARGV[at])
     end
     set_deps(ARGV[at], ARGV[at + 3], sequence)
   end
   for at = writes.out + 1, writes.out + 3 * writes.outputs, 3 do
     if ARGV[at + 1] == '1' then
-      redis.call('HSET', OUT, ARGV[at], sequence .. '\n' .. ARGV[at + 2])
+      outputs = outputs + redis.call('HSET', OUT, ARGV[at], sequence .. '\n' .. ARGV[at + 2])
     else
-      redis.call('HDEL', OUT, ARGV[at])
+      outputs = outputs - redis.call('HDEL', OUT, ARGV[at])
     end
   end
-  if ARGV[writes.checks] == '1' then
-    redis.call('HSET', META, 'checks', sequence .. '\n' .. ARGV[writes.checks + 1])
+  local meta = {'seq', sequence, 'serial', string.format('%d', (run.serial or 0) + 1)}
+  if run.records then
+    meta[5], meta[6] = 'records', string.format('%d', run.records + records)
+    meta[7], meta[8] = 'outputs', string.format('%d', run.outputs + outputs)
   end
+  if ARGV[writes.checks] == '1' then
+    meta[#meta + 1], meta[#meta + 2] = 'checks', sequence .. '\n' .. ARGV[writes.checks + 1]
+  end
+  redis.call('HSET', META, unpack(meta))
   local put = run.put
   for _, subject in ipairs(writes.subjects) do
     redis.call('HSET', REV, subject, sequence)

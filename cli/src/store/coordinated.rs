@@ -1,0 +1,45 @@
+//! The second copy of a state that a coordinator elsewhere changes in Redis.
+//!
+//! The coordinator knows neither the configuration nor the credentials of its backend. The command line has both, so it
+//! writes the copy: at intervals while it watches the run, and at the end, before it reports success. If it leaves
+//! earlier, the next command writes the copy first.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::SecondCopyStore;
+
+use super::{Access, StoreLocation, problem};
+
+/// The second copy, while a coordinator changes the state.
+#[derive(Debug)]
+pub struct Coordinated(Option<SecondCopyStore>);
+
+impl Coordinated {
+    /// Opens the backend that holds the copy, before anything runs. The store begins from the copy if it is empty, and
+    /// the copy catches up with earlier runs. Does nothing for a state without a copy.
+    ///
+    /// # Errors
+    /// The backend or the store cannot be used: there are no credentials, or both states were changed.
+    pub async fn open(place: &StoreLocation) -> Result<Coordinated, Diagnostic> {
+        let StoreLocation::Redis { copy: Some(_), .. } = place else { return Ok(Coordinated(None)) };
+        let opened = place.open_redis(Access::Change).await;
+        opened.map(|store| Coordinated(Some(store))).map_err(|error| problem(&error))
+    }
+
+    /// Begins to write the copy at intervals.
+    pub fn begin(&self) {
+        if let Some(store) = &self.0 {
+            store.copy_at_intervals();
+        }
+    }
+
+    /// Writes the copy, unless it has everything.
+    ///
+    /// # Errors
+    /// The copy cannot be written.
+    pub async fn catch_up(&self) -> Result<(), Diagnostic> {
+        match &self.0 {
+            Some(store) => store.catch_up().await.map_err(|error| problem(&error)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Where the states of all workspaces are.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::{RedisStore, StoreError};
+
+use super::{Access, StoreLocation, problem};
+use crate::backend::StateBackend;
+use crate::context::DEFAULT_WORKSPACE;
+use crate::runtime::block_on;
+
+/// Where the states of all workspaces are.
+#[derive(Clone, Debug)]
+pub enum Workspaces {
+    /// In a backend.
+    Backend(StateBackend),
+    /// In Redis.
+    Store {
+        /// `redis://HOST/DB?state=NAME`, secrets included.
+        url: String,
+        /// The backend with their second copies.
+        behind: Option<StateBackend>,
+    },
+}
+
+impl Workspaces {
+    /// The names of all workspaces, the default one first. A workspace of Redis may be in the backend behind it only.
+    ///
+    /// # Errors
+    /// Those of the services.
+    pub fn names(&self) -> Result<Vec<String>, Diagnostic> {
+        let (url, behind) = match self {
+            Workspaces::Backend(backend) => return backend.workspaces(),
+            Workspaces::Store { url, behind } => (url.clone(), behind),
+        };
+        let found = block_on(async move { RedisStore::workspaces(&url).await })?;
+        let mut names = found.map_err(|error| problem(&error))?;
+        if let Some(backend) = behind {
+            names.extend(backend.all_states()?);
+        }
+        names.retain(|name| name != DEFAULT_WORKSPACE);
+        names.sort();
+        names.dedup();
+        names.insert(0, DEFAULT_WORKSPACE.to_owned());
+        Ok(names)
+    }
+
+    /// Deletes the state of a workspace, which has this serial. With `force`, even if a service would keep it.
+    ///
+    /// # Errors
+    /// Those of the services, or of the file system; a run in the workspace has not ended.
+    pub fn delete(&self, place: &StoreLocation, workspace: &str, serial: u64, force: bool) -> Result<(), Diagnostic> {
+        let behind = match self {
+            Workspaces::Backend(backend) => return backend.delete(workspace, force),
+            Workspaces::Store { behind, .. } => behind,
+        };
+        let removed = block_on(async {
+            match place.open_redis(Access::Change).await {
+                Ok(store) => store.remove(serial).await,
+                Err(StoreError::NoState(_)) => Ok(()),
+                Err(error) => Err(error),
+            }
+        });
+        removed?.map_err(|error| problem(&error))?;
+        match behind {
+            Some(backend) if backend.all_states()?.iter().any(|name| name == workspace) => {
+                backend.delete(workspace, force)
+            }
+            _ => Ok(()),
+        }
+    }
+}

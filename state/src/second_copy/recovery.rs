@@ -1,0 +1,109 @@
+//! Compares write-ahead files with the store, and replays what the store has lost.
+
+use super::ahead::{Entry, Tip};
+use super::term_file::TermFile;
+use crate::redis::RedisStore;
+use crate::run::{Lease, LeaseView, RunHeader};
+use crate::step::{Acquire, AcquireAnswer, ClaimAnswer, TermEnding};
+use crate::store::{RunStore as _, StoreError};
+
+/// The number of objects that a reason names. More would hide the advice.
+const LISTED: usize = 20;
+
+/// How a file and the store compare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// The store has everything that is in the file.
+    Whole(Option<RunHeader>),
+    /// The store had lost records of the run. They are there again.
+    Replayed(Option<RunHeader>),
+    /// The store does not have the run.
+    Missing,
+    /// The store has lost records of the run, and they cannot be replayed. The text says which.
+    Diverged(String),
+}
+
+/// Compares a file with the store, and replays the records that the store has lost. Each replayed entry must lead to the
+/// line that the store once acknowledged.
+///
+/// # Errors
+/// Those of the store.
+pub(super) async fn restore(redis: &RedisStore, file: &TermFile) -> Result<Compared, StoreError> {
+    let (run, tip) = (&file.start.run, file.tip());
+    let header = redis.header(run).await?;
+    let (lines, there) = redis.has_line(run, tip).await?;
+    if there && lines >= tip.lines {
+        return Ok(Compared::Whole(header));
+    }
+    let Some(header) = header else { return Ok(Compared::Missing) };
+    let diverged = || Ok(Compared::Diverged(lost_words(file, lines)));
+    let Some(lease) = lease(redis, file, header.lease, lines).await? else { return diverged() };
+    for entry in &file.entries {
+        let reached = match entry {
+            Entry::Claimed { claims, tip } if tip.lines > lines => {
+                (redis.claim(&lease, claims).await? == ClaimAnswer::Claimed).then_some(tip)
+            }
+            Entry::Steps { steps, tip } if tip.lines > lines => {
+                // Steps of a batch that the store has in part are repeated or illegal. The line decides.
+                redis.step_batch(&lease, steps.clone()).await?;
+                Some(tip)
+            }
+            Entry::Began(_) | Entry::Bases(_) | Entry::Claimed { .. } | Entry::Steps { .. } | Entry::Ended { .. } => {
+                continue;
+            }
+        };
+        if reached.is_none() || redis.known_tip(run).as_ref() != reached {
+            return diverged();
+        }
+    }
+    if let Some((_, stopped)) = file.ended() {
+        let ending = if stopped { TermEnding::Stopped } else { TermEnding::Finished };
+        redis.release(&lease, ending).await?;
+    }
+    Ok(Compared::Replayed(redis.header(run).await?))
+}
+
+/// The lease of the term, taken again if the store has lost that, too. `None` if another term has it, or if what is left
+/// of the journal does not lead to the term.
+async fn lease(
+    redis: &RedisStore,
+    file: &TermFile,
+    held: Option<LeaseView>,
+    lines: u64,
+) -> Result<Option<Lease>, StoreError> {
+    let start = &file.start;
+    let run = start.run.clone();
+    if lines >= start.tip.lines {
+        let (_, began) = redis.has_line(&run, &start.tip).await?;
+        let same = held.is_some_and(|held| held.token == start.token);
+        return Ok((began && same).then_some(Lease { run, incarnation: start.incarnation, token: start.token }));
+    }
+    if lines + 1 != start.tip.lines {
+        return Ok(None);
+    }
+    // The term that held the lease at this point is known to have lost it.
+    let request = Acquire { run, holder: start.holder.clone(), term: start.token.term, unmoved: held };
+    let granted = match redis.acquire(request).await {
+        Ok(AcquireAnswer::Granted(lease)) => lease,
+        Ok(_) | Err(StoreError::Frozen { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let same = granted.token == start.token && redis.known_tip(&granted.run).as_ref() == Some(&start.tip);
+    Ok(same.then_some(granted))
+}
+
+/// What is lost of a run, for people.
+pub(super) fn lost_words(file: &TermFile, lines: u64) -> String {
+    let Tip { lines: known, .. } = file.tip();
+    let mut objects: Vec<String> = file.begun_after(lines).into_iter().collect();
+    let more = objects.len().saturating_sub(LISTED);
+    objects.truncate(LISTED);
+    let mut words = format!("its journal had {known} lines and has {lines}");
+    if !objects.is_empty() {
+        words.push_str(&format!("; calls for these objects are among the lost ones: {}", objects.join(", ")));
+    }
+    if more > 0 {
+        words.push_str(&format!(" and {more} more"));
+    }
+    words
+}

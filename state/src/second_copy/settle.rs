@@ -1,0 +1,122 @@
+//! What is done with the write-ahead files that dead processes left behind.
+
+use super::ahead::AheadFiles;
+use super::copier::blocking;
+use super::decision::Front;
+use super::notice::LostStore;
+use super::recovery::{Compared, restore};
+use super::term_file::{Additions, TermFile};
+use super::{CopyMarks, SharedFiles};
+use crate::edit::{Edit, EditAnswer};
+use crate::redis::RedisStore;
+use crate::run::RunHeader;
+use crate::snapshot::Snapshot;
+use crate::store::{RunStore as _, StoreError};
+
+/// How often the state is read again when it changes meanwhile.
+const LOOKS: u32 = 5;
+
+/// Compares the files that dead processes left behind with the store, and brings back what it has lost. With `adopt`, an
+/// empty store takes the state of the files. Otherwise it may still begin from a copy, so the files wait. Returns
+/// whether the state was changed.
+///
+/// # Errors
+/// Those of the store and of the file system.
+pub(super) async fn left_behind(
+    redis: &RedisStore,
+    files: &SharedFiles,
+    adopt: bool,
+    lost: &mut LostStore,
+) -> Result<bool, StoreError> {
+    let shared = files.clone();
+    let left = blocking(move || AheadFiles::left_behind(&shared.get())).await?;
+    let mut changed = false;
+    for file in left {
+        let (front, marks) = redis.front().await?;
+        if front.fresh && !adopt && file.start.incarnation != redis.incarnation() {
+            continue;
+        }
+        if file.start.incarnation == redis.incarnation() {
+            match restore(redis, &file).await? {
+                Compared::Whole(header) => done_with(file, header, &front, &marks)?,
+                Compared::Replayed(header) => {
+                    redis.set_replayed().await?;
+                    lost.replayed.push(file.start.run.to_string());
+                    let (front, marks) = redis.front().await?;
+                    done_with(file, header, &front, &marks)?;
+                }
+                Compared::Missing => changed |= bring_back(redis, file, lost).await?,
+                Compared::Diverged(words) => {
+                    redis.freeze(&file.start.run, &words).await?;
+                    lost.frozen.push(format!("{} ({words})", file.start.run));
+                    lost.unused.push(file.set_aside()?);
+                }
+            }
+            continue;
+        }
+        changed |= bring_back(redis, file, lost).await?;
+    }
+    Ok(changed)
+}
+
+/// Removes a file whose run has ended, if the copy has everything.
+fn done_with(file: TermFile, header: Option<RunHeader>, front: &Front, marks: &CopyMarks) -> Result<(), StoreError> {
+    let runs_on = header.is_some_and(|header| !header.status.is_final());
+    let copy_lacks = front.copied && file.ended().is_some_and(|(serial, _)| marks.copied_serial() < serial);
+    if runs_on && file.ended().is_none() || copy_lacks { Ok(()) } else { file.remove() }
+}
+
+/// Adds to the state what the file has of a lost run, and names what is uncertain. Returns whether the state was changed.
+async fn bring_back(redis: &RedisStore, file: TermFile, lost: &mut LostStore) -> Result<bool, StoreError> {
+    for _ in 0..LOOKS {
+        let (front, _) = redis.front().await?;
+        let snapshot = redis.snapshot().await?;
+        let same_store = file.start.incarnation == redis.incarnation();
+        let is_later = |file: &TermFile| same_store && file.is_followed(&snapshot);
+        if is_later(&file) {
+            // The run has ended and was removed, and others have followed.
+            file.remove()?;
+            return Ok(false);
+        }
+        let follows = front.fresh || front.lineage == file.start.lineage;
+        let Additions { writes, changed } = if follows { file.additions(&snapshot) } else { Additions::default() };
+        let subjects: Vec<String> = writes.subjects().iter().map(ToString::to_string).collect();
+        if !subjects.is_empty() {
+            let identity = front.fresh.then(|| (file.start.lineage.clone(), snapshot.serial));
+            match redis.edit(Edit { seen: snapshot.serial, writes, identity }).await? {
+                EditAnswer::Edited => lost.recovered.extend(subjects.iter().cloned()),
+                EditAnswer::Changed { .. } => continue,
+                // Other runs go on with these objects already.
+                EditAnswer::Refused { .. } => return set_aside(file, subjects, lost),
+            }
+        }
+        lost.runs.push(file.start.run.to_string());
+        lost.uncertain.extend(file.uncertain());
+        if !follows || !changed.is_empty() {
+            lost.changed.extend(changed);
+            lost.unused.push(file.set_aside()?);
+        } else {
+            file.remove()?;
+        }
+        return Ok(!subjects.is_empty());
+    }
+    Ok(false)
+}
+
+fn set_aside(file: TermFile, subjects: Vec<String>, lost: &mut LostStore) -> Result<bool, StoreError> {
+    lost.runs.push(file.start.run.to_string());
+    lost.uncertain.extend(file.uncertain());
+    lost.changed.extend(subjects);
+    lost.unused.push(file.set_aside()?);
+    Ok(false)
+}
+
+impl TermFile {
+    /// Whether everything that the run wrote was written again since, in the store that the run was in.
+    fn is_followed(&self, now: &Snapshot) -> bool {
+        let claimed = self.claimed();
+        let mut written = self.written().peekable();
+        written.peek().is_some()
+            && written.all(|subject| claimed.get(&subject).is_some_and(|expected| now.revision(&subject) > *expected))
+    }
+}

@@ -1,0 +1,184 @@
+//! What is in a write-ahead file, and what it says about a state. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::PathBuf;
+
+use super::ahead::{Entry, TermStart, Tip, failed, set_aside};
+use crate::check::CheckRecord;
+use crate::content::bytes_of;
+use crate::ledger::steps::writes_of;
+use crate::record::{InstanceRecord, OutputWrite};
+use crate::result::{InstanceWrite, Writes};
+use crate::run::{Digest, OpIndex};
+use crate::snapshot::Snapshot;
+use crate::step::StoreStep;
+use crate::store::StoreError;
+use crate::subject::{Revision, Subject};
+
+/// The contents of a write-ahead file.
+#[derive(Debug)]
+pub(super) struct TermFile {
+    path: PathBuf,
+    /// Keeps the lock of a file whose process is gone.
+    lock: Option<File>,
+    pub(super) start: TermStart,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// What a file adds to a state.
+#[derive(Debug, Default)]
+pub(super) struct Additions {
+    /// The writes that the state does not have.
+    pub(super) writes: Writes,
+    /// The instances that were changed by something else since.
+    pub(super) changed: Vec<String>,
+}
+
+impl TermFile {
+    /// The file with these entries, or `None` if it does not even begin.
+    pub(super) fn new(path: PathBuf, lock: Option<File>, entries: Vec<Entry>) -> Option<TermFile> {
+        let mut entries = entries.into_iter();
+        let Some(Entry::Began(start)) = entries.next() else { return None };
+        Some(TermFile { path, lock, start, entries: entries.collect() })
+    }
+
+    /// Terms of one run in the order in which they began.
+    pub(super) fn order(&self) -> (&str, u64, &PathBuf) {
+        (self.start.run.as_str(), self.start.token.epoch, &self.path)
+    }
+
+    /// The last acknowledged line.
+    pub(super) fn tip(&self) -> &Tip {
+        let last = self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Claimed { tip, .. } | Entry::Steps { tip, .. } => Some(tip),
+            Entry::Began(_) | Entry::Bases(_) | Entry::Ended { .. } => None,
+        });
+        last.unwrap_or(&self.start.tip)
+    }
+
+    /// The serial of the state at the end of the term, and whether the run was stopped, if the term has ended.
+    pub(super) fn ended(&self) -> Option<(u64, bool)> {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Ended { serial, stopped } => Some((*serial, *stopped)),
+            _ => None,
+        })
+    }
+
+    /// The steps that the store took after so many lines.
+    fn steps_after(&self, lines: u64) -> impl Iterator<Item = &StoreStep> {
+        let steps = self.entries.iter().filter_map(move |entry| match entry {
+            Entry::Steps { steps, tip } if tip.lines > lines => Some(steps),
+            _ => None,
+        });
+        steps.flatten()
+    }
+
+    /// The objects of calls that began after so many lines.
+    pub(super) fn begun_after(&self, lines: u64) -> BTreeSet<String> {
+        let target = |step: &StoreStep| match step {
+            StoreStep::Intent(intent) => Some(intent.target.to_string()),
+            _ => None,
+        };
+        self.steps_after(lines).filter_map(target).collect()
+    }
+
+    /// The objects with an intent and no result.
+    pub(super) fn uncertain(&self) -> Vec<String> {
+        let mut open: BTreeMap<OpIndex, String> = BTreeMap::new();
+        for step in self.steps_after(0) {
+            match (step, step.op()) {
+                (StoreStep::Intent(intent), _) => drop(open.insert(intent.op, intent.target.to_string())),
+                // A doubt stays uncertain until it is resolved.
+                (StoreStep::Doubt { .. } | StoreStep::Stray(_), _) | (_, None) => {}
+                (_, Some(op)) => drop(open.remove(&op)),
+            }
+        }
+        open.into_values().collect()
+    }
+
+    /// What the file adds to this state: an instance is written if it is as the run found it, or as the run wrote it at
+    /// any time. Outputs and check results are written if no instance was changed by something else.
+    pub(super) fn additions(&self, state: &Snapshot) -> Additions {
+        let bases = self.bases();
+        let mut written: BTreeMap<&str, Vec<Option<&InstanceRecord>>> = BTreeMap::new();
+        let mut outputs: BTreeMap<&str, &OutputWrite> = BTreeMap::new();
+        let mut checks: Option<&Option<Vec<CheckRecord>>> = None;
+        for writes in self.steps_after(0).filter_map(writes_of) {
+            for write in &writes.instances {
+                written.entry(&write.address).or_default().push(write.record.as_ref());
+            }
+            outputs.extend(writes.outputs.iter().map(|write| (write.name.as_str(), write)));
+            checks = writes.checks.as_ref().or(checks);
+        }
+        let mut additions = Additions::default();
+        for (address, versions) in written {
+            let now = state.instance(address).map(|stored| &stored.record);
+            let Some(last) = versions.last().copied() else { continue };
+            if now == last {
+                continue;
+            }
+            let base = bases.get(address).copied();
+            if versions.contains(&now) || now.map(digest_of_record) == base {
+                additions.writes.instances.push(InstanceWrite { address: address.to_owned(), record: last.cloned() });
+            } else {
+                additions.changed.push(address.to_owned());
+            }
+        }
+        if !additions.changed.is_empty() {
+            return additions;
+        }
+        for (name, write) in outputs {
+            if state.outputs.get(name).map(|stored| &stored.record) != write.record.as_ref() {
+                additions.writes.outputs.push(write.clone());
+            }
+        }
+        additions.writes.checks = checks.filter(|checks| **checks != state.checks).cloned();
+        additions
+    }
+
+    /// The claimed subjects and their revisions before the run.
+    pub(super) fn claimed(&self) -> BTreeMap<Subject, Revision> {
+        let mut claimed = BTreeMap::new();
+        for entry in &self.entries {
+            if let Entry::Claimed { claims, .. } = entry {
+                claimed.extend(claims.iter().map(|claim| (claim.subject.clone(), claim.expected)));
+            }
+        }
+        claimed
+    }
+
+    /// The instances that the run wrote.
+    pub(super) fn written(&self) -> impl Iterator<Item = Subject> {
+        let writes = self.steps_after(0).filter_map(writes_of);
+        writes.flat_map(|writes| &writes.instances).map(|write| Subject::Instance(write.address.clone()))
+    }
+
+    fn bases(&self) -> BTreeMap<&str, Digest> {
+        let mut found = BTreeMap::new();
+        for entry in &self.entries {
+            if let Entry::Bases(bases) = entry {
+                found.extend(bases.iter().map(|(address, digest)| (address.as_str(), *digest)));
+            }
+        }
+        found
+    }
+
+    /// Removes the file.
+    pub(super) fn remove(self) -> Result<(), StoreError> {
+        let TermFile { path, lock, .. } = self;
+        let removed = std::fs::remove_file(&path).map_err(failed("removing", &path));
+        drop(lock);
+        removed
+    }
+
+    /// Moves the file out of the way. Returns where it is now.
+    pub(super) fn set_aside(self) -> Result<String, StoreError> {
+        set_aside(&self.path)
+    }
+}
+
+/// The digest of a record as it was before a run.
+pub(super) fn digest_of_record(record: &InstanceRecord) -> Digest {
+    Digest::of(&bytes_of(record))
+}
