@@ -297,7 +297,7 @@ impl Driver {
                 }
                 Command::Finish(finish) => {
                     if finish.reason == FinishReason::Fenced {
-                        self.steps.clear();
+                        self.outbound.clear();
                     }
                     self.finish = Some(finish);
                 }
@@ -346,19 +346,24 @@ impl Driver {
         }
     }
 
-    async fn end(mut self) -> RunOutcome {
-        let counts = self.core.counts();
-        let (store_error, unrecorded) = self.outbound.into_rest();
-        let outline = Arc::clone(self.core.outline());
+    /// The end of a term that the core did not end.
+    fn unfinished(&self) -> Finish {
         let rests = |index: u32| self.core.status(index).is_some_and(Status::is_settled);
-        let finish = self.finish.take().unwrap_or(Finish {
+        let operations = &self.core.outline().operations;
+        Finish {
             release: None,
             reason: FinishReason::StoreRefused,
-            counts,
+            counts: self.core.counts(),
             in_doubt: Vec::new(),
-            unfinished: outline.operations.iter().map(|it| it.index).filter(|index| !rests(*index)).collect(),
+            unfinished: operations.iter().map(|it| it.index).filter(|index| !rests(*index)).collect(),
             defect: None,
-        });
+        }
+    }
+
+    async fn end(mut self) -> RunOutcome {
+        let (store_error, unrecorded) = self.outbound.into_rest();
+        let outline = Arc::clone(self.core.outline());
+        let finish = self.finish.take().unwrap_or_else(|| self.unfinished());
         self.send_orders();
         let released = match finish.release {
             Some(ending) if store_error.is_none() => {

@@ -27,6 +27,7 @@ fn options(server: &Server, memory: Option<&Memory>, folder: &Path) -> SecondCop
         holder: Holder { process: std::process::id(), ..holder() },
         sealing: Arc::default(),
         folder: folder.to_owned(),
+        save_interval: None,
         unreleased: Default::default(),
     });
     SecondCopyOptions {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use tokio_postgres::error::SqlState;
 use weft_state::remote::BackendError;
 
-use super::connection::SILENCE_TIMEOUT;
 use super::settings::PgSettings;
 
 impl PgSettings {

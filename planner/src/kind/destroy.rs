@@ -88,7 +88,7 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     let in_use = open(planner, &desired).await?;
     let prior = planner.prior_of(&desired, &in_use.provider).await?;
     let planned = match planner.facts.options.refresh {
-        true => Some(usual_plan(planner, &desired, prior.as_ref(), &in_use.provider).await?),
+        true => usual_plan(planner, &desired, prior.as_ref(), &in_use.provider).await?,
         false => None,
     };
     // The reads of deposed objects need the permit for a call.
@@ -115,7 +115,7 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         // The object was deleted outside of Weft. Only configurations of providers may still use its value.
         return Ok(unknown());
     }
-    let seen = match planned.filter(|planned| !planned.same_content(&prior.value)) {
+    let seen = match planned {
         Some(planned) => {
             // Readers wait as for the change that the destroy prevents.
             planner.agenda().effects.takes_part(desired.address.all());
@@ -130,27 +130,31 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     })
 }
 
-/// The planned value of the normal plan of an instance. As in OpenTofu, a destroy that refreshes begins with this plan,
+/// The planned value of the normal plan of an instance; `None` if that changes nothing. As in OpenTofu, a destroy that refreshes begins with this plan,
 /// and fails if it fails.
 async fn usual_plan(
     planner: &Planner,
     desired: &DesiredInstance,
     prior: Option<&Prior>,
     provider: &Provider,
-) -> Result<Value, Problems> {
+) -> Result<Option<Value>, Problems> {
     let accepted = planner.ask.accepted(desired, provider).await?;
     let case = Case { desired, prior, accepted: &accepted };
-    let proposal = planner.ask.propose(provider, desired, case.proposal_input()).await?;
+    let mut proposal = planner.ask.propose(provider, desired, case.proposal_input()).await?;
     let pressure = Pressure { tainted: case.is_tainted(), ..Pressure::default() };
     let left_alone = planner.left_alone(&desired.address, prior).is_some();
-    if decide(case, &proposal, pressure, left_alone).action.is_replace() {
+    let decision = decide(case, &proposal, pressure, left_alone);
+    if decision.action.is_replace() {
         let protection = protection(&planner.evaluated(), &planner.facts.declared, &desired.address);
         match verdict(protection.as_ref(), &desired.address, "replaced") {
             RemovalVerdict::Allowed => {}
             RemovalVerdict::Unfit(problem) | RemovalVerdict::Refused(problem) => return Err(vec![problem]),
         }
     }
-    Ok(without_provenance(&proposal.planned))
+    if decision.asks_again {
+        proposal = planner.ask.propose(provider, desired, case.create_input()).await?;
+    }
+    Ok((!decision.action.is_no_op()).then(|| without_provenance(&proposal.planned)))
 }
 
 /// The object as it is, with unknown parts where the normal plan has them. Apply computes them from the object, because
