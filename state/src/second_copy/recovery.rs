@@ -36,8 +36,7 @@ pub(super) async fn restore(redis: &RedisStore, file: &TermFile) -> Result<Compa
         return Ok(Compared::Whole(header));
     }
     let Some(header) = header else { return Ok(Compared::Missing) };
-    let diverged = || Ok(Compared::Diverged(lost_words(file, lines)));
-    let Some(lease) = lease(redis, file, header.lease, lines).await? else { return diverged() };
+    let Some(lease) = lease(redis, file, header.lease, lines).await? else { return diverged(redis, file, lines).await };
     for entry in &file.entries {
         let reached = match entry {
             Entry::Claimed { claims, tip } if tip.lines > lines => {
@@ -53,7 +52,7 @@ pub(super) async fn restore(redis: &RedisStore, file: &TermFile) -> Result<Compa
             }
         };
         if reached.is_none() || redis.known_tip(run).as_ref() != reached {
-            return diverged();
+            return diverged(redis, file, lines).await;
         }
     }
     if let Some((_, stopped)) = file.ended() {
@@ -61,6 +60,21 @@ pub(super) async fn restore(redis: &RedisStore, file: &TermFile) -> Result<Compa
         redis.release(&lease, ending).await?;
     }
     Ok(Compared::Replayed(redis.header(run).await?))
+}
+
+/// What the store lacks of a run that cannot be replayed. Other lines may follow those that it still has.
+async fn diverged(redis: &RedisStore, file: &TermFile, lines: u64) -> Result<Compared, StoreError> {
+    let tips: Vec<&Tip> = file.tips().collect();
+    let (mut known, mut unknown) = (0, tips.len());
+    while known < unknown {
+        let middle = known.midpoint(unknown);
+        match redis.has_line(&file.start.run, tips[middle]).await? {
+            (_, true) => known = middle + 1,
+            (_, false) => unknown = middle,
+        }
+    }
+    let common = known.checked_sub(1).and_then(|last| tips.get(last)).map_or(0, |tip| tip.lines);
+    Ok(Compared::Diverged(lost_words(file, common.min(lines))))
 }
 
 /// The lease of the term, taken again if the store has lost that, too. `None` if another term has it, or if what is left
@@ -98,7 +112,7 @@ pub(super) fn lost_words(file: &TermFile, lines: u64) -> String {
     let mut objects: Vec<String> = file.begun_after(lines).into_iter().collect();
     let more = objects.len().saturating_sub(LISTED);
     objects.truncate(LISTED);
-    let mut words = format!("its journal had {known} lines and has {lines}");
+    let mut words = format!("its journal had {known} lines, and {lines} of them are left");
     if !objects.is_empty() {
         words.push_str(&format!("; calls for these objects are among the lost ones: {}", objects.join(", ")));
     }

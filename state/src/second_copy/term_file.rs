@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use super::ahead::{Entry, TermStart, Tip, failed, set_aside};
 use crate::check::CheckRecord;
-use crate::content::bytes_of;
 use crate::ledger::steps::writes_of;
 use crate::record::{InstanceRecord, OutputWrite};
 use crate::result::{InstanceWrite, Writes};
@@ -15,6 +14,7 @@ use crate::snapshot::Snapshot;
 use crate::step::StoreStep;
 use crate::store::StoreError;
 use crate::subject::{Revision, Subject};
+use crate::tfstate::StateFile;
 
 /// The contents of a write-ahead file.
 #[derive(Debug)]
@@ -50,11 +50,16 @@ impl TermFile {
 
     /// The last acknowledged line.
     pub(super) fn tip(&self) -> &Tip {
-        let last = self.entries.iter().rev().find_map(|entry| match entry {
+        self.tips().last().unwrap_or(&self.start.tip)
+    }
+
+    /// The acknowledged lines after which the entries were appended, in order.
+    pub(super) fn tips(&self) -> impl Iterator<Item = &Tip> {
+        let after = self.entries.iter().filter_map(|entry| match entry {
             Entry::Claimed { tip, .. } | Entry::Steps { tip, .. } => Some(tip),
             Entry::Began(_) | Entry::Bases(_) | Entry::Ended { .. } => None,
         });
-        last.unwrap_or(&self.start.tip)
+        std::iter::once(&self.start.tip).chain(after)
     }
 
     /// The serial of the state at the end of the term, and whether the run was stopped, if the term has ended.
@@ -113,13 +118,14 @@ impl TermFile {
         }
         let mut additions = Additions::default();
         for (address, versions) in written {
-            let now = state.instance(address).map(|stored| &stored.record);
+            let now = state.instance(address).map(|stored| digest_of_record(&stored.record));
             let Some(last) = versions.last().copied() else { continue };
-            if now == last {
+            let versions: Vec<Option<Digest>> = versions.iter().map(|version| version.map(digest_of_record)).collect();
+            if versions.last() == Some(&now) {
                 continue;
             }
             let base = bases.get(address).copied();
-            if versions.contains(&now) || now.map(digest_of_record) == base {
+            if versions.contains(&now) || now == base {
                 additions.writes.instances.push(InstanceWrite { address: address.to_owned(), record: last.cloned() });
             } else {
                 additions.changed.push(address.to_owned());
@@ -178,7 +184,9 @@ impl TermFile {
     }
 }
 
-/// The digest of a record as it was before a run.
+/// The digest of a record as a state file has it: a record that was read from a copy has other white space.
 pub(super) fn digest_of_record(record: &InstanceRecord) -> Digest {
-    Digest::of(&bytes_of(record))
+    let instances = [(String::new(), record.clone())].into();
+    let file = StateFile { lineage: String::new(), serial: 0, instances, ..StateFile::create() };
+    Digest::of(&file.to_bytes())
 }
