@@ -361,7 +361,7 @@ impl Driver {
     }
 
     async fn end(mut self) -> RunOutcome {
-        let (store_error, unrecorded) = self.outbound.into_rest();
+        let (store_error, unrecorded) = self.outbound.take_rest();
         let outline = Arc::clone(self.core.outline());
         let finish = self.finish.take().unwrap_or_else(|| self.unfinished());
         self.send_orders();

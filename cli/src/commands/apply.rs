@@ -298,7 +298,7 @@ fn same_variables(plan: &PlanFile, invocation: &Invocation<'_>) -> Result<(), Ve
 /// Where a plan is applied: with a store open in this process, or by a coordinator.
 enum Site<'a> {
     Here(Arc<dyn RunStore>),
-    Elsewhere(String, &'a StoreLocation, Coordinated),
+    Elsewhere(String, &'a StoreLocation, Box<Coordinated>),
 }
 
 impl<'a> Site<'a> {
@@ -306,7 +306,7 @@ impl<'a> Site<'a> {
         match apply::coordinator(&invocation.arguments) {
             Some(address) => {
                 let copy = Coordinated::open(place).await.map_err(|problem| vec![problem])?;
-                Ok(Site::Elsewhere(address, place, copy))
+                Ok(Site::Elsewhere(address, place, Box::new(copy)))
             }
             None => {
                 if let Some(folder) = place.journals_here() {

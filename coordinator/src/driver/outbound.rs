@@ -78,7 +78,7 @@ impl Outbound {
     }
 
     /// Why the store has failed, and the steps that it did not take.
-    pub(super) fn into_rest(&mut self) -> (Option<StoreError>, Vec<StoreStep>) {
+    pub(super) fn take_rest(&mut self) -> (Option<StoreError>, Vec<StoreStep>) {
         match self.failure.take() {
             Some(error) => (Some(error), std::mem::take(&mut self.steps)),
             None => (None, Vec::new()),
@@ -147,7 +147,7 @@ mod tests {
         assert!(outbound.next_batch().is_none() && !outbound.has_failed());
         outbound.push(vec![failure(1)]);
         assert!(outbound.has_failed());
-        let (error, rest) = outbound.into_rest();
+        let (error, rest) = outbound.take_rest();
         assert_eq!((error, rest), (Some(StoreError::ReadOnly), vec![failure(0), intent(3), failure(1)]));
     }
 

@@ -245,7 +245,7 @@ async fn half_open_connections_and_random_bytes_disturb_nobody() {
         let mut stream = tokio::net::TcpStream::connect(&place.address).await.unwrap();
         if number % 2 == 0 {
             let noise: Vec<u8> =
-                (0..512_u32).map(|index| (index.wrapping_mul(2_654_435_761) >> number % 24) as u8).collect();
+                (0..512_u32).map(|index| (index.wrapping_mul(2_654_435_761) >> (number % 24)) as u8).collect();
             let _ = stream.write_all(&noise).await;
         }
         open.push(stream);
