@@ -13,7 +13,7 @@ use weft_protocol::{CoordinatorFrame, FrameError, Greeting, PROTOCOL, Welcome, W
 use weft_state::{RunId, WorkerId};
 
 use crate::event::{Event, Hello};
-use crate::plan::HOME;
+use crate::plan::is_of_command_line;
 use crate::process::{is_dead, worker_id, worker_name};
 use crate::timing::{CHANNEL_FRAMES, INTENT_MAX_AGE, WORKER_HEARTBEAT, WORKER_SILENCE};
 use crate::transport::CoordinatorEnd;
@@ -167,7 +167,7 @@ impl Hub {
         if hello.name.is_empty() || hello.name.contains('/') {
             return Some("a worker needs a name without `/`".to_owned());
         }
-        if !link.is_worker && !is_at_home(hello) {
+        if !link.is_worker && !is_of_command_line(&hello.name, &hello.labels) {
             return Some(format!(
                 "{} does not have the role worker, so it carries out only what must run where its user is",
                 link.peer
@@ -386,9 +386,4 @@ async fn is_dead_soon(id: &WorkerId) -> bool {
         tokio::time::sleep(BETWEEN).await;
     }
     false
-}
-
-/// Whether a worker belongs to a command line: it wants only what must run where the user is.
-fn is_at_home(hello: &Greeting) -> bool {
-    hello.labels.len() == 1 && hello.labels.get(HOME).is_some_and(|run| hello.name == format!("{HOME}-{run}"))
 }

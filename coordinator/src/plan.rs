@@ -29,6 +29,12 @@ pub struct RunPlan {
 /// The label of what must run on the user's machine, with the run as its value. In a rule it names that shard.
 pub const HOME: &str = "home";
 
+/// Whether a worker belongs to a command line that watches a run: it has the name `home-RUN`, and no label but the run.
+/// (The worker of a run in one process has another name, and carries out everything.)
+pub(crate) fn is_of_command_line(name: &str, labels: &BTreeMap<String, String>) -> bool {
+    labels.len() == 1 && labels.get(HOME).is_some_and(|run| name.strip_prefix(HOME) == Some(&format!("-{run}")))
+}
+
 /// A placement rule: matching provider instances need workers with these labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacementRule {

@@ -28,6 +28,8 @@ enum Presence {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Abilities {
     pub(super) labels: BTreeMap<String, String>,
+    /// It belongs to a command line that watches a run, so it carries out only what must run where the user is.
+    pub(super) only_home: bool,
     /// Checksums of its provider packages; empty when it did not list any.
     pub(super) packages: Vec<String>,
     /// The maximum number of concurrent tasks.
@@ -326,8 +328,7 @@ impl Roster {
     /// Whether a worker may hold a shard with these demands.
     pub(super) fn fits(&self, worker: WorkerIndex, labels: &BTreeMap<String, String>, packages: &[String]) -> bool {
         let Worker { abilities, presence, .. } = &self.workers[worker];
-        // A command line's own worker carries out only what must run where its user is.
-        if abilities.labels.contains_key(HOME) && !labels.contains_key(HOME) {
+        if abilities.only_home && !labels.contains_key(HOME) {
             return false;
         }
         let labelled = labels.iter().all(|(name, value)| abilities.labels.get(name) == Some(value));

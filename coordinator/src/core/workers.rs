@@ -8,6 +8,8 @@ use super::operation::{Doubt, Intended, Leased, State};
 use super::roster::Abilities;
 use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::Hello;
+use crate::plan::is_of_command_line;
+use crate::process::worker_name;
 use crate::progress::ProgressKind;
 use crate::status::Happening;
 use crate::timing::WINDOW;
@@ -17,7 +19,8 @@ impl Coordinator {
     pub(super) fn joined(&mut self, hello: Hello) -> Handled {
         let Hello { worker, labels, capacity, packages, held } = hello;
         let index = self.roster.enlist(&worker, self.clock.now());
-        self.roster.join(index, Abilities { labels, packages, window: capacity.clamp(1, WINDOW) });
+        let only_home = is_of_command_line(worker_name(&worker), &labels);
+        self.roster.join(index, Abilities { labels, only_home, packages, window: capacity.clamp(1, WINDOW) });
         if self.course.is_draining() {
             self.order(index, Order::Drain);
         }

@@ -85,10 +85,25 @@ fn only_a_worker_that_stays_and_has_what_is_needed_fits() {
     let labels = BTreeMap::from([("region".to_owned(), "eu".to_owned())]);
     let packages = vec!["h1".to_owned()];
     assert!(!roster.fits(worker, &BTreeMap::new(), &[]), "it is not connected");
-    roster.join(worker, Abilities { labels: labels.clone(), packages: packages.clone(), window: 1 });
+    roster.join(worker, Abilities { labels: labels.clone(), packages: packages.clone(), window: 1, only_home: false });
     assert!(roster.fits(worker, &labels, &packages));
     assert!(!roster.fits(worker, &labels, &["h2".to_owned()]));
     assert!(!roster.fits(worker, &BTreeMap::from([("region".to_owned(), "us".to_owned())]), &packages));
     assert!(roster.begin_to_leave(worker) && !roster.begin_to_leave(worker));
     assert!(!roster.fits(worker, &labels, &packages));
+}
+
+#[test]
+fn a_worker_of_a_command_line_fits_only_what_must_run_there() {
+    let mut roster = Roster::default();
+    let home = BTreeMap::from([("home".to_owned(), "r".to_owned())]);
+    let join = |roster: &mut Roster, name: &str, only_home| {
+        let worker = roster.enlist(&WorkerId(name.to_owned()), 0);
+        roster.join(worker, Abilities { labels: home.clone(), window: 1, only_home, ..Abilities::default() });
+        worker
+    };
+    let (there, here) = (join(&mut roster, "home-r/1", true), join(&mut roster, "home/1", false));
+    assert!(roster.fits(there, &home, &[]) && roster.fits(here, &home, &[]));
+    assert!(!roster.fits(there, &BTreeMap::new(), &[]));
+    assert!(roster.fits(here, &BTreeMap::new(), &[]));
 }
