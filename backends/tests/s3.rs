@@ -217,7 +217,7 @@ async fn services_that_ignore_conditions_are_named_at_the_first_use() {
             assert_eq!((before, cloud.seen().len()), (6, 1), "it is tried once");
             continue;
         }
-        let want = format!("the service ignores the header {named}");
+        let want = format!("the service, or a proxy on the way to it, ignores the header {named}");
         let error = state.lock(&info("1")).await.unwrap_err().to_string();
         assert!(error.contains(&want), "{error}");
         let error = state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap_err().to_string();

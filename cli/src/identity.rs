@@ -8,7 +8,6 @@ use weft_identity::files::{Callers, OwnFiles, Reloading};
 use weft_identity::token::Tokens;
 use weft_identity::{Access, Policy, TlsFiles};
 
-use crate::apply::client_problem;
 use crate::context::environment;
 use crate::options::Arguments;
 use crate::problems;
@@ -45,13 +44,11 @@ fn tls_files(arguments: &Arguments) -> Result<Option<TlsFiles>, Diagnostic> {
 /// # Errors
 /// When the files cannot be used.
 pub fn dialer(arguments: &Arguments) -> Result<Dialer, Vec<Diagnostic>> {
-    let made = || -> Result<Dialer, Vec<Diagnostic>> {
-        let files = tls_files(arguments).map_err(|problem| vec![problem])?;
-        let tls = files.map(Reloading::client).transpose().map_err(|error| vec![problems::tls_unusable(&error)])?;
-        let token = token().map_err(|problem| vec![problem])?;
-        Dialer::new(tls, token.as_deref()).map_err(client_problem)
-    };
-    made()
+    let unusable = |error: &dyn std::fmt::Display| vec![problems::tls_unusable(error)];
+    let files = tls_files(arguments).map_err(|problem| vec![problem])?;
+    let tls = files.map(Reloading::client).transpose().map_err(|error| unusable(&error))?;
+    let token = token().map_err(|problem| vec![problem])?;
+    Dialer::new(tls, token.as_deref()).map_err(|error| unusable(&error))
 }
 
 /// The token of the environment.

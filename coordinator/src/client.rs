@@ -7,10 +7,10 @@ use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_identity::tls::TlsFailure;
 use weft_proto::cluster as proto;
 use weft_state::Opaque;
 
+pub use crate::dial::ClientError;
 use crate::dial::{CONNECT_TIMEOUT, Dialer, Line};
 use crate::event::{Cancel, Decision};
 use crate::listing::{Counts, OperationListing, RunDetails, RunListing, rfc3339};
@@ -21,62 +21,6 @@ use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
 use crate::transport::{Frame, WorkerEnd, pair};
 use crate::wire::Trouble;
 use weft_protocol::diagnostics::decode_diagnostics;
-
-/// Why a request to a coordinator failed.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// The address is invalid.
-    #[error("{0:?} is not the address of a coordinator: give HOST:PORT or unix:PATH")]
-    Address(String),
-    /// Traffic on the network must be encrypted.
-    #[error(
-        "the connection to {0} would not be encrypted: name the certificates with -tls-ca, -tls-cert and -tls-key, or \
-         the Unix socket of a coordinator on this machine with -coordinator unix:PATH"
-    )]
-    NeedsTls(String),
-    /// TLS broke the connection.
-    #[error("no secure connection to the coordinator at {address}: {failure}")]
-    Tls {
-        /// The address.
-        address: String,
-        /// What is wrong.
-        failure: TlsFailure,
-    },
-    /// The coordinator does not allow the request.
-    #[error("{reason}")]
-    NotAllowed {
-        /// The address.
-        address: String,
-        /// Who lacks which role for which state.
-        reason: String,
-    },
-    /// A token that no header can carry.
-    #[error("the token has characters that no token has")]
-    Token,
-    /// Nothing answers at the address.
-    #[error("the coordinator at {address} does not answer: {error}")]
-    Unreachable {
-        /// The address.
-        address: String,
-        /// The reason.
-        error: String,
-    },
-    /// The coordinator refused the request.
-    #[error("{message}")]
-    Refused {
-        /// The message.
-        message: String,
-        /// Details, where a plan was refused.
-        diagnostics: Vec<Diagnostic>,
-    },
-}
-
-impl ClientError {
-    /// Whether the same request may succeed later.
-    pub fn may_pass(&self) -> bool {
-        !matches!(self, ClientError::Address(_) | ClientError::NeedsTls(_) | ClientError::Token)
-    }
-}
 
 /// A connection to a coordinator.
 #[derive(Clone, Debug)]

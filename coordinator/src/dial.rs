@@ -16,10 +16,10 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tonic::{Request, Status};
 use tower::Service;
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_identity::files::Reloading;
-use weft_identity::tls;
+use weft_identity::tls::{self, TlsFailure};
 
-use crate::client::ClientError;
 use crate::timing::{KEEP_ALIVE, KEEP_ALIVE_WAIT};
 use crate::wire::{Dialed, Trouble};
 
@@ -27,6 +27,62 @@ use crate::wire::{Dialed, Trouble};
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The prefix of the address of a Unix socket.
 const UNIX: &str = "unix:";
+
+/// Why a request to a coordinator failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The address is invalid.
+    #[error("{0:?} is not the address of a coordinator: give HOST:PORT or unix:PATH")]
+    Address(String),
+    /// Traffic on the network must be encrypted.
+    #[error(
+        "the connection to {0} would not be encrypted: name the certificates with -tls-ca, -tls-cert and -tls-key, or \
+         the Unix socket of a coordinator on this machine with -coordinator unix:PATH"
+    )]
+    NeedsTls(String),
+    /// TLS broke the connection.
+    #[error("no secure connection to the coordinator at {address}: {failure}")]
+    Tls {
+        /// The address.
+        address: String,
+        /// What is wrong.
+        failure: TlsFailure,
+    },
+    /// The coordinator does not allow the request.
+    #[error("{reason}")]
+    NotAllowed {
+        /// The address.
+        address: String,
+        /// Who lacks which role for which state.
+        reason: String,
+    },
+    /// A token that no header can carry.
+    #[error("the token has characters that no token has")]
+    Token,
+    /// Nothing answers at the address.
+    #[error("the coordinator at {address} does not answer: {error}")]
+    Unreachable {
+        /// The address.
+        address: String,
+        /// The reason.
+        error: String,
+    },
+    /// The coordinator refused the request.
+    #[error("{message}")]
+    Refused {
+        /// The message.
+        message: String,
+        /// Details, where a plan was refused.
+        diagnostics: Vec<Diagnostic>,
+    },
+}
+
+impl ClientError {
+    /// Whether the same request may succeed later.
+    pub fn may_pass(&self) -> bool {
+        !matches!(self, ClientError::Address(_) | ClientError::NeedsTls(_) | ClientError::Token)
+    }
+}
 
 /// Where a coordinator listens.
 #[derive(Clone, Debug, PartialEq, Eq)]

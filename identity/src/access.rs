@@ -1,41 +1,8 @@
 //! The one place where a request is allowed or refused.
 
-use std::fmt;
-
-use crate::name::Name;
+use crate::peer::Peer;
 use crate::policy::Policy;
 use crate::role::Role;
-use crate::token::Claims;
-
-/// Who is at the other end of a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Peer {
-    /// A process of the same user, or of the administrator, on this machine (Unix socket).
-    SameUser {
-        /// The user's number.
-        user: u32,
-    },
-    /// The owner of a certificate that our authority issued.
-    Certificate(Name),
-    /// The owner of a token that a known issuer signed.
-    Token(Claims),
-    /// The owner of a certificate without a name of the form that we need.
-    Nameless,
-    /// A connection without a certificate, which may still present a token.
-    Unknown,
-}
-
-impl fmt::Display for Peer {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Peer::SameUser { user } => write!(out, "user {user} of this machine"),
-            Peer::Certificate(name) => name.fmt(out),
-            Peer::Token(claims) => write!(out, "{} of {}", claims.subject, claims.issuer),
-            Peer::Nameless => out.write_str("a caller whose certificate has no SPIFFE ID"),
-            Peer::Unknown => out.write_str("a caller without certificate or token"),
-        }
-    }
-}
 
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -91,6 +58,7 @@ impl Access {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::name::Name;
 
     #[test]
     fn names_give_roles_only_without_a_policy() {

@@ -12,7 +12,7 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tracing::{info, warn};
 
 use crate::certificate::Certificate;
-use crate::tls;
+use crate::tls::{self, TlsError};
 
 /// How often files are looked at, at most.
 const LOOK: Duration = Duration::from_secs(1);
@@ -37,43 +37,6 @@ pub struct OwnFiles {
     pub certificate: PathBuf,
     /// The private key.
     pub key: PathBuf,
-}
-
-/// Why TLS cannot be set up.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    /// A file cannot be read.
-    #[error("{path} cannot be read: {error}")]
-    Unreadable {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        error: String,
-    },
-    /// A file has nothing of what it should have.
-    #[error("{path} contains no {what} in PEM format")]
-    Empty {
-        /// The file.
-        path: String,
-        /// What is missing.
-        what: &'static str,
-    },
-    /// A server has no certificate.
-    #[error(
-        "a coordinator that listens on the network needs a certificate of its own: name it with -tls-cert and -tls-key"
-    )]
-    NoCertificate,
-    /// The client for requests to issuers of tokens cannot be made.
-    #[error("requests to issuers of tokens cannot be made: {0}")]
-    Client(String),
-    /// The files do not fit together.
-    #[error("{path} cannot be used: {error}")]
-    Unusable {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        error: String,
-    },
 }
 
 /// The content of the files.

@@ -2,25 +2,30 @@
 //!
 //! - [`name`]: names of programs and people, as SPIFFE IDs.
 //! - [`role`] and [`policy`]: what a name, or the claims of a token, may do with which states.
-//! - [`access`]: the one place where a request is allowed or refused.
+//! - [`peer`]: who is at the other end of a connection, and [`access`]: the one place where a request is allowed or refused.
 //! - [`authority`]: makes certificate authorities and issues certificates.
 //! - [`certificate`]: what a certificate says about its owner.
 //! - [`files`] and [`tls`]: TLS settings from files that may change, and connections with them.
-//! - [`token`]: OpenID Connect tokens of pipelines.
+//! - [`token`] and [`claims`]: OpenID Connect tokens of pipelines.
 
 pub mod access;
 pub mod authority;
 pub mod certificate;
+pub mod claims;
 pub mod files;
 pub mod name;
 pub mod pattern;
+pub mod peer;
 pub mod policy;
 pub mod role;
 pub mod tls;
 pub mod token;
 
-pub use access::{Access, Peer, Refusal};
-pub use files::{TlsError, TlsFiles};
+pub use access::{Access, Refusal};
+pub use claims::Claims;
+pub use files::TlsFiles;
 pub use name::Name;
+pub use peer::Peer;
 pub use policy::Policy;
 pub use role::{Role, Roles};
+pub use tls::TlsError;

@@ -20,14 +20,15 @@
 //! matching rules count. Without a policy file, certificates have the roles in their names, for every state.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::access::Peer;
+use crate::claims::Claims;
 use crate::pattern::Pattern;
+use crate::peer::Peer;
 use crate::role::{Role, Roles};
-use crate::token::Claims;
+use crate::token::TokenIssuer;
 
 /// The maximum size of a policy file in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -42,18 +43,6 @@ pub struct Policy {
     issuers: Vec<TokenIssuer>,
     #[serde(default, rename = "rule")]
     rules: Vec<Rule>,
-}
-
-/// An issuer whose tokens are accepted.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TokenIssuer {
-    /// The `iss` of its tokens, and where its keys are found.
-    pub url: String,
-    /// The `aud` that tokens must have.
-    pub audience: String,
-    /// A file with its keys (JWKS), in place of the network.
-    pub keys_file: Option<PathBuf>,
 }
 
 /// A rule.
@@ -127,7 +116,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// A rule that names no issuer, or an unknown one, could be matched by tokens that nobody meant.
+    /// A rule that names no issuer, or an unknown one, could match tokens of other pipelines.
     fn check_claims(&self, number: usize, claims: &BTreeMap<String, Pattern>) -> Result<(), String> {
         let Some(issuer) = claims.get(ISSUER) else {
             return Err(format!("the token of rule {number} needs `issuer`"));

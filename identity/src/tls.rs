@@ -8,9 +8,8 @@ use rustls::{AlertDescription, CertificateError, ClientConfig, RootCertStore, Se
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
-use crate::access::Peer;
 use crate::certificate::Certificate;
-use crate::files::TlsError;
+use crate::peer::Peer;
 
 /// Only TLS 1.3: both ends are ours.
 pub(crate) const VERSIONS: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
@@ -32,6 +31,43 @@ pub(crate) fn public_client() -> Result<ClientConfig, TlsError> {
     let config = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
     let config = config.map_err(|error| TlsError::Client(error.to_string()))?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Why TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("{path} cannot be read: {error}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        error: String,
+    },
+    /// A file has nothing of what it should have.
+    #[error("{path} contains no {what} in PEM format")]
+    Empty {
+        /// The file.
+        path: String,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// A server has no certificate.
+    #[error(
+        "a coordinator that listens on the network needs a certificate of its own: name it with -tls-cert and -tls-key"
+    )]
+    NoCertificate,
+    /// The client for requests to issuers of tokens cannot be made.
+    #[error("requests to issuers of tokens cannot be made: {0}")]
+    Client(String),
+    /// The files do not fit together.
+    #[error("{path} cannot be used: {error}")]
+    Unusable {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        error: String,
+    },
 }
 
 /// Why a connection failed, in words for the user. The same problem has the same words on both sides.

@@ -3,7 +3,8 @@
 //! A token is a JWT (RFC 7519) with a signature of its issuer. The keys of an issuer are at the `jwks_uri` of
 //! `URL/.well-known/openid-configuration` (OpenID Connect Discovery 1.0), or in a file.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,9 +14,8 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use tracing::warn;
 
-use crate::files::TlsError;
-use crate::policy::TokenIssuer;
-use crate::tls;
+use crate::claims::Claims;
+use crate::tls::{self, TlsError};
 
 /// Signatures that are accepted: asymmetric ones only.
 const ALGORITHMS: &[Algorithm] = &[
@@ -40,36 +40,16 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// The time limit for a request to an issuer.
 const ISSUER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a verified token claims.
+/// An issuer whose tokens are accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Claims {
-    /// Who issued it.
-    #[serde(rename = "iss")]
-    pub issuer: String,
-    /// Whom it is about.
-    #[serde(rename = "sub", default)]
-    pub subject: String,
-    /// Everything else.
-    #[serde(flatten)]
-    pub other: BTreeMap<String, serde_json::Value>,
-}
-
-impl Claims {
-    /// The texts of a claim: one, the elements of a list, or none.
-    pub fn texts(&self, name: &str) -> Vec<String> {
-        let text = |value: &serde_json::Value| match value {
-            serde_json::Value::String(text) => Some(text.clone()),
-            serde_json::Value::Bool(value) => Some(value.to_string()),
-            serde_json::Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        };
-        match (name, self.other.get(name)) {
-            ("sub", _) => vec![self.subject.clone()],
-            (_, Some(serde_json::Value::Array(elements))) => elements.iter().filter_map(text).collect(),
-            (_, Some(value)) => text(value).into_iter().collect(),
-            (_, None) => Vec::new(),
-        }
-    }
+#[serde(deny_unknown_fields)]
+pub struct TokenIssuer {
+    /// The `iss` of its tokens, and where its keys are found.
+    pub url: String,
+    /// The `aud` that tokens must have.
+    pub audience: String,
+    /// A file with its keys (JWKS), in place of the network.
+    pub keys_file: Option<PathBuf>,
 }
 
 /// Why a token is refused. Never contains the token.

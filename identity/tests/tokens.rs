@@ -7,8 +7,7 @@ use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use weft_identity::policy::TokenIssuer;
-use weft_identity::token::{TokenError, Tokens};
+use weft_identity::token::{TokenError, TokenIssuer, Tokens};
 
 const ISSUER: &str = "https://ci.example.org";
 

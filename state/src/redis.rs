@@ -172,7 +172,7 @@ fn random() -> Result<u128, StoreError> {
     Ok(u128::from_le_bytes(bytes))
 }
 
-/// The holder from its stored form. A run that nobody has held has none.
+/// The holder from its stored form. The stored form of a run that had no holder is empty.
 fn holder(text: &str) -> Option<Holder> {
     if text.is_empty() {
         return Some(Holder::default());

@@ -80,7 +80,6 @@ fn the_format_digit_is_found_anywhere() {
 fn invalid_files_are_explained() {
     let cases = [
         ("{}", "has no `version`"),
-        ("{\"version\": 1, \"serial\": 1}", "state format version 1"),
         ("{\"version\": 5}", "newer tool"),
         ("{\"serial\":1,\"lineage\":\"x\",\"meta\":{},\"encrypted_data\":\"AA\"}", "encrypted"),
         ("not json", "invalid JSON"),

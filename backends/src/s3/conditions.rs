@@ -2,11 +2,10 @@
 //! case. That is tried out at the first conditional write, with a small object of its own.
 
 use reqwest::{Method, StatusCode};
-use url::Url;
 use weft_state::remote::{BackendError, Version};
 
 use super::refusals;
-use super::requests::{Answer, Client};
+use super::requests::{Answer, Client, is_of_aws};
 use crate::bucket::{BESIDE, Bucket as _, ObjectKind, When};
 
 const DOING: &str = "trying out conditional writes";
@@ -14,12 +13,6 @@ const DOING: &str = "trying out conditional writes";
 const CONTENT: &[u8] = b"{}";
 /// A version that no object has.
 const NO_VERSION: &str = "\"00000000000000000000000000000000\"";
-
-/// Whether an address is one of AWS, whose services know conditional writes.
-pub(super) fn is_of_aws(url: &Url) -> bool {
-    const DOMAINS: [&str; 3] = [".amazonaws.com", ".amazonaws.com.cn", ".api.aws"];
-    url.host_str().is_some_and(|host| DOMAINS.iter().any(|domain| host.ends_with(domain)))
-}
 
 impl Client {
     /// Tries out conditional writes, once.

@@ -5,11 +5,9 @@ use serde_json::{Value as Json, json};
 use weft_state::remote::{BackendError, LockInfo};
 
 use super::refusals;
-use super::requests::{Answer, Client, Request};
+use super::requests::{Answer, Client, Request, TARGET_HEADER};
 use crate::bucket::Bucket as _;
 
-/// The header with the name of an operation.
-pub(super) const TARGET_HEADER: &str = "x-amz-target";
 /// The version of the interface, before the name of an operation.
 const TARGET: &str = "DynamoDB_20120810";
 /// The media type of requests.

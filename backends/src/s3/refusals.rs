@@ -106,7 +106,7 @@ pub(super) fn ignores_condition(place: String, header: &str) -> BackendError {
         place,
         doing: "trying out conditional writes",
         error: format!(
-            "the service ignores the header {header}, so that two processes could overwrite each other's states"
+            "the service, or a proxy on the way to it, ignores the header {header}, so that two processes could overwrite each other's states"
         ),
         advice: "Use a version of the service that knows conditional writes".to_owned(),
     }

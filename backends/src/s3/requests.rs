@@ -13,9 +13,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::{BackendError, Object, Version, Written};
 
 use super::arns::BucketName;
-use super::conditions::is_of_aws;
 use super::credentials::{Expiring, Provider};
-use super::dynamodb::TARGET_HEADER;
 use super::refusals::{self, About};
 use super::settings::{Encryption, S3Settings};
 use super::signing;
@@ -26,6 +24,8 @@ use crate::problems::no_client;
 use crate::retry::Attempt;
 use crate::xml;
 
+/// The header with the name of an operation of DynamoDB.
+pub(super) const TARGET_HEADER: &str = "x-amz-target";
 /// The codes of answers that may pass, beside those of services that have too much to do.
 const PASSING: [&str; 3] = ["RequestTimeout", "InternalError", "InternalServerError"];
 /// The codes of answers that mean that a session has ended if the credentials have an end.
@@ -404,4 +404,10 @@ impl Bucket for Client {
             }
         }
     }
+}
+
+/// Whether an address is one of AWS, whose services know conditional writes.
+pub(super) fn is_of_aws(url: &Url) -> bool {
+    const DOMAINS: [&str; 3] = [".amazonaws.com", ".amazonaws.com.cn", ".api.aws"];
+    url.host_str().is_some_and(|host| DOMAINS.iter().any(|domain| host.ends_with(domain)))
 }

@@ -32,11 +32,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("cli/src/commands/init/problems.rs", OLD),
     ("cli/src/commands/init/selection.rs", OLD),
     ("cli/src/commands/unlock.rs", OLD),
-    ("cli/src/problems.rs", OLD),
-    ("coordinator/src/core/recovery.rs", OLD),
-    ("coordinator/src/core/roster.rs", OLD),
-    ("coordinator/src/progress.rs", OLD),
-    ("coordinator/src/result.rs", OLD),
     ("docs/backends.md", OLD),
     ("state/src/embedded/remote.rs", OLD),
     ("state/src/embedded/remote/known.rs", OLD),
@@ -45,9 +40,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("state/src/remote.rs", OLD),
     ("state/src/second_copy.rs", OLD),
     ("state/src/second_copy/ahead.rs", OLD),
-    ("state/src/second_copy/decision.rs", OLD),
-    ("state/src/second_copy/notice.rs", OLD),
-    ("state/src/second_copy/record.rs", OLD),
 ];
 
 /// The banned words and beginnings in a line of prose.

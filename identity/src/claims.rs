@@ -1,0 +1,37 @@
+//! The claims of a token.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// What a verified token claims.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Claims {
+    /// Who issued it.
+    #[serde(rename = "iss")]
+    pub issuer: String,
+    /// Whom it is about.
+    #[serde(rename = "sub", default)]
+    pub subject: String,
+    /// Everything else.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, serde_json::Value>,
+}
+
+impl Claims {
+    /// The texts of a claim: one, the elements of a list, or none.
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        let text = |value: &serde_json::Value| match value {
+            serde_json::Value::String(text) => Some(text.clone()),
+            serde_json::Value::Bool(value) => Some(value.to_string()),
+            serde_json::Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        match (name, self.other.get(name)) {
+            ("sub", _) => vec![self.subject.clone()],
+            (_, Some(serde_json::Value::Array(elements))) => elements.iter().filter_map(text).collect(),
+            (_, Some(value)) => text(value).into_iter().collect(),
+            (_, None) => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Who is at the other end of a connection.
+
+use std::fmt;
+
+use crate::claims::Claims;
+use crate::name::Name;
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A process of the same user, or of the administrator, on this machine (Unix socket).
+    SameUser {
+        /// The user's number.
+        user: u32,
+    },
+    /// The owner of a certificate that our authority issued.
+    Certificate(Name),
+    /// The owner of a token that a known issuer signed.
+    Token(Claims),
+    /// The owner of a certificate without a name of the form that we need.
+    Nameless,
+    /// A connection without a certificate, which may still present a token.
+    Unknown,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Peer::SameUser { user } => write!(out, "user {user} of this machine"),
+            Peer::Certificate(name) => name.fmt(out),
+            Peer::Token(claims) => write!(out, "{} of {}", claims.subject, claims.issuer),
+            Peer::Nameless => out.write_str("a caller whose certificate has no SPIFFE ID"),
+            Peer::Unknown => out.write_str("a caller without certificate or token"),
+        }
+    }
+}
