@@ -13,6 +13,7 @@ use weft_suite::{ARROWS, root, rust_files};
 /// Texts that look like summaries: parts of details, lines of output, reasons behind a colon.
 const NO_SUMMARIES: &[&str] = &[
     "Grant the caller the rights to read, write and list objects of *",
+    "Bearer *",
     "BaoSettings(* at *)",
     "HostedSettings(*/* *)",
     "Check the names of organization and host, and whether the token is valid",
