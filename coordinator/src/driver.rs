@@ -5,6 +5,7 @@
 
 mod in_process;
 mod outbound;
+mod release;
 
 pub use in_process::{InProcess, run_in_process};
 
@@ -15,11 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{broadcast, mpsc};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tracing::{error, info, warn};
 use weft_state::{
-    Holder, Lease, LeaseView, OpCounts, ReleaseAnswer, RenewAnswer, RunId, RunStatus, RunStore, StoreError, StoreStep,
-    TermEnding, WorkerId,
+    Holder, Lease, LeaseView, OpCounts, RenewAnswer, RunId, RunStatus, RunStore, StoreError, StoreStep, WorkerId,
 };
 
 use crate::core::{Coordinator, RunOptions};
@@ -34,10 +34,9 @@ use crate::process::is_dead;
 use crate::progress::{Progress, ProgressKind};
 use crate::status::Status;
 use crate::term::{self, RunError, Term};
-use crate::timing::{
-    END_DEADLINE, FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, TICK, WATCH_EVENTS, WORKER_HEARTBEAT,
-};
+use crate::timing::{FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, TICK, WATCH_EVENTS, WORKER_HEARTBEAT};
 use outbound::{Outbound, SentBatch};
+use release::{Released, deadline, release};
 use weft_protocol::clock::Moment;
 use weft_protocol::{CoordinatorFrame, Order, RunOrders};
 
@@ -252,11 +251,8 @@ impl Driver {
                 self.outbound.taken(&steps, &answers);
                 self.step(Event::Stored(answers));
             }
-            // The same as the answer of a store that compares tokens. What is queued belongs to a term that is over.
-            Err(StoreError::Superseded(_)) => {
-                self.outbound.clear();
-                self.step(Event::Fenced);
-            }
+            // The same as the answer of a store that compares tokens.
+            Err(StoreError::Superseded(_)) => self.step(Event::Fenced),
             Err(error) => {
                 error!(run = %self.run, "the store failed: {error}");
                 let calls = self.outbound.failed(steps, error);
@@ -297,6 +293,7 @@ impl Driver {
                 }
                 Command::Finish(finish) => {
                     if finish.reason == FinishReason::Fenced {
+                        // What is queued belongs to a term that is over.
                         self.outbound.clear();
                     }
                     self.finish = Some(finish);
@@ -407,56 +404,6 @@ impl Driver {
         let _ = self.watchers.send(Notice::Ended(Box::new(outcome.clone())));
         outcome
     }
-}
-
-/// The outcome of the release of a lease.
-enum Released {
-    /// The run has this status now.
-    With(RunStatus),
-    /// Another process has taken over the run.
-    Fenced,
-    /// The store did not say.
-    Unknown,
-}
-
-/// The time limit for the store at the end of a term. A run that was interrupted once writes its state like one that is
-/// complete.
-fn deadline(reason: FinishReason) -> Duration {
-    match reason {
-        FinishReason::Complete | FinishReason::Resolved | FinishReason::Drained | FinishReason::NoWorker => {
-            END_DEADLINE
-        }
-        FinishReason::Left | FinishReason::Fenced | FinishReason::StoreRefused | FinishReason::Defect => LEAVE_DEADLINE,
-    }
-}
-
-/// Releases the lease.
-///
-/// # Errors
-/// When the store could not end the run. What the state file should hold may then be in the journal only.
-async fn release(
-    store: &dyn RunStore,
-    lease: &Lease,
-    ending: TermEnding,
-    deadline: Duration,
-) -> Result<Released, StoreError> {
-    let status = match timeout(deadline, store.release(lease, ending)).await {
-        Ok(Ok(ReleaseAnswer::Released(header))) => Released::With(header.status),
-        Ok(Ok(ReleaseAnswer::Open(open))) => {
-            warn!(run = %lease.run, "the run is left with {} open intents", open.len());
-            Released::Unknown
-        }
-        Ok(Ok(ReleaseAnswer::Fenced(_))) => Released::Fenced,
-        Ok(Err(error)) => {
-            warn!(run = %lease.run, "the lease could not be given back: {error}");
-            return Err(error);
-        }
-        Err(_) => {
-            warn!(run = %lease.run, "the store did not take the lease back in time");
-            Released::Unknown
-        }
-    };
-    Ok(status)
 }
 
 /// Sends a batch until the store answers. An error says nothing about the steps, and the same steps may be sent again.

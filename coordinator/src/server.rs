@@ -34,6 +34,9 @@ use weft_protocol::diagnostics::encode_diagnostics;
 /// these.
 const STATUS_BYTES: usize = 4096;
 
+/// The maximum length of the path of a Unix socket (unix(7): `sun_path` has 108 bytes with its end).
+const SOCKET_PATH: usize = 107;
+
 /// The permissions of a Unix socket: its owner only.
 const SOCKET_MODE: u32 = 0o600;
 
@@ -46,6 +49,9 @@ pub enum ListenError {
          and name them with -tls-ca, -tls-cert and -tls-key. On one machine, listen on a Unix socket: -listen unix:PATH"
     )]
     NeedsTls,
+    /// The path of a Unix socket is too long for the operating system.
+    #[error("the path {0} is too long for a Unix socket: it has at most {SOCKET_PATH} bytes. Give a shorter one")]
+    PathTooLong(String),
     /// Another process listens there.
     #[error("another process listens on {0}")]
     InUse(String),
@@ -127,6 +133,9 @@ impl Server {
 /// Listens on a Unix socket that only our own user may open. A file that a dead process left is replaced.
 async fn listen_on_file(path: &Path, address: &Address) -> Result<Listening, ListenError> {
     let refused = |error| ListenError::Refused { address: address.to_string(), error };
+    if path.as_os_str().len() > SOCKET_PATH {
+        return Err(ListenError::PathTooLong(path.display().to_string()));
+    }
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     if is_socket {
         if UnixStream::connect(path).await.is_ok() {

@@ -143,6 +143,22 @@ pub fn transition(status: Status, happening: Happening) -> Option<Status> {
     is_legal.then(|| happening.leads_to())
 }
 
+/// Every happening.
+#[cfg(test)]
+pub(crate) const HAPPENINGS: [Happening; 11] = [
+    Happening::Lease,
+    Happening::Unlease,
+    Happening::Intend,
+    Happening::Commit,
+    Happening::Fail,
+    Happening::Doubt,
+    Happening::SettleDone,
+    Happening::SettlePending,
+    Happening::SettleFailed,
+    Happening::Skip,
+    Happening::Reopen,
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,19 +171,6 @@ mod tests {
         Status::Failed,
         Status::Skipped,
         Status::InDoubt,
-    ];
-    const HAPPENINGS: [Happening; 11] = [
-        Happening::Lease,
-        Happening::Unlease,
-        Happening::Intend,
-        Happening::Commit,
-        Happening::Fail,
-        Happening::Doubt,
-        Happening::SettleDone,
-        Happening::SettlePending,
-        Happening::SettleFailed,
-        Happening::Skip,
-        Happening::Reopen,
     ];
 
     #[test]

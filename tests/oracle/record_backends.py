@@ -17,32 +17,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cases"))
 from run import ROOT, Case, Stage  # noqa: E402
 
 RECORDED = ROOT / "tests/cases/recorded"
-CONFIGURATION = """variable "input" {
-  default = "one"
-}
-resource "terraform_data" "a" {
-  for_each = toset(["x", "y"])
-  input    = { key = each.key, value = var.input }
-}
-resource "terraform_data" "b" {
-  count            = 2
-  input            = terraform_data.a["x"].output
-  triggers_replace = [count.index]
-}
-check "two" {
-  assert {
-    condition     = length(terraform_data.b) == 2
-    error_message = "There are not two of them."
-  }
-}
-output "all" {
-  value = [terraform_data.b[0].output, null, 1.5, true]
-}
-output "hidden" {
-  value     = "hidden-text"
-  sensitive = true
-}
-"""
 SLOW = """> write slow.tf
 resource "terraform_data" "slow" {
   provisioner "local-exec" {
@@ -94,7 +68,6 @@ def record(name, tofu):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "backend.tf").write_text("terraform {\n" + block + "}\n")
-    (RECORDED / "main.tf").write_text(CONFIGURATION)
     stage = Stage(tofu.parent, prefix=f"weft-record-{name}-")
     with stage:
         path = stage.path / "script.txt"

@@ -1,5 +1,6 @@
 //! `weft coordinator`: serves runs to many workers and command lines.
 
+use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +18,10 @@ use crate::runtime::block_on;
 use crate::signals::Attention;
 use crate::store::{Access, RUNS_FOLDER, StoreLocation};
 
-/// An address, for messages.
-const EXAMPLE: &str = "unix:/run/weft/coordinator.sock or 0.0.0.0:7438";
+/// The forms of addresses, for messages.
+const FORMS: &str = "unix:PATH for this user's processes on this machine, or IP:PORT with TLS, such as 0.0.0.0:7438";
+/// The permissions of the folder of runs.
+const PRIVATE: u32 = 0o700;
 /// The file of the default socket, in the directory of the user's sockets.
 const SOCKET: &str = "weft-coordinator.sock";
 /// How long runs may drain before the coordinator leaves them to a successor.
@@ -60,9 +63,10 @@ pub const COORDINATOR: Command = Command {
 fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, .. } = invocation;
     invocation.at_most(0, problems::coordinator_arguments)?;
-    let text = arguments.value("listen").map_or_else(usual_address, str::to_owned);
+    let text = arguments.value("listen").map_or_else(usual_address, |text| Ok(text.to_owned()));
+    let text = text.map_err(|problem| invocation.fail(&[problem]))?;
     let address = Address::parse(&text);
-    let address = address.ok_or_else(|| invocation.mistake(&problems::invalid_listen_address(&text, EXAMPLE)))?;
+    let address = address.ok_or_else(|| invocation.mistake(&problems::invalid_listen_address(&text, FORMS)))?;
     let place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
     let guard = identity::guard(arguments, place.state_name()).map_err(|problem| invocation.fail(&[problem]))?;
     let served = block_on(serve(invocation, &place, &address, guard)).and_then(|served| served);
@@ -70,13 +74,15 @@ fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// The socket where a coordinator listens by default.
-fn usual_address() -> String {
-    let directory = environment("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty());
-    match directory {
-        Some(directory) => format!("unix:{directory}/{SOCKET}"),
-        None => format!("unix:{RUNS_FOLDER}/{SOCKET}"),
+/// The socket where a coordinator listens by default. Makes the folder of runs, if the socket is there.
+fn usual_address() -> Result<String, Diagnostic> {
+    if let Some(directory) = environment("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
+        return Ok(format!("unix:{directory}/{SOCKET}"));
     }
+    let mut folder = std::fs::DirBuilder::new();
+    let made = folder.recursive(true).mode(PRIVATE).create(RUNS_FOLDER);
+    made.map_err(|error| problems::cannot_listen(&format!("{RUNS_FOLDER} cannot be created: {error}")))?;
+    Ok(format!("unix:{RUNS_FOLDER}/{SOCKET}"))
 }
 
 async fn serve(

@@ -187,11 +187,8 @@ pub fn worker_refused(reason: &str) -> Diagnostic {
 }
 
 /// The text of `-listen` is not an address.
-pub fn invalid_listen_address(text: &str, example: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Invalid -listen option",
-        format!("{text:?} is not a valid address to listen on. Give an IP address and a port, such as {example}."),
-    )
+pub fn invalid_listen_address(text: &str, forms: &str) -> Diagnostic {
+    Diagnostic::error("Invalid -listen option", format!("{text:?} is not a valid address to listen on. Give {forms}."))
 }
 
 /// `-raw` was given for an output of another type.

@@ -185,7 +185,7 @@ impl LastAttempt {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::status::{Happening, transition};
+    use crate::status::{HAPPENINGS, transition};
 
     /// Every state, with one worker.
     pub(crate) const STATES: [State; 17] = [
@@ -206,20 +206,6 @@ pub(super) mod tests {
         State::InDoubt(Doubt::ResolveInStore),
         State::InDoubt(Doubt::AwaitsHolder),
         State::InDoubt(Doubt::Unsettled),
-    ];
-
-    const HAPPENINGS: [Happening; 11] = [
-        Happening::Lease,
-        Happening::Unlease,
-        Happening::Intend,
-        Happening::Commit,
-        Happening::Fail,
-        Happening::Doubt,
-        Happening::SettleDone,
-        Happening::SettlePending,
-        Happening::SettleFailed,
-        Happening::Skip,
-        Happening::Reopen,
     ];
 
     #[test]

@@ -196,6 +196,12 @@ async fn without_tls_there_is_no_network() {
 }
 
 #[tokio::test]
+async fn a_path_that_is_too_long_for_a_socket_is_named() {
+    let long = Address::Unix(format!("/tmp/{}", "a".repeat(103)).into());
+    assert!(matches!(Server::bind(service(), &long, Guard::default()).await, Err(ListenError::PathTooLong(_))));
+}
+
+#[tokio::test]
 async fn a_socket_that_a_dead_process_left_is_replaced_and_a_live_one_is_not() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("c.sock");

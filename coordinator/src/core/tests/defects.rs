@@ -3,20 +3,7 @@
 use super::*;
 use crate::core::operation::tests::STATES;
 use crate::event::Defect;
-
-const HAPPENINGS: [Happening; 11] = [
-    Happening::Lease,
-    Happening::Unlease,
-    Happening::Intend,
-    Happening::Commit,
-    Happening::Fail,
-    Happening::Doubt,
-    Happening::SettleDone,
-    Happening::SettlePending,
-    Happening::SettleFailed,
-    Happening::Skip,
-    Happening::Reopen,
-];
+use crate::status::HAPPENINGS;
 
 /// A term with a connected worker, whose memory says that its only operation is in this state.
 fn standing(state: State) -> Coordinator {

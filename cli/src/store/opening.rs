@@ -1,0 +1,122 @@
+//! Opens the stores of places.
+
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::second_copy::COPY_INTERVAL;
+use weft_state::{EmbeddedStore, RunHeader, RunStore, SecondCopyOptions, SecondCopyStore, Snapshot, StoreError};
+
+use super::{Access, StoreLocation, problem};
+
+impl StoreLocation {
+    /// Opens the store.
+    ///
+    /// # Errors
+    /// When it cannot be opened, as a diagnostic.
+    pub async fn open(&self, access: Access) -> Result<Arc<dyn RunStore>, Diagnostic> {
+        self.open_store(access).await.map_err(|error| problem(&error))
+    }
+
+    /// The store for reading; `None` where nothing was ever kept.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub async fn open_existing(&self) -> Result<Option<Arc<dyn RunStore>>, Diagnostic> {
+        match self.open_store(Access::Read).await {
+            Ok(store) => Ok(Some(store)),
+            Err(StoreError::NoState(_)) => Ok(None),
+            Err(error) => Err(problem(&error)),
+        }
+    }
+
+    /// Opens the store.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub async fn open_store(&self, access: Access) -> Result<Arc<dyn RunStore>, StoreError> {
+        match self {
+            StoreLocation::Embedded(options) => {
+                let options = (**options).clone();
+                opened(move || match access {
+                    Access::Read => EmbeddedStore::open_read_only(options),
+                    Access::Change => EmbeddedStore::open(options),
+                })
+                .await
+            }
+            StoreLocation::Remote(remote) => {
+                let options = remote.options.clone();
+                opened(move || match access {
+                    Access::Read => EmbeddedStore::read_remote(options),
+                    Access::Change => EmbeddedStore::open_remote(options),
+                })
+                .await
+            }
+            StoreLocation::Redis { .. } => Ok(Arc::new(self.open_redis(access).await?)),
+        }
+    }
+
+    /// Opens the store in Redis.
+    ///
+    /// # Errors
+    /// When it cannot be opened; [`StoreError::ReadOnly`] if the store is another one.
+    pub(super) async fn open_redis(&self, access: Access) -> Result<SecondCopyStore, StoreError> {
+        let StoreLocation::Redis { url, workspace, sealing, folder, notices, copy } = self else {
+            return Err(StoreError::ReadOnly);
+        };
+        let options = SecondCopyOptions {
+            url: url.clone(),
+            workspace: workspace.to_string(),
+            sealing: sealing.clone(),
+            copy: copy.as_ref().map(|copy| copy.options.clone()),
+            folder: folder.clone(),
+            interval: COPY_INTERVAL,
+            change: access == Access::Change,
+            notices: notices.clone(),
+        };
+        SecondCopyStore::connect(options).await
+    }
+
+    /// The whole state, read without a lock; empty if none exists.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn snapshot(&self) -> Result<Snapshot, Diagnostic> {
+        Ok(self.overview().await?.0)
+    }
+
+    /// As [`StoreLocation::snapshot`], with the headers of all runs, newest first.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), Diagnostic> {
+        if let StoreLocation::Embedded(options) = self
+            && let Some(parent) = options.state.parent()
+            && !parent.as_os_str().is_empty()
+            && !parent.exists()
+        {
+            return Ok(Default::default());
+        }
+        let store = match self {
+            StoreLocation::Embedded(_) | StoreLocation::Remote(_) => self.open(Access::Read).await?,
+            StoreLocation::Redis { .. } => match self.open_existing().await? {
+                Some(store) => store,
+                None => return Ok(Default::default()),
+            },
+        };
+        match store.overview().await {
+            Err(StoreError::NoState(_)) => Ok(Default::default()),
+            answer => answer.map_err(|error| problem(&error)),
+        }
+    }
+}
+
+/// Opens a store on a thread that may block.
+async fn opened(
+    open: impl FnOnce() -> Result<EmbeddedStore, StoreError> + Send + 'static,
+) -> Result<Arc<dyn RunStore>, StoreError> {
+    match tokio::task::spawn_blocking(open).await {
+        Ok(Ok(store)) => Ok(Arc::new(store)),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(StoreError::Closed("the process is ending".to_owned())),
+    }
+}
