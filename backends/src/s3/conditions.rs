@@ -38,7 +38,7 @@ impl Client {
         let created = self.try_write(&key, &When::Absent).await?;
         let is_own = created.status == StatusCode::PRECONDITION_FAILED && !created.is_first();
         if !created.status.is_success() && !is_own {
-            // The write itself will tell what is wrong.
+            // The write itself reports what is wrong.
             return Ok(None);
         }
         let mut ignored = None;
