@@ -73,10 +73,11 @@ impl Installed {
         let all = with_state(requirements, of_state);
         let (packages, mut problems) =
             packages::check(&all, &lock, &context.data_directory, &config.dev_overrides, validating);
-        // The lock file follows from the configuration. For a provider that only the state needs, just the package is
-        // missing.
+        // The lock file follows from the configuration. For a provider that only the state needs and that is not
+        // locked, just the package is missing.
+        let of_state_alone = |source: &&ProviderSource| !requirements.contains_key(*source);
         let lost: Vec<ProviderSource> =
-            problems.keys().filter(|source| !requirements.contains_key(*source)).cloned().collect();
+            problems.keys().filter(of_state_alone).filter(|source| lock.get(source).is_none()).cloned().collect();
         lost.iter().for_each(|source| drop(problems.remove(source)));
         // As in OpenTofu, even a locked package that nothing uses must be there.
         let absent = packages::absent(&lock, &context.data_directory, &config.dev_overrides);

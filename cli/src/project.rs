@@ -7,9 +7,9 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_evaluator::config::{
     CompiledModule, ModulePlaces, ModuleRequest, StaticInputs, has_configuration, link_problems, load_tree_beyond,
-    load_tree_from,
+    load_tree_from, load_tree_under,
 };
-use weft_graph_format::address::ProviderSource;
+use weft_graph_format::address::{Module, ProviderSource};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::constraint::Constraints;
 use weft_providers::packages::{Requirements, require};
@@ -41,7 +41,7 @@ impl Project {
     /// # Errors
     /// Its problems, warnings included, and modules that `init` has not seen.
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
-        let (project, problems) = Project::read_installed(invocation, load_tree_beyond);
+        let (project, problems) = Project::read_installed(invocation, &load_tree_beyond);
         if has_errors(&problems) {
             // The place of the state and its sealing come before the rest.
             let root = &sound_root(&invocation.context, &invocation.arguments)?.root;
@@ -76,7 +76,7 @@ impl Project {
     /// # Errors
     /// Problems of the root module, warnings included.
     pub fn load_root(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
-        let (project, problems) = Project::read(invocation, &mut Nowhere, load_tree_from);
+        let (project, problems) = Project::read(invocation, &mut Nowhere, &load_tree_from);
         if has_errors(&problems) {
             return Err(problems);
         }
@@ -86,7 +86,7 @@ impl Project {
 
     /// All modules, as they are found or installed. [`Project::settled`] returns their problems.
     pub fn load_from(invocation: &Invocation<'_>, places: &mut dyn ModulePlaces) -> Project {
-        let (mut project, mut problems) = Project::read(invocation, places, load_tree_beyond);
+        let (mut project, mut problems) = Project::read(invocation, places, &load_tree_beyond);
         project.unread = has_errors(&problems);
         if !project.unread {
             problems.extend(link_problems(&project.root));
@@ -126,14 +126,22 @@ impl Project {
 
     /// Loads as much as possible, with all problems.
     pub fn load_quietly(invocation: &Invocation<'_>) -> (Project, Vec<Diagnostic>) {
-        Project::read_installed(invocation, load_tree_from)
+        Project::read_installed(invocation, &load_tree_from)
     }
 
-    fn read_installed(invocation: &Invocation<'_>, load: LoadTree) -> (Project, Vec<Diagnostic>) {
+    /// The same for a configuration in another directory. Modules and packages are those that are installed here.
+    pub fn load_quietly_in(invocation: &Invocation<'_>, directory: &str) -> (Project, Vec<Diagnostic>) {
+        let load = |root: &Path, places: &mut dyn ModulePlaces, inputs: &StaticInputs<'_>| {
+            load_tree_under(root, directory, &Module::root(), places, inputs)
+        };
+        Project::read_installed(invocation, &load)
+    }
+
+    fn read_installed(invocation: &Invocation<'_>, load: LoadTree<'_>) -> (Project, Vec<Diagnostic>) {
         let manifest = match ModuleManifest::read(&invocation.context.data_directory) {
             Ok(manifest) => manifest,
             Err(problem) => {
-                let (project, mut problems) = Project::read(invocation, &mut Nowhere, load_tree_from);
+                let (project, mut problems) = Project::read(invocation, &mut Nowhere, &load_tree_from);
                 problems.push(problem);
                 return (project, problems);
             }
@@ -149,7 +157,7 @@ impl Project {
     fn read(
         invocation: &Invocation<'_>,
         places: &mut dyn ModulePlaces,
-        load_tree: LoadTree,
+        load_tree: LoadTree<'_>,
     ) -> (Project, Vec<Diagnostic>) {
         let directory = Path::new(".");
         let empty = !has_configuration(directory);
@@ -194,7 +202,7 @@ impl Project {
 }
 
 /// Loads a tree of modules.
-type LoadTree = fn(&Path, &mut dyn ModulePlaces, &StaticInputs<'_>) -> LoadedRoot;
+type LoadTree<'a> = &'a dyn Fn(&Path, &mut dyn ModulePlaces, &StaticInputs<'_>) -> LoadedRoot;
 
 /// Looks for no called modules.
 struct Nowhere;

@@ -48,7 +48,7 @@ impl Prompt {
         }
         question.push_str(if description.is_some() { "\n  Enter a value: " } else { "  Enter a value: " });
         let what = format!("error asking for var.{name}: interrupted");
-        (0..TRIES).find_map(|_| self.ask(&question, secret, &what).filter(|answer| !answer.is_empty()))
+        (0..TRIES).map_while(|_| self.ask(&question, secret, &what)).find(|answer| !answer.is_empty())
     }
 
     /// Whether the answer to a question is exactly `yes`.

@@ -287,7 +287,8 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let checks = checking::check_results(facts, &evaluated, &changes.resources);
     let destroys_first = checking::stored_as_destroy_first(facts, &evaluated, forced(&agenda.work), &changes.resources);
     let configured = |instance: &_| planner.ask.providers.registered(instance);
-    let applied = applied_part::leave_out(facts, &mut agenda, &changes.outputs);
+    let active = checking::active(facts, &evaluated, &changes.resources);
+    let applied = applied_part::leave_out(facts, &mut agenda, &changes.outputs, &active);
     let Drafted { builder, claims, records } = Drafting::of(facts, &configured, agenda, destroys_first);
     output::outputs(&builder, &*facts.kind, &outputs.wanted, &applied, &evaluated.gaps);
     let (mut diagnostics, remarks) = planner.report.take();

@@ -1,11 +1,11 @@
 //! `weft validate`: checks a configuration, whatever the values of its variables are.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use smol_str::SmolStr;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::module_source::clean;
 use weft_planner::{ProviderSet, validate};
 use weft_providers::ProviderPool;
 
@@ -48,21 +48,16 @@ pub const VALIDATE: Command = Command {
 
 fn run(invocation: &Invocation<'_>) -> Exit {
     let Invocation { arguments, view, .. } = invocation;
-    let mut problems = match arguments.positionals.as_slice() {
-        [] => Vec::new(),
-        [directory] if is_directory(Path::new(directory)) => match std::env::set_current_dir(directory) {
-            Ok(()) => Vec::new(),
-            Err(error) => vec![problems::directory_unusable(directory, &error)],
+    let problems = match arguments.positionals.as_slice() {
+        [] => validated(invocation, None),
+        [directory] if directory.is_empty() => validated(invocation, None),
+        [directory] if is_directory(Path::new(directory)) => match clean(directory).as_str() {
+            "." => validated(invocation, None),
+            directory => validated(invocation, Some(directory)),
         },
         [directory] => vec![problems::directory_unreadable(directory)],
         _ => return invocation.mistake(&problems::one_directory_expected()),
     };
-    if problems.is_empty() {
-        problems.extend(validated(invocation));
-        if let Some(directory) = arguments.positionals.first() {
-            name_from_outside(view, &mut problems, Path::new(directory));
-        }
-    }
     let failed = has_errors(&problems);
     let json = match invocation.document(|| format!("{:#}\n", document(view, &problems))) {
         Ok(json) => json,
@@ -83,16 +78,6 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     if failed { Exit::FAILED } else { Exit::DONE }
 }
 
-/// Names files relative to the directory of the command, which is outside of the validated one.
-fn name_from_outside(view: &View, problems: &mut [Diagnostic], directory: &Path) {
-    let directory: PathBuf = directory.components().filter(|part| *part != Component::CurDir).collect();
-    let named = |file: &str| SmolStr::from(directory.join(file).display().to_string());
-    view.know(&view.known_files().into_iter().map(|(file, tree)| (named(&file), tree)).collect());
-    for range in problems.iter_mut().flat_map(|problem| [&mut problem.subject, &mut problem.context]).flatten() {
-        range.file = named(&range.file);
-    }
-}
-
 fn document(view: &View, problems: &[Diagnostic]) -> serde_json::Value {
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
     json!({
@@ -104,13 +89,18 @@ fn document(view: &View, problems: &[Diagnostic]) -> serde_json::Value {
     })
 }
 
-fn validated(invocation: &Invocation<'_>) -> Vec<Diagnostic> {
+/// The problems of the configuration in the working directory or in another one. The lock file, the installed modules
+/// and packages, and the base of file paths are always those of the working directory.
+fn validated(invocation: &Invocation<'_>, directory: Option<&str>) -> Vec<Diagnostic> {
     let Invocation { context, .. } = invocation;
     let (mut tests, mut problems) = match invocation.arguments.switch("no-tests", false) {
         true => (Tests::default(), Vec::new()),
-        false => Tests::read(invocation),
+        false => Tests::read_in(invocation, directory.unwrap_or(".")),
     };
-    let (project, found) = Project::load_quietly(invocation);
+    let (project, found) = match directory {
+        Some(directory) => Project::load_quietly_in(invocation, directory),
+        None => Project::load_quietly(invocation),
+    };
     problems.extend(found);
     if !has_errors(&problems) {
         problems.extend(tests.load_installed(invocation));

@@ -37,8 +37,13 @@ pub struct Tests {
 impl Tests {
     /// Reads the test files, and gives their source lines to the view.
     pub fn read(invocation: &Invocation<'_>) -> (Tests, Vec<Diagnostic>) {
+        Tests::read_in(invocation, ".")
+    }
+
+    /// The same for a configuration in another directory.
+    pub fn read_in(invocation: &Invocation<'_>, root: &str) -> (Tests, Vec<Diagnostic>) {
         let directory = invocation.arguments.value("test-directory").unwrap_or(DIRECTORY);
-        let found = find_tests(directory);
+        let found = find_tests(root, directory);
         invocation.view.know(&found.sources);
         (Tests { files: found.files, modules: BTreeMap::new() }, found.diagnostics)
     }

@@ -122,13 +122,16 @@ pub struct AppliedPart {
 }
 
 /// The part of a plan with targets that its apply carries out: the targets, and what they need. A reference with a
-/// constant key needs only this instance if it is among the `changed` ones, while the plan has all instances.
+/// constant key needs only this instance if it is among the `changed` ones, while the plan has all instances. A target
+/// that apply skips needs nothing. `active` are the resources that change or have conditions.
 pub fn applied_part(
     root: &Arc<CompiledModule>,
     addresses: &[SelectedAddress],
     changed: &BTreeSet<ResourceInstance>,
+    active: &BTreeSet<ConfigResource>,
 ) -> AppliedPart {
     let graph = StaticGraph::new(root);
+    let kept = graph.kept(root, active);
     let named = NamedInstances::new(&graph, root);
     let mut by_config: BTreeMap<ConfigResource, Vec<&ResourceInstance>> = BTreeMap::new();
     for address in changed {
@@ -137,7 +140,7 @@ pub fn applied_part(
     let nodes = graph.parts().0;
     let chosen =
         |node: &Node| node.resource().is_some_and(|config| addresses.iter().any(|address| address.touches(&config)));
-    let starts: Vec<usize> = (0..nodes.len()).filter(|index| chosen(&nodes[*index])).collect();
+    let starts: Vec<usize> = (0..nodes.len()).filter(|index| kept[*index] && chosen(&nodes[*index])).collect();
     let mut instances = named.needed(starts, &by_config);
     instances.extend(changed.iter().filter(|address| addresses.iter().any(|target| target.covers(address))).cloned());
     let outputs = root.outputs.keys().filter(|name| {

@@ -194,7 +194,7 @@ impl StaticGraph {
     ///
     /// Values are kept if something that is kept refers to them. Resources and repetitions of modules are kept if they
     /// change, or if anything but an output of the root module refers to them.
-    fn kept(&self, root: &Arc<CompiledModule>, active: &BTreeSet<ConfigResource>) -> Vec<bool> {
+    pub(super) fn kept(&self, root: &Arc<CompiledModule>, active: &BTreeSet<ConfigResource>) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let modules = root.all();
         let mut kept = vec![false; nodes.len()];

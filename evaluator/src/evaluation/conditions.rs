@@ -42,6 +42,11 @@ fn shown_text(message: &Value) -> Option<String> {
     text.as_str().map(|text| text.trim().to_string())
 }
 
+/// Whether apply computes a value again.
+fn is_computed(value: &Value) -> bool {
+    value.formula().is_some() && !value.deep().ephemeral
+}
+
 /// The context of a condition.
 pub(crate) struct Condition<'a> {
     pub(crate) block: &'a config::Condition,
@@ -101,9 +106,10 @@ impl ConditionResult {
     /// Whether the result may differ at apply.
     pub(crate) fn changes(&self) -> bool {
         match self {
-            ConditionResult::Holds { made_from: (condition, _), .. }
-            | ConditionResult::Fails { made_from: (condition, _), .. } => {
-                condition.formula().is_some() && !condition.deep().ephemeral
+            ConditionResult::Holds { made_from: (condition, _), .. } => is_computed(condition),
+            // Even if the condition stays false, its message may only be known then.
+            ConditionResult::Fails { made_from: (condition, message), .. } => {
+                is_computed(condition) || is_computed(message)
             }
             ConditionResult::Open { .. } => true,
             ConditionResult::Missing => false,

@@ -56,20 +56,19 @@ pub(crate) fn action(
         ReplaceOrder::CreateFirst => ChangeAction::CreateThenDelete,
         ReplaceOrder::ForgetOld => ChangeAction::ForgetThenCreate,
     };
+    // As in OpenTofu, a trigger is the reason in any case.
+    let because = |reason| if pressure.triggered { Reason::ReplaceByTriggers } else { reason };
     if before.is_null() {
-        return (
-            ChangeAction::Only(Action::Create),
-            if pressure.triggered { Reason::ReplaceByTriggers } else { Reason::None },
-        );
+        return (ChangeAction::Only(Action::Create), because(Reason::None));
     }
     if pressure.tainted {
-        return (replace, Reason::ReplaceBecauseTainted);
+        return (replace, because(Reason::ReplaceBecauseTainted));
     }
     if pressure.requested {
-        return (replace, Reason::ReplaceByRequest);
+        return (replace, because(Reason::ReplaceByRequest));
     }
     if !replace_paths.is_empty() {
-        return (replace, Reason::ReplaceBecauseCannotUpdate);
+        return (replace, because(Reason::ReplaceBecauseCannotUpdate));
     }
     if pressure.triggered {
         return (replace, Reason::ReplaceByTriggers);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use smol_str::SmolStr;
 use weft_evaluator::config::applied_part;
 use weft_evaluator::selection::Selection;
-use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::{ConfigResource, ResourceInstance};
 use weft_graph_format::changes::OutputChange;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::OperationId;
@@ -17,18 +17,20 @@ use crate::facts::Facts;
 use crate::instance::agenda::Agenda;
 use crate::instance::planned::Computed;
 
-/// Takes the steps that apply leaves out from an agenda. Returns the changes of the other outputs.
+/// Takes the steps that apply leaves out from an agenda. Returns the changes of the other outputs. `active` are the
+/// resources that apply evaluates by themselves.
 pub(crate) fn leave_out(
     facts: &Facts,
     agenda: &mut Agenda,
     outputs: &BTreeMap<SmolStr, OutputChange>,
+    active: &BTreeSet<ConfigResource>,
 ) -> BTreeMap<SmolStr, OutputChange> {
     let Selection::Only(targets) = facts.selection() else { return outputs.clone() };
     if !facts.rules.makes_objects {
         return outputs.clone();
     }
     let changed: BTreeSet<ResourceInstance> = agenda.work.iter().map(|work| work.address.clone()).collect();
-    let part = applied_part(&facts.root, targets, &changed);
+    let part = applied_part(&facts.root, targets, &changed, active);
     let left: BTreeSet<String> = changed.difference(&part.instances).map(ToString::to_string).collect();
     if !left.is_empty() {
         without(agenda, &part.instances, &left);

@@ -165,7 +165,7 @@ fn looks(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Lo
 }
 
 /// The resources that apply evaluates: changed ones, and those with conditions.
-fn active(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> BTreeSet<ConfigResource> {
+pub(crate) fn active(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> BTreeSet<ConfigResource> {
     let changed = changes.iter().filter(|change| is_active(change)).map(|change| change.address.config());
     let kept = evaluated.desired.iter().filter(|address| is_kept_for_conditions(facts, address));
     changed.chain(kept.map(ResourceInstance::config)).collect()

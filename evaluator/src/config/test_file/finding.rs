@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::module_source::clean;
 
 use super::{TestFile, read_test_file};
 use crate::config::load::LARGEST_FILE;
@@ -26,14 +27,15 @@ pub struct FoundTests {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads the test files of the configuration in the current directory. `directory` is the test directory.
-pub fn find_tests(directory: &str) -> FoundTests {
+/// Reads the test files of the configuration in the directory `root`. `directory` is the test directory in it.
+pub fn find_tests(root: &str, directory: &str) -> FoundTests {
     let mut found = FoundTests::default();
-    let shown = weft_graph_format::module_source::clean(directory);
+    let root = clean(root);
+    let shown = clean(&joined(&root, directory));
     let mut names = match names_in(Path::new(&shown)) {
         Ok(names) => names.into_iter().map(|name| joined(&shown, &name)).collect(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            if shown != USUAL_DIRECTORY {
+            if shown != joined(&root, USUAL_DIRECTORY) {
                 found.diagnostics.push(problems::test_file::missing_directory(&shown));
             }
             Vec::new()
@@ -44,7 +46,8 @@ pub fn find_tests(directory: &str) -> FoundTests {
         }
     };
     // The loader of the configuration reports an unreadable directory.
-    names.extend(names_in(Path::new(".")).unwrap_or_default());
+    let beside = names_in(Path::new(&root)).unwrap_or_default();
+    names.extend(beside.into_iter().map(|name| joined(&root, &name)));
     names.sort();
     names.dedup();
     let all = names.clone();

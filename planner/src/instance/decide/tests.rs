@@ -39,6 +39,14 @@ fn the_action_follows_from_the_difference() {
             ReplaceOrder::CreateFirst,
             (ChangeAction::CreateThenDelete, Reason::ReplaceBecauseTainted),
         ),
+        (
+            &object(1),
+            &object(2),
+            &path,
+            Pressure { triggered: true, requested: true, ..none },
+            ReplaceOrder::CreateFirst,
+            (ChangeAction::CreateThenDelete, Reason::ReplaceByTriggers),
+        ),
     ] {
         assert_eq!(action(before, planned, paths, pressure, order), want, "{before:?} -> {planned:?}");
     }
