@@ -5,6 +5,7 @@
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -28,26 +29,57 @@ impl Server {
     /// port as `{port}`. `None`, with a loud message, if there is no such program.
     pub async fn start(variable: &str, name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Option<Server> {
         let program = std::env::var(variable).unwrap_or_else(|_| name.to_owned());
-        let port = free_port();
-        let mut command = Command::new(program);
-        command.args(arguments.iter().map(|argument| argument.replace("{port}", &port.to_string())));
-        command.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::null());
-        let Ok(child) = command.spawn() else {
-            eprintln!("\n*** SKIPPED: no {name} on PATH and no {variable}, this was NOT tested ***\n");
-            return None;
-        };
-        let server = Server { child, port };
+        // Another process may take the port before the server does. Its answers must not be taken for the server's.
+        for _ in 0..PORTS_TRIED {
+            let port = free_port();
+            let mut command = Command::new(&program);
+            command.args(arguments.iter().map(|argument| argument.replace("{port}", &port.to_string())));
+            command.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::null());
+            let Ok(child) = command.spawn() else {
+                eprintln!("\n*** SKIPPED: no {name} on PATH and no {variable}, this was NOT tested ***\n");
+                return None;
+            };
+            let mut server = Server { child, port };
+            if server.listens().await {
+                return Some(server);
+            }
+        }
+        panic!("{name} does not start");
+    }
+
+    /// Waits until the server listens. False if it ended instead.
+    async fn listens(&mut self) -> bool {
         let begin = Instant::now();
-        while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
-            assert!(begin.elapsed() < Duration::from_secs(60), "{name} does not start");
+        while tokio::net::TcpStream::connect(("127.0.0.1", self.port)).await.is_err() {
+            assert!(begin.elapsed() < START_WITHIN, "the server does not listen");
+            if self.child.try_wait().unwrap().is_some() {
+                return false;
+            }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        Some(server)
+        self.child.try_wait().unwrap().is_none()
     }
 }
 
+const PORTS_TRIED: usize = 5;
+const START_WITHIN: Duration = Duration::from_secs(60);
+
+/// The ports of servers. They are below the range for outgoing connections (32768 and up on Linux): a client may take
+/// a port of that range before the server does, and a client that connects to it can reach itself.
+const PORTS: std::ops::Range<u16> = 12_000..20_000;
+
+/// A port that is free and that no other test of this process has had: the tests run at the same time, and a server
+/// that starts late would find another one at its port.
 fn free_port() -> u16 {
-    std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    loop {
+        // Each process begins elsewhere.
+        let at = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_add(std::process::id() as u16 * 31);
+        let port = PORTS.start + at % (PORTS.end - PORTS.start);
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// The id of a lock. Some services take only ids of this form.
