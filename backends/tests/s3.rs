@@ -255,6 +255,30 @@ async fn a_digest_that_does_not_fit_is_awaited_and_then_reported() {
 }
 
 #[tokio::test]
+async fn a_write_that_did_not_end_leaves_a_state_that_can_be_read() {
+    let Some(moto) = moto().await else { return };
+    let state = backend(moto.port, json!({"dynamodb_table": "locks"})).state("default").unwrap();
+    let row = json!({"LockID": {"S": "states/dir/k.tfstate-md5"}});
+    let item = || dynamodb(moto.port, "GetItem", json!({"TableName": "locks", "Key": row}));
+    let next = |found: &Value| found.pointer("/Item/WeftNext/S").cloned();
+    done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
+    assert_eq!(next(&item().await), None);
+    // The process dies before the state is written: here another state is expected, so nothing is written.
+    assert_eq!(state.write(Bytes::from("[1]"), &Expected::Absent, None).await.unwrap(), Written::Conflict);
+    let found = item().await;
+    assert_eq!(found.pointer("/Item/Digest/S"), Some(&json!("99914b932bd37a50b983c5e7c90ae93b")));
+    assert!(next(&found).is_some());
+    assert_eq!(state.read().await.unwrap().unwrap().content, "{}");
+    // It dies after the state was written, before its digest was.
+    let http = client(&ClientSettings::default()).unwrap();
+    http.put(format!("http://127.0.0.1:{}/states/dir/k.tfstate", moto.port)).body("[1]").send().await.unwrap();
+    let read = state.read().await.unwrap().unwrap();
+    assert_eq!(read.content, "[1]");
+    done(state.write(Bytes::from("[2]"), &Expected::Version(read.version), None).await.unwrap());
+    assert_eq!(next(&item().await), None);
+}
+
+#[tokio::test]
 async fn workspaces_are_listed_and_deleted() {
     let Some(moto) = moto().await else { return };
     let backend = backend(moto.port, json!({"use_lockfile": true, "dynamodb_table": "locks"}));

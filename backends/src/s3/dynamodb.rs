@@ -14,6 +14,8 @@ const TARGET: &str = "DynamoDB_20120810";
 const JSON: &str = "application/x-amz-json-1.0";
 /// What follows the name of a state in that of its digest.
 const DIGEST: &str = "-md5";
+/// The attribute with the digest of the state that is about to be written. Only Weft knows it.
+const NEXT: &str = "WeftNext";
 /// The code of a condition that does not hold.
 const CONDITION: &str = "ConditionalCheckFailedException";
 
@@ -24,6 +26,23 @@ pub(super) struct Item {
     pub(super) holder: LockInfo,
     /// The text about it, as it is stored.
     text: String,
+}
+
+/// The digests of a state in the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Digests {
+    /// That of the state.
+    digest: Option<String>,
+    /// That of the state that was about to be written. It is there after a write that did not end, for example because
+    /// the process was killed: the bucket then has the old or the new state, and both are right.
+    next: Option<String>,
+}
+
+impl Digests {
+    /// Whether a state with this digest may be read.
+    pub(super) fn fit(&self, have: &str) -> bool {
+        self.digest.as_deref().is_none_or(|digest| digest == have) || self.next.as_deref() == Some(have)
+    }
 }
 
 impl Client {
@@ -120,21 +139,33 @@ impl Client {
         }
     }
 
-    /// The digest of a state in the table, if there is one. As in OpenTofu, a state can be read without the right to
-    /// read the table.
-    pub(super) async fn stored_digest(&self, key: &str) -> Result<Option<String>, BackendError> {
+    /// The digests of a state in the table. As in OpenTofu, a state can be read without the right to read the table.
+    pub(super) async fn stored_digests(&self, key: &str) -> Result<Digests, BackendError> {
         let item = match self.get_item("reading the digest", &format!("{}{DIGEST}", self.item_name(key))).await {
-            Err(BackendError::Refused { .. }) => return Ok(None),
-            answer => answer?,
+            Err(BackendError::Refused { .. }) => return Ok(Digests::default()),
+            answer => answer?.unwrap_or_default(),
         };
-        Ok(item.and_then(|item| item.pointer("/Digest/S").and_then(Json::as_str).map(str::to_owned)))
+        let text = |name: &str| item.get(name)?.get("S")?.as_str().map(str::to_owned);
+        Ok(Digests { digest: text("Digest"), next: text(NEXT) })
+    }
+
+    /// Notes the digest of a state that is about to be written, beside that of the state as it is. Does nothing for a
+    /// state without a digest, since everything may be read then.
+    pub(super) async fn announce_digest(&self, key: &str, next: &str) -> Result<(), BackendError> {
+        let Some(digest) = self.stored_digests(key).await?.digest else { return Ok(()) };
+        self.put_digests(key, json!({ "Digest": { "S": digest }, NEXT: { "S": next } })).await
     }
 
     /// Stores the digest of a state in the table, if the settings name one.
     pub(super) async fn store_digest(&self, key: &str, digest: &str) -> Result<(), BackendError> {
+        self.put_digests(key, json!({ "Digest": { "S": digest } })).await
+    }
+
+    async fn put_digests(&self, key: &str, mut item: Json) -> Result<(), BackendError> {
         let Some(table) = &self.settings.dynamodb_table else { return Ok(()) };
         let name = format!("{}{DIGEST}", self.item_name(key));
-        let body = json!({ "TableName": table, "Item": { "LockID": { "S": name }, "Digest": { "S": digest } } });
+        item["LockID"] = json!({ "S": name });
+        let body = json!({ "TableName": table, "Item": item });
         let (request, answer) = self.item_request("writing the digest", "PutItem", body).await?;
         match answer.status {
             StatusCode::OK => Ok(()),
