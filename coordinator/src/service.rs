@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use tokio::sync::{broadcast, mpsc};
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tracing::{info, warn};
 use weft_state::{Holder, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError};
 
@@ -16,9 +16,9 @@ use crate::event::{Cancel, Decision, Event, UserResolution};
 use crate::hub::Hub;
 use crate::lease::{Look, Looks};
 use crate::listing::{RunDetails, RunListing, doubtful, resumable};
-use crate::plan::{PlacementRule, ReadPlan, RunPlan};
+use crate::plan::{ReadPlan, RunPlan};
 use crate::term::{self, RunError};
-use crate::timing::{GATHER_CONNECTED, LEASE_TTL, RENEW_INTERVAL};
+use crate::timing::{GATHER_CONNECTED, LABELS_WAIT, LEASE_TTL, RENEW_INTERVAL, TICK};
 
 /// How long `resolve` waits for the outcome. Adopting an object reads from a provider.
 const RESOLVE_WAIT: Duration = Duration::from_secs(60);
@@ -55,8 +55,6 @@ pub struct Submission {
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// The maximum number of concurrent operations.
     pub parallelism: Option<u32>,
-    /// Placement rules.
-    pub placement: Vec<PlacementRule>,
     /// No command watches the run, so there is no worker at home.
     pub detach: bool,
     /// State and run must be stored encrypted.
@@ -72,8 +70,6 @@ pub struct Resumption {
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// The maximum number of concurrent operations.
     pub parallelism: Option<u32>,
-    /// Placement rules.
-    pub placement: Vec<PlacementRule>,
 }
 
 /// The outcome of a user's resolution.
@@ -114,7 +110,7 @@ impl Service {
         }
         let mut plan = self.reader.read(&submission.plan).map_err(RunError::Plan)?;
         plan.inputs = submission.inputs;
-        plan.place(&submission.placement);
+        self.wait_for_labels(&plan).await?;
         let homeless = plan.homeless();
         if submission.detach && !homeless.is_empty() {
             return Err(RunError::NoWorkerAtHome(homeless.into_iter().map(str::to_owned).collect()));
@@ -131,6 +127,18 @@ impl Service {
         Ok(run)
     }
 
+    /// Waits a moment for workers with the labels that a plan demands.
+    async fn wait_for_labels(&self, plan: &RunPlan) -> Result<(), RunError> {
+        let since = Instant::now();
+        while let Some(unfit) = plan.unfit(&self.hub.labels()) {
+            if since.elapsed() >= LABELS_WAIT {
+                return Err(RunError::NoWorkerFits(Box::new(unfit)));
+            }
+            sleep(TICK).await;
+        }
+        Ok(())
+    }
+
     /// Resumes a run, or the newest unfinished one; `None` when there is none.
     ///
     /// # Errors
@@ -145,7 +153,6 @@ impl Service {
         }
         let mut plan = self.plan(&run).await?;
         plan.inputs = how.inputs;
-        plan.place(&how.placement);
         let options = RunOptions { parallelism: how.parallelism, ..RunOptions::default() };
         self.start(&run, plan, options, None).await?;
         Ok(Some(run))

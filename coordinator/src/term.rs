@@ -14,6 +14,7 @@ use weft_state::{
 use crate::core::Beginning;
 use crate::lease::{Look, Looks};
 use crate::outline::{Outline, OutlineError};
+use crate::plan::Unfit;
 pub use crate::problems::{defect, other_state};
 use crate::timing::LEASE_TTL;
 
@@ -70,6 +71,9 @@ pub enum RunError {
         .0.join(", ")
     )]
     NoWorkerAtHome(Vec<String>),
+    /// Placement rules demand labels that no connected worker has.
+    #[error("{0}")]
+    NoWorkerFits(Box<Unfit>),
     /// Nothing at the address is in doubt.
     #[error("nothing at {address} is in doubt in run {run}")]
     NotInDoubt {

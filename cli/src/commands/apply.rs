@@ -216,7 +216,7 @@ fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<E
     if destroy {
         return Err(invocation.mistake(&problems::destroy_with_plan_file()));
     }
-    for option in ["destroy", "refresh-only", "refresh", "replace"] {
+    for option in ["destroy", "refresh-only", "refresh", "replace", "placement"] {
         if arguments.has(option) {
             return Err(invocation.mistake(&problems::planning_option_with_plan_file(option)));
         }

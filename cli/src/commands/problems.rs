@@ -334,3 +334,24 @@ pub fn no_outputs() -> Diagnostic {
          assist.",
     )
 }
+
+/// No coordinator is named for a command about its workers.
+pub fn workers_without_coordinator() -> Diagnostic {
+    Diagnostic::error(
+        "Coordinator not named",
+        "Workers belong to a coordinator. Name it with -coordinator or WEFT_COORDINATOR.",
+    )
+}
+
+/// The command takes the name of a worker.
+pub fn worker_name_expected() -> Diagnostic {
+    Diagnostic::error("Invalid number of arguments", "Expected the name of a worker.")
+}
+
+/// No worker of this name is connected.
+pub fn no_such_worker(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "No such worker",
+        format!("No worker named {name:?} is connected. weft workers list shows those that are."),
+    )
+}

@@ -207,10 +207,15 @@ impl PlanReader {
             let generated = record::decode(SectionKind::Configuration, &content);
             manifest.generated = generated.map_err(PlanFileError::Damaged)?;
         }
+        if let Some(content) = self.content(SectionKind::Placement, 0)? {
+            let placement = record::decode(SectionKind::Placement, &content);
+            manifest.placement = placement.map_err(PlanFileError::Damaged)?;
+        }
         Ok(manifest)
     }
 
-    /// The manifest without [`Manifest::prior_state`], [`Manifest::configuration`] and [`Manifest::generated`].
+    /// The manifest without [`Manifest::prior_state`], [`Manifest::configuration`], [`Manifest::generated`] and
+    /// [`Manifest::placement`].
     ///
     /// # Errors
     /// The section is damaged.

@@ -35,10 +35,12 @@ pub enum SectionKind {
     Package = 10,
     /// One digest over all other sections of a plan.
     Seal = 11,
+    /// [`super::Manifest::placement`], if there is any.
+    Placement = 12,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 11] = [
+    const ALL: [SectionKind; 12] = [
         SectionKind::Contents,
         SectionKind::Manifest,
         SectionKind::PriorState,
@@ -50,6 +52,7 @@ impl SectionKind {
         SectionKind::Fragment,
         SectionKind::Package,
         SectionKind::Seal,
+        SectionKind::Placement,
     ];
 
     pub(super) fn from_number(number: u16) -> Option<SectionKind> {
@@ -75,6 +78,7 @@ impl SectionKind {
             SectionKind::Fragment => "fragment",
             SectionKind::Package => "package",
             SectionKind::Seal => "seal",
+            SectionKind::Placement => "placement",
         }
     }
 }

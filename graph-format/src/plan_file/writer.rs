@@ -14,6 +14,7 @@ use super::reader::OutlineRecord;
 use super::section::{MOST_SECTIONS, SectionKind};
 use super::{Contents, PlanFile, SourceSnippets, read_back, record};
 use crate::digest::Digest;
+use crate::placement::Placement;
 use crate::schema::ProviderSchema;
 
 /// Writes a plan, and returns the blake3 of its bytes. Equal plans produce equal bytes.
@@ -53,6 +54,10 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
     if !generated.is_empty() {
         let index = GENERATED as usize;
         parts.push(Box::new(move || section::<BTreeMap<String, String>>(SectionKind::Configuration, index, generated)));
+    }
+    let placement = &plan.manifest.placement;
+    if !placement.is_empty() {
+        parts.push(Box::new(move || section::<Placement>(SectionKind::Placement, 0, placement)));
     }
     parts.push(Box::new(|| section::<read_back::Changes>(SectionKind::Changes, 0, &plan.changes)));
     for (index, schema) in plan.schemas.values().enumerate() {
