@@ -20,6 +20,7 @@ mod providers;
 mod refresh;
 mod runs;
 mod show;
+mod sign;
 pub mod state;
 mod taint;
 mod test;
@@ -55,6 +56,8 @@ const ALL: &[&Command] = &[
     &metadata::FUNCTIONS,
     &output::OUTPUT,
     &inspect::INSPECT,
+    &sign::SIGN,
+    &sign::VERIFY,
     &providers::PROVIDERS,
     &providers::LOCK,
     &providers::MIRROR,

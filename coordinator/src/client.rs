@@ -215,6 +215,7 @@ impl Client {
             detach: submission.detach,
             sealed: submission.sealed,
             sealed_plan: submission.sealed_plan,
+            signature: submission.signature,
             ..Default::default()
         };
         let response = self.runs.submit_run(request).await;

@@ -194,6 +194,7 @@ impl proto::runs_server::Runs for Edge {
             detach: request.detach,
             sealed: request.sealed,
             sealed_plan: request.sealed_plan,
+            signature: request.signature,
         };
         Ok(Response::new(match self.0.submit(submission).await {
             Ok(run) => proto::SubmitRunResponse { run: run.to_string(), refusal: None },
@@ -441,7 +442,9 @@ fn refuse(error: RunError) -> Status {
         | RunError::NoWorkerFits(_)
         | RunError::NotInDoubt { .. }
         | RunError::Ambiguous(_)
-        | RunError::NotSealed(_) => Code::FailedPrecondition,
+        | RunError::NotSealed(_)
+        | RunError::AlreadyUsed(_) => Code::FailedPrecondition,
+        RunError::NotSigned(_) => Code::PermissionDenied,
     };
     let mut words = error.to_string();
     if words.len() > STATUS_BYTES {

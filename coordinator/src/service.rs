@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tracing::{info, warn};
-use weft_state::{Holder, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError};
+use weft_identity::signature::TrustedKeys;
+use weft_state::{Digest, Holder, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError};
 
 use crate::core::RunOptions;
 use crate::driver::{BegunTerm, Notice, RunOutcome, TakenBy, begin_term};
@@ -35,6 +36,8 @@ pub struct Service {
     reader: Arc<dyn ReadPlan>,
     holder: Holder,
     hub: Hub,
+    /// The keys, one of which must have signed each plan. `None` accepts every plan.
+    signers: Option<TrustedKeys>,
     active: Mutex<BTreeMap<RunId, Active>>,
     /// Runs whose term is about to begin.
     beginning: Mutex<BTreeSet<RunId>>,
@@ -61,6 +64,8 @@ pub struct Submission {
     pub sealed: bool,
     /// The plan must be stored encrypted.
     pub sealed_plan: bool,
+    /// The signature document of the plan; empty if there is none.
+    pub signature: Vec<u8>,
 }
 
 /// A run to resume.
@@ -84,11 +89,22 @@ pub struct ResolveAnswer {
 impl Service {
     /// A coordinator on this store.
     pub fn new(store: Arc<dyn RunStore>, reader: Arc<dyn ReadPlan>, holder: Holder) -> Arc<Service> {
+        Service::with_signers(store, reader, holder, None)
+    }
+
+    /// A coordinator on this store that accepts only plans that one of these keys has signed.
+    pub fn with_signers(
+        store: Arc<dyn RunStore>,
+        reader: Arc<dyn ReadPlan>,
+        holder: Holder,
+        signers: Option<TrustedKeys>,
+    ) -> Arc<Service> {
         Arc::new(Service {
             store,
             reader,
             holder,
             hub: Hub::new(),
+            signers,
             active: Mutex::default(),
             beginning: Mutex::default(),
         })
@@ -108,6 +124,7 @@ impl Service {
         if submission.sealed && !self.store.is_sealed() || submission.sealed_plan && !self.store.seals_plans() {
             return Err(RunError::NotSealed(self.store.place()));
         }
+        self.check_signature(&submission).await?;
         let mut plan = self.reader.read(&submission.plan).map_err(RunError::Plan)?;
         plan.inputs = submission.inputs;
         self.wait_for_labels(&plan).await?;
@@ -125,6 +142,17 @@ impl Service {
         };
         self.start(&run, plan, options, None).await?;
         Ok(run)
+    }
+
+    /// Refuses a plan that is not signed, or whose signature was used, if signatures are required.
+    async fn check_signature(&self, submission: &Submission) -> Result<(), RunError> {
+        let Some(signers) = &self.signers else { return Ok(()) };
+        let digest = Digest::of(&submission.plan);
+        signers.verify(&submission.signature, &digest.hex(), SystemTime::now()).map_err(RunError::NotSigned)?;
+        match self.store.runs().await?.iter().find(|run| run.plan == digest) {
+            Some(run) => Err(RunError::AlreadyUsed(run.id.clone())),
+            None => Ok(()),
+        }
     }
 
     /// Waits a moment for workers with the labels that a plan demands.

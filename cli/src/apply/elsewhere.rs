@@ -61,8 +61,8 @@ pub async fn submit(
     let address = address.as_str();
     let seals = |target| context.sealed_by.get().is_some_and(|sealing| sealing.seals(&target));
     let (sealed, sealed_plan) = (seals(TargetName::State), seals(TargetName::Plan));
-    let (plan, inputs) = (work.bytes, work.inputs);
-    let submission = Submission { plan, inputs, parallelism, detach, sealed, sealed_plan };
+    let (plan, inputs, signature) = (work.bytes, work.inputs, work.signature);
+    let submission = Submission { plan, inputs, parallelism, detach, sealed, sealed_plan, signature };
     let run = client.submit(submission).await.map_err(client_problem)?;
     if detach {
         view.line(&format!("Run {run} continues at {address}. To see its progress: weft runs show {run}"));
