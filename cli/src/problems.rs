@@ -298,7 +298,10 @@ pub fn signature_file_unreadable(path: &str, error: &std::io::Error) -> Diagnost
 
 /// A file of a signature or a key that is too large.
 pub fn signature_file_too_large(path: &str, most: usize) -> Diagnostic {
-    Diagnostic::error("File too large", format!("{path} is larger than {most} bytes, so it is no key and no signature."))
+    Diagnostic::error(
+        "File too large",
+        format!("{path} is larger than {most} bytes, so it is no key and no signature."),
+    )
 }
 
 /// A file of keys that does not exist.
@@ -315,7 +318,9 @@ pub fn key_refused(path: &str, error: &SignatureError) -> Diagnostic {
 pub fn signature_missing(path: &str) -> Diagnostic {
     Diagnostic::error(
         "Plan not signed",
-        format!("There is no signature {path}. Have the plan signed with weft plan sign, or name the file with -signature."),
+        format!(
+            "There is no signature {path}. Have the plan signed with weft plan sign, or name the file with -signature."
+        ),
     )
 }
 

@@ -9,7 +9,9 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tracing::{info, warn};
 use weft_identity::signature::TrustedKeys;
-use weft_state::{Digest, Holder, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError};
+use weft_state::{
+    Digest, Holder, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError,
+};
 
 use crate::core::RunOptions;
 use crate::driver::{BegunTerm, Notice, RunOutcome, TakenBy, begin_term};

@@ -255,11 +255,9 @@ mod tests {
                 "{from} became {to}"
             );
         }
-        for unreadable in ["", "{}", "[]", &document.replace(": 1,", ": 2,"), &document.replacen('{', "{\"a\": 1,", 1)] {
-            assert!(matches!(
-                trusted.verify(unreadable.as_bytes(), "aa", now),
-                Err(SignatureError::Unreadable(_))
-            ));
+        for unreadable in ["", "{}", "[]", &document.replace(": 1,", ": 2,"), &document.replacen('{', "{\"a\": 1,", 1)]
+        {
+            assert!(matches!(trusted.verify(unreadable.as_bytes(), "aa", now), Err(SignatureError::Unreadable(_))));
         }
     }
 

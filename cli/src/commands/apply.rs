@@ -27,10 +27,10 @@ use crate::plan::{PARALLELISM, Wishes};
 use crate::prompt::Prompt;
 use crate::render::{events, plan as render};
 use crate::retention;
-use crate::signature;
 use crate::runtime::block_on;
 use crate::sealing::plan_bytes;
 use crate::signals::Hold;
+use crate::signature;
 use crate::store::{self, Access, Coordinated, StoreLocation};
 use crate::variables;
 

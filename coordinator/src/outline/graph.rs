@@ -107,9 +107,7 @@ fn shard(index: usize, fragment: &Fragment, plan: &PlanFile) -> OutlineShard {
         },
     };
     match manifest.placement.shard(index) {
-        Some(demands) => {
-            OutlineShard { labels: demands.labels.clone(), concurrency: demands.concurrency, ..shard }
-        }
+        Some(demands) => OutlineShard { labels: demands.labels.clone(), concurrency: demands.concurrency, ..shard },
         None => shard,
     }
 }

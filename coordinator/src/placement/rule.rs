@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use weft_graph_format::address::{InstanceKey, ProviderInstance};
 use weft_graph_format::formula::FormulaOp;
-use weft_graph_format::graph::{Fragment, FormulaIndex, Operation, Shard};
+use weft_graph_format::graph::{FormulaIndex, Fragment, Operation, Shard};
 use weft_graph_format::value::Value;
 use weft_identity::pattern::Pattern;
 
@@ -75,9 +75,10 @@ impl Rule {
             && fits(&self.module, Some(&instance.module.to_string()))
             && fits(&self.alias, instance.alias.as_deref())
             && fits(&self.key, key(instance).as_deref())
-            && self.arguments.iter().all(|(name, pattern)| {
-                known.argument(name).is_some_and(|value| pattern.matches(value))
-            })
+            && self
+                .arguments
+                .iter()
+                .all(|(name, pattern)| known.argument(name).is_some_and(|value| pattern.matches(value)))
     }
 
     /// The labels for a shard.

@@ -1,9 +1,11 @@
 //! Rules, and what they demand of the workers of a plan.
 
 use weft_graph_format::address::{InstanceKey, ModuleInstance, ProviderInstance, ProviderParts, ProviderSource};
-use weft_graph_format::graph::{ExecutionGraph, Fragment, FormulaIndex, FormulaRow, FormulaTable, Operation, Row, Waits};
 use weft_graph_format::formula::FormulaOp;
 use weft_graph_format::graph::OperationId;
+use weft_graph_format::graph::{
+    ExecutionGraph, FormulaIndex, FormulaRow, FormulaTable, Fragment, Operation, Row, Waits,
+};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::plan_file::Manifest;
 use weft_graph_format::types::Type;

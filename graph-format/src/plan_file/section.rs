@@ -27,7 +27,8 @@ pub enum SectionKind {
     Schema = 6,
     /// [`super::SourceSnippets`]
     Sources = 7,
-    /// [`super::PlanOutline`] without its shards.
+    /// [`super::PlanOutline`] without its shards; with the index [`super::container::PLACEMENT`]
+    /// [`super::Manifest::placement`], if there is any.
     Outline = 8,
     /// [`crate::graph::Fragment`]; one section for each shard.
     Fragment = 9,
@@ -35,12 +36,10 @@ pub enum SectionKind {
     Package = 10,
     /// One digest over all other sections of a plan.
     Seal = 11,
-    /// [`super::Manifest::placement`], if there is any.
-    Placement = 12,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 12] = [
+    const ALL: [SectionKind; 11] = [
         SectionKind::Contents,
         SectionKind::Manifest,
         SectionKind::PriorState,
@@ -52,7 +51,6 @@ impl SectionKind {
         SectionKind::Fragment,
         SectionKind::Package,
         SectionKind::Seal,
-        SectionKind::Placement,
     ];
 
     pub(super) fn from_number(number: u16) -> Option<SectionKind> {
@@ -78,7 +76,6 @@ impl SectionKind {
             SectionKind::Fragment => "fragment",
             SectionKind::Package => "package",
             SectionKind::Seal => "seal",
-            SectionKind::Placement => "placement",
         }
     }
 }

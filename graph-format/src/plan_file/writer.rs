@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::container::{GENERATED, Magic, Section, assemble};
+use super::container::{GENERATED, Magic, PLACEMENT, Section, assemble};
 use super::error::WriteError;
 use super::reader::OutlineRecord;
 use super::section::{MOST_SECTIONS, SectionKind};
@@ -55,16 +55,17 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
         let index = GENERATED as usize;
         parts.push(Box::new(move || section::<BTreeMap<String, String>>(SectionKind::Configuration, index, generated)));
     }
-    let placement = &plan.manifest.placement;
-    if !placement.is_empty() {
-        parts.push(Box::new(move || section::<Placement>(SectionKind::Placement, 0, placement)));
-    }
     parts.push(Box::new(|| section::<read_back::Changes>(SectionKind::Changes, 0, &plan.changes)));
     for (index, schema) in plan.schemas.values().enumerate() {
         parts.push(Box::new(move || section::<ProviderSchema>(SectionKind::Schema, index, schema)));
     }
     parts.push(Box::new(|| section::<SourceSnippets>(SectionKind::Sources, 0, &plan.sources)));
     parts.push(Box::new(|| section::<read_back::Outline>(SectionKind::Outline, 0, &outline)));
+    let placement = &plan.manifest.placement;
+    if !placement.is_empty() {
+        let index = PLACEMENT as usize;
+        parts.push(Box::new(move || section::<Placement>(SectionKind::Outline, index, placement)));
+    }
     for (index, fragment) in plan.graph.fragments.iter().enumerate() {
         parts.push(Box::new(move || section::<read_back::Fragment>(SectionKind::Fragment, index, fragment)));
     }
