@@ -28,6 +28,8 @@ pub struct Work {
     pub digest: Digest,
     /// Values that the plan does not hold.
     pub inputs: Inputs,
+    /// The signature of the plan, for a coordinator that requires one. Empty if there is none.
+    pub signature: Vec<u8>,
 }
 
 /// How applying ended.

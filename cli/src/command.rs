@@ -271,10 +271,17 @@ const REFRESH_ONLY: Flag =
 const DESTROY: Flag = switch("destroy", "Plan to destroy everything in the state.").of(Section::Planning);
 const REPLACE: Flag =
     text("replace", "ADDRESS", "Replace this resource instance. Can be repeated.").of(Section::Planning);
+const PLACEMENT: Flag = text(
+    "placement",
+    "FILE",
+    "Rules for the workers of a coordinator: their labels and limits. [default: placement.toml, if it exists]",
+)
+.of(Section::Planning);
 /// The mode of a plan.
-pub const PLANNING: &[Flag] = &[REFRESH, REFRESH_ONLY, DESTROY, REPLACE];
+pub const PLANNING: &[Flag] = &[REFRESH, REFRESH_ONLY, DESTROY, REPLACE, PLACEMENT];
 /// [`PLANNING`], for `weft destroy`: its mode is fixed.
-pub const PLANNING_OF_DESTROY: &[Flag] = &[REFRESH, REFRESH_ONLY.unlisted(), DESTROY.unlisted(), REPLACE.unlisted()];
+pub const PLANNING_OF_DESTROY: &[Flag] =
+    &[REFRESH, REFRESH_ONLY.unlisted(), DESTROY.unlisted(), REPLACE.unlisted(), PLACEMENT];
 /// [`PLANNING`], for `weft refresh`: they have no effect on it.
 pub const PLANNING_UNLISTED: &[Flag] =
     &[REFRESH.unlisted(), REFRESH_ONLY.unlisted(), DESTROY.unlisted(), REPLACE.unlisted()];

@@ -20,6 +20,7 @@ mod providers;
 mod refresh;
 mod runs;
 mod show;
+mod sign;
 pub mod state;
 mod taint;
 mod test;
@@ -27,6 +28,7 @@ mod unlock;
 mod validate;
 mod version;
 mod worker;
+mod workers;
 mod workspace;
 
 use weft_graph_format::nearest::nearest as nearest_name;
@@ -54,6 +56,8 @@ const ALL: &[&Command] = &[
     &metadata::FUNCTIONS,
     &output::OUTPUT,
     &inspect::INSPECT,
+    &sign::SIGN,
+    &sign::VERIFY,
     &providers::PROVIDERS,
     &providers::LOCK,
     &providers::MIRROR,
@@ -79,6 +83,9 @@ const ALL: &[&Command] = &[
     &unlock::FORCE_UNLOCK,
     &version::VERSION,
     &worker::WORKER,
+    &workers::LIST,
+    &workers::DRAIN,
+    &workers::UNDRAIN,
     &workspace::LIST,
     &workspace::SHOW,
     &workspace::NEW,
@@ -95,12 +102,13 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("metadata", "Describe the language"),
     ("runs", "List, inspect, resume and resolve runs"),
     ("state", "Inspect and edit the state"),
+    ("workers", "List and drain the workers of a cluster"),
     (WORKSPACES, "Manage workspaces"),
 ];
 
 /// Commands that OpenTofu does not have. They work on runs, which need only plan files, so a broken configuration never
 /// stops them.
-const OWN: &[&str] = &["certs", "coordinator", "explain", "inspect", "runs", "worker"];
+const OWN: &[&str] = &["certs", "coordinator", "explain", "inspect", "runs", "worker", "workers"];
 
 /// Whether OpenTofu has no such command.
 pub fn is_own(command: &Command) -> bool {

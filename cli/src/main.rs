@@ -35,6 +35,7 @@ mod runtime;
 mod sealing;
 mod shell_words;
 mod signals;
+mod signature;
 mod store;
 mod testing;
 mod variables;

@@ -2,6 +2,7 @@
 
 pub mod configuration;
 pub mod inputs;
+mod placing;
 pub mod prior_state;
 mod problems;
 mod wishes;
@@ -104,11 +105,22 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let errored = has_errors(&diagnostics);
     let (inputs, problems) = ephemeral_inputs(&basis.root, planned.as_ref());
     diagnostics.extend(problems);
-    let file = planned.map(|planned| {
+    let mut file = planned.map(|planned| {
         let mut file = assemble(basis, wishes, planned, errored, timestamp);
         file.manifest.configuration = configuration;
         file
     });
+    if let (Some(file), Some(placing)) = (&mut file, &wishes.placing) {
+        match placing.place(file) {
+            Ok(warnings) => diagnostics.extend(warnings),
+            Err(problems) => {
+                file.manifest.errored = true;
+                file.manifest.complete = false;
+                file.manifest.applyable = false;
+                diagnostics.extend(problems);
+            }
+        }
+    }
     Made { file, diagnostics, inputs }
 }
 

@@ -4,8 +4,9 @@ use std::fmt::Display;
 use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::LostStore;
+use weft_identity::signature::SignatureError;
 use weft_state::remote::UnreleasedLock;
+use weft_state::{LostStore, RunId};
 
 /// The file of `-json-into` cannot be written.
 pub fn document_not_written(path: &str, error: &dyn Display) -> Diagnostic {
@@ -288,4 +289,53 @@ pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
 /// The selected workspace cannot be stored.
 pub fn workspace_not_selected(directory: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot select workspace", format!("{}: {error}.", directory.display()))
+}
+
+/// A file of a signature or a key that cannot be read.
+pub fn signature_file_unreadable(path: &str, error: &std::io::Error) -> Diagnostic {
+    Diagnostic::error("Cannot read file", format!("{path} cannot be read: {error}."))
+}
+
+/// A file of a signature or a key that is too large.
+pub fn signature_file_too_large(path: &str, most: usize) -> Diagnostic {
+    Diagnostic::error(
+        "File too large",
+        format!("{path} is larger than {most} bytes, so it is no key and no signature."),
+    )
+}
+
+/// A file of keys that does not exist.
+pub fn key_file_missing(path: &str) -> Diagnostic {
+    Diagnostic::error("Key not found", format!("The file {path} does not exist."))
+}
+
+/// A file without a usable key.
+pub fn key_refused(path: &str, error: &SignatureError) -> Diagnostic {
+    Diagnostic::error("Key refused", format!("{path} cannot be used: {error}."))
+}
+
+/// A plan without a signature.
+pub fn signature_missing(path: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Plan not signed",
+        format!(
+            "There is no signature {path}. Have the plan signed with weft plan sign, or name the file with -signature."
+        ),
+    )
+}
+
+/// A signature that does not count.
+pub fn signature_refused(path: &str, error: &SignatureError) -> Diagnostic {
+    Diagnostic::error("Signature refused", format!("The signature {path} does not count: {error}."))
+}
+
+/// A signed plan that was applied before.
+pub fn signature_used(run: &RunId) -> Diagnostic {
+    Diagnostic::error(
+        "Signature already used",
+        format!(
+            "A signature is for one run, and run {run} has used this plan. To continue that run: weft runs resume {run}. \
+             Otherwise make a new plan."
+        ),
+    )
 }

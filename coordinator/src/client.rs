@@ -13,6 +13,7 @@ use weft_state::Opaque;
 pub use crate::dial::ClientError;
 use crate::dial::{CONNECT_TIMEOUT, Dialer, Line};
 use crate::event::{Cancel, Decision};
+use crate::fleet::WorkerListing;
 use crate::listing::{Counts, OperationListing, RunDetails, RunListing, rfc3339};
 use crate::process::is_dead;
 use crate::progress::Progress;
@@ -211,10 +212,10 @@ impl Client {
             plan: submission.plan,
             inputs: submission.inputs.into_iter().collect(),
             parallelism: submission.parallelism.unwrap_or_default(),
-            placement: submission.placement.into_iter().map(placement_rule).collect(),
             detach: submission.detach,
             sealed: submission.sealed,
             sealed_plan: submission.sealed_plan,
+            signature: submission.signature,
             ..Default::default()
         };
         let response = self.runs.submit_run(request).await;
@@ -291,7 +292,6 @@ impl Client {
             run: run.unwrap_or_default().to_owned(),
             inputs: how.inputs.into_iter().collect(),
             parallelism: how.parallelism.unwrap_or_default(),
-            placement: how.placement.into_iter().map(placement_rule).collect(),
         };
         let response = self.runs.resume_run(request).await.map_err(|status| self.refused(status))?;
         let response = response.into_inner();
@@ -323,6 +323,36 @@ impl Client {
         let response = self.runs.resolve_doubt(request).await.map_err(|status| self.refused(status))?;
         let response = response.into_inner();
         Ok((response.status, response.reason))
+    }
+
+    /// The workers that are connected to the coordinator, by name.
+    ///
+    /// # Errors
+    /// When the coordinator does not answer.
+    pub async fn workers(&mut self) -> Result<Vec<WorkerListing>, ClientError> {
+        let response = self.runs.list_workers(proto::ListWorkersRequest {}).await;
+        let workers = response.map_err(|status| self.refused(status))?.into_inner().workers;
+        let listing = |worker: proto::WorkerView| WorkerListing {
+            name: worker.name,
+            labels: worker.labels.into_iter().collect(),
+            version: worker.version,
+            status: worker.status,
+            tasks: worker.tasks,
+            capacity: worker.capacity,
+            identity: worker.identity,
+        };
+        Ok(workers.into_iter().map(listing).collect())
+    }
+
+    /// Takes all work from a worker, or with `drained` false lets it take work again. Returns whether such a worker is
+    /// connected.
+    ///
+    /// # Errors
+    /// When the coordinator does not answer.
+    pub async fn drain(&mut self, name: &str, drained: bool) -> Result<bool, ClientError> {
+        let request = proto::DrainWorkerRequest { name: name.to_owned(), undrain: !drained };
+        let response = self.runs.drain_worker(request).await.map_err(|status| self.refused(status))?;
+        Ok(response.into_inner().found)
     }
 
     /// Ends a run early.
@@ -386,10 +416,6 @@ fn look_for_the_dead(frame: &mut proto::CoordinatorFrame) {
             settle.holder_dead |= is_dead(&weft_state::WorkerId(settle.holder.clone()));
         }
     }
-}
-
-fn placement_rule(rule: crate::plan::PlacementRule) -> proto::PlacementRule {
-    proto::PlacementRule { provider_instance: rule.provider_instance, labels: rule.labels.into_iter().collect() }
 }
 
 fn listing(summary: proto::RunSummary) -> RunListing {

@@ -168,6 +168,7 @@ impl Coordinator {
         match event {
             Event::Joined(hello) => self.joined(hello)?,
             Event::Leaving(worker) => self.leaving(&worker)?,
+            Event::Stays(worker) => self.stays(&worker),
             Event::Left(worker) => self.left(&worker),
             Event::Dead(worker) => self.dead(&worker)?,
             Event::Said(worker, message) => self.said(&worker, message)?,
@@ -197,6 +198,11 @@ impl Coordinator {
     /// of these processes that is known to be dead.
     pub fn absent_holders(&self) -> Vec<WorkerId> {
         self.roster.absent()
+    }
+
+    /// The connected workers with the numbers of their tasks.
+    pub fn loads(&self) -> BTreeMap<WorkerId, u32> {
+        self.roster.loads()
     }
 
     /// The outline that this run follows.

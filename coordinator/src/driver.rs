@@ -233,6 +233,7 @@ impl Driver {
                 _ = ticks.tick() => {
                     self.watch_lease();
                     self.step(Event::Tick);
+                    self.hub.note_loads(&self.run, self.core.loads());
                     self.tell_counts();
                 }
                 _ = sleep_until(leave_at.unwrap_or_else(Instant::now)), if leave_at.is_some() => break,

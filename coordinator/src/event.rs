@@ -29,6 +29,8 @@ pub enum Event {
     Joined(Hello),
     /// A worker is about to leave: it finishes what it began and takes nothing new.
     Leaving(WorkerId),
+    /// A worker that was about to leave stays.
+    Stays(WorkerId),
     /// A worker's stream broke. It may reconnect.
     Left(WorkerId),
     /// A worker's process is known to be dead, and its providers with it.

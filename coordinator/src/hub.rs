@@ -13,6 +13,7 @@ use weft_protocol::{CoordinatorFrame, FrameError, Greeting, PROTOCOL, Welcome, W
 use weft_state::{RunId, WorkerId};
 
 use crate::event::{Event, Hello};
+use crate::fleet::{WorkerListing, WorkerStatus};
 use crate::plan::is_of_command_line;
 use crate::process::{is_dead, worker_id, worker_name};
 use crate::timing::{CHANNEL_FRAMES, INTENT_MAX_AGE, WORKER_HEARTBEAT, WORKER_SILENCE};
@@ -53,6 +54,10 @@ struct Connected {
 struct State {
     workers: BTreeMap<String, Connected>,
     runs: BTreeMap<RunId, EventSender>,
+    /// The workers that the operator drains, by name. They may be away.
+    drained: BTreeSet<String>,
+    /// The numbers of tasks of the workers in each run.
+    loads: BTreeMap<RunId, BTreeMap<WorkerId, u32>>,
     connections: u64,
     /// New connections are closed at once.
     closed: bool,
@@ -82,6 +87,7 @@ impl Drop for Listening {
         if let Some(state) = self.hub.upgrade() {
             let mut state = state.lock();
             state.runs.remove(&self.run);
+            state.loads.remove(&self.run);
             // A later term must not trust an earlier greeting.
             for worker in state.workers.values_mut() {
                 worker.unheard.insert(self.run.clone());
@@ -214,9 +220,11 @@ impl Hub {
                 gone.push(Event::Dead(older.id));
             }
         }
+        let drained = self.state.lock().drained.contains(worker_name(&id)).then(|| Event::Leaving(id));
         for (sender, event) in told {
             let mut events = gone.clone();
             events.push(event);
+            events.extend(drained.clone());
             let _ = sender.send(events).await;
         }
         (connection, hung_up)
@@ -316,12 +324,13 @@ impl Hub {
             let mut state = self.state.lock();
             state.runs.insert(run.clone(), sender.clone());
             let mut events = Vec::new();
-            for worker in state.workers.values_mut() {
+            let State { workers, drained, .. } = &mut *state;
+            for (name, worker) in workers {
                 if worker.unheard.contains(run) {
                     worker.hang_up = None;
                 } else {
                     events.push(Event::Joined(for_run(&worker.id, &worker.hello, run)));
-                    if worker.leaving {
+                    if worker.leaving || drained.contains(name) {
                         events.push(Event::Leaving(worker.id.clone()));
                     }
                 }
@@ -351,9 +360,72 @@ impl Hub {
         }
     }
 
+    /// The connected workers that carry out operations of any run, by name.
+    pub fn listing(&self) -> Vec<WorkerListing> {
+        let state = self.state.lock();
+        let tasks = |id: &WorkerId| state.loads.values().filter_map(|loads| loads.get(id)).sum();
+        let workers = state.workers.iter().filter(|(name, worker)| !is_of_command_line(name, &worker.hello.labels));
+        let listing = |(name, worker): (&String, &Connected)| WorkerListing {
+            name: name.clone(),
+            labels: worker.hello.labels.clone(),
+            version: worker.hello.version.clone(),
+            status: match (worker.leaving, state.drained.contains(name)) {
+                (true, _) => WorkerStatus::Leaving,
+                (false, true) => WorkerStatus::Draining,
+                (false, false) => WorkerStatus::Ready,
+            }
+            .word()
+            .to_owned(),
+            tasks: tasks(&worker.id),
+            capacity: worker.hello.capacity,
+            identity: worker.peer.to_string(),
+        };
+        workers.map(listing).collect()
+    }
+
+    /// Takes all work from a worker, or with `drained` false lets it take work again. Returns whether it is connected. A
+    /// worker stays drained when it connects again, as long as this coordinator runs.
+    pub async fn drain(&self, name: &str, drained: bool) -> bool {
+        let told = {
+            let mut state = self.state.lock();
+            let Some(worker) = state.workers.get(name) else { return state.drained.remove(name) && !drained };
+            if is_of_command_line(name, &worker.hello.labels) {
+                return false;
+            }
+            let (id, leaving) = (worker.id.clone(), worker.leaving);
+            let event = match drained {
+                true => state.drained.insert(name.to_owned()).then_some(Event::Leaving(id)),
+                false => state.drained.remove(name).then_some(Event::Stays(id)),
+            };
+            let senders: Vec<EventSender> = state.runs.values().cloned().collect();
+            event.filter(|_| !leaving).map(|event| (event, senders))
+        };
+        if let Some((event, senders)) = told {
+            info!(worker = name, drained, "the operator decided about the worker");
+            for sender in senders {
+                let _ = sender.send(vec![event.clone()]).await;
+            }
+        }
+        true
+    }
+
+    /// Notes how many tasks the workers have in a run.
+    pub(crate) fn note_loads(&self, run: &RunId, loads: BTreeMap<WorkerId, u32>) {
+        self.state.lock().loads.insert(run.clone(), loads);
+    }
+
     /// Names of the connected workers.
     pub fn workers(&self) -> Vec<String> {
         self.state.lock().workers.keys().cloned().collect()
+    }
+
+    /// The labels of the connected workers that carry out operations of any run, by name.
+    pub fn labels(&self) -> BTreeMap<String, BTreeMap<String, String>> {
+        let state = self.state.lock();
+        let workers = state.workers.iter().filter(|(name, worker)| {
+            !worker.leaving && !state.drained.contains(*name) && !is_of_command_line(name, &worker.hello.labels)
+        });
+        workers.map(|(name, worker)| (name.clone(), worker.hello.labels.clone())).collect()
     }
 
     /// Whether a connected worker has all these labels.

@@ -1,11 +1,12 @@
 //! Runs: shard, schedule, journal, lease, take over, resume.
 //!
 //! Reading order: [`outline`] is what a coordinator knows of a plan, and [`status`] is where an operation stands.
-//! [`event`] and [`core`] are the deciding machine of one run, which is pure. Around it: [`plan`] and [`process`] hold
-//! what a run begins with, [`transport`] and [`hub`] the connections of workers, and [`driver`] one term of one run on
+//! [`event`] and [`core`] are the deciding machine of one run, which is pure. Around it: [`plan`], [`placement`] and
+//! [`process`] hold what a run begins with, [`transport`] and [`hub`] the connections of workers, and [`driver`] one term of one run on
 //! a store. [`service`] drives many runs at once, with takeover; [`server`] and [`client`] do so over
 //! connections, which [`door`] accepts and [`dial`] makes;
-//! [`progress`] is what watchers receive, and [`listing`] what `weft runs` shows. [`timing`] holds the constants.
+//! [`progress`] is what watchers receive, [`listing`] what `weft runs` shows, and
+//! [`fleet`] what `weft workers` shows. [`timing`] holds the constants.
 //!
 //! `weft-protocol` says what coordinators and workers owe each other.
 
@@ -15,9 +16,11 @@ pub mod dial;
 pub mod door;
 pub mod driver;
 pub mod event;
+pub mod fleet;
 pub mod hub;
 pub mod listing;
 pub mod outline;
+pub mod placement;
 pub mod plan;
 pub mod process;
 pub mod progress;

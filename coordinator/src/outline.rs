@@ -45,6 +45,8 @@ pub struct OutlineShard {
     pub key: ShardKey,
     /// Labels that its worker must have.
     pub labels: BTreeMap<String, String>,
+    /// The maximum number of its operations that run at the same time. `None` sets no limit.
+    pub concurrency: Option<u32>,
     /// Checksums of the provider package, as in the lock file. Its worker must have a package with one of them. Empty
     /// when no package is needed, or any worker is trusted to have it.
     pub packages: Vec<String>,
@@ -53,7 +55,7 @@ pub struct OutlineShard {
 impl OutlineShard {
     /// A shard that any worker may take.
     pub fn new(key: ShardKey) -> OutlineShard {
-        OutlineShard { key, labels: BTreeMap::new(), packages: Vec::new() }
+        OutlineShard { key, labels: BTreeMap::new(), concurrency: None, packages: Vec::new() }
     }
 }
 

@@ -9,6 +9,7 @@ use weft_graph_format::plan_file::{PlanFile, PlanFileError, PlanReader};
 use weft_state::Digest;
 
 use crate::outline::{Outline, OutlineShard, ShardKey, outline};
+use crate::placement::labels_text;
 use crate::problems;
 
 /// A plan, as a coordinator carries it out.
@@ -26,42 +27,13 @@ pub struct RunPlan {
     pub wanted: Vec<String>,
 }
 
-/// The label of what must run on the user's machine, with the run as its value. In a rule it names that shard.
+/// The label of what must run on the user's machine, with the run as its value.
 pub const HOME: &str = "home";
 
 /// Whether a worker belongs to a command line that watches a run: it has the name `home-RUN`, and no label but the run.
 /// (The worker of a run in one process has another name, and carries out everything.)
 pub(crate) fn is_of_command_line(name: &str, labels: &BTreeMap<String, String>) -> bool {
     labels.len() == 1 && labels.get(HOME).is_some_and(|run| name.strip_prefix(HOME) == Some(&format!("-{run}")))
-}
-
-/// A placement rule: matching provider instances need workers with these labels.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlacementRule {
-    /// The text of a provider instance; `*` matches any characters. `home` alone matches what must run on the user's
-    /// machine.
-    pub provider_instance: String,
-    /// Labels.
-    pub labels: BTreeMap<String, String>,
-}
-
-impl PlacementRule {
-    /// Whether the rule matches a provider instance.
-    pub fn matches(&self, provider_instance: &str) -> bool {
-        let mut parts = self.provider_instance.split('*');
-        let Some(mut rest) = parts.next().and_then(|first| provider_instance.strip_prefix(first)) else {
-            return false;
-        };
-        let parts: Vec<&str> = parts.collect();
-        let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
-        for part in middle {
-            match rest.find(part) {
-                Some(at) => rest = &rest[at + part.len()..],
-                None => return false,
-            }
-        }
-        rest.ends_with(last)
-    }
 }
 
 impl RunPlan {
@@ -77,31 +49,19 @@ impl RunPlan {
         let unwritable = |error| vec![problems::plan_not_encoded(error)];
         Ok(RunPlan { outline, fragments: fragments.map_err(unwritable)?, digest, inputs: BTreeMap::new(), wanted })
     }
-
-    /// Adds the labels of the rules to the shards that they match. Labels of the plan itself stay.
-    pub fn place(&mut self, rules: &[PlacementRule]) {
-        if rules.is_empty() {
-            return;
-        }
-        for shard in &mut Arc::make_mut(&mut self.outline).shards {
-            let about = |rule: &&PlacementRule| match &shard.key {
-                ShardKey::Home => rule.provider_instance == HOME,
-                ShardKey::Unplaced => false,
-                ShardKey::Provider(instance) => rule.matches(instance),
-            };
-            for rule in rules.iter().filter(about) {
-                for (name, value) in &rule.labels {
-                    shard.labels.entry(name.clone()).or_insert_with(|| value.clone());
-                }
-            }
-        }
-    }
 }
 
 impl RunPlan {
     /// The inputs that are needed and missing.
     pub fn missing_inputs(&self) -> Vec<&str> {
         self.wanted.iter().filter(|name| !self.inputs.contains_key(*name)).map(String::as_str).collect()
+    }
+
+    /// Drops the labels: a worker in the same process carries out everything.
+    pub fn place_here(&mut self) {
+        for shard in &mut Arc::make_mut(&mut self.outline).shards {
+            shard.labels.clear();
+        }
     }
 
     /// Gives home operations the label `home=RUN`, unless a rule named a worker for them.
@@ -113,6 +73,16 @@ impl RunPlan {
         }
     }
 
+    /// The shards whose labels no worker has. `None` if there are none, or if no worker is connected yet: the run then
+    /// waits for workers.
+    pub fn unfit(&self, workers: &BTreeMap<String, BTreeMap<String, String>>) -> Option<Unfit> {
+        let fits = |shard: &OutlineShard| workers.values().any(|labels| has_labels(labels, &shard.labels));
+        let demanding = self.outline.shards.iter().filter(|shard| !shard.labels.is_empty());
+        let unfit = demanding.filter(|shard| !workers.is_empty() && !fits(shard));
+        let shards: Vec<_> = unfit.map(|shard| (shard.key.clone(), shard.labels.clone())).collect();
+        (!shards.is_empty()).then(|| Unfit { shards, workers: workers.clone() })
+    }
+
     /// Addresses of home operations without a worker named by a rule.
     pub fn homeless(&self) -> Vec<&str> {
         let unnamed = |shard: &OutlineShard| shard.key == ShardKey::Home && !shard.labels.contains_key(HOME);
@@ -120,6 +90,52 @@ impl RunPlan {
             self.outline.operations.iter().filter(|operation| self.outline.shard(operation.shard).is_some_and(unnamed));
         operations.map(|operation| operation.address.as_str()).collect()
     }
+}
+
+/// Shards that no connected worker may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    /// The shards, with the labels that their rules demand.
+    pub shards: Vec<(ShardKey, BTreeMap<String, String>)>,
+    /// The connected workers with their labels.
+    pub workers: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The maximum number of shards, and of workers, that a message lists.
+const LISTED: usize = 10;
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shard = |(key, labels): &(ShardKey, BTreeMap<String, String>)| match key {
+            ShardKey::Provider(instance) => format!("{instance} needs {}", labels_text(labels)),
+            ShardKey::Home | ShardKey::Unplaced => format!("what runs on your machine needs {}", labels_text(labels)),
+        };
+        let worker = |(name, labels): (&String, &BTreeMap<String, String>)| match labels.is_empty() {
+            true => format!("{name} (no labels)"),
+            false => format!("{name} ({})", labels_text(labels)),
+        };
+        let shards = listed(self.shards.iter().map(shard), self.shards.len());
+        let workers = listed(self.workers.iter().map(worker), self.workers.len());
+        write!(
+            out,
+            "no connected worker has the labels that placement rules demand: {shards}. Connected: {workers}. Start a worker \
+             with these labels (weft worker -label NAME=VALUE), or change the rules and make a new plan"
+        )
+    }
+}
+
+/// The first texts of a list, and how many more there are.
+fn listed(texts: impl Iterator<Item = String>, count: usize) -> String {
+    let mut text = texts.take(LISTED).collect::<Vec<_>>().join("; ");
+    if count > LISTED {
+        text.push_str(&format!("; and {} more", count - LISTED));
+    }
+    text
+}
+
+/// Whether labels include all of these.
+pub(crate) fn has_labels(labels: &BTreeMap<String, String>, demanded: &BTreeMap<String, String>) -> bool {
+    demanded.iter().all(|(name, value)| labels.get(name) == Some(value))
 }
 
 /// Reads plan files. Tests may begin runs from something simpler.
@@ -161,22 +177,4 @@ pub fn refuse_errored(plan: &PlanFile) -> Result<(), Diagnostic> {
         return Ok(());
     }
     Err(problems::incomplete_plan())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_matches_any_text() {
-        let rule = |text: &str| PlacementRule { provider_instance: text.to_owned(), labels: BTreeMap::new() };
-        const EU: &str = "provider[\"h/n/aws\"].by_region[\"eu-west-1\"]";
-        assert!(rule("*").matches(EU));
-        assert!(rule(EU).matches(EU));
-        assert!(rule("*[\"eu-*\"]").matches(EU));
-        assert!(rule("provider[\"*\"].by_region*").matches(EU));
-        assert!(!rule("*[\"us-*\"]").matches(EU));
-        assert!(!rule("provider").matches(EU));
-        assert!(!rule("*by*by*").matches(EU));
-    }
 }

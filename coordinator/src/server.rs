@@ -20,10 +20,10 @@ use crate::dial::Address;
 use crate::door::{Guard, Listening, SocketFile, connections};
 use crate::driver::{Notice, RunOutcome};
 use crate::event::{Cancel, Decision, FinishReason};
+use crate::fleet::WorkerListing;
 use crate::gate::{Admitted, GateLayer};
 use crate::hub::Link;
 use crate::listing::{Counts, RunDetails, RunListing};
-use crate::plan::PlacementRule;
 use crate::problems;
 use crate::service::{Resumption, Service, Submission};
 use crate::term::{RunError, other_state};
@@ -191,10 +191,10 @@ impl proto::runs_server::Runs for Edge {
             plan: request.plan,
             inputs: request.inputs.into_iter().collect(),
             parallelism: (request.parallelism > 0).then_some(request.parallelism),
-            placement: request.placement.into_iter().map(placement_rule).collect(),
             detach: request.detach,
             sealed: request.sealed,
             sealed_plan: request.sealed_plan,
+            signature: request.signature,
         };
         Ok(Response::new(match self.0.submit(submission).await {
             Ok(run) => proto::SubmitRunResponse { run: run.to_string(), refusal: None },
@@ -262,7 +262,6 @@ impl proto::runs_server::Runs for Edge {
         let how = Resumption {
             inputs: request.inputs.into_iter().collect(),
             parallelism: (request.parallelism > 0).then_some(request.parallelism),
-            placement: request.placement.into_iter().map(placement_rule).collect(),
         };
         Ok(Response::new(match self.0.resume(optional_run(&request.run)?, how).await {
             Ok(run) => {
@@ -299,6 +298,26 @@ impl proto::runs_server::Runs for Edge {
         };
         self.0.cancel(&run, how).await;
         Ok(Response::new(proto::CancelRunResponse {}))
+    }
+
+    async fn list_workers(&self, _: Request<proto::ListWorkersRequest>) -> Answer<proto::ListWorkersResponse> {
+        let view = |worker: WorkerListing| proto::WorkerView {
+            name: worker.name,
+            labels: worker.labels.into_iter().collect(),
+            version: worker.version,
+            status: worker.status,
+            tasks: worker.tasks,
+            capacity: worker.capacity,
+            identity: worker.identity,
+        };
+        let workers = self.0.hub().listing().into_iter().map(view).collect();
+        Ok(Response::new(proto::ListWorkersResponse { workers }))
+    }
+
+    async fn drain_worker(&self, request: Request<proto::DrainWorkerRequest>) -> Answer<proto::DrainWorkerResponse> {
+        let proto::DrainWorkerRequest { name, undrain } = request.into_inner();
+        let found = self.0.hub().drain(&name, !undrain).await;
+        Ok(Response::new(proto::DrainWorkerResponse { found }))
     }
 }
 
@@ -385,10 +404,6 @@ fn summary(listing: &RunListing) -> proto::RunSummary {
     }
 }
 
-fn placement_rule(rule: proto::PlacementRule) -> PlacementRule {
-    PlacementRule { provider_instance: rule.provider_instance, labels: rule.labels.into_iter().collect() }
-}
-
 fn optional_run(text: &str) -> Result<Option<RunId>, Status> {
     if text.is_empty() {
         return Ok(None);
@@ -424,9 +439,12 @@ fn refuse(error: RunError) -> Status {
         | RunError::OtherState(_)
         | RunError::Fenced(_)
         | RunError::NoWorkerAtHome(_)
+        | RunError::NoWorkerFits(_)
         | RunError::NotInDoubt { .. }
         | RunError::Ambiguous(_)
-        | RunError::NotSealed(_) => Code::FailedPrecondition,
+        | RunError::NotSealed(_)
+        | RunError::AlreadyUsed(_) => Code::FailedPrecondition,
+        RunError::NotSigned(_) => Code::PermissionDenied,
     };
     let mut words = error.to_string();
     if words.len() > STATUS_BYTES {

@@ -6,9 +6,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use tokio::sync::{broadcast, mpsc};
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tracing::{info, warn};
-use weft_state::{Holder, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError};
+use weft_identity::signature::TrustedKeys;
+use weft_state::{
+    Digest, Holder, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError,
+};
 
 use crate::core::RunOptions;
 use crate::driver::{BegunTerm, Notice, RunOutcome, TakenBy, begin_term};
@@ -16,9 +19,9 @@ use crate::event::{Cancel, Decision, Event, UserResolution};
 use crate::hub::Hub;
 use crate::lease::{Look, Looks};
 use crate::listing::{RunDetails, RunListing, doubtful, resumable};
-use crate::plan::{PlacementRule, ReadPlan, RunPlan};
+use crate::plan::{ReadPlan, RunPlan};
 use crate::term::{self, RunError};
-use crate::timing::{GATHER_CONNECTED, LEASE_TTL, RENEW_INTERVAL};
+use crate::timing::{GATHER_CONNECTED, LABELS_WAIT, LEASE_TTL, RENEW_INTERVAL, TICK};
 
 /// How long `resolve` waits for the outcome. Adopting an object reads from a provider.
 const RESOLVE_WAIT: Duration = Duration::from_secs(60);
@@ -35,6 +38,8 @@ pub struct Service {
     reader: Arc<dyn ReadPlan>,
     holder: Holder,
     hub: Hub,
+    /// The keys, one of which must have signed each plan. `None` accepts every plan.
+    signers: Option<TrustedKeys>,
     active: Mutex<BTreeMap<RunId, Active>>,
     /// Runs whose term is about to begin.
     beginning: Mutex<BTreeSet<RunId>>,
@@ -55,14 +60,14 @@ pub struct Submission {
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// The maximum number of concurrent operations.
     pub parallelism: Option<u32>,
-    /// Placement rules.
-    pub placement: Vec<PlacementRule>,
     /// No command watches the run, so there is no worker at home.
     pub detach: bool,
     /// State and run must be stored encrypted.
     pub sealed: bool,
     /// The plan must be stored encrypted.
     pub sealed_plan: bool,
+    /// The signature document of the plan; empty if there is none.
+    pub signature: Vec<u8>,
 }
 
 /// A run to resume.
@@ -72,8 +77,6 @@ pub struct Resumption {
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// The maximum number of concurrent operations.
     pub parallelism: Option<u32>,
-    /// Placement rules.
-    pub placement: Vec<PlacementRule>,
 }
 
 /// The outcome of a user's resolution.
@@ -88,11 +91,22 @@ pub struct ResolveAnswer {
 impl Service {
     /// A coordinator on this store.
     pub fn new(store: Arc<dyn RunStore>, reader: Arc<dyn ReadPlan>, holder: Holder) -> Arc<Service> {
+        Service::with_signers(store, reader, holder, None)
+    }
+
+    /// A coordinator on this store that accepts only plans that one of these keys has signed.
+    pub fn with_signers(
+        store: Arc<dyn RunStore>,
+        reader: Arc<dyn ReadPlan>,
+        holder: Holder,
+        signers: Option<TrustedKeys>,
+    ) -> Arc<Service> {
         Arc::new(Service {
             store,
             reader,
             holder,
             hub: Hub::new(),
+            signers,
             active: Mutex::default(),
             beginning: Mutex::default(),
         })
@@ -112,9 +126,10 @@ impl Service {
         if submission.sealed && !self.store.is_sealed() || submission.sealed_plan && !self.store.seals_plans() {
             return Err(RunError::NotSealed(self.store.place()));
         }
+        self.check_signature(&submission).await?;
         let mut plan = self.reader.read(&submission.plan).map_err(RunError::Plan)?;
         plan.inputs = submission.inputs;
-        plan.place(&submission.placement);
+        self.wait_for_labels(&plan).await?;
         let homeless = plan.homeless();
         if submission.detach && !homeless.is_empty() {
             return Err(RunError::NoWorkerAtHome(homeless.into_iter().map(str::to_owned).collect()));
@@ -131,6 +146,29 @@ impl Service {
         Ok(run)
     }
 
+    /// Refuses a plan that is not signed, or whose signature was used, if signatures are required.
+    async fn check_signature(&self, submission: &Submission) -> Result<(), RunError> {
+        let Some(signers) = &self.signers else { return Ok(()) };
+        let digest = Digest::of(&submission.plan);
+        signers.verify(&submission.signature, &digest.hex(), SystemTime::now()).map_err(RunError::NotSigned)?;
+        match self.store.runs().await?.iter().find(|run| run.plan == digest) {
+            Some(run) => Err(RunError::AlreadyUsed(run.id.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits a moment for workers with the labels that a plan demands.
+    async fn wait_for_labels(&self, plan: &RunPlan) -> Result<(), RunError> {
+        let since = Instant::now();
+        while let Some(unfit) = plan.unfit(&self.hub.labels()) {
+            if since.elapsed() >= LABELS_WAIT {
+                return Err(RunError::NoWorkerFits(Box::new(unfit)));
+            }
+            sleep(TICK).await;
+        }
+        Ok(())
+    }
+
     /// Resumes a run, or the newest unfinished one; `None` when there is none.
     ///
     /// # Errors
@@ -145,7 +183,6 @@ impl Service {
         }
         let mut plan = self.plan(&run).await?;
         plan.inputs = how.inputs;
-        plan.place(&how.placement);
         let options = RunOptions { parallelism: how.parallelism, ..RunOptions::default() };
         self.start(&run, plan, options, None).await?;
         Ok(Some(run))

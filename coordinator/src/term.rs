@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_identity::signature::SignatureError;
 use weft_state::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, Doubt, HeldSubject, Holder, Lease, LeaseView,
     NewRun, Opaque, Revision, RunId, RunStore, RunView, Stale, StoreError, Subject, TermEnding, Unrelated,
@@ -14,6 +15,7 @@ use weft_state::{
 use crate::core::Beginning;
 use crate::lease::{Look, Looks};
 use crate::outline::{Outline, OutlineError};
+use crate::plan::Unfit;
 pub use crate::problems::{defect, other_state};
 use crate::timing::LEASE_TTL;
 
@@ -70,6 +72,9 @@ pub enum RunError {
         .0.join(", ")
     )]
     NoWorkerAtHome(Vec<String>),
+    /// Placement rules demand labels that no connected worker has.
+    #[error("{0}")]
+    NoWorkerFits(Box<Unfit>),
     /// Nothing at the address is in doubt.
     #[error("nothing at {address} is in doubt in run {run}")]
     NotInDoubt {
@@ -81,6 +86,15 @@ pub enum RunError {
     /// The address names several objects in doubt.
     #[error("several objects of {0} are in doubt: name one, `{0} (deposed object KEY)`")]
     Ambiguous(String),
+    /// The coordinator requires a signature of the plan, and there is none that counts.
+    #[error("the coordinator accepts only signed plans, and the signature of this one does not count: {0}")]
+    NotSigned(SignatureError),
+    /// The coordinator requires signatures, and a run has used this one.
+    #[error(
+        "a signature is for one run, and run {0} has used this plan. To continue that run: weft runs resume {0}. Otherwise \
+         make a new plan"
+    )]
+    AlreadyUsed(RunId),
     /// Something that must be encrypted would be stored unencrypted.
     #[error(
         "the configuration requires encryption, but the coordinator would store its data unencrypted in {0}. Start the \

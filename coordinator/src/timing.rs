@@ -42,6 +42,10 @@ pub const GATHER: Duration = Duration::from_millis(1500);
 /// one does not get all shards.
 pub const GATHER_CONNECTED: Duration = Duration::from_millis(100);
 
+/// How long a new run waits for workers with the labels that its plan demands, before it is refused. Workers that start
+/// at the same time as the coordinator, or reconnect, are there by then.
+pub const LABELS_WAIT: Duration = Duration::from_secs(5);
+
 /// How often the core receives a tick: a fraction of the shortest time above.
 pub const TICK: Duration = Duration::from_millis(250);
 

@@ -186,6 +186,7 @@ impl Worker {
             packages: options.packages.held(),
             held: self.desk.docket().held(),
             protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
 

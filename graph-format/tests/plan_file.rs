@@ -24,6 +24,7 @@ use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::path::{Path, ValueStep};
+use weft_graph_format::placement::{Placement, ShardPlacement};
 use weft_graph_format::plan_file::{
     CheckResult, CheckStatus, CheckedKind, EphemeralVariable, FORMAT_VERSION, FragmentPackage, Manifest, PlanFile,
     PlanFileError, PlanReader, ProviderPackage, SectionKind, SourceSnippets, UiMode, WriteError, write,
@@ -312,6 +313,17 @@ fn an_unsound_graph_is_refused_with_its_flaws() {
     let error = read(&bytes_of(&plan)).expect_err("refused");
     assert!(matches!(error, PlanFileError::Unsound(_)));
     assert!(error.to_string().contains("outline of operation"), "{error}");
+}
+
+#[test]
+fn a_plan_keeps_its_placement() {
+    let mut plan = sample();
+    let shard = ShardPlacement { labels: [("region".into(), "eu".into())].into(), concurrency: Some(3) };
+    plan.manifest.placement = Placement { shards: vec![ShardPlacement::default(), shard.clone()] };
+    let found = read(&bytes_of(&plan)).expect("a plan");
+    assert_eq!(found, plan);
+    assert_eq!(found.manifest.placement.shard(1), Some(&shard));
+    assert!(found.manifest.placement.shard(0).is_none() && found.manifest.placement.shard(9).is_none());
 }
 
 /// Set `WEFT_UPDATE_GOLDEN=1` to rewrite the file, as long as no plan of this format was released.

@@ -6,6 +6,7 @@
 //! - [`authority`]: makes certificate authorities and issues certificates.
 //! - [`certificate`]: what a certificate says about its owner.
 //! - [`files`] and [`tls`]: TLS settings from files that may change, and connections with them.
+//! - [`signature`]: who approved a plan.
 //! - [`token`] and [`claims`]: OpenID Connect tokens of pipelines.
 
 pub mod access;
@@ -18,6 +19,7 @@ pub mod pattern;
 pub mod peer;
 pub mod policy;
 pub mod role;
+pub mod signature;
 pub mod tls;
 pub mod token;
 

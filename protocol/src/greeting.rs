@@ -24,6 +24,8 @@ pub struct Greeting {
     pub held: Vec<HeldTask>,
     /// The version of the protocol that it speaks.
     pub protocol: u32,
+    /// The version of Weft, for people. Empty if it is unknown.
+    pub version: String,
 }
 
 /// A provider package that a worker has.

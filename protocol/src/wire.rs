@@ -67,6 +67,7 @@ fn greeting(greeting: Greeting) -> proto::WorkerHello {
             .collect(),
         held: greeting.held.into_iter().map(held).collect(),
         protocol: greeting.protocol,
+        version: greeting.version,
     }
 }
 

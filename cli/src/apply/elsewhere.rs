@@ -61,8 +61,8 @@ pub async fn submit(
     let address = address.as_str();
     let seals = |target| context.sealed_by.get().is_some_and(|sealing| sealing.seals(&target));
     let (sealed, sealed_plan) = (seals(TargetName::State), seals(TargetName::Plan));
-    let (plan, inputs, placement) = (work.bytes, work.inputs, Vec::new());
-    let submission = Submission { plan, inputs, parallelism, placement, detach, sealed, sealed_plan };
+    let (plan, inputs, signature) = (work.bytes, work.inputs, work.signature);
+    let submission = Submission { plan, inputs, parallelism, detach, sealed, sealed_plan, signature };
     let run = client.submit(submission).await.map_err(client_problem)?;
     if detach {
         view.line(&format!("Run {run} continues at {address}. To see its progress: weft runs show {run}"));
@@ -96,7 +96,7 @@ pub async fn resume(
         return Err(vec![worker_needed_here()]);
     }
     let inputs = super::inputs(&plan.manifest, arguments)?;
-    let how = Resumption { inputs, parallelism, ..Resumption::default() };
+    let how = Resumption { inputs, parallelism };
     let Some(run) = client.resume(Some(&run), how).await.map_err(client_problem)? else { return Ok(None) };
     view.line(&format!("Run {run} continues at {address}."));
     if detach {

@@ -61,6 +61,7 @@ pub async fn begin(work: Work, place: LocalRun<'_>) -> Result<ApplyOutcome, Vec<
     let known = Foreknown::of(&work.plan);
     let run = weft_state::random_run_id().map_err(|error| vec![crate::store::problem(&StoreError::from(error))])?;
     let mut plan = RunPlan::new(work.plan, work.digest)?;
+    plan.place_here();
     plan.inputs = work.inputs;
     let bytes = Opaque(work.bytes);
     term::create(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await.map_err(run_problem)?;
@@ -79,6 +80,7 @@ pub async fn resume(
 ) -> Result<ApplyOutcome, Vec<Diagnostic>> {
     let known = Foreknown::of(&work.plan);
     let mut plan = RunPlan::new(work.plan, work.digest)?;
+    plan.place_here();
     plan.inputs = work.inputs;
     let stored = place.store.run(&run).await.map_err(|error| vec![crate::store::problem(&error)])?;
     if let Some(stored) = &stored {

@@ -21,7 +21,7 @@ use crate::commands::problems;
 use crate::context::DEFAULT_WORKSPACE;
 use crate::exit::Exit;
 use crate::identity;
-use crate::options::{Flag, switch};
+use crate::options::{Flag, switch, text};
 use crate::packages::PlannedPackages;
 use crate::plan::{PARALLELISM, Wishes};
 use crate::prompt::Prompt;
@@ -30,12 +30,15 @@ use crate::retention;
 use crate::runtime::block_on;
 use crate::sealing::plan_bytes;
 use crate::signals::Hold;
+use crate::signature;
 use crate::store::{self, Access, Coordinated, StoreLocation};
 use crate::variables;
 
 const OWN: &[Flag] = &[
     switch("auto-approve", "Do not ask for approval."),
     switch("detach", "Return as soon as the coordinator has accepted the plan."),
+    text("require-signature", "FILE", "Apply only plan files that one of the public keys in FILE has signed."),
+    text("signature", "FILE", "The signature of the plan file. [default: PLAN.sig]"),
     switch("suppress-forget-errors", "Succeed when a destroy leaves forgotten objects behind."),
     switch("ignore-remote-version", ""),
 ];
@@ -113,6 +116,10 @@ fn carry(invocation: &Invocation<'_>, destroy: bool) -> Result<Exit, Exit> {
     if view.is_json() && !arguments.switch("auto-approve", false) {
         return Err(invocation.mistake(&problems::json_without_approval()));
     }
+    let required = signature::required(arguments).map_err(|problem| invocation.fail(&[problem]))?;
+    if required.is_some() {
+        return Err(invocation.fail(&[problems::signature_needs_plan_file()]));
+    }
     let wishes = Wishes::read(invocation, destroy)?;
     let loaded = Loaded::load(invocation, "Apply", wishes.mode == UiMode::Destroy)?;
     let outcome = block_on(plan_and_apply(invocation, &loaded, &wishes, destroy));
@@ -179,7 +186,7 @@ async fn plan_and_apply(
     let (bytes, digest) = bytes(&plan).map_err(one)?;
     let (packages, said) = PlannedPackages::new(context, &[]);
     view.diagnostics(&said);
-    let work = Work { plan, bytes, digest, inputs: made.inputs };
+    let work = Work { plan, bytes, digest, inputs: made.inputs, signature: Vec::new() };
     site.apply(invocation, work, Arc::new(packages), wishes.parallelism, destroy).await
 }
 
@@ -216,21 +223,42 @@ fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<E
     if destroy {
         return Err(invocation.mistake(&problems::destroy_with_plan_file()));
     }
-    for option in ["destroy", "refresh-only", "refresh", "replace"] {
+    for option in ["destroy", "refresh-only", "refresh", "replace", "placement"] {
         if arguments.has(option) {
             return Err(invocation.mistake(&problems::planning_option_with_plan_file(option)));
         }
     }
     view.know_snippets(&plan.sources);
     refuse_errored(&plan).map_err(|problem| invocation.fail(&[problem]))?;
-    finish(invocation, block_on(apply_file(invocation, plan, bytes, destroy)))
+    let signature = approve(invocation, path, Digest::of(&bytes)).map_err(|problem| invocation.fail(&[problem]))?;
+    finish(invocation, block_on(apply_file(invocation, plan, bytes, signature)))
+}
+
+/// What is known about the approval of a plan file.
+#[derive(Default)]
+struct Approval {
+    /// Its signature, for a coordinator that requires one.
+    signature: Vec<u8>,
+    /// This command requires it, and it counts.
+    verified: bool,
+}
+
+/// Checks the signature of a plan file, if one is required.
+fn approve(invocation: &Invocation<'_>, plan: &str, digest: Digest) -> Result<Approval, Diagnostic> {
+    let path = signature::path(&invocation.arguments, plan);
+    let trusted = signature::required(&invocation.arguments)?;
+    let verified = trusted.is_some();
+    if let Some(trusted) = trusted {
+        signature::verify(&trusted, &path, digest)?;
+    }
+    Ok(Approval { signature: signature::small_file(&path)?.unwrap_or_default(), verified })
 }
 
 async fn apply_file(
     invocation: &Invocation<'_>,
     plan: PlanFile,
     bytes: Vec<u8>,
-    destroy: bool,
+    approval: Approval,
 ) -> Result<Exit, Vec<Diagnostic>> {
     let Invocation { arguments, context, view, .. } = invocation;
     let one = |problem: Diagnostic| vec![problem];
@@ -259,9 +287,14 @@ async fn apply_file(
     view.diagnostics(&said);
     packages.check(&plan.manifest)?;
     let digest = Digest::of(&bytes);
+    if let Site::Here(store) = &site
+        && approval.verified
+    {
+        signature::unused(store.as_ref(), digest).await.map_err(one)?;
+    }
     let parallelism = arguments.count("parallelism");
-    let work = Work { plan, bytes, digest, inputs };
-    site.apply(invocation, work, Arc::new(packages), parallelism.unwrap_or(PARALLELISM), destroy).await
+    let work = Work { plan, bytes, digest, inputs, signature: approval.signature };
+    site.apply(invocation, work, Arc::new(packages), parallelism.unwrap_or(PARALLELISM), false).await
 }
 
 /// Reads a plan file, checks it, and returns it with its bytes.

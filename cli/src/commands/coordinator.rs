@@ -16,6 +16,7 @@ use crate::identity;
 use crate::options::text;
 use crate::runtime::block_on;
 use crate::signals::Attention;
+use crate::signature;
 use crate::store::{Access, RUNS_FOLDER, StoreLocation};
 
 /// The forms of addresses, for messages.
@@ -51,6 +52,7 @@ pub const COORDINATOR: Command = Command {
                  a socket in XDG_RUNTIME_DIR, or in .weft]",
             ),
             text("port-file", "FILE", "Write the port to FILE when the coordinator accepts connections."),
+            text("require-signature", "FILE", "Accept only plans that one of the public keys in FILE has signed."),
             text("policy", "FILE", "Who may do what with which states. [default: the roles in certificates]"),
         ],
     ],
@@ -96,7 +98,8 @@ async fn serve(
     let store = place.open(Access::Change).await?;
     store.reseal().await.map_err(|error| crate::store::problem(&error))?;
     let words = store.place();
-    let service = Service::new(store, Arc::new(PlanFiles), holder());
+    let signers = signature::required(&invocation.arguments)?;
+    let service = Service::with_signers(store, Arc::new(PlanFiles), holder(), signers);
     let server = Server::bind(Arc::clone(&service), address, guard).await.map_err(failed)?;
     let address = server.address();
     if let Some(path) = invocation.arguments.value("port-file") {

@@ -11,6 +11,7 @@ use crate::options::switch;
 use crate::sealing::{PlanUnread, plan_reader};
 use crate::store::place_words;
 use weft_coordinator::outline::outline;
+use weft_coordinator::placement::labels_text;
 
 /// The command.
 pub const INSPECT: Command = Command {
@@ -113,6 +114,7 @@ fn shards(plan: &PlanFile) -> String {
             *count += 1;
         }
     }
+    let placed = outline.shards.iter().any(|shard| !shard.labels.is_empty() || shard.concurrency.is_some());
     let mut text = String::from("shards\n  part  operations    rows  formulas  foreign  provider instance\n");
     for (index, ((shard, fragment), tracked)) in
         outline.shards.iter().zip(&plan.graph.fragments).zip(counts).enumerate()
@@ -124,8 +126,23 @@ fn shards(plan: &PlanFile) -> String {
             fragment.foreign.len(),
             name(shard)
         ));
+        if placed {
+            text.push_str(&format!("        needs {}\n", demands(shard)));
+        }
     }
     text
+}
+
+/// What placement rules demand for a shard, as text.
+fn demands(shard: &OutlineShard) -> String {
+    let labels = match shard.labels.is_empty() {
+        true => "no labels".to_owned(),
+        false => labels_text(&shard.labels),
+    };
+    match shard.concurrency {
+        Some(most) => format!("{labels}; at most {most} operations at the same time"),
+        None => labels,
+    }
 }
 
 /// A text in quotes, as Graphviz reads it.

@@ -334,3 +334,48 @@ pub fn no_outputs() -> Diagnostic {
          assist.",
     )
 }
+
+/// No coordinator is named for a command about its workers.
+pub fn workers_without_coordinator() -> Diagnostic {
+    Diagnostic::error(
+        "Coordinator not named",
+        "Workers belong to a coordinator. Name it with -coordinator or WEFT_COORDINATOR.",
+    )
+}
+
+/// The command takes the name of a worker.
+pub fn worker_name_expected() -> Diagnostic {
+    Diagnostic::error("Invalid number of arguments", "Expected the name of a worker.")
+}
+
+/// No worker of this name is connected.
+pub fn no_such_worker(name: &str) -> Diagnostic {
+    Diagnostic::error(
+        "No such worker",
+        format!("No worker named {name:?} is connected. weft workers list shows those that are."),
+    )
+}
+
+/// A command about signatures was given no key.
+pub fn key_expected() -> Diagnostic {
+    Diagnostic::error("Key expected", "Name the file of the key with -key.")
+}
+
+/// A signature that would be valid for too long, or not at all.
+pub fn hours_out_of_range(hours: usize, most: usize) -> Diagnostic {
+    Diagnostic::error("Invalid -hours option", format!("{hours} is not between 1 and {most}."))
+}
+
+/// A signature that could not be written.
+pub fn signature_not_written(path: &str, error: &std::io::Error) -> Diagnostic {
+    Diagnostic::error("Cannot write file", format!("{path} cannot be written: {error}."))
+}
+
+/// A signature is required, and the command makes its own plan.
+pub fn signature_needs_plan_file() -> Diagnostic {
+    Diagnostic::error(
+        "Signed plan required",
+        "Only signed plans may be applied here. Make a plan with weft plan -out=FILE, have it signed with weft plan sign, \
+         and apply the file.",
+    )
+}

@@ -11,6 +11,7 @@ use crate::addresses::{SELECTED, escaped, invalid_address, written_instance, wri
 use crate::command::Invocation;
 use crate::exit::Exit;
 use crate::options::Arguments;
+use crate::plan::placing::Placing;
 use crate::plan::problems;
 
 /// The default maximum number of concurrent operations.
@@ -38,6 +39,8 @@ pub struct Wishes {
     pub prior_state: bool,
     /// Store a document of the configuration in it, for tools that read plans.
     pub configuration: bool,
+    /// The placement rules.
+    pub placing: Option<Placing>,
 }
 
 impl Wishes {
@@ -89,6 +92,7 @@ impl Wishes {
         if !problems.is_empty() {
             return Err(problems);
         }
+        let placing = Placing::read(arguments).map_err(|problem| vec![problem])?;
         let parallelism = arguments.count("parallelism");
         let mode = match (destroying, refresh_only) {
             (true, _) => UiMode::Destroy,
@@ -106,6 +110,7 @@ impl Wishes {
             parallelism,
             prior_state: kept,
             configuration: kept,
+            placing,
         })
     }
 }

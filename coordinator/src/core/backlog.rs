@@ -24,6 +24,9 @@ struct Shard {
     last: Option<WorkerIndex>,
     /// The number of operations that are not at rest.
     open: u32,
+    /// The number of its tasks at workers, and the maximum.
+    tasks: u32,
+    most_tasks: Option<u32>,
     /// Available results of other shards.
     foreign: Vec<(Position, ExportIndex)>,
     /// Own results that later operations of the shard may read.
@@ -36,6 +39,11 @@ struct Shard {
 impl Shard {
     fn has_work(&self) -> bool {
         !(self.ready.is_empty() && self.settles.is_empty())
+    }
+
+    /// Whether it has as many tasks as it may.
+    fn is_full(&self) -> bool {
+        self.most_tasks.is_some_and(|most| self.tasks >= most)
     }
 }
 
@@ -64,6 +72,9 @@ impl Backlog {
         let mut shards: Table<ShardIndex, Shard> = Table::new(vec![Shard::default(); outline.shards.len()]);
         for operation in &outline.operations {
             shards[operation.shard].open += 1;
+        }
+        for index in shards.positions() {
+            shards[index].most_tasks = outline.shard(index).and_then(|shard| shard.concurrency);
         }
         Backlog { shards, offered: BTreeSet::new(), orphans: BTreeSet::new() }
     }
@@ -113,11 +124,13 @@ impl Backlog {
         self.shards[shard].settles.remove(&position);
     }
 
-    /// What comes next in a shard. Doubts are left out if the worker has its fill of them.
+    /// What comes next in a shard. Doubts are left out if the worker has its fill of them, and operations if the shard has
+    /// as many tasks as it may.
     pub(super) fn next(&self, shard: ShardIndex, with_doubts: bool) -> Option<Work> {
         let shard = &self.shards[shard];
         let settle = shard.settles.first().filter(|_| with_doubts).copied().map(Work::Settle);
-        settle.or_else(|| shard.ready.first().map(|(_, position)| Work::Start(*position)))
+        let ready = shard.ready.first().filter(|_| !shard.is_full());
+        settle.or_else(|| ready.map(|(_, position)| Work::Start(*position)))
     }
 
     /// An operation for which a shard waits.
@@ -140,6 +153,19 @@ impl Backlog {
                 shard.settles.remove(&position);
             }
         }
+    }
+
+    /// A task of a shard is at a worker.
+    pub(super) fn task_began(&mut self, shard: ShardIndex) {
+        self.shards[shard].tasks += 1;
+    }
+
+    /// A task of a shard is no longer at a worker. Returns whether the shard may begin something again.
+    pub(super) fn task_ended(&mut self, shard: ShardIndex) -> bool {
+        let shard = &mut self.shards[shard];
+        let was_full = shard.is_full();
+        shard.tasks = shard.tasks.saturating_sub(1);
+        was_full && !shard.is_full() && shard.has_work()
     }
 
     /// Takes everything out of the queues of a shard that no worker can open: operations that may start, and operations
@@ -330,6 +356,25 @@ mod tests {
         assert_eq!((backlog.worker(shard), backlog.last_worker(shard)), (None, Some(WORKER)));
         backlog.rest_ended(shard);
         assert_eq!(backlog.open(shard), 1);
+    }
+
+    #[test]
+    fn a_shard_has_no_more_tasks_than_it_may() {
+        let operation = |index| OutlineOperation::new(index, OperationKind::Read, format!("a.b{index}"), "read", 0);
+        let mut backlog = Backlog::new(&Outline {
+            operations: (0..3).map(operation).collect(),
+            shards: vec![OutlineShard { concurrency: Some(1), ..OutlineShard::new(ShardKey::Unplaced) }],
+            ..Outline::default()
+        });
+        let shard = ShardIndex(0);
+        (0..3).for_each(|position| backlog.queue(shard, 1, Position(position)));
+        backlog.begin(shard, Work::Start(Position(0)));
+        backlog.task_began(shard);
+        assert_eq!(backlog.next(shard, true), None, "the shard is full");
+        backlog.queue_settle(shard, Position(2));
+        assert_eq!(backlog.next(shard, true), Some(Work::Settle(Position(2))), "looking for evidence is no task");
+        assert!(backlog.task_ended(shard), "it may begin something again");
+        assert_eq!(backlog.next(shard, false), Some(Work::Start(Position(1))));
     }
 
     #[test]

@@ -130,7 +130,8 @@ impl Coordinator {
             return Ok(Dispatched::Nothing);
         };
         let Some(work) = self.backlog.next(shard, self.roster.may_settle(index)) else {
-            // Only doubts are left, and the worker already settles as many as it may. Its answers bring the shard back.
+            // The shard has as many tasks as it may, or only doubts are left and the worker already settles as many as it
+            // may. The end of one of them brings the shard back.
             self.roster.set_busy(index, shard, false);
             self.refresh(index);
             return Ok(Dispatched::Nothing);
@@ -160,7 +161,7 @@ impl Coordinator {
     fn start(&mut self, position: Position, worker: WorkerIndex) -> Handled {
         self.happen(position, Happening::Lease)?;
         self.begin_attempt(position, Some(worker));
-        self.roster.add_task(worker, position);
+        self.hold_task(worker, position);
         let operation = self.outline.at(position);
         let read_first = self.operations.was_tried(position) && operation.can_settle();
         let (shard, task) = (operation.shard.0, self.task(position));

@@ -21,7 +21,7 @@ impl Coordinator {
             assert!(!self.backlog.is_forgotten(shard), "shard {} has work, and no worker is offered it", shard.0);
         }
         self.roster.check_tasks();
-        for (id, shards, load) in self.roster.loads() {
+        for (id, shards, load) in self.roster.shares() {
             let open = shards.iter().map(|shard| u64::from(self.backlog.open(*shard)));
             assert_eq!(load, open.sum::<u64>(), "the load of {id}");
         }

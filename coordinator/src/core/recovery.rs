@@ -47,7 +47,7 @@ impl Coordinator {
                     }
                 }
                 Status::Intended => match holder {
-                    Some(holder) => self.roster.add_task(holder, position),
+                    Some(holder) => self.hold_task(holder, position),
                     None => self.doubt(position, "the store does not say who made the attempt".to_owned())?,
                 },
                 Status::Failed | Status::Skipped if stays_failed(&record) => stay_failed.push(position),

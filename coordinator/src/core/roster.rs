@@ -6,7 +6,7 @@ use weft_state::WorkerId;
 
 use super::ahead::Ahead;
 use super::{Position, ShardIndex, Table, WorkerIndex};
-use crate::plan::HOME;
+use crate::plan::{HOME, has_labels};
 use crate::timing::SETTLE_WINDOW;
 
 /// Whether a worker is connected.
@@ -149,6 +149,22 @@ impl Roster {
         is_news
     }
 
+    /// A worker that was about to leave stays. Returns whether this is news.
+    pub(super) fn stay(&mut self, worker: WorkerIndex) -> bool {
+        let presence = &mut self.workers[worker].presence;
+        let is_news = *presence == Presence::Leaving;
+        if is_news {
+            *presence = Presence::Here;
+        }
+        is_news
+    }
+
+    /// The connected workers with the numbers of their tasks.
+    pub(super) fn loads(&self) -> BTreeMap<WorkerId, u32> {
+        let connected = self.workers.iter().filter(|worker| worker.is_connected());
+        connected.map(|worker| (worker.id.clone(), u32::try_from(worker.tasks.len()).unwrap_or(u32::MAX))).collect()
+    }
+
     /// The stream of a worker broke. Returns whether it was connected.
     pub(super) fn disconnect(&mut self, worker: WorkerIndex, now: u64) -> bool {
         let was_connected = self.is_connected(worker);
@@ -218,11 +234,11 @@ impl Roster {
 
 /// Tasks.
 impl Roster {
-    /// A worker receives a task.
-    pub(super) fn add_task(&mut self, worker: WorkerIndex, position: Position) {
-        if self.workers[worker].tasks.insert(position) {
-            self.in_flight += 1;
-        }
+    /// A worker receives a task. Returns whether it did not have it yet.
+    pub(super) fn add_task(&mut self, worker: WorkerIndex, position: Position) -> bool {
+        let is_new = self.workers[worker].tasks.insert(position);
+        self.in_flight += u32::from(is_new);
+        is_new
     }
 
     /// A worker no longer has a task. Returns whether it had it.
@@ -331,7 +347,7 @@ impl Roster {
         if abilities.only_home && !labels.contains_key(HOME) {
             return false;
         }
-        let labelled = labels.iter().all(|(name, value)| abilities.labels.get(name) == Some(value));
+        let labelled = has_labels(&abilities.labels, labels);
         let equipped = packages.is_empty()
             || abilities.packages.is_empty()
             || packages.iter().any(|package| abilities.packages.contains(package));
@@ -435,7 +451,7 @@ impl Roster {
 
     /// The workers with the shards that they hold and the loads that they are counted with.
     #[cfg(any(test, feature = "simulation"))]
-    pub(super) fn loads(&self) -> impl Iterator<Item = (&WorkerId, &BTreeSet<ShardIndex>, u64)> {
+    pub(super) fn shares(&self) -> impl Iterator<Item = (&WorkerId, &BTreeSet<ShardIndex>, u64)> {
         self.workers.iter().map(|worker| (&worker.id, &worker.shards, worker.load))
     }
 

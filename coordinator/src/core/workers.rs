@@ -102,6 +102,16 @@ impl Coordinator {
         }
     }
 
+    /// A worker that was about to leave may receive shards again.
+    pub(super) fn stays(&mut self, id: &WorkerId) {
+        if let Some(index) = self.roster.find(id)
+            && self.roster.stay(index)
+        {
+            self.backlog.offer_orphans();
+            self.refresh(index);
+        }
+    }
+
     /// Gives the shards of a worker, and the doubts that it settles, to others. The cost is proportional to these.
     fn take_shards(&mut self, index: WorkerIndex) -> Handled {
         let held = self.roster.take_shards(index);
@@ -190,7 +200,18 @@ impl Coordinator {
             && self.roster.remove_task(holder, position)
         {
             self.ahead.end(position, self.clock.now());
+            let shard = self.outline.at(position).shard;
+            if self.backlog.task_ended(shard) {
+                self.shard_has_work(shard);
+            }
             self.refresh(holder);
+        }
+    }
+
+    /// A worker holds a task.
+    pub(super) fn hold_task(&mut self, worker: WorkerIndex, position: Position) {
+        if self.roster.add_task(worker, position) {
+            self.backlog.task_began(self.outline.at(position).shard);
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use weft_graph_format::graph::{self, Action, Opcode, OutlineRow, Shard, Waits};
+use weft_graph_format::graph::{self, Action, Fragment, Opcode, OutlineRow, Shard, Waits};
 use weft_graph_format::path::Path;
-use weft_graph_format::plan_file::{Manifest, PlanFile};
+use weft_graph_format::plan_file::PlanFile;
 use weft_state::{Claim, ClaimMode, Revision, Subject};
 
 use super::checks::{check_subjects, planned_checks, run_checks};
@@ -27,7 +27,7 @@ pub fn outline(plan: &PlanFile) -> Outline {
         check_subjects: check_subjects(&operations, &checks),
         operations,
         waiters: plan.graph.waiters.iter().map(|waits| Waiter { needs: needs(waits) }).collect(),
-        shards: plan.graph.fragments.iter().map(|fragment| shard(&fragment.shard, &plan.manifest)).collect(),
+        shards: plan.graph.fragments.iter().enumerate().map(|(index, fragment)| shard(index, fragment, plan)).collect(),
         claims: plan.manifest.claims.iter().map(claim).collect(),
         lineage: Some(plan.manifest.lineage.clone()),
         checks,
@@ -96,14 +96,19 @@ fn exports(plan: &PlanFile) -> BTreeMap<u32, Vec<OutlineExport>> {
     wanted.into_iter().map(|(id, exports)| (id, exports.into_iter().map(export).collect())).collect()
 }
 
-fn shard(shard: &Shard, manifest: &Manifest) -> OutlineShard {
-    match shard {
+fn shard(index: usize, fragment: &Fragment, plan: &PlanFile) -> OutlineShard {
+    let manifest = &plan.manifest;
+    let shard = match &fragment.shard {
         Shard::Home => OutlineShard::new(ShardKey::Home),
         Shard::Unplaced => OutlineShard::new(ShardKey::Unplaced),
         Shard::Provider(instance) => OutlineShard {
             packages: manifest.package(&instance.source).map(|package| package.hashes.clone()).unwrap_or_default(),
             ..OutlineShard::new(ShardKey::Provider(instance.to_string()))
         },
+    };
+    match manifest.placement.shard(index) {
+        Some(demands) => OutlineShard { labels: demands.labels.clone(), concurrency: demands.concurrency, ..shard },
+        None => shard,
     }
 }
 

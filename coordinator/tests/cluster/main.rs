@@ -228,12 +228,7 @@ async fn labels_decide_which_worker_gets_a_shard() {
     faithful(&cluster.address, Habits { labels: label("one"), ..habits("a") });
     faithful(&cluster.address, Habits { labels: label("two"), ..habits("b") });
     let mut client = cluster.client().await;
-    let rule = |text: &str, value: &str| weft_coordinator::plan::PlacementRule {
-        provider_instance: text.to_owned(),
-        labels: label(value),
-    };
-    let placement = vec![rule("*[\"r0\"]", "two"), rule("*", "one")];
-    let plan = Submission { plan: b"2 5".to_vec(), placement, ..Submission::default() };
+    let plan = Submission { plan: b"placed+2 5".to_vec(), ..Submission::default() };
     let run = client.submit(plan).await.unwrap();
     assert_eq!(until_end(&mut client, &run).await.exit_code(), 0);
     for operation in client.show(None).await.unwrap().operations {
@@ -243,6 +238,23 @@ async fn labels_decide_which_worker_gets_a_shard() {
     let detached = Submission { plan: b"home+2 5".to_vec(), detach: true, ..Submission::default() };
     let refused = client.submit(detached).await.unwrap_err();
     assert!(refused.to_string().contains("a.b[0]"), "{refused}");
+    cluster.serving.abort();
+}
+
+#[tokio::test]
+async fn a_plan_that_fits_no_worker_is_refused_before_anything_is_stored() {
+    let store = store();
+    let cluster = cluster(&store).await;
+    let label = |value: &str| BTreeMap::from([("region".to_owned(), value.to_owned())]);
+    faithful(&cluster.address, Habits { labels: label("one"), ..habits("a") });
+    faithful(&cluster.address, habits("c"));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let mut client = cluster.client().await;
+    let plan = Submission { plan: b"placed+2 5".to_vec(), ..Submission::default() };
+    let refused = client.submit(plan).await.unwrap_err().to_string();
+    assert!(refused.contains("by_region[\"r0\"] needs region=two"), "{refused}");
+    assert!(refused.contains("Connected: a (region=one); c (no labels)"), "{refused}");
+    assert!(client.list().await.unwrap().is_empty());
     cluster.serving.abort();
 }
 

@@ -25,7 +25,18 @@ impl ReadPlan for Reader {
         if let Some(shards) = shards.strip_prefix("home+") {
             return Ok(pairs(plan, shards.parse().map_err(|_| refused())?, count, true));
         }
-        Ok(pairs(plan, shards.parse().map_err(|_| refused())?, count, false))
+        let (shards, placed) = match shards.strip_prefix("placed+") {
+            Some(shards) => (shards, true),
+            None => (shards, false),
+        };
+        let mut pairs = pairs(plan, shards.parse().map_err(|_| refused())?, count, false);
+        if placed {
+            for (index, shard) in Arc::make_mut(&mut pairs.outline).shards.iter_mut().enumerate() {
+                let region = if index == 0 { "two" } else { "one" };
+                shard.labels = [("region".to_owned(), region.to_owned())].into();
+            }
+        }
+        Ok(pairs)
     }
 }
 

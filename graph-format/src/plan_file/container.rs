@@ -61,6 +61,9 @@ impl Magic {
 /// The index of the section of kind [`SectionKind::Configuration`] that holds [`super::Manifest::generated`].
 pub(super) const GENERATED: u32 = 1;
 
+/// The index of the section of kind [`SectionKind::Outline`] that has the placement.
+pub(super) const PLACEMENT: u32 = 1;
+
 /// A section to be written.
 pub(super) struct Section {
     pub(super) kind: SectionKind,

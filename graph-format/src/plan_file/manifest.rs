@@ -9,6 +9,7 @@ use super::FORMAT_VERSION;
 use crate::address::{Module, ProviderSource, ResourceInstance};
 use crate::diagnostic::Diagnostic;
 use crate::graph::Claim;
+use crate::placement::Placement;
 use crate::source::SourceRange;
 use crate::types::Type;
 use crate::value::formula::TypeDefaults;
@@ -202,6 +203,9 @@ pub struct Manifest {
     /// The configuration in the form of `show -json`: JSON text.
     #[serde(skip)]
     pub configuration: Option<String>,
+    /// What placement rules demand of workers.
+    #[serde(skip)]
+    pub placement: Placement,
 }
 
 impl Default for Manifest {
@@ -234,6 +238,7 @@ impl Default for Manifest {
             generated: BTreeMap::new(),
             prior_state: None,
             configuration: None,
+            placement: Placement::default(),
         }
     }
 }
@@ -270,6 +275,7 @@ impl Manifest {
             generated: BTreeMap::new(),
             prior_state: None,
             configuration: None,
+            placement: Placement::default(),
         }
     }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::container::{ENTRY_BYTES, GENERATED, HEADER_BYTES, Header, Magic, SectionEntry, seal_of};
+use super::container::{ENTRY_BYTES, GENERATED, HEADER_BYTES, Header, Magic, PLACEMENT, SectionEntry, seal_of};
 use super::error::{Damage, PlanFileError};
 use super::manifest::Manifest;
 use super::package::FragmentPackage;
@@ -207,10 +207,15 @@ impl PlanReader {
             let generated = record::decode(SectionKind::Configuration, &content);
             manifest.generated = generated.map_err(PlanFileError::Damaged)?;
         }
+        if let Some(content) = self.content(SectionKind::Outline, PLACEMENT)? {
+            let placement = record::decode(SectionKind::Outline, &content);
+            manifest.placement = placement.map_err(PlanFileError::Damaged)?;
+        }
         Ok(manifest)
     }
 
-    /// The manifest without [`Manifest::prior_state`], [`Manifest::configuration`] and [`Manifest::generated`].
+    /// The manifest without [`Manifest::prior_state`], [`Manifest::configuration`], [`Manifest::generated`] and
+    /// [`Manifest::placement`].
     ///
     /// # Errors
     /// The section is damaged.

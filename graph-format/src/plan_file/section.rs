@@ -27,7 +27,8 @@ pub enum SectionKind {
     Schema = 6,
     /// [`super::SourceSnippets`]
     Sources = 7,
-    /// [`super::PlanOutline`] without its shards.
+    /// [`super::PlanOutline`] without its shards; with the index [`super::container::PLACEMENT`]
+    /// [`super::Manifest::placement`], if there is any.
     Outline = 8,
     /// [`crate::graph::Fragment`]; one section for each shard.
     Fragment = 9,

@@ -8,12 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::container::{GENERATED, Magic, Section, assemble};
+use super::container::{GENERATED, Magic, PLACEMENT, Section, assemble};
 use super::error::WriteError;
 use super::reader::OutlineRecord;
 use super::section::{MOST_SECTIONS, SectionKind};
 use super::{Contents, PlanFile, SourceSnippets, read_back, record};
 use crate::digest::Digest;
+use crate::placement::Placement;
 use crate::schema::ProviderSchema;
 
 /// Writes a plan, and returns the blake3 of its bytes. Equal plans produce equal bytes.
@@ -60,6 +61,11 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
     }
     parts.push(Box::new(|| section::<SourceSnippets>(SectionKind::Sources, 0, &plan.sources)));
     parts.push(Box::new(|| section::<read_back::Outline>(SectionKind::Outline, 0, &outline)));
+    let placement = &plan.manifest.placement;
+    if !placement.is_empty() {
+        let index = PLACEMENT as usize;
+        parts.push(Box::new(move || section::<Placement>(SectionKind::Outline, index, placement)));
+    }
     for (index, fragment) in plan.graph.fragments.iter().enumerate() {
         parts.push(Box::new(move || section::<read_back::Fragment>(SectionKind::Fragment, index, fragment)));
     }

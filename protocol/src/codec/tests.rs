@@ -156,6 +156,7 @@ fn a_greeting_round_trips() {
         }],
         held: phases.map(|phase| HeldTask { run: run("r"), task: task(), phase }).to_vec(),
         protocol: PROTOCOL,
+        version: "0.1.0".into(),
     };
     round(WorkerFrame { greeting: Some(greeting), leaving: true, heartbeat: 3, reports: Vec::new() });
 }

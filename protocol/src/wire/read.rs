@@ -79,6 +79,7 @@ fn greeting(hello: proto::WorkerHello) -> Result<Greeting, FrameError> {
         packages: hello.packages.into_iter().map(package).collect::<Result<_, _>>()?,
         held: hello.held.into_iter().map(held).collect::<Result<_, _>>()?,
         protocol: hello.protocol,
+        version: hello.version,
     })
 }
 

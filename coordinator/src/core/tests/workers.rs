@@ -40,7 +40,7 @@ fn a_shard_goes_to_the_worker_with_the_smallest_load() {
     }
     let commands = core.step(1, Event::Tick);
     core.check_invariants();
-    let loads: Vec<u64> = core.roster.loads().map(|(_, _, load)| load).collect();
+    let loads: Vec<u64> = core.roster.shares().map(|(_, _, load)| load).collect();
     assert_eq!(loads, [COUNT as u64 / 2; 2]);
     assert_eq!(started(&commands).len(), 20);
     core.step(2, Event::Leaving(WorkerId("v/1".to_owned())));

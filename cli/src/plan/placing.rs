@@ -1,0 +1,49 @@
+//! The file of placement rules that a plan is made with.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+
+use weft_coordinator::placement::{MAX_BYTES, PLACEMENT_FILE, PlacementRules};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::plan_file::PlanFile;
+
+use crate::options::Arguments;
+use crate::plan::problems;
+
+/// Placement rules with the name of their file.
+#[derive(Clone, Debug)]
+pub struct Placing {
+    rules: PlacementRules,
+    file: String,
+}
+
+impl Placing {
+    /// The rules of the file that `-placement` names, or of the usual file in the working directory if it exists.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is invalid.
+    pub fn read(arguments: &Arguments) -> Result<Option<Placing>, Diagnostic> {
+        let given = arguments.value("placement");
+        let file = given.unwrap_or(PLACEMENT_FILE);
+        let mut text = String::new();
+        let read = File::open(file).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
+        match read {
+            Ok(length) if length as u64 > MAX_BYTES => return Err(problems::placement_too_large(file, MAX_BYTES)),
+            Ok(_) => {}
+            Err(error) if given.is_none() && error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(problems::placement_unreadable(file, &error)),
+        }
+        let rules = PlacementRules::parse(&text).map_err(|wrong| problems::invalid_placement(file, &wrong))?;
+        Ok(Some(Placing { rules, file: file.to_owned() }))
+    }
+
+    /// Adds to a plan what the rules demand of its workers. Returns warnings.
+    ///
+    /// # Errors
+    /// Labels that the plan does not know.
+    pub fn place(&self, plan: &mut PlanFile) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        let (placement, warnings) = self.rules.place(plan, &self.file)?;
+        plan.manifest.placement = placement;
+        Ok(warnings)
+    }
+}

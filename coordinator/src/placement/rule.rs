@@ -1,0 +1,193 @@
+//! One placement rule.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use weft_graph_format::address::{InstanceKey, ProviderInstance};
+use weft_graph_format::formula::FormulaOp;
+use weft_graph_format::graph::{FormulaIndex, Fragment, Operation, Shard};
+use weft_graph_format::value::Value;
+use weft_identity::pattern::Pattern;
+
+/// A rule. Patterns that are absent match everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rule {
+    /// The source of the provider, with or without its host: `hashicorp/aws`.
+    provider: Option<Pattern>,
+    /// The module instance with the provider block; empty for the root module.
+    module: Option<Pattern>,
+    /// The alias. Matches no default configuration.
+    alias: Option<Pattern>,
+    /// The key of `for_each`. Matches no instance without a key.
+    key: Option<Pattern>,
+    /// String arguments of the provider block, by name. `assume_role.role_arn` is an argument of a nested block. Matches
+    /// no argument that is sensitive or known only at apply.
+    #[serde(default)]
+    arguments: BTreeMap<String, Pattern>,
+    /// The rule is about what must run on the user's machine.
+    #[serde(default)]
+    pub(super) home: bool,
+    /// Labels that a worker must have. `{key}`, `{alias}` and `{ARGUMENT}` stand for those of the provider instance.
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    /// The maximum number of concurrent operations of one provider instance.
+    pub(super) concurrency: Option<u32>,
+}
+
+impl Rule {
+    /// Checks what the form of the file does not.
+    ///
+    /// # Errors
+    /// What is wrong, as the rest of a sentence about the rule.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let selects = [&self.provider, &self.module, &self.alias, &self.key].iter().any(|pattern| pattern.is_some())
+            || !self.arguments.is_empty();
+        match (self.home, selects) {
+            (true, true) => return Err("has `home` together with patterns for provider instances".to_owned()),
+            (false, false) => {
+                return Err("matches nothing: give `provider`, `module`, `alias`, `key`, `arguments` or `home`".into());
+            }
+            _ => {}
+        }
+        match self.concurrency {
+            Some(0) => return Err("has the concurrency 0, so that nothing could ever run".to_owned()),
+            None if self.labels.is_empty() => return Err("needs `labels` or `concurrency`".to_owned()),
+            _ => {}
+        }
+        if self.labels.keys().any(String::is_empty) {
+            return Err("has a label without a name".to_owned());
+        }
+        self.labels.values().try_for_each(|value| parts(value).map(drop))
+    }
+
+    /// Whether the rule matches a provider instance with this configuration.
+    pub(super) fn matches(&self, instance: &ProviderInstance, known: &Known<'_>) -> bool {
+        let fits = |pattern: &Option<Pattern>, text: Option<&str>| match pattern {
+            Some(pattern) => text.is_some_and(|text| pattern.matches(text)),
+            None => true,
+        };
+        let source = &instance.source;
+        let short = format!("{}/{}", source.namespace, source.type_name);
+        let is_source = |pattern: &Pattern| pattern.matches(&short) || pattern.matches(&source.to_string());
+        !self.home
+            && self.provider.as_ref().is_none_or(is_source)
+            && fits(&self.module, Some(&instance.module.to_string()))
+            && fits(&self.alias, instance.alias.as_deref())
+            && fits(&self.key, key(instance).as_deref())
+            && self
+                .arguments
+                .iter()
+                .all(|(name, pattern)| known.argument(name).is_some_and(|value| pattern.matches(value)))
+    }
+
+    /// The labels for a shard.
+    ///
+    /// # Errors
+    /// The name in braces that the shard does not have.
+    pub(super) fn labels(&self, shard: &Shard, known: &Known<'_>) -> Result<BTreeMap<String, String>, String> {
+        let instance = match shard {
+            Shard::Provider(instance) => Some(instance),
+            Shard::Home | Shard::Unplaced => None,
+        };
+        let find = |name: &str| match (name, instance) {
+            (_, None) => None,
+            ("key", Some(instance)) => key(instance),
+            ("alias", Some(instance)) => instance.alias.as_ref().map(ToString::to_string),
+            (name, Some(_)) => known.argument(name).map(str::to_owned),
+        };
+        let filled = |text: &str| -> Result<String, String> {
+            let mut filled = String::new();
+            for part in parts(text)? {
+                match part {
+                    Part::Text(text) => filled.push_str(text),
+                    Part::Name(name) => filled.push_str(&find(name).ok_or_else(|| name.to_owned())?),
+                }
+            }
+            Ok(filled)
+        };
+        self.labels.iter().map(|(name, value)| Ok((name.clone(), filled(value)?))).collect()
+    }
+}
+
+fn key(instance: &ProviderInstance) -> Option<String> {
+    match &instance.key {
+        InstanceKey::None => None,
+        InstanceKey::Int(number) => Some(number.to_string()),
+        InstanceKey::String(text) => Some(text.to_string()),
+    }
+}
+
+/// A part of the value of a label.
+enum Part<'t> {
+    Text(&'t str),
+    /// A name in braces.
+    Name(&'t str),
+}
+
+/// The parts of the value of a label.
+///
+/// # Errors
+/// An unclosed brace, as the rest of a sentence about the rule.
+fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, after)) = after.split_once('}') else {
+            return Err(format!("has the label value {text:?} with an unclosed brace"));
+        };
+        parts.extend([Part::Text(before), Part::Name(name)]);
+        rest = after;
+    }
+    parts.push(Part::Text(rest));
+    Ok(parts)
+}
+
+/// The configuration of a shard's provider, as far as the plan knows it.
+pub(super) struct Known<'p> {
+    fragment: &'p Fragment,
+    config: Option<FormulaIndex>,
+}
+
+impl<'p> Known<'p> {
+    /// The configuration of the provider instance whose shard this is.
+    pub(super) fn of(fragment: &'p Fragment) -> Known<'p> {
+        let own = |instance: &ProviderInstance| matches!(&fragment.shard, Shard::Provider(own) if own == instance);
+        let config = fragment.rows.iter().find_map(|row| match &row.operation {
+            Operation::OpenProvider { instance, config } if own(instance) => Some(*config),
+            _ => None,
+        });
+        Known { fragment, config }
+    }
+
+    /// A string argument, by the names that lead to it. `None` if it is absent, sensitive, no string, or known only at
+    /// apply.
+    fn argument(&self, path: &str) -> Option<&'p str> {
+        let mut names = path.split('.');
+        let mut at = self.config?;
+        loop {
+            match &self.fragment.formulas.rows.get(usize::try_from(at.0).ok()?)?.op {
+                FormulaOp::Constant(value) => return text_in(value, names),
+                FormulaOp::Object(fields) => {
+                    let name = names.next()?;
+                    at = fields.iter().find(|(field, _)| field == name)?.1;
+                }
+                FormulaOp::Tuple(items) | FormulaOp::List(_, items) => at = *items.first()?,
+                _ => return None,
+            }
+        }
+    }
+}
+
+fn text_in<'v, 'n>(value: &'v Value, names: impl Iterator<Item = &'n str>) -> Option<&'v str> {
+    let open = |value: &'v Value| (!value.marks().is_sensitive()).then_some(value);
+    let mut at = open(value)?;
+    for name in names {
+        // A nested block is a list of objects.
+        if let Some(first) = at.as_items().and_then(<[Value]>::first) {
+            at = open(first)?;
+        }
+        at = open(at.as_fields()?.get(name)?)?;
+    }
+    at.as_str()
+}

@@ -1,0 +1,165 @@
+//! Rules, and what they demand of the workers of a plan.
+
+use weft_graph_format::address::{InstanceKey, ModuleInstance, ProviderInstance, ProviderParts, ProviderSource};
+use weft_graph_format::formula::FormulaOp;
+use weft_graph_format::graph::OperationId;
+use weft_graph_format::graph::{
+    ExecutionGraph, FormulaIndex, FormulaRow, FormulaTable, Fragment, Operation, Row, Waits,
+};
+use weft_graph_format::marks::Marks;
+use weft_graph_format::plan_file::Manifest;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use super::*;
+
+fn instance(key: &str) -> ProviderInstance {
+    ProviderParts {
+        module: ModuleInstance::default(),
+        source: ProviderSource {
+            host: "registry.opentofu.org".into(),
+            namespace: "hashicorp".into(),
+            type_name: "aws".into(),
+        },
+        alias: Some("by_region".into()),
+        key: if key.is_empty() { InstanceKey::None } else { InstanceKey::String(key.into()) },
+    }
+    .into()
+}
+
+/// A shard with a provider that has this configuration.
+fn fragment(shard: Shard, config: Value) -> Fragment {
+    let rows = match &shard {
+        Shard::Provider(instance) => vec![Row {
+            id: OperationId(0),
+            operation: Operation::OpenProvider { instance: instance.clone(), config: FormulaIndex(0) },
+            waits: Waits::default(),
+        }],
+        Shard::Home | Shard::Unplaced => Vec::new(),
+    };
+    let formula = FormulaRow { op: FormulaOp::Constant(config), ty: Type::Dynamic, range: None };
+    Fragment { shard, rows, formulas: FormulaTable { rows: vec![formula] }, foreign: Vec::new() }
+}
+
+fn plan(fragments: Vec<Fragment>) -> PlanFile {
+    let graph = ExecutionGraph {
+        operations: 1,
+        fragments,
+        waiters: Vec::new(),
+        outline: Vec::new(),
+        final_states: BTreeMap::new(),
+    };
+    PlanFile {
+        manifest: Manifest::default(),
+        changes: Default::default(),
+        schemas: BTreeMap::new(),
+        sources: Default::default(),
+        graph,
+    }
+}
+
+/// A plan in two regions, with something that must run on the user's machine.
+fn regions() -> PlanFile {
+    let config = |region: &str| {
+        let role = Value::object([("role_arn", Value::string("arn:aws:iam::12:role/x"))]);
+        Value::object([
+            ("region", Value::string(region)),
+            ("assume_role", Value::tuple(vec![role])),
+            ("token", Value::string("hush").mark(&Marks::SENSITIVE)),
+        ])
+    };
+    plan(vec![
+        fragment(Shard::Home, Value::object([("a", Value::int(1))])),
+        fragment(Shard::Provider(instance("eu-west-1")), config("eu-west-1")),
+        fragment(Shard::Provider(instance("us-east-1")), config("us-east-1")),
+    ])
+}
+
+/// What rules demand, shard by shard, as text.
+fn demands(rules: &str) -> Vec<String> {
+    let (placement, warnings) = PlacementRules::parse(rules).unwrap().place(&regions(), "placement.toml").unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let text = |shard: &ShardPlacement| match shard.concurrency {
+        Some(most) => format!("{} at most {most}", labels_text(&shard.labels)),
+        None => labels_text(&shard.labels),
+    };
+    placement.shards.iter().map(text).collect()
+}
+
+#[test]
+fn rules_match_by_each_of_their_patterns() {
+    for (selector, eu, us) in [
+        ("provider = 'hashicorp/aws'", true, true),
+        ("provider = 'registry.opentofu.org/hashicorp/*'", true, true),
+        ("provider = 'hashicorp/a'", false, false),
+        ("alias = 'by_*'", true, true),
+        ("key = 'eu-*'", true, false),
+        ("module = ''", true, true),
+        ("module = 'module.*'", false, false),
+        ("arguments = { region = 'us-*' }", false, true),
+        ("arguments = { 'assume_role.role_arn' = '*::12:*' }", true, true),
+        ("arguments = { token = '*' }", false, false),
+        ("arguments = { profile = '*' }", false, false),
+    ] {
+        let rules = PlacementRules::parse(&format!("[[rule]]\n{selector}\nconcurrency = 2")).unwrap();
+        let (placement, warnings) = rules.place(&regions(), "placement.toml").unwrap();
+        let limits: Vec<bool> = placement.shards.iter().map(|shard| shard.concurrency.is_some()).collect();
+        assert_eq!(limits, [false, eu, us], "{selector}");
+        assert_eq!(warnings.is_empty(), eu || us, "{selector}: a rule that matches nothing is named");
+    }
+}
+
+#[test]
+fn earlier_rules_win_and_later_ones_add() {
+    let rules = "
+        [[rule]]
+        key = 'eu-*'
+        labels = { network = 'eu' }
+        concurrency = 1
+        [[rule]]
+        provider = 'hashicorp/aws'
+        labels = { network = 'any', where = '{alias}/{key}/{region}' }
+        concurrency = 9
+        [[rule]]
+        home = true
+        labels = { home = 'ops-1' }
+    ";
+    assert_eq!(
+        demands(rules),
+        [
+            "home=ops-1",
+            "network=eu, where=by_region/eu-west-1/eu-west-1 at most 1",
+            "network=any, where=by_region/us-east-1/us-east-1 at most 9",
+        ]
+    );
+}
+
+#[test]
+fn labels_that_the_plan_does_not_know_are_refused() {
+    for name in ["token", "profile", "assume_role"] {
+        let rules = format!("[[rule]]\nkey = 'eu-*'\nlabels = {{ a = '{{{name}}}' }}");
+        let refused = PlacementRules::parse(&rules).unwrap().place(&regions(), "placement.toml").unwrap_err();
+        assert_eq!(refused.len(), 1);
+        assert!(refused[0].detail.contains(&format!("rule 1 of placement.toml, whose labels refer to {{{name}}}")));
+        assert!(!refused[0].detail.contains("hush"));
+    }
+}
+
+#[test]
+fn wrong_files_are_refused_with_what_is_wrong() {
+    for (text, wrong) in [
+        ("[[rule]]\nlabels = { a = 'b' }", "rule 1 matches nothing"),
+        ("[[rule]]\nhome = true\nkey = 'a'\nlabels = { a = 'b' }", "rule 1 has `home` together with"),
+        ("[[rule]]\nkey = 'a'", "rule 1 needs `labels` or `concurrency`"),
+        ("[[rule]]\nkey = 'a'\nconcurrency = 0", "rule 1 has the concurrency 0"),
+        ("[[rule]]\nkey = 'a'\nlabels = { '' = 'b' }", "rule 1 has a label without a name"),
+        ("[[rule]]\nkey = 'a'\nlabels = { a = 'x{key' }", "with an unclosed brace"),
+        ("[[rule]]\nregion = 'a'", "unknown field `region`"),
+        ("[[rule]]\nkey = 1", "line 2"),
+        ("rule = 1", "line 1"),
+    ] {
+        let refused = PlacementRules::parse(text).unwrap_err();
+        assert!(refused.contains(wrong), "{text}: {refused}");
+    }
+    assert_eq!(PlacementRules::parse("").unwrap(), PlacementRules::default());
+}
