@@ -36,6 +36,7 @@ use weft_sealing::{Sealing, TargetName};
 
 use crate::content::{prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
+use crate::error::StoreError;
 use crate::event::Event;
 use crate::ledger::Ledger;
 use crate::record::Opaque;
@@ -46,7 +47,7 @@ use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer, StoreStep,
     TermEnding,
 };
-use crate::store::{RunStore, StoreError};
+use crate::store::RunStore;
 use crate::tfstate::{StateFile, WRITER_VERSION, as_version_4};
 use files::read_file;
 use folder::RunFolders;

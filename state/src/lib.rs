@@ -25,6 +25,7 @@ pub mod check;
 mod content;
 pub mod edit;
 pub mod embedded;
+pub mod error;
 mod event;
 pub mod json;
 mod ledger;
@@ -47,6 +48,7 @@ pub mod tfstate;
 pub use check::{CheckObject, CheckRecord, StoredStatus};
 pub use edit::{Edit, EditAnswer};
 pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore, RemoteOptions, SAVE_INTERVAL};
+pub use error::StoreError;
 pub use ledger::RevisionRule;
 pub use model::ModelStore;
 pub use provider::StoredProvider;
@@ -63,5 +65,5 @@ pub use step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, DoubtOutcome, Evidence, Fenced, HeldSubject,
     Intent, ReleaseAnswer, RenewAnswer, Resolution, Stale, StoreAnswer, StoreStep, TermEnding,
 };
-pub use store::{RunStore, StoreError};
+pub use store::RunStore;
 pub use subject::{Doubt, DoubtKey, Revision, Subject};

@@ -33,9 +33,9 @@ use weft_sealing::Sealing;
 
 use crate::content::{ordered, overtaken, prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
+use crate::error::StoreError;
 use crate::event::step_words;
 use crate::ledger::leases::ABANDONED;
-use crate::ledger::steps::writes_of;
 use crate::record::Opaque;
 use crate::run::{
     ChainTip, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, RunHeader, RunId, RunStatus, RunView,
@@ -46,7 +46,7 @@ use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer, StoreStep,
     TermEnding,
 };
-use crate::store::{RunStore, StoreError};
+use crate::store::RunStore;
 use crate::tfstate::WRITER_VERSION;
 use address::Address;
 pub use address::state_name;
@@ -344,7 +344,7 @@ impl RunStore for RedisStore {
             answers.push(answer);
         }
         for position in overtaken(&steps, &answers) {
-            let revisions = core.written(&lease.run, writes_of(&steps[position])).await?;
+            let revisions = core.written(&lease.run, steps[position].writes()).await?;
             answers[position] = StoreAnswer::Ok { revisions, repeated: true };
         }
         Ok(answers)

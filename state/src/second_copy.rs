@@ -36,6 +36,7 @@ use weft_sealing::Sealing;
 
 use crate::edit::{Edit, EditAnswer};
 use crate::embedded::RemoteOptions;
+use crate::error::StoreError;
 use crate::record::Opaque;
 use crate::redis::RedisStore;
 use crate::run::{ChainTip, Holder, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
@@ -44,7 +45,7 @@ use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer,
     StoreStep, TermEnding,
 };
-use crate::store::{RunStore, StoreError};
+use crate::store::RunStore;
 use crate::subject::Subject;
 use crate::tfstate::StateFile;
 pub(crate) use ahead::Tip;

@@ -8,7 +8,7 @@ use super::files::LocalFiles;
 use super::lock::{self, StateHandle};
 use super::medium::{Document, Medium, RunFiles};
 use super::{EmbeddedOptions, problems};
-use crate::store::StoreError;
+use crate::error::StoreError;
 
 /// A state file and the folder of its runs.
 #[derive(Debug)]

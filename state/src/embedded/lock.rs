@@ -15,9 +15,9 @@ use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 
 use super::medium::Document;
 use super::{Backup, pending, problems};
+use crate::error::StoreError;
 use crate::remote::LockInfo;
 use crate::run::Holder;
-use crate::store::StoreError;
 use crate::tfstate::{FormatDigit, find_format_digit};
 
 /// The state files that this process has locked. It must not even open a second descriptor, because closing it would

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::error::StoreError;
 use crate::run::RunId;
-use crate::store::StoreError;
 use crate::tfstate::FormatDigit;
 
 /// A place for one state and its runs.

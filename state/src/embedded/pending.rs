@@ -11,8 +11,8 @@ use serde::de::IgnoredAny;
 use super::lock::{StateHandle, write_private};
 use super::medium::Document as _;
 use super::problems;
+use crate::error::StoreError;
 use crate::run::Digest;
-use crate::store::StoreError;
 
 fn place(handle: &StateHandle) -> PathBuf {
     let name = handle.path().file_name().unwrap_or_default().to_string_lossy();

@@ -19,9 +19,9 @@ use super::recovery;
 use super::sealed::Seals;
 use super::terms::Core;
 use super::writer::Durable;
+use crate::error::StoreError;
 use crate::event::{Event, Saving};
 use crate::run::Digest;
-use crate::store::StoreError;
 use crate::tfstate::{GUARDED_FORMAT, StateFile, WRITER_VERSION};
 
 /// How often a state is saved while its run goes on, as often as OpenTofu writes states.

@@ -15,12 +15,12 @@ use super::saving::Saves;
 use super::writer::Writer;
 use super::{Backup, LOOK_PAUSE, LOOKS, Mode, random_u128};
 use crate::edit::{Edit, EditAnswer};
+use crate::error::StoreError;
 use crate::event::{Base, Began, Event, Sealed};
 use crate::ledger::Ledger;
 use crate::record::Opaque;
 use crate::run::{Digest, Incarnation, Lease, RunHeader, RunId, RunStatus, Token};
 use crate::step::{Acquire, AcquireAnswer, ReleaseAnswer, TermEnding};
-use crate::store::StoreError;
 use crate::tfstate::GUARDED_FORMAT;
 
 /// The store behind its handle.

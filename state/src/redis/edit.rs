@@ -6,8 +6,8 @@ use super::problems::Damage;
 use super::scripts::Script;
 use super::{Core, random, steps};
 use crate::edit::{Edit, EditAnswer};
+use crate::error::StoreError;
 use crate::step::ClaimAnswer;
-use crate::store::StoreError;
 
 /// Takes the place of the run for writes outside of any run.
 const NOBODY: &str = "nobody";

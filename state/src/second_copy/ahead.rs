@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use weft_sealing::{Sealing, TargetName};
 
 use super::term_file::TermFile;
+use crate::error::StoreError;
 use crate::run::{Digest, Holder, Incarnation, RunId, Token};
 use crate::step::{Claim, StoreStep, TermEnding};
-use crate::store::StoreError;
 
 /// The start of the names of write-ahead files.
 const PREFIX: &str = "ahead-";

@@ -16,11 +16,12 @@ use super::notice::LostStore;
 use super::record::{self, FrontRecord};
 use crate::edit::{Edit, EditAnswer};
 use crate::embedded::{Document, Medium as _, RemoteMedium, RemoteOptions, Seals, digit_of};
+use crate::error::StoreError;
 use crate::redis::RedisStore;
 use crate::remote::Objects;
 use crate::run::{Digest, OpStatus, RunHeader, RunId, RunStatus, RunView, Token};
 use crate::step::HeldSubject;
-use crate::store::{RunStore as _, StoreError};
+use crate::store::RunStore as _;
 use crate::subject::Subject;
 use crate::tfstate::StateFile;
 

@@ -2,10 +2,11 @@
 
 use super::ahead::{Entry, Tip};
 use super::term_file::TermFile;
+use crate::error::StoreError;
 use crate::redis::RedisStore;
 use crate::run::{Lease, LeaseView, RunHeader};
 use crate::step::{Acquire, AcquireAnswer, ClaimAnswer, TermEnding};
-use crate::store::{RunStore as _, StoreError};
+use crate::store::RunStore as _;
 
 /// The number of objects that a reason names. More would hide the advice.
 const LISTED: usize = 20;

@@ -8,10 +8,11 @@ use super::recovery::{Compared, restore};
 use super::term_file::{Additions, TermFile};
 use super::{CopyMarks, SharedFiles};
 use crate::edit::{Edit, EditAnswer};
+use crate::error::StoreError;
 use crate::redis::RedisStore;
 use crate::run::RunHeader;
 use crate::snapshot::Snapshot;
-use crate::store::{RunStore as _, StoreError};
+use crate::store::RunStore as _;
 
 /// How often the state is read again when it changes meanwhile.
 const LOOKS: u32 = 5;

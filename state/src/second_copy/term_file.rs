@@ -6,13 +6,12 @@ use std::path::PathBuf;
 
 use super::ahead::{Entry, TermStart, Tip, failed, set_aside};
 use crate::check::CheckRecord;
-use crate::ledger::steps::writes_of;
+use crate::error::StoreError;
 use crate::record::{InstanceRecord, OutputWrite};
 use crate::result::{InstanceWrite, Writes};
 use crate::run::{Digest, OpIndex};
 use crate::snapshot::Snapshot;
 use crate::step::StoreStep;
-use crate::store::StoreError;
 use crate::subject::{Revision, Subject};
 use crate::tfstate::StateFile;
 
@@ -109,7 +108,7 @@ impl TermFile {
         let mut written: BTreeMap<&str, Vec<Option<&InstanceRecord>>> = BTreeMap::new();
         let mut outputs: BTreeMap<&str, &OutputWrite> = BTreeMap::new();
         let mut checks: Option<&Option<Vec<CheckRecord>>> = None;
-        for writes in self.steps_after(0).filter_map(writes_of) {
+        for writes in self.steps_after(0).filter_map(StoreStep::writes) {
             for write in &writes.instances {
                 written.entry(&write.address).or_default().push(write.record.as_ref());
             }
@@ -156,7 +155,7 @@ impl TermFile {
 
     /// The instances that the run wrote.
     pub(super) fn written(&self) -> impl Iterator<Item = Subject> {
-        let writes = self.steps_after(0).filter_map(writes_of);
+        let writes = self.steps_after(0).filter_map(StoreStep::writes);
         writes.flat_map(|writes| &writes.instances).map(|write| Subject::Instance(write.address.clone()))
     }
 

@@ -54,7 +54,6 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("cli::apply", &["errored", "problems"], UNBROKEN),
     ("cli::commands", &["output", "runs", "state"], UNBROKEN),
     ("cli::commands::init", &["backend", "migration"], UNBROKEN),
-    ("state", &["content", "ledger", "problems", "store"], UNBROKEN),
     ("state::embedded", &["saving", "terms"], UNBROKEN),
     ("state::second_copy", &["ahead", "term_file"], UNBROKEN),
     ("cli::backend", &["problems", "written"], OLD),

@@ -17,9 +17,9 @@ use super::super::medium::{JournalSink, RunFiles};
 use super::super::problems;
 use super::bridge::Bridge;
 use super::known::{Content, Known};
+use crate::error::StoreError;
 use crate::remote::{Objects, Written};
 use crate::run::RunId;
-use crate::store::StoreError;
 
 /// The start of the names of all files of runs.
 const RUNS: &str = "runs/";
