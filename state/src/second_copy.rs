@@ -16,8 +16,10 @@
 mod ahead;
 mod copier;
 mod decision;
+mod entry;
 mod leading;
 mod notice;
+mod problems;
 mod record;
 mod recovery;
 mod settle;
@@ -48,10 +50,9 @@ use crate::step::{
 use crate::store::RunStore;
 use crate::subject::Subject;
 use crate::tfstate::StateFile;
-pub(crate) use ahead::Tip;
-use ahead::{AheadFiles, Entry, TermStart};
+use ahead::AheadFiles;
 use copier::{Copier, blocking};
-pub(crate) use decision::{CopyMarks, Front};
+use entry::{Entry, TermStart};
 pub use notice::{CopyNotices, LostStore};
 use recovery::{Compared, lost_words, restore};
 use term_file::digest_of_record;

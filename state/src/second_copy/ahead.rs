@@ -3,7 +3,7 @@
 //! A file belongs to one term of one run in one process, which has it locked. Each frame is the length of its payload
 //! (4 bytes, little-endian), the blake3 digest of the payload, and the payload: an [`Entry`], sealed as states are. A
 //! frame that is not whole ends the file. Entries are appended after the store has answered and before the caller learns
-//! of it. Each one ends with the last line of the run's journal ([`Tip`]), so that a store that has lost lines is
+//! of it. Each one ends with the last line of the run's journal ([`crate::redis::Tip`]), so that a store that has lost lines is
 //! noticed, and the missing ones can be replayed.
 
 use std::collections::BTreeMap;
@@ -12,57 +12,21 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use weft_sealing::{Sealing, TargetName};
 
-use super::term_file::TermFile;
+use super::entry::{Entry, TermStart};
+use super::problems::failed;
+use super::term_file::{TermFile, UNUSED};
 use crate::error::StoreError;
-use crate::run::{Digest, Holder, Incarnation, RunId, Token};
-use crate::step::{Claim, StoreStep, TermEnding};
+use crate::run::{Digest, RunId};
+use crate::step::TermEnding;
 
 /// The start of the names of write-ahead files.
 const PREFIX: &str = "ahead-";
-/// What is added to the name of a file that cannot be used.
-const UNUSED: &str = ".unused";
 /// The length of a digest in a name: enough to tell states apart.
 const NAME_LENGTH: usize = 16;
 /// The bytes before a payload.
 const HEADER: usize = 4 + 32;
-
-/// The last line of a run's journal that the store acknowledged.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Tip {
-    /// The number of lines.
-    pub(crate) lines: u64,
-    /// The link of the last one.
-    pub(crate) link: String,
-}
-
-/// The beginning of a term.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct TermStart {
-    pub(super) incarnation: Incarnation,
-    pub(super) lineage: String,
-    pub(super) run: RunId,
-    pub(super) token: Token,
-    pub(super) holder: Holder,
-    pub(super) tip: Tip,
-}
-
-/// One entry of a file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Entry {
-    /// The first entry.
-    Began(TermStart),
-    /// The digests of the claimed instances before the run changes them. Absent ones are left out.
-    Bases(BTreeMap<String, Digest>),
-    /// The claims that the store has granted.
-    Claimed { claims: Vec<Claim>, tip: Tip },
-    /// Steps that the store has taken.
-    Steps { steps: Vec<StoreStep>, tip: Tip },
-    /// The term has ended, and the state has this serial. The file stays until the copy has it, too.
-    Ended { stopped: bool, serial: u64 },
-}
 
 /// The seal of a file.
 #[derive(Clone, Debug)]
@@ -247,17 +211,4 @@ fn read_left(path: &Path, sealing: &Arc<Sealing>) -> Result<Option<TermFile>, St
     file.read_to_end(&mut bytes).map_err(failed("reading", path))?;
     let seal = AheadSeal { sealing: Arc::clone(sealing), path: path.to_owned() };
     Ok(TermFile::new(path.to_owned(), Some(file), seal.entries(&bytes)?))
-}
-
-/// Moves a file out of the way. Returns where it is now.
-pub(super) fn set_aside(path: &Path) -> Result<String, StoreError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(UNUSED);
-    std::fs::rename(path, &name).map_err(failed("moving", path))?;
-    Ok(PathBuf::from(name).display().to_string())
-}
-
-pub(super) fn failed(doing: &str, path: &Path) -> impl Fn(std::io::Error) -> StoreError {
-    let doing = format!("{doing} {}", path.display());
-    move |error| StoreError::Io { doing: doing.clone(), error: error.to_string() }
 }

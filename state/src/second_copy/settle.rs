@@ -1,15 +1,14 @@
 //! What is done with the write-ahead files that dead processes left behind.
 
+use super::SharedFiles;
 use super::ahead::AheadFiles;
 use super::copier::blocking;
-use super::decision::Front;
 use super::notice::LostStore;
 use super::recovery::{Compared, restore};
 use super::term_file::{Additions, TermFile};
-use super::{CopyMarks, SharedFiles};
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
-use crate::redis::RedisStore;
+use crate::redis::{CopyMarks, Front, RedisStore};
 use crate::run::RunHeader;
 use crate::snapshot::Snapshot;
 use crate::store::RunStore as _;

@@ -1,19 +1,24 @@
-//! What is in a write-ahead file, and what it says about a state. Pure.
+//! The contents of a write-ahead file, and what they say about a state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::PathBuf;
 
-use super::ahead::{Entry, TermStart, Tip, failed, set_aside};
+use super::entry::{Entry, TermStart};
+use super::problems::failed;
 use crate::check::CheckRecord;
 use crate::error::StoreError;
 use crate::record::{InstanceRecord, OutputWrite};
+use crate::redis::Tip;
 use crate::result::{InstanceWrite, Writes};
 use crate::run::{Digest, OpIndex};
 use crate::snapshot::Snapshot;
 use crate::step::StoreStep;
 use crate::subject::{Revision, Subject};
 use crate::tfstate::StateFile;
+
+/// The suffix of the name of a file that cannot be used.
+pub(super) const UNUSED: &str = ".unused";
 
 /// The contents of a write-ahead file.
 #[derive(Debug)]
@@ -179,7 +184,10 @@ impl TermFile {
 
     /// Moves the file out of the way. Returns where it is now.
     pub(super) fn set_aside(self) -> Result<String, StoreError> {
-        set_aside(&self.path)
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(UNUSED);
+        std::fs::rename(&self.path, &name).map_err(failed("moving", &self.path))?;
+        Ok(PathBuf::from(name).display().to_string())
     }
 }
 

@@ -17,7 +17,6 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         &["facts", "instance", "kind", "planner", "whole"],
         "a kind of plan plans instances through the planner, and the facts of the planner name the kind",
     ),
-    ("state", &["redis", "second_copy"], OLD),
     ("state::embedded", &["lock", "pending"], OLD),
     (
         "backends",
@@ -55,7 +54,6 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("cli::commands", &["output", "runs", "state"], UNBROKEN),
     ("cli::commands::init", &["backend", "migration"], UNBROKEN),
     ("state::embedded", &["saving", "terms"], UNBROKEN),
-    ("state::second_copy", &["ahead", "term_file"], UNBROKEN),
     ("cli::backend", &["problems", "written"], OLD),
     ("cli::render::difference", &["print", "text"], OLD),
 ];
