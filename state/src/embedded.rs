@@ -17,6 +17,7 @@ mod local;
 mod lock;
 mod medium;
 mod pending;
+mod private;
 mod problems;
 mod recovery;
 mod remote;

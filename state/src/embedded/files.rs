@@ -8,8 +8,9 @@ use std::{fs, io};
 
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, fcntl_lock};
 
-use super::lock::{PRIVATE, holding_process, read_all, write_private};
+use super::lock::holding_process;
 use super::medium::{JournalSink, RunFiles};
+use super::private::{PRIVATE, read_all, write_private};
 use super::problems;
 use crate::error::StoreError;
 use crate::run::RunId;

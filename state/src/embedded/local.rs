@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::files::LocalFiles;
 use super::lock::{self, StateHandle};
 use super::medium::{Document, Medium, RunFiles};
+use super::private::read_all;
 use super::{EmbeddedOptions, problems};
 use crate::error::StoreError;
 
@@ -64,7 +65,7 @@ impl Medium for LocalMedium {
         let source = if self.options.state_out.is_some() && !path.exists() { &self.options.state } else { path };
         match File::open(source) {
             Ok(file) => {
-                let content = lock::read_all(&file).map_err(problems::reading(source))?;
+                let content = read_all(&file).map_err(problems::reading(source))?;
                 Ok((content, lock::holding_process(&file).is_some()))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Vec::new(), false)),
