@@ -22,6 +22,7 @@ mod problems;
 mod recovery;
 mod remote;
 mod repair;
+mod saves;
 mod saving;
 mod sealed;
 mod terms;
@@ -60,8 +61,8 @@ pub(crate) use medium::{Document, Medium};
 use recovery::Loaded;
 pub(crate) use remote::RemoteMedium;
 pub use remote::RemoteOptions;
-pub use saving::SAVE_INTERVAL;
-use saving::Saves;
+pub use saves::SAVE_INTERVAL;
+use saves::Saves;
 pub(crate) use sealed::Seals;
 use terms::Core;
 

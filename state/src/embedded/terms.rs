@@ -11,7 +11,7 @@ use super::lock::digit_of;
 use super::medium::Medium;
 use super::problems;
 use super::recovery::{self, Loaded};
-use super::saving::Saves;
+use super::saves::Saves;
 use super::writer::Writer;
 use super::{Backup, LOOK_PAUSE, LOOKS, Mode, random_u128};
 use crate::edit::{Edit, EditAnswer};

@@ -52,7 +52,6 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("cli::apply", &["errored", "problems"], UNBROKEN),
     ("cli::commands", &["output", "runs", "state"], UNBROKEN),
     ("cli::commands::init", &["backend", "migration"], UNBROKEN),
-    ("state::embedded", &["saving", "terms"], UNBROKEN),
     ("cli::backend", &["problems", "written"], OLD),
     ("cli::render::difference", &["print", "text"], OLD),
 ];
