@@ -20,7 +20,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use weft_state::remote::{Backend, BackendError, RemoteState};
 
-use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::arguments::{Environment, Settings};
+use crate::connected::{Connected, Connecting};
 use crate::hosts::Hosts;
 use session::Account;
 use settings::{Flavour, HostedSettings, Mapping};

@@ -14,8 +14,7 @@ use weft_graph_format::types::Type;
 use super::cloud::CloudName;
 use super::methods::{self, Method};
 use super::problems;
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::client::ClientSettings;
 
 /// The length of a customer key in bytes.

@@ -21,11 +21,10 @@ use super::methods::{Method, choose};
 use super::problems;
 use super::settings::text;
 use super::sources::vault_tokens;
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Authorize, Call, Constant, RETRY, Reply, Service};
-use crate::keys::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
+use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
 use crate::problems::{key_data, no_client};
 
 /// The version of the interface.

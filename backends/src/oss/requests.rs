@@ -18,7 +18,7 @@ use super::rpc::Interface;
 use super::settings::OssSettings;
 use super::signing::Signer;
 use super::tablestore::Table;
-use crate::catalog::Environment;
+use crate::arguments::Environment;
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Headers, IN_PATHS, RETRY, Reply, Service, query};
 use crate::guarded::{Dialect, GuardedBucket};

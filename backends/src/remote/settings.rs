@@ -8,8 +8,7 @@ use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 
 use super::problems;
-use crate::arguments;
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Environment, Settings};
 use weft_graph_format::diagnostic::Diagnostic;
 
 /// The variable that makes every run a local one, whatever the workspace says.
