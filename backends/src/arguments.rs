@@ -53,6 +53,11 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// A string that is not empty.
+    pub fn filled(&mut self, name: &str, variables: &[&str]) -> Option<String> {
+        self.text(name, variables).filter(|text| !text.is_empty())
+    }
+
     /// A string that must be given.
     pub fn required(&mut self, name: &str, variables: &[&str]) -> String {
         self.text(name, variables).unwrap_or_else(|| {
