@@ -6,7 +6,7 @@ use tokio::time::sleep;
 use weft_state::remote::{BackendError, LockAnswer, LockInfo};
 
 use super::requests::Client;
-use super::{LOCK, refusals};
+use super::{LOCK, refusals, tags};
 use crate::bucket::{Bucket as _, ObjectKind, When};
 use crate::digests::md5_hex;
 
@@ -49,7 +49,7 @@ pub(super) async fn take(
         left -= 1;
         match holder(client, TAKING, &lock).await? {
             Some(found) if left == 0 || Some(found.id.as_str()) != from => return Ok(held(found)),
-            None if left == 0 => return Err(refusals::mutex(client.bucket.place(&lock), &tag)),
+            None if left == 0 => return Err(refusals::mutex(client.bucket.place(&lock), tags::KEY, &tag)),
             _ => sleep(ENTERING.1).await,
         }
     }
