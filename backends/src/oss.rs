@@ -1,5 +1,6 @@
 //! The backend `oss`: states as objects of a bucket of Alibaba Cloud, locks and digests as rows of a TableStore table.
 
+mod addresses;
 mod credentials;
 mod messages;
 mod plainbuffer;
