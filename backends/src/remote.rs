@@ -8,6 +8,7 @@
 //! about its state, but it cannot be planned or applied from here.
 
 mod api;
+mod hosted;
 mod problems;
 mod session;
 mod settings;
@@ -23,8 +24,8 @@ use weft_state::remote::{Backend, BackendError, RemoteState};
 use crate::arguments::{Environment, Settings};
 use crate::connected::{Connected, Connecting};
 use crate::hosts::Hosts;
+use hosted::{Flavour, HostedSettings, Mapping};
 use session::Account;
-use settings::{Flavour, HostedSettings, Mapping};
 pub use settings::{cloud_schema, schema};
 use state::HostedState;
 

@@ -17,9 +17,9 @@ use weft_state::remote::{
 use weft_state::tfstate::WRITER_VERSION;
 
 use super::api::{part, words};
+use super::hosted::Flavour;
 use super::problems;
 use super::session::{Account, Session};
-use super::settings::Flavour;
 use super::version::{self, Fit};
 use super::workspace::Workspace;
 
