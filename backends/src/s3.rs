@@ -3,7 +3,9 @@
 mod arns;
 mod conditions;
 mod credentials;
+mod durations;
 mod dynamodb;
+mod expiring;
 pub(crate) mod kms;
 mod lock;
 mod login;

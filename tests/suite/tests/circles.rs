@@ -17,7 +17,6 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         &["facts", "instance", "kind", "planner", "whole"],
         "a kind of plan plans instances through the planner, and the facts of the planner name the kind",
     ),
-    ("backends::s3", &["credentials", "login", "sts"], OLD),
     ("cli", &["backend", "packages", "store"], UNBROKEN),
     ("cli::apply", &["errored", "problems"], UNBROKEN),
     ("cli::commands", &["output", "runs", "state"], UNBROKEN),
