@@ -12,11 +12,6 @@ use weft_suite::{ARROWS, root, rust_files};
 
 /// The circles that are allowed: the parent module, its children on the circle, and the reason.
 const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
-    (
-        "planner",
-        &["facts", "instance", "kind", "planner", "whole"],
-        "a kind of plan plans instances through the planner, and the facts of the planner name the kind",
-    ),
     ("cli", &["backend", "packages", "store"], UNBROKEN),
     ("cli::apply", &["errored", "problems"], UNBROKEN),
     ("cli::commands", &["output", "runs", "state"], UNBROKEN),
