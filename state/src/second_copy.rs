@@ -1,16 +1,16 @@
 //! Redis with files of this machine and, in front of a backend, with a second copy of the state.
 //!
-//! - What a term of a run was told is in a file of this machine, the write-ahead file ([`ahead`]), until the run has
-//!   ended and the copy has everything. If Redis has lost its last records, the term that goes on, or the next process
-//!   that opens the store, replays them ([`recovery`]). If that is impossible, the run is frozen in Redis, so that no
-//!   other process takes it over and repeats calls.
+//! - A file of this machine, the write-ahead file ([`ahead`]), has every acknowledged step of a term, until the run has
+//!   ended and the copy has everything. If Redis has lost its last records, the current term replays them
+//!   ([`recovery`]), or the next process that opens the store. If that is impossible, the run is frozen in Redis, so that
+//!   no other process takes it over and repeats calls.
 //! - With a backend in the configuration, locks and commits are in Redis, and the backend holds the second copy. When the
 //!   store is opened, the copy is compared with the state in Redis ([`decision`]). A store that is empty or has lost its
-//!   last records goes on from the copy and from the write-ahead files, and what is uncertain is named.
+//!   last records goes on from the copy and from the write-ahead files. The user learns which objects are uncertain.
 //! - The copy is a state of version 4. It is written at intervals while runs go on, before a run ends, and after each
-//!   edit ([`copier`]): under the lock of the backend, and only if it is the one that was written last. Its serial only
-//!   rises.
-//! - A coordinator does not know the backend. The command line that gave it the run writes the copy, while it watches the
+//!   edit ([`copier`]). A write needs the lock of the backend, and the copy must be the one that was written last. Its
+//!   serial only rises.
+//! - A coordinator does not know the backend. The command that submitted the run writes the copy, while it watches the
 //!   run and at its end ([`SecondCopyStore::copy_at_intervals`], [`SecondCopyStore::catch_up`]).
 
 mod ahead;
@@ -59,7 +59,7 @@ use term_file::digest_of_record;
 
 /// How often the copy is written while runs go on, as often as OpenTofu writes states.
 pub const COPY_INTERVAL: Duration = Duration::from_secs(20);
-/// How long to wait for the lock of the backend before a copy is written. Its holder writes a state at most.
+/// The minimum time to wait for the lock of the backend before a copy is written. Its holder only writes a state.
 const LEAST_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The options for opening a store in Redis.
@@ -77,9 +77,9 @@ pub struct SecondCopyOptions {
     pub folder: PathBuf,
     /// How often the copy is written while runs go on.
     pub interval: Duration,
-    /// Whether the store is opened for changes. Otherwise only what the store has lost is written to it.
+    /// Whether the store is opened for changes. Otherwise only lost records are written to it.
     pub change: bool,
-    /// Where to report what the user must know.
+    /// The receiver of notices for the user.
     pub notices: CopyNotices,
 }
 
@@ -117,7 +117,7 @@ impl fmt::Debug for SecondCopyStore {
     }
 }
 
-/// Calls the store, and once more if it had lost records that could be replayed.
+/// Calls the store, and repeats the call if the store had lost records that could be replayed.
 macro_rules! mended {
     ($self:ident, $run:expr, $redis:ident => $call:expr) => {{
         let $redis = $self.redis();
@@ -175,7 +175,7 @@ impl SecondCopyStore {
         }));
     }
 
-    /// Writes the copy, unless it has everything.
+    /// Writes the copy, unless it is up to date.
     ///
     /// # Errors
     /// [`StoreError::CopyDiffers`] if another tool has written the copy; those of Redis and of the backend.
@@ -198,14 +198,14 @@ impl SecondCopyStore {
         }
     }
 
-    /// Replays what the store has lost of the terms of this process, or freezes their runs.
+    /// Replays the lost records of the terms of this process, or freezes their runs.
     ///
     /// # Errors
     /// `lost` if the records of `run` cannot be replayed.
     async fn mend(&self, broken: &RedisStore, run: &RunId, lost: StoreError) -> Result<(), StoreError> {
         let _one = self.mending.lock().await;
         let SecondCopyOptions { url, workspace, sealing, .. } = &self.options;
-        // A connection that demands nothing yet.
+        // A new connection, which does not expect any records yet.
         let redis = RedisStore::connect(url, workspace, false, Arc::clone(sealing)).await.map_err(|_| lost.clone())?;
         if redis.incarnation() != broken.incarnation() {
             return Err(lost);
@@ -292,7 +292,7 @@ impl SecondCopyStore {
         }
     }
 
-    /// The copy has everything, where this process writes it.
+    /// Brings the copy up to date, if this process writes it.
     async fn copy_first(&self) -> Result<(), StoreError> {
         match self.opened().copier {
             Some(copier) => copier.catch_up().await,
@@ -385,7 +385,7 @@ impl RunStore for SecondCopyStore {
         self.redis().newest(unrecorded).await
     }
 
-    /// An error may also mean that the edit is done, and that the copy could not be written.
+    /// After an error, the edit may be done and only the copy not written.
     async fn edit(&self, edit: Edit) -> Result<EditAnswer, StoreError> {
         let answer = self.redis().edit(edit).await?;
         if answer == EditAnswer::Edited {

@@ -1,10 +1,10 @@
-//! The write-ahead files: what the terms of runs were told, on this machine.
+//! The write-ahead files: the acknowledged steps of the terms of runs, on this machine.
 //!
 //! A file belongs to one term of one run in one process, which has it locked. Each frame is the length of its payload
-//! (4 bytes, little-endian), the blake3 digest of the payload, and the payload: an [`Entry`], sealed as states are. A
-//! frame that is not whole ends the file. Entries are appended after the store has answered and before the caller learns
-//! of it. Each one ends with the last line of the run's journal ([`crate::redis::Tip`]), so that a store that has lost lines is
-//! noticed, and the missing ones can be replayed.
+//! (4 bytes, little-endian), the blake3 digest of the payload, and the payload: an [`Entry`], sealed like a state. An
+//! incomplete frame ends the file. An entry is appended after the answer of the store, and before the caller gets the
+//! answer. It ends with the last line of the run's journal ([`crate::redis::Tip`]). So a store that has lost lines is
+//! detected, and the missing lines can be replayed.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -23,7 +23,7 @@ use crate::step::TermEnding;
 
 /// The start of the names of write-ahead files.
 const PREFIX: &str = "ahead-";
-/// The length of a digest in a name: enough to tell states apart.
+/// The length of a digest in a name. It is long enough to distinguish states.
 const NAME_LENGTH: usize = 16;
 /// The bytes before a payload.
 const HEADER: usize = 4 + 32;
@@ -53,7 +53,7 @@ impl AheadSeal {
         Ok(frame)
     }
 
-    /// The entries up to the first frame that is not whole.
+    /// The entries before the first incomplete frame.
     fn entries(&self, mut bytes: &[u8]) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::new();
         while let Some((payload, rest)) = whole_frame(bytes) {
@@ -68,7 +68,7 @@ impl AheadSeal {
     }
 }
 
-/// The payload of the first frame, and what follows the frame.
+/// The payload of the first frame, and the bytes after the frame.
 fn whole_frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (digest, rest) = rest.split_first_chunk::<32>()?;
@@ -103,7 +103,7 @@ impl AheadFiles {
         AheadFiles { folder: folder.to_owned(), name, sealing, open: BTreeMap::new(), ended: Vec::new() }
     }
 
-    /// A term begins.
+    /// Begins the file of a term.
     pub(super) fn begin(&mut self, start: TermStart) -> Result<(), StoreError> {
         let path = self.folder.join(format!("{}{}", self.name, uuid::Uuid::new_v4()));
         std::fs::create_dir_all(&self.folder).map_err(failed("creating", &self.folder))?;
@@ -131,12 +131,12 @@ impl AheadFiles {
         }
     }
 
-    /// A term has ended, and nothing of it is needed any more.
+    /// Removes the file of a term that has ended.
     pub(super) fn remove(&mut self, run: &RunId) -> Result<(), StoreError> {
         self.open.remove(run).map_or(Ok(()), OpenFile::remove)
     }
 
-    /// A term has ended. Its file stays until the copy has the state of this serial.
+    /// Ends the file of a term. It stays until the copy has the state of this serial.
     pub(super) fn end(&mut self, run: &RunId, ending: TermEnding, serial: u64) -> Result<(), StoreError> {
         let Some(mut open) = self.open.remove(run) else { return Ok(()) };
         open.write(&Entry::Ended { stopped: ending == TermEnding::Stopped, serial })?;
@@ -144,7 +144,7 @@ impl AheadFiles {
         Ok(())
     }
 
-    /// The copy has the state of this serial.
+    /// The copy has the state of this serial, so older files are removed.
     pub(super) fn copied(&mut self, serial: u64) -> Result<(), StoreError> {
         let (done, left): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.ended).into_iter().partition(|(at, _)| *at <= serial);
@@ -152,7 +152,7 @@ impl AheadFiles {
         done.into_iter().try_for_each(|(_, open)| open.remove())
     }
 
-    /// What is in the files of the terms that are going on.
+    /// The contents of the files of the current terms.
     pub(super) fn going_on(&self) -> Result<Vec<TermFile>, StoreError> {
         self.open.values().filter_map(|open| open.read().transpose()).collect()
     }
