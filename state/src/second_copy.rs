@@ -28,7 +28,7 @@ mod term_file;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex as BlockingMutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex as BlockingMutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -50,7 +50,7 @@ use crate::step::{
 use crate::store::RunStore;
 use crate::subject::Subject;
 use crate::tfstate::StateFile;
-use ahead::AheadFiles;
+use ahead::{AheadFiles, SharedFiles};
 use copier::{Copier, blocking};
 use entry::{Entry, TermStart};
 pub use notice::{CopyNotices, LostStore};
@@ -81,16 +81,6 @@ pub struct SecondCopyOptions {
     pub change: bool,
     /// The receiver of notices for the user.
     pub notices: CopyNotices,
-}
-
-/// The write-ahead files of this process, shared.
-#[derive(Clone, Debug)]
-struct SharedFiles(Arc<BlockingMutex<AheadFiles>>);
-
-impl SharedFiles {
-    fn get(&self) -> MutexGuard<'_, AheadFiles> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// State and runs in Redis, with write-ahead files on this machine and perhaps a second copy of the state in a backend.
@@ -143,7 +133,7 @@ impl SecondCopyStore {
         let redis = reach(&options).await?;
         let place = format!("{}\0{}", redis.place(), options.workspace);
         let files = AheadFiles::new(&options.folder, &place, Arc::clone(&options.sealing));
-        let files = SharedFiles(Arc::new(BlockingMutex::new(files)));
+        let files = SharedFiles::new(files);
         let opened = open(&options, &files, redis).await?;
         let (opened, mending, task) = (RwLock::new(opened), Mutex::default(), BlockingMutex::default());
         Ok(SecondCopyStore { options, files, opened, mending, task })

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::files::LocalFiles;
 use super::lock::{self, StateHandle};
 use super::medium::{Document, Medium, RunFiles};
+use super::options::EmbeddedOptions;
 use super::private::read_all;
-use super::{EmbeddedOptions, problems};
+use super::problems;
 use crate::error::StoreError;
 
 /// A state file and the folder of its runs.

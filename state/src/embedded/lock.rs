@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 
+use super::backup::Backup;
 use super::medium::Document;
 use super::private::{PRIVATE, read_all, write_private};
-use super::{Backup, pending, problems};
+use super::{pending, problems};
 use crate::error::StoreError;
 use crate::remote::LockInfo;
 use crate::run::Holder;
@@ -134,21 +135,10 @@ impl Document for StateHandle {
     }
 
     fn back_up(&self, content: &[u8], at: &Backup) -> Result<(), StoreError> {
-        let beside = |ending: &str| {
-            let mut name = self.path.as_os_str().to_owned();
-            name.push(ending);
-            PathBuf::from(name)
-        };
-        let path = match at {
-            Backup::Never => return Ok(()),
-            Backup::At(path) => path.clone(),
-            Backup::Beside => beside(".backup"),
-            Backup::Dated => {
-                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-                beside(&format!(".{}.backup", now.as_secs()))
-            }
-        };
-        write_private(&path, content)
+        match at.path(&self.path) {
+            Some(path) => write_private(&path, content),
+            None => Ok(()),
+        }
     }
 }
 

@@ -20,10 +20,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
+use super::backup::Backup;
 use super::files::FolderLock;
 use super::lock::digit_of;
 use super::medium::{Document, Medium, RunFiles, Saver};
-use super::{Backup, Mode, problems};
+use super::options::Mode;
+use super::problems;
 use crate::error::StoreError;
 use crate::remote::{Expected, LockAnswer, LockInfo, RemoteState, UnreleasedLock, UnreleasedLocks, Version, Written};
 use crate::run::{Digest, Holder};

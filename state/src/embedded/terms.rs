@@ -3,17 +3,19 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::backup::Backup;
 use super::current_form;
 use super::folder::{RunFolders, SummaryFile};
 use super::journal::Group;
 use super::live::{Live, Term};
 use super::lock::digit_of;
 use super::medium::Medium;
+use super::options::Mode;
 use super::problems;
 use super::recovery::{self, Loaded};
 use super::saves::Saves;
 use super::writer::Writer;
-use super::{Backup, LOOK_PAUSE, LOOKS, Mode, random_u128};
+use super::{LOOK_PAUSE, LOOKS, random_u128};
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
 use crate::event::{Base, Began, Event, Sealed};

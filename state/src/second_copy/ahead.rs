@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weft_sealing::{Sealing, TargetName};
 
@@ -87,6 +87,21 @@ pub(super) struct AheadFiles {
     open: BTreeMap<RunId, OpenFile>,
     /// The files of terms that have ended, with the serial of the state at their end.
     ended: Vec<(u64, OpenFile)>,
+}
+
+/// The write-ahead files of this process, shared.
+#[derive(Clone, Debug)]
+pub(super) struct SharedFiles(Arc<Mutex<AheadFiles>>);
+
+impl SharedFiles {
+    pub(super) fn new(files: AheadFiles) -> SharedFiles {
+        SharedFiles(Arc::new(Mutex::new(files)))
+    }
+
+    /// The files, for one step.
+    pub(super) fn get(&self) -> MutexGuard<'_, AheadFiles> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 use weft_sealing::Sealing;
 
-use super::SharedFiles;
+use super::ahead::SharedFiles;
 use super::decision::{Behind, Decision, Difference, decide};
 use super::leading::leading_to;
 use super::notice::LostStore;

@@ -1,7 +1,6 @@
 //! What is done with the write-ahead files that dead processes left behind.
 
-use super::SharedFiles;
-use super::ahead::AheadFiles;
+use super::ahead::{AheadFiles, SharedFiles};
 use super::copier::blocking;
 use super::notice::LostStore;
 use super::recovery::{Compared, restore};
