@@ -8,7 +8,8 @@ use url::Url;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
 
-use crate::catalog::{self, Settings};
+use crate::arguments::Settings;
+use crate::catalog;
 use crate::problems;
 
 /// A scheme of addresses.

@@ -2,14 +2,20 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::schema::{Attribute, Block};
 use weft_graph_format::types::Type;
 
-use crate::catalog::{Environment, Settings};
 use crate::problems;
+
+/// The settings of a backend: every attribute of its schema, null where nothing is written, as in
+/// `.terraform/terraform.tfstate`.
+pub type Settings = Map<String, Json>;
+
+/// The variables of the environment by name. Empty ones count as absent.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The settings of a backend while they are read, with the problems found.
 pub struct Arguments<'a> {
@@ -45,6 +51,11 @@ impl<'a> Arguments<'a> {
             }
             None => self.variable(variables),
         }
+    }
+
+    /// A string that is not empty.
+    pub fn filled(&mut self, name: &str, variables: &[&str]) -> Option<String> {
+        self.text(name, variables).filter(|text| !text.is_empty())
     }
 
     /// A string that must be given.

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value as Json};
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
-use weft_state::remote::Backend;
 
+pub use crate::arguments::{Environment, Settings};
 #[cfg(feature = "azurerm")]
 use crate::azurerm;
+pub use crate::connected::{Connected, Connecting};
 #[cfg(feature = "consul")]
 use crate::consul;
 #[cfg(feature = "cos")]
@@ -30,25 +29,6 @@ use crate::pg;
 use crate::remote;
 #[cfg(feature = "s3")]
 use crate::s3;
-
-/// The settings of a backend: every attribute of its schema, null where nothing is written, as in
-/// `.terraform/terraform.tfstate`.
-pub type Settings = Map<String, Json>;
-
-/// The variables of the environment by name. Empty ones count as absent.
-pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// A backend that is ready for requests.
-#[derive(Debug)]
-pub struct Connected {
-    /// The backend.
-    pub backend: Arc<dyn Backend>,
-    /// Warnings about its settings.
-    pub warnings: Vec<Diagnostic>,
-}
-
-/// The answer of [`connect`]: the errors have no place.
-pub type Connecting = Result<Connected, Vec<Diagnostic>>;
 
 /// What is known about a type of backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,8 +17,9 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
 };
 
+use crate::arguments::{Environment, Settings};
 use crate::bucket::{BESIDE, Beside};
-use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::connected::{Connected, Connecting};
 use lock::{Held, Lock};
 use requests::Client;
 use settings::ConsulSettings;

@@ -16,8 +16,9 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
 };
 
+use crate::arguments::{Environment, Settings};
 use crate::bucket::{Beside, Bucket as _, ObjectKind, joined};
-use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::connected::{Connected, Connecting};
 use requests::Client;
 use settings::CosSettings;
 pub use settings::schema;

@@ -15,8 +15,9 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
 };
 
+use crate::arguments::{Environment, Settings};
 use crate::bucket::{Beside, Bucket, ObjectKind, When};
-use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::connected::{Connected, Connecting};
 use requests::Client;
 use settings::GcsSettings;
 pub use settings::schema;

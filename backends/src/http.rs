@@ -17,8 +17,9 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
 };
 
-use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::arguments::{Environment, Settings};
 use crate::client::{client, reason};
+use crate::connected::{Connected, Connecting};
 use crate::problems;
 use crate::retry::Attempt;
 pub use settings::schema;

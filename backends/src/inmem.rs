@@ -12,9 +12,9 @@ use weft_state::remote::{
 };
 use weft_state::run::Holder;
 
-use crate::arguments::{self, Arguments};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::bucket::{Beside, Bucket, ObjectKind, When};
-use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::connected::{Connected, Connecting};
 
 /// The workspace that always exists.
 const DEFAULT: &str = "default";

@@ -6,34 +6,18 @@
 //!
 //! Absent here: the `encryption` block (`evaluator`, `cli`), and what is done with a key (`sealing`).
 
-mod metadata;
-
-use std::fmt;
-use std::future::Future;
-use std::sync::Arc;
-use std::time::Duration;
-
-use async_trait::async_trait;
-use tokio::time::timeout;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
-use weft_sealing::{KeyService, Secret, Service, ServiceError};
-use weft_state::remote::BackendError;
+use weft_sealing::Service;
 
-use crate::catalog::Environment;
-pub use crate::catalog::Settings;
+use crate::arguments::Environment;
+pub use crate::arguments::Settings;
+use crate::keeper::Keeping;
 use crate::openbao;
 use crate::problems::KEY_DATA;
-pub(crate) use metadata::Metadata;
-
-/// How long a service may take for a key, with all repetitions.
-const LIMIT: Duration = Duration::from_secs(180);
 
 /// The key providers that are services, in this build or not, in the order of their names.
 pub const SERVICES: [&str; 4] = ["aws_kms", "azure_vault", "gcp_kms", "openbao"];
-
-/// A client, or the problems of its settings.
-pub(crate) type Keeping = Result<Arc<dyn KeyService>, Vec<Diagnostic>>;
 
 /// A key provider in this build.
 struct Entry {
@@ -78,84 +62,6 @@ fn in_words(problems: &[Diagnostic]) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// A service that keeps keys, as its client sees it.
-#[async_trait]
-pub(crate) trait Keeper: fmt::Debug + Send + Sync {
-    /// The length of keys in bytes.
-    fn length(&self) -> u64;
-
-    /// A new key and its metadata.
-    async fn make(&self) -> Result<(Secret, Metadata), BackendError>;
-
-    /// The key of metadata.
-    async fn find(&self, metadata: &Metadata) -> Result<Secret, BackendError>;
-}
-
-/// A client whose calls block.
-#[derive(Debug)]
-pub(crate) struct Blocking<K>(K);
-
-impl<K: Keeper + 'static> Blocking<K> {
-    /// The client of this keeper.
-    pub(crate) fn client(keeper: K) -> Arc<dyn KeyService> {
-        Arc::new(Blocking(keeper))
-    }
-}
-
-impl<K: Keeper> KeyService for Blocking<K> {
-    fn key_length(&self) -> u64 {
-        self.0.length()
-    }
-
-    fn new_key(&self) -> Result<(Secret, Vec<u8>), ServiceError> {
-        let (key, metadata) = wait(self.0.make())?;
-        Ok((key, metadata.written()))
-    }
-
-    fn key_of(&self, metadata: &[u8]) -> Result<Secret, ServiceError> {
-        let metadata = Metadata::read(metadata)?;
-        wait(self.0.find(&metadata))
-    }
-}
-
-/// Waits for an answer on a thread of its own: the caller may be a task, in which nothing else can be waited for.
-fn wait<T: Send>(answer: impl Future<Output = Result<T, BackendError>> + Send) -> Result<T, ServiceError> {
-    let failed = |error: String| ServiceError::Request(error);
-    let work = || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed(error.to_string()))?;
-        let answer = runtime.block_on(async { timeout(LIMIT, answer).await });
-        let answer = answer.map_err(|_| failed(format!("no answer came within {} s", LIMIT.as_secs())))?;
-        answer.map_err(|error| failed(error.to_string().trim_end_matches(['.', ' ']).to_owned()))
-    };
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("keys".to_owned()).spawn_scoped(scope, work);
-        let thread = thread.map_err(|error| failed(error.to_string()))?;
-        thread.join().unwrap_or_else(|_| Err(failed("the request was given up".to_owned())))
-    })
-}
-
-/// A random key of so many bytes.
-///
-/// # Errors
-/// The operating system has no random bytes.
-pub(crate) fn random_key(place: &str, length: u64) -> Result<Secret, BackendError> {
-    let mut key = vec![0; usize::try_from(length).unwrap_or_default()];
-    aws_lc_rs::rand::fill(&mut key).map_err(|_| BackendError::Refused {
-        place: place.to_owned(),
-        doing: "making a key",
-        error: "the operating system gave no random bytes".to_owned(),
-        advice: String::new(),
-    })?;
-    Ok(Secret::new(key))
-}
-
-/// An answer without a field that it must have, or with something else in it.
-pub(crate) fn damaged(place: &str, doing: &'static str, field: &str) -> BackendError {
-    let error = format!("the answer has no valid {field:?}");
-    BackendError::Damaged { place: place.to_owned(), doing, error }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,16 +73,5 @@ mod tests {
             assert!(!(entry.schema)().attributes.is_empty(), "{}", entry.name);
         }
         assert!(schema("pbkdf2").is_none());
-    }
-
-    #[tokio::test]
-    async fn a_task_can_wait_for_a_key() {
-        let nap = async {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            Ok::<_, BackendError>(5)
-        };
-        assert_eq!(wait(nap).unwrap(), 5);
-        let broken = async { Err::<(), _>(BackendError::NoWorkspaces) };
-        assert_eq!(wait(broken).unwrap_err().to_string(), "workspaces not supported");
     }
 }

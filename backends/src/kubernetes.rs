@@ -22,8 +22,9 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
 };
 
+use crate::arguments::{Environment, Settings};
 use crate::bucket::Beside;
-use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::connected::{Connected, Connecting};
 use names::{STATE, SUFFIX, WORKSPACE};
 use requests::{Client, Resource};
 use settings::KubernetesSettings;

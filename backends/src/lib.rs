@@ -7,9 +7,11 @@
 //! - [`address`] has the addresses of states in backends, such as `s3://BUCKET/KEY`.
 //! - [`hosts`] is what two of them ask of the CLI configuration.
 //! - [`client`] makes HTTP clients, and `retry` repeats requests.
-//! - `guarded` has buckets whose only condition is that no object is overwritten; `expiring` and `digests` are for requests that are signed.
+//! - `guarded` has buckets whose only condition is that no object is overwritten; `expiring` and `digests` are for
+//!   requests that are signed.
 //! - [`http`], [`pg`], [`s3`] and others are backends. Each is a cargo feature of its name.
-//! - [`keys`] has the key providers of encryption that are services. Each is beside the backend whose credentials it uses.
+//! - [`keys`] has the key providers of encryption that are services, and `keeper` what their clients share. Each is
+//!   beside the backend whose credentials it uses.
 //!
 //! Absent here: blocks of configurations, saved settings and workspaces (`cli`), and runs (`state`).
 
@@ -24,6 +26,7 @@ pub mod azurerm;
 mod bucket;
 pub mod catalog;
 pub mod client;
+mod connected;
 #[cfg(feature = "consul")]
 pub mod consul;
 #[cfg(feature = "cos")]
@@ -43,6 +46,7 @@ pub mod http;
 #[cfg(feature = "inmem")]
 pub mod inmem;
 mod jwt;
+mod keeper;
 pub mod keys;
 #[cfg(feature = "kubernetes")]
 pub mod kubernetes;

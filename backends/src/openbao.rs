@@ -16,10 +16,10 @@ use url::Url;
 use weft_sealing::Secret;
 use weft_state::remote::BackendError;
 
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{Environment, Settings};
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Call, Constant, Reply, Service};
-use crate::keys::{Blocking, Keeper, Keeping, Metadata, damaged};
+use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged};
 use crate::problems::no_client;
 use settings::BaoSettings;
 pub(crate) use settings::schema;

@@ -1,5 +1,6 @@
 //! The backend `oss`: states as objects of a bucket of Alibaba Cloud, locks and digests as rows of a TableStore table.
 
+mod addresses;
 mod credentials;
 mod messages;
 mod plainbuffer;
@@ -22,8 +23,9 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
 };
 
+use crate::arguments::{Environment, Settings};
 use crate::bucket::{Beside, Bucket as _, ObjectKind, joined};
-use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::connected::{Connected, Connecting};
 use crate::digests::md5_hex;
 use requests::Client;
 use settings::OssSettings;

@@ -22,7 +22,8 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
 };
 
-use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::arguments::{Environment, Settings};
+use crate::connected::{Connected, Connecting};
 use settings::PgSettings;
 pub use settings::schema;
 

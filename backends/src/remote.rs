@@ -8,6 +8,7 @@
 //! about its state, but it cannot be planned or applied from here.
 
 mod api;
+mod hosted;
 mod problems;
 mod session;
 mod settings;
@@ -20,10 +21,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use weft_state::remote::{Backend, BackendError, RemoteState};
 
-use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::arguments::{Environment, Settings};
+use crate::connected::{Connected, Connecting};
 use crate::hosts::Hosts;
+use hosted::{Flavour, HostedSettings, Mapping};
 use session::Account;
-use settings::{Flavour, HostedSettings, Mapping};
 pub use settings::{cloud_schema, schema};
 use state::HostedState;
 

@@ -3,7 +3,9 @@
 mod arns;
 mod conditions;
 mod credentials;
+mod durations;
 mod dynamodb;
+mod expiring;
 pub(crate) mod kms;
 mod lock;
 mod login;
@@ -25,8 +27,9 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
 };
 
+use crate::arguments::{Environment, Settings};
 use crate::bucket::{Beside, Bucket as _, ObjectKind};
-use crate::catalog::{Connected, Connecting, Environment, Settings};
+use crate::connected::{Connected, Connecting};
 use crate::digests::md5_hex as digest;
 use requests::Client;
 pub use schema::schema;

@@ -16,11 +16,11 @@ use weft_graph_format::graph::{Applied, Builder, OperationId, Provider, Ref, Sha
 use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 
+use crate::agenda::Agenda;
+use crate::agenda::claims::Claims;
+use crate::agenda::planned::{Computed, Opening, PlannedCheck, PlannedProvision, PlannedStep, Record, Work};
 use crate::facts::Facts;
-use crate::instance::agenda::Agenda;
-use crate::instance::planned::{Computed, Opening, PlannedCheck, PlannedProvision, PlannedStep, Record, Work};
 use crate::providers::Registered;
-use crate::whole::claims::Claims;
 use crate::whole::order::DeleteOrder;
 
 /// Finds the configuration of a provider instance; `None` if it has none.

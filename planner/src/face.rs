@@ -16,15 +16,15 @@ use weft_graph_format::address::{
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
-use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
+use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::{Transform, Value};
 
-use crate::instance::Problems;
-use crate::instance::planned::PlannedCheck;
+use crate::agenda::planned::PlannedCheck;
 use crate::kind::Gap;
 use crate::planner::Planner;
+use crate::problems::Problems;
 use crate::whole::orphans::{first_surplus, protected_surplus};
 use crate::whole::protection::problem;
 use crate::whole::selecting::{nothing, replacements_without_instance};
@@ -37,14 +37,6 @@ impl Planner {
             Failed
         })
     }
-
-    /// Records the results of an object's conditions.
-    pub(crate) fn note_check(&self, result: CheckResult) {
-        if matches!(result.status, CheckStatus::Fail | CheckStatus::Error) {
-            self.ask.providers.hush(&result.address);
-        }
-        self.evaluated().checks.insert((result.kind, result.address.clone()), result);
-    }
 }
 
 #[async_trait]
@@ -56,7 +48,7 @@ impl Glue for Planner {
         Brief {
             selection: self.facts.selection().clone(),
             wanted_providers: wanted.into_iter().collect(),
-            ..Brief::new(Purpose::Plan(self.facts.kind.planning()))
+            ..Brief::new(Purpose::Plan(self.kind().planning()))
         }
     }
 
@@ -75,7 +67,7 @@ impl Glue for Planner {
     }
 
     fn left_out(&self, address: &ResourceInstance, schema: &Schema) -> Option<Value> {
-        if self.facts.kind.keeps_left_out(&self.facts, address) {
+        if self.facts.keeps_left_out(address) {
             self.evaluated().desired.insert(address.clone());
         }
         self.facts.stored_value(address, schema).unwrap_or_else(|problem| {
@@ -85,11 +77,11 @@ impl Glue for Planner {
     }
 
     fn is_absent(&self, address: &ResourceInstance) -> bool {
-        self.facts.kind.is_absent(self, address)
+        self.kind().is_absent(self, address)
     }
 
     fn gap(&self, schema: &Schema, kind: ExpansionKind) -> Value {
-        match self.facts.kind.gap(schema, kind) {
+        match self.kind().gap(schema, kind) {
             Gap::Unknown(value) => value,
             Gap::Nothing => {
                 let gap = nothing(schema);
@@ -110,7 +102,7 @@ impl Glue for Planner {
     async fn managed(&self, mut desired: DesiredInstance) -> Result<Managed, Failed> {
         self.evaluated().desired.insert(desired.address.clone());
         desired.config = self.impure_apart(&desired.address, desired.config);
-        self.reported(self.facts.kind.plan_managed(self, desired).await)
+        self.reported(self.kind().plan_managed(self, desired).await)
     }
 
     async fn data(&self, mut desired: DesiredInstance) -> Result<Value, Failed> {
@@ -186,7 +178,7 @@ impl Glue for Planner {
     }
 
     fn open_check(&self, check: OpenCheck) -> Option<Origin> {
-        if !self.facts.kind.opens_check(&check) {
+        if !self.kind().opens_check(&check) {
             return None;
         }
         let reads = [check.waits, check.condition.deep_origin(), check.message.deep_origin()];

@@ -15,9 +15,9 @@ use weft_graph_format::value::Value;
 use weft_state::Snapshot;
 
 use crate::inputs::PlanOptions;
-use crate::instance::prior::{Prior, stored_value};
-use crate::kind::{Kind, Rules};
+use crate::prior::{Prior, stored_value};
 use crate::prior_state::PriorState;
+use crate::rules::Rules;
 
 /// The number of hexadecimal digits in a deposed key.
 const DEPOSED_KEY_DIGITS: usize = 8;
@@ -36,7 +36,6 @@ pub(crate) struct Facts {
     pub(crate) state: PriorState,
     /// Moved objects: the new address and the stored one.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
-    pub(crate) kind: Box<dyn Kind>,
     pub(crate) rules: Rules,
     /// The options; `replace` is sorted.
     pub(crate) options: PlanOptions,
@@ -65,6 +64,16 @@ impl Facts {
         self.going.as_ref().is_none_or(|going| going.contains(address))
     }
 
+    /// Whether an instance outside the selection keeps its object.
+    pub(crate) fn keeps_left_out(&self, address: &ResourceInstance) -> bool {
+        !self.rules.covers_what_goes || !self.is_selected_to_go(address)
+    }
+
+    /// Whether the plan starts from what was read, and not from the state.
+    fn begins_with_found(&self) -> bool {
+        self.rules.begins_with_found && self.options.refresh
+    }
+
     /// The placeholder for an instance outside the selection: its stored object; `None` if there is none.
     ///
     /// # Errors
@@ -89,7 +98,7 @@ impl Facts {
 
     /// The previous address that the plan shows for an object.
     pub(crate) fn shown_previous(&self, address: &ResourceInstance) -> Option<ResourceInstance> {
-        self.previous(address).filter(|_| !self.kind.begins_with_found(self.options.refresh)).cloned()
+        self.previous(address).filter(|_| !self.begins_with_found()).cloned()
     }
 
     /// The deposed key for the current object of an instance. It is the same for the same plan.
@@ -119,7 +128,7 @@ impl Facts {
         match self.declared.resource(&config).and_then(|block| block.destroy) {
             Some(false) => Some(Reason::ForgotBecauseLifecycleDestroyInConfig),
             // A wanted instance was read, so its record is up to date.
-            _ if wanted && self.kind.begins_with_found(self.options.refresh) => None,
+            _ if wanted && self.begins_with_found() => None,
             _ => skips.then_some(Reason::ForgotBecauseLifecycleDestroyInState),
         }
     }
@@ -143,9 +152,8 @@ impl Facts {
             (address, StoredInstance { record, revision: Revision(1) })
         };
         let snapshot = Arc::new(Snapshot { instances: instances.iter().map(stored).collect(), ..Snapshot::default() });
-        let kind = crate::kind::of(options.kind);
         Facts {
-            rules: kind.rules(),
+            rules: Rules::of(options.kind),
             declared: Declared::of(&root),
             root,
             environment: Environment::new(dir.path().to_path_buf()),
@@ -153,7 +161,6 @@ impl Facts {
             original: snapshot.clone(),
             state: PriorState::of(snapshot),
             moved: BTreeMap::new(),
-            kind,
             options,
             going: None,
         }

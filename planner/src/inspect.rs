@@ -24,8 +24,8 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_state::{InstanceObject, Snapshot};
 
-use crate::instance::prior::{Reading, marks_of, read_prior, with_schema_marks};
-use crate::instance::problems::stored_object_unreadable;
+use crate::prior::problems::stored_object_unreadable;
+use crate::prior::{Reading, marks_of, read_prior, with_schema_marks};
 use crate::prior_state::PriorState;
 use crate::providers::ProviderSet;
 use crate::report::Report;

@@ -1,11 +1,14 @@
 //! The planning engine. Compares the configuration with state, asks providers, and makes an execution graph.
 //!
 //! Start with [`planning`]: it runs a plan in three passes. During evaluation, `face.rs` passes each instance to the
-//! first pass, `instance/`, which asks providers and decides with plain functions. The second pass, `whole/`, applies
-//! the rules over all instances. The third, `draft/`, turns the result into operations; only it knows the graph's
-//! builder. `kind/` has the differences of destroy and refresh-only plans. [`providers`] holds the provider instances.
+//! first pass, `instance/`, which asks providers (`ask.rs`) and decides with plain functions. The second pass, `whole/`,
+//! applies the rules over all instances. The third, `draft/`, turns the result into operations; only it knows the graph's
+//! builder. `rules.rs` and `kind/` have the differences of destroy and refresh-only plans: properties as data, and the
+//! behaviour. [`prior`] has the stored objects, `agenda/` the plan so far. [`providers`] holds the provider instances.
 //! [`validate`] and [`inspect`] implement the same interface without a plan; [`watch`] reports progress.
 
+mod agenda;
+mod ask;
 pub mod diagnostics;
 mod draft;
 mod evaluated;
@@ -18,17 +21,18 @@ mod kind;
 mod outcome;
 mod planner;
 pub mod planning;
+pub mod prior;
 mod prior_state;
 mod problems;
 mod provider_meta;
 pub mod providers;
 mod report;
+mod rules;
 pub mod validate;
 pub mod watch;
 mod whole;
 
 pub use inspect::{Inspected, inspect};
-pub use instance::prior;
 pub use planning::{PlanInputs, PlanKind, PlanOptions, PlanOutcome, Planned, plan, plan_open, rehearse};
 pub use providers::{PluginSource, ProviderSet};
 pub use validate::validate;

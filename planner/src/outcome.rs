@@ -13,7 +13,7 @@ use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::value::Value;
 use weft_state::Snapshot;
 
-use crate::instance::prior::Prior;
+use crate::prior::Prior;
 
 /// A plan.
 #[derive(Debug)]

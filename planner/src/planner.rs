@@ -7,13 +7,14 @@ use weft_evaluator::glue::DesiredInstance;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::graph::{Action, PriorObject};
+use weft_graph_format::plan_file::{CheckResult, CheckStatus};
 
+use crate::agenda::planned::Record;
+use crate::agenda::{Agenda, ReadResults};
+use crate::ask::Ask;
 use crate::evaluated::Evaluated;
 use crate::facts::Facts;
-use crate::instance::agenda::{Agenda, ReadResults};
-use crate::instance::ask::Ask;
-use crate::instance::planned::Record;
-use crate::instance::prior::Prior;
+use crate::prior::Prior;
 use crate::report::Report;
 use crate::whole::protection::{RemovalVerdict, protection, verdict};
 
@@ -95,16 +96,27 @@ impl Planner {
         self.found().drift.extend(drift(address, self.facts.previous(address), provider, prior, schema_version));
     }
 
+    /// Records the results of an object's conditions.
+    pub(crate) fn note_check(&self, result: CheckResult) {
+        if matches!(result.status, CheckStatus::Fail | CheckStatus::Error) {
+            self.ask.providers.hush(&result.address);
+        }
+        self.evaluated().checks.insert((result.kind, result.address.clone()), result);
+    }
+
     /// Whether an instance has no object: state has none, or the provider did not find it.
     pub(crate) fn is_missing(&self, address: &ResourceInstance) -> bool {
         let found = self.found().refreshed.get(address).map(|prior| prior.value.is_null());
         found.unwrap_or_else(|| self.facts.holds_nothing(address))
     }
 
-    /// Whether a resource that a data block refers to directly is about to change. For a block with conditions this
-    /// includes all its dependencies.
-    pub(crate) fn is_pending(&self, desired: &DesiredInstance) -> bool {
+    /// Whether a data source or an ephemeral object waits for the resources that its block names: one that it refers
+    /// to directly is about to change. For a block with conditions this includes all its dependencies.
+    pub(crate) fn waits_for_others(&self, desired: &DesiredInstance) -> bool {
         let agenda = self.agenda();
+        if self.facts.rules.reads_first {
+            return agenda.effects.is_any_in_plan(&desired.direct);
+        }
         // Conditions apply to the final state of things, so all dependencies of the block must be settled.
         agenda.effects.is_any_pending(&desired.direct)
             || desired.block.has_conditions && agenda.effects.is_any_changing(&desired.dependencies)

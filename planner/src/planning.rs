@@ -15,18 +15,18 @@ use weft_graph_format::graph::{Action, Builder, ExecutionGraph, FinishError};
 use weft_graph_format::schema::ProviderSchema;
 use weft_state::Snapshot;
 
+use crate::agenda::planned::{PlannedStep, Work};
+use crate::agenda::{Agenda, ReadResults};
+use crate::ask::Ask;
 use crate::draft::{Drafted, Drafting, output};
 use crate::evaluated::Evaluated;
 use crate::facts::Facts;
-use crate::instance::agenda::{Agenda, ReadResults};
-use crate::instance::ask::Ask;
-use crate::instance::planned::{PlannedStep, Work};
-use crate::kind;
 use crate::planner::Planner;
 use crate::prior_state::PriorState;
 use crate::problems;
 use crate::provider_meta::ProviderMetas;
 use crate::report::{Report, sort};
+use crate::rules::Rules;
 use crate::whole::outputs::{Outputs, output_changes};
 use crate::whole::{applied_part, checking, moved, orphans, protection, selecting};
 
@@ -114,8 +114,7 @@ fn aimless_imports(evaluated: &Evaluated, imports: &BTreeSet<ResourceInstance>) 
 /// Prepares a plan. Returns the outcome if planning cannot begin.
 async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
     let PlanInputs { root, environment, given, snapshot, providers, options, watch } = inputs;
-    let kind = kind::of(options.kind);
-    let rules = kind.rules();
+    let rules = Rules::of(options.kind);
     let mut options = options;
     options.replace.sort();
     let mut said = match rules.validates {
@@ -151,7 +150,6 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
         original: snapshot,
         state: state.state,
         moved: state.moved,
-        kind,
         rules,
         options,
     };
@@ -290,7 +288,7 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let active = checking::active(facts, &evaluated, &changes.resources);
     let applied = applied_part::leave_out(facts, &mut agenda, &changes.outputs, &active);
     let Drafted { builder, claims, records } = Drafting::of(facts, &configured, agenda, destroys_first);
-    output::outputs(&builder, &*facts.kind, &outputs.wanted, &applied, &evaluated.gaps);
+    output::outputs(&builder, planner.kind(), &outputs.wanted, &applied, &evaluated.gaps);
     let (mut diagnostics, remarks) = planner.report.take();
     let mut warnings: Vec<Diagnostic> =
         diagnostics.iter().filter(|d| !d.is_error() && is_kept(facts, d)).cloned().collect();

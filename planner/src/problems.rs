@@ -12,6 +12,19 @@ use weft_state::Doubt;
 /// The code of the warning about a value for a deprecated variable of the root module.
 pub const DEPRECATED_VARIABLE: &str = "deprecated-variable";
 
+/// The summary of an object that a provider may not return.
+pub(crate) const INVALID_OBJECT: &str = "Provider produced invalid object";
+
+/// Problems that the caller reports.
+pub(crate) type Problems = Vec<Diagnostic>;
+
+/// The provider's plan violates a rule.
+pub(crate) fn invalid_plan(address: &str, violation: &dyn Display) -> Diagnostic {
+    let detail =
+        format!("The provider planned an invalid value for {address}: {violation}. This is a defect of the provider.");
+    Diagnostic::error("Provider produced invalid plan", detail).about(address)
+}
+
 /// `-replace` in a destroy or refresh-only plan.
 pub(crate) fn replace_unsupported() -> Diagnostic {
     Diagnostic::error(

@@ -21,7 +21,7 @@ use weft_graph_format::value::Value;
 use weft_providers::ProviderDiagnostic;
 
 use crate::diagnostics::{call_failed, placed};
-use crate::instance::prior::without_provenance;
+use crate::prior::without_provenance;
 use crate::providers::ProviderSet;
 use crate::report::Report;
 

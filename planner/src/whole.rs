@@ -1,12 +1,11 @@
 //! The second pass: rules over all instances, as plain functions.
 //!
 //! Before evaluation: [`moved`] gives stored objects their new addresses, [`selecting`] selects a part of the plan.
-//! During evaluation: [`triggers`] answers what changes so far, [`protection`] whether an object may be deleted.
-//! Afterwards: [`orphans`], [`outputs`], [`checking`], [`claims`], [`applied_part`], and the [`order`] of deletes.
+//! During evaluation: [`protection`] answers whether an object may be deleted.
+//! Afterwards: [`orphans`], [`outputs`], [`checking`], [`applied_part`], and the [`order`] of deletes.
 
 pub(crate) mod applied_part;
 pub(crate) mod checking;
-pub(crate) mod claims;
 pub(crate) mod moved;
 pub(crate) mod moves;
 pub(crate) mod order;
@@ -15,4 +14,3 @@ pub(crate) mod outputs;
 mod problems;
 pub(crate) mod protection;
 pub(crate) mod selecting;
-pub(crate) mod triggers;

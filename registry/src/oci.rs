@@ -3,13 +3,15 @@
 
 mod client;
 mod credentials;
+mod repository;
 
 use serde::Deserialize;
 use weft_graph_format::version::Version;
 use weft_providers::checksum::Checksum;
 use weft_providers::platform::Platform;
 
-pub use client::{Descriptor, Manifest, OciClient, Repository};
+pub use client::{Descriptor, Manifest, OciClient};
+pub use repository::Repository;
 
 use crate::cli_config::{CliConfig, Environment};
 use crate::http::Http;

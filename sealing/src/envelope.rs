@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::json::JsonProblem;
 use crate::keyring::Metadata;
-use crate::settings::{LARGEST_ENVELOPE, LONGEST_METADATA, LONGEST_METADATA_KEY};
+use crate::limits::{LARGEST_ENVELOPE, LONGEST_METADATA, LONGEST_METADATA_KEY};
 
 /// The maximum size of a state, plan or record, in bytes: that of the largest plan file.
 pub const LARGEST_PLAIN: u64 = 4 << 30;

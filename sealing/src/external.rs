@@ -13,8 +13,8 @@ use zeroize::Zeroizing;
 
 use crate::command::{self, COMMAND_TIME, CommandError, Input, OutputProblem};
 use crate::json::JsonProblem;
+use crate::limits::{LARGEST_ENVELOPE, LONGEST_METADATA};
 use crate::secret::Secret;
-use crate::settings::{LARGEST_ENVELOPE, LONGEST_METADATA};
 
 /// The `magic` of a key provider's command.
 pub const KEY_PROVIDER_MAGIC: &str = "OpenTofu-External-Key-Provider";

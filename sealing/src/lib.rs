@@ -2,15 +2,15 @@
 //!
 //! Reading order:
 //! - The settings of an `encryption` block are plain data: [`name`]s, [`key_provider`]s, [`method`]s with targets, and
-//!   [`settings`], which checks them all. A [`secret`] is wiped and hidden.
+//!   [`settings`], which checks them all. A [`secret`] is wiped and hidden. [`limits`] has the sizes that all accept.
 //! - [`sealing`] is the entry point: [`Sealing`] seals and opens states, plans and records.
 //! - Below it, `keyring` makes keys for sealing and finds those for opening: with [`pbkdf2`], from a command
 //!   ([`external`], with the protocol of [`command`]), or from a [`service`]. `cipher` is AES-GCM.
 //! - [`envelope`] is OpenTofu's file, [`record`] our compact form for many small things.
 //!
 //! What a caller must know: all calls block, a derivation for some tenths of a second, a command for up to
-//! [`command::COMMAND_TIME`], a service as long as its client allows. A target that is not configured passes plain text and refuses sealed data. No error
-//! contains a secret. Encryption does not protect against the replay of older data.
+//! [`command::COMMAND_TIME`], a service as long as its client allows. A target that is not configured passes plain text
+//! and refuses sealed data. No error contains a secret. Encryption does not protect against the replay of older data.
 //!
 //! Absent here: parsing and evaluating the block, merging `TF_ENCRYPTION`, the names of remote states, and the clients of
 //! services (AWS, GCP, Azure, OpenBao).
@@ -25,6 +25,7 @@ pub mod envelope;
 pub mod external;
 pub mod json;
 pub mod key_provider;
+pub mod limits;
 pub mod method;
 pub mod name;
 pub mod pbkdf2;

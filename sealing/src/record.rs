@@ -22,9 +22,8 @@ use zeroize::Zeroizing;
 
 use crate::cipher::{Budget, Cipher, CipherError, OVERHEAD};
 use crate::keyring::Metadata;
+use crate::limits::{LONGEST_CHAIN, LONGEST_METADATA, LONGEST_METADATA_KEY};
 use crate::pbkdf2::RandomError;
-use crate::settings::LONGEST_METADATA;
-use crate::settings::{LONGEST_CHAIN, LONGEST_METADATA_KEY};
 
 /// The magic bytes of a sealed record.
 pub const RECORD_MAGIC: [u8; 8] = *b"\xc1WeftRec";

@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::json::JsonProblem;
+use crate::limits::LONGEST_METADATA;
 use crate::secret::Secret;
-use crate::settings::LONGEST_METADATA;
 
 /// A client of a service that keeps keys. It is shared among threads, and all calls block.
 pub trait KeyService: fmt::Debug + Send + Sync {

@@ -6,21 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::key_provider::{KeyProvider, KeySource, Pbkdf2Problem};
+use crate::limits::{LONGEST_CHAIN, LONGEST_METADATA_KEY};
 use crate::method::{AES_KEY_LENGTHS, Method, Target};
 use crate::name::{Declared, KeyProviderName, MethodName, TargetName};
-
-/// The maximum length of a chain of key providers. Each link costs a derivation. Real chains have two.
-pub const LONGEST_CHAIN: usize = 16;
-
-/// The maximum length of a metadata alias, in bytes. It is in every file and record.
-pub const LONGEST_METADATA_KEY: usize = 1024;
-
-/// The maximum size of one key provider's metadata, in bytes. Services store a wrapped key there, of some hundred
-/// bytes.
-pub const LONGEST_METADATA: usize = 32 << 10;
-
-/// The maximum size of an envelope, in bytes: the base64 of the largest plan, and its metadata.
-pub const LARGEST_ENVELOPE: u64 = 6 << 30;
 
 /// An `encryption` block as plain data.
 #[derive(Clone, Debug, Default)]

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::error::StoreError;
 use crate::json::canonical;
 use crate::problems;
 use crate::record::{InstanceObject, InstanceRecord, OutputRecord, PathStep, RawJson};
 use crate::result::Writes;
 use crate::run::{Digest, OpIndex};
 use crate::step::{Claim, ClaimMode, DoubtOutcome, StoreAnswer, StoreStep};
-use crate::store::StoreError;
 use crate::subject::{Revision, Subject};
 
 /// The serialized form of plain data, used for comparing, hashing and storing it.

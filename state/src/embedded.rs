@@ -9,6 +9,7 @@
 //! - An edit outside of any run has no journal. A file beside the state file holds its content until it is written.
 //! - One process holds the lock of the file. Within that process, one run at a time holds a lease.
 
+mod backup;
 mod files;
 mod folder;
 mod journal;
@@ -16,38 +17,43 @@ mod live;
 mod local;
 mod lock;
 mod medium;
+mod options;
 mod pending;
+mod private;
 mod problems;
 mod recovery;
 mod remote;
 mod repair;
+mod saves;
 mod saving;
 mod sealed;
 mod terms;
 mod writer;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use weft_sealing::{Sealing, TargetName};
+use weft_sealing::TargetName;
 
 use crate::content::{prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
+use crate::error::StoreError;
 use crate::event::Event;
 use crate::ledger::Ledger;
 use crate::record::Opaque;
 use crate::result::Writes;
-use crate::run::{ChainTip, Holder, Incarnation, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
+use crate::run::{ChainTip, Incarnation, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
 use crate::snapshot::Snapshot;
 use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer, StoreStep,
     TermEnding,
 };
-use crate::store::{RunStore, StoreError};
+use crate::store::RunStore;
 use crate::tfstate::{StateFile, WRITER_VERSION, as_version_4};
+pub use backup::Backup;
 use files::read_file;
 use folder::RunFolders;
 use journal::Chain;
@@ -55,11 +61,13 @@ use live::Live;
 use local::LocalMedium;
 pub(crate) use lock::digit_of;
 pub(crate) use medium::{Document, Medium};
+pub use options::EmbeddedOptions;
+use options::Mode;
 use recovery::Loaded;
 pub(crate) use remote::RemoteMedium;
 pub use remote::RemoteOptions;
-pub use saving::SAVE_INTERVAL;
-use saving::Saves;
+pub use saves::SAVE_INTERVAL;
+use saves::Saves;
 pub(crate) use sealed::Seals;
 use terms::Core;
 
@@ -68,88 +76,6 @@ use terms::Core;
 const LOOKS: u32 = 4;
 /// The pause between two attempts to read. Writing a state file takes milliseconds.
 const LOOK_PAUSE: Duration = Duration::from_millis(30);
-
-/// Where the previous state is stored before a run first writes the file.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum Backup {
-    /// The path of the state with the suffix `.backup`.
-    #[default]
-    Beside,
-    /// `-backup=PATH`.
-    At(PathBuf),
-    /// The path of the state with the time in seconds and the suffix `.backup`.
-    Dated,
-    /// `-backup=-`.
-    Never,
-}
-
-/// The options for opening the embedded store.
-#[derive(Clone, Debug)]
-pub struct EmbeddedOptions {
-    /// The state file to read (`-state`), by default `terraform.tfstate` or that of a workspace.
-    pub state: PathBuf,
-    /// The file to write (`-state-out`), if it is a different one.
-    pub state_out: Option<PathBuf>,
-    /// The backup of the previous state.
-    pub backup: Backup,
-    /// The folder of runs. `None` means `.weft` beside the state file that is written.
-    pub weft: Option<PathBuf>,
-    /// How long to wait for the lock (`-lock-timeout`).
-    pub lock_timeout: Duration,
-    /// The operation as the lock file names it, such as `OperationTypeApply`.
-    pub operation: String,
-    /// The identity of this process.
-    pub holder: Holder,
-    /// Whether to accept a network file system.
-    pub network: bool,
-    /// The seal of states, journals and plans.
-    pub sealing: Arc<Sealing>,
-}
-
-impl EmbeddedOptions {
-    /// The default options for this state file.
-    pub fn new(state: impl Into<PathBuf>, holder: Holder) -> EmbeddedOptions {
-        EmbeddedOptions {
-            state: state.into(),
-            state_out: None,
-            backup: Backup::Beside,
-            weft: None,
-            lock_timeout: Duration::ZERO,
-            operation: "OperationTypeApply".to_owned(),
-            holder,
-            network: false,
-            sealing: Arc::default(),
-        }
-    }
-
-    /// The file beside a locked state file that names the holder of the lock. OpenTofu writes it, too.
-    pub fn lock_info(&self) -> PathBuf {
-        lock::lock_info_path(self.written())
-    }
-
-    fn written(&self) -> &Path {
-        self.state_out.as_deref().unwrap_or(&self.state)
-    }
-
-    fn mode(&self) -> Mode {
-        let source = self.state_out.as_ref().map(|_| self.state.clone());
-        let (backup, sealing) = (self.backup.clone(), Arc::clone(&self.sealing));
-        Mode { backup, sealing, source, save_interval: None }
-    }
-}
-
-/// How a store behaves, whatever its medium.
-#[derive(Clone, Debug)]
-struct Mode {
-    /// The backup of the previous state.
-    backup: Backup,
-    /// The seal of states, journals and plans.
-    sealing: Arc<Sealing>,
-    /// The file that an empty state begins from (`-state` with `-state-out`).
-    source: Option<PathBuf>,
-    /// How often the state is saved while a run goes on, where the medium needs it.
-    save_interval: Option<Duration>,
-}
 
 /// The state file with its runs.
 #[derive(Clone)]

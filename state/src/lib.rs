@@ -5,8 +5,9 @@
 //!   [`subject`] is what has a revision. [`snapshot`] is the whole state at one moment, with revisions and open doubts.
 //!   [`tfstate`] reads and writes OpenTofu's state file.
 //! - [`result`] is what an operation writes. [`run`] defines the terms of a run (token, lease, statuses) and [`step`]
-//!   the requests that a run can make of a store. [`store`] is the trait that every store implements, with one method for each atomic step of the run
-//!   protocol. [`edit`] is for changes outside of any run.
+//!   the requests that a run can make of a store. [`store`] is the trait that every store implements, with one method for
+//!   each atomic step of the run protocol, and [`error`] why a store cannot answer. [`edit`] is for changes outside of any
+//!   run.
 //! - `ledger` implements the rules as plain data: which step is legal, what it changes and what the store answers.
 //!   [`model`] is the ledger alone, for simulations. [`embedded`] is the ledger behind a journal beside the state file.
 //!   [`redis`] implements the same rules again as scripts. A test requires the same answers from all three.
@@ -25,6 +26,7 @@ pub mod check;
 mod content;
 pub mod edit;
 pub mod embedded;
+pub mod error;
 mod event;
 pub mod json;
 mod ledger;
@@ -47,6 +49,7 @@ pub mod tfstate;
 pub use check::{CheckObject, CheckRecord, StoredStatus};
 pub use edit::{Edit, EditAnswer};
 pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore, RemoteOptions, SAVE_INTERVAL};
+pub use error::StoreError;
 pub use ledger::RevisionRule;
 pub use model::ModelStore;
 pub use provider::StoredProvider;
@@ -63,5 +66,5 @@ pub use step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, DoubtOutcome, Evidence, Fenced, HeldSubject,
     Intent, ReleaseAnswer, RenewAnswer, Resolution, Stale, StoreAnswer, StoreStep, TermEnding,
 };
-pub use store::{RunStore, StoreError};
+pub use store::RunStore;
 pub use subject::{Doubt, DoubtKey, Revision, Subject};

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 
 use crate::content::{bytes_of, prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
+use crate::error::StoreError;
 use crate::event::{Base, Began, Event, chain};
 use crate::ledger::{Ledger, RevisionRule};
 use crate::record::Opaque;
@@ -17,7 +18,7 @@ use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer, StoreStep,
     TermEnding,
 };
-use crate::store::{RunStore, StoreError};
+use crate::store::RunStore;
 use crate::tfstate::StateFile;
 
 /// Everything that the model holds at one moment.

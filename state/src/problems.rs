@@ -1,7 +1,7 @@
 //! Errors that several stores share, as constructors.
 
+use crate::error::StoreError;
 use crate::run::OpIndex;
-use crate::store::StoreError;
 
 /// The process ends while a store works.
 pub(crate) fn process_ending() -> StoreError {

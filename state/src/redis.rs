@@ -17,6 +17,7 @@ mod connection;
 mod copies;
 mod edit;
 mod keys;
+mod marks;
 mod problems;
 mod reading;
 mod scripts;
@@ -33,9 +34,9 @@ use weft_sealing::Sealing;
 
 use crate::content::{ordered, overtaken, prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
+use crate::error::StoreError;
 use crate::event::step_words;
 use crate::ledger::leases::ABANDONED;
-use crate::ledger::steps::writes_of;
 use crate::record::Opaque;
 use crate::run::{
     ChainTip, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, RunHeader, RunId, RunStatus, RunView,
@@ -46,7 +47,7 @@ use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer, StoreStep,
     TermEnding,
 };
-use crate::store::{RunStore, StoreError};
+use crate::store::RunStore;
 use crate::tfstate::WRITER_VERSION;
 use address::Address;
 pub use address::state_name;
@@ -54,6 +55,7 @@ use claims::ABANDONED_EVENT;
 use codec::Words;
 use connection::Connection;
 use keys::Keys;
+pub(crate) use marks::{CopyMark, CopyMarks, Front, Tip};
 use problems::{Damage, Large};
 use reading::{RunContents, journal_line, link_digest};
 use scripts::Script;
@@ -344,7 +346,7 @@ impl RunStore for RedisStore {
             answers.push(answer);
         }
         for position in overtaken(&steps, &answers) {
-            let revisions = core.written(&lease.run, writes_of(&steps[position])).await?;
+            let revisions = core.written(&lease.run, steps[position].writes()).await?;
             answers[position] = StoreAnswer::Ok { revisions, repeated: true };
         }
         Ok(answers)

@@ -14,7 +14,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::run::Holder;
 use crate::tfstate::WRITER_VERSION;
 
-/// Why a backend did not do what it was asked to do. Whether a write took effect is unknown unless the text says so.
+/// Why a request to a backend failed. It is unknown whether a write took effect, unless the text says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {
     /// The service does not answer, even after retries.
@@ -27,7 +27,7 @@ pub enum BackendError {
         /// What went wrong.
         error: String,
     },
-    /// The service refused the request. `error` is its message; `advice` is the way out, as a sentence.
+    /// The service refused the request. `error` is its message, and `advice` the way out as a sentence.
     #[error("{place}: {doing} failed: {error}. {advice}")]
     Refused {
         /// Bucket and key, host, or the like; never a secret.
@@ -66,7 +66,7 @@ pub enum BackendError {
     /// The default workspace cannot be deleted. The text is the backend's own.
     #[error("{0}")]
     DefaultStays(&'static str),
-    /// A problem with words of its own, such as settings that turn out to be wrong only when the service is asked.
+    /// A problem with a diagnostic of its own, such as wrong settings that only the service can detect.
     #[error("{}", in_one(.0))]
     Problem(Box<Diagnostic>),
 }
@@ -98,7 +98,7 @@ pub struct Object {
     pub version: Version,
 }
 
-/// What must hold for a write to take effect.
+/// The condition of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// The object is absent.
@@ -239,7 +239,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// Asks the service whether these settings can be used, before `init` saves them.
     ///
     /// # Errors
-    /// They cannot.
+    /// The service refuses them.
     async fn check(&self) -> Result<(), BackendError> {
         Ok(())
     }
@@ -290,10 +290,10 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
     /// Takes the lock from a holder that is known to be dead, if that holder still has it.
     async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError>;
 
-    /// Releases the lock with this id, whoever took it.
+    /// Releases the lock with this id, also if another process took it.
     ///
     /// # Errors
-    /// Another lock is there, or none.
+    /// There is another lock, or none.
     async fn unlock(&self, id: &str) -> Result<(), BackendError>;
 
     /// Whether the backend has locks with these settings.
@@ -307,12 +307,12 @@ pub trait RemoteState: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Whether the state is written while a run goes on, too, if there are no objects for journals.
+    /// Whether a run also saves the state at intervals, if there are no objects for journals.
     fn is_saved_midway(&self) -> bool {
         true
     }
 
-    /// What is wrong if the service expects another version of the tool that writes the state. A warning if `ignored`.
+    /// The problem, if the service expects another version of the tool that writes the state. It is a warning if `ignored`.
     ///
     /// # Errors
     /// Those of the service.

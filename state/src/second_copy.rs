@@ -1,23 +1,25 @@
 //! Redis with files of this machine and, in front of a backend, with a second copy of the state.
 //!
-//! - What a term of a run was told is in a file of this machine, the write-ahead file ([`ahead`]), until the run has
-//!   ended and the copy has everything. If Redis has lost its last records, the term that goes on, or the next process
-//!   that opens the store, replays them ([`recovery`]). If that is impossible, the run is frozen in Redis, so that no
-//!   other process takes it over and repeats calls.
+//! - A file of this machine, the write-ahead file ([`ahead`]), has every acknowledged step of a term, until the run has
+//!   ended and the copy has everything. If Redis has lost its last records, the current term replays them
+//!   ([`recovery`]), or the next process that opens the store. If that is impossible, the run is frozen in Redis, so that
+//!   no other process takes it over and repeats calls.
 //! - With a backend in the configuration, locks and commits are in Redis, and the backend holds the second copy. When the
 //!   store is opened, the copy is compared with the state in Redis ([`decision`]). A store that is empty or has lost its
-//!   last records goes on from the copy and from the write-ahead files, and what is uncertain is named.
+//!   last records goes on from the copy and from the write-ahead files. The user learns which objects are uncertain.
 //! - The copy is a state of version 4. It is written at intervals while runs go on, before a run ends, and after each
-//!   edit ([`copier`]): under the lock of the backend, and only if it is the one that was written last. Its serial only
-//!   rises.
-//! - A coordinator does not know the backend. The command line that gave it the run writes the copy, while it watches the
+//!   edit ([`copier`]). A write needs the lock of the backend, and the copy must be the one that was written last. Its
+//!   serial only rises.
+//! - A coordinator does not know the backend. The command that submitted the run writes the copy, while it watches the
 //!   run and at its end ([`SecondCopyStore::copy_at_intervals`], [`SecondCopyStore::catch_up`]).
 
 mod ahead;
 mod copier;
 mod decision;
+mod entry;
 mod leading;
 mod notice;
+mod problems;
 mod record;
 mod recovery;
 mod settle;
@@ -26,7 +28,7 @@ mod term_file;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex as BlockingMutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex as BlockingMutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -36,6 +38,7 @@ use weft_sealing::Sealing;
 
 use crate::edit::{Edit, EditAnswer};
 use crate::embedded::RemoteOptions;
+use crate::error::StoreError;
 use crate::record::Opaque;
 use crate::redis::RedisStore;
 use crate::run::{ChainTip, Holder, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
@@ -44,20 +47,19 @@ use crate::step::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, ReleaseAnswer, RenewAnswer, StoreAnswer,
     StoreStep, TermEnding,
 };
-use crate::store::{RunStore, StoreError};
+use crate::store::RunStore;
 use crate::subject::Subject;
 use crate::tfstate::StateFile;
-pub(crate) use ahead::Tip;
-use ahead::{AheadFiles, Entry, TermStart};
+use ahead::{AheadFiles, SharedFiles};
 use copier::{Copier, blocking};
-pub(crate) use decision::{CopyMarks, Front};
+use entry::{Entry, TermStart};
 pub use notice::{CopyNotices, LostStore};
 use recovery::{Compared, lost_words, restore};
 use term_file::digest_of_record;
 
 /// How often the copy is written while runs go on, as often as OpenTofu writes states.
 pub const COPY_INTERVAL: Duration = Duration::from_secs(20);
-/// How long to wait for the lock of the backend before a copy is written. Its holder writes a state at most.
+/// The minimum time to wait for the lock of the backend before a copy is written. Its holder only writes a state.
 const LEAST_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The options for opening a store in Redis.
@@ -75,20 +77,10 @@ pub struct SecondCopyOptions {
     pub folder: PathBuf,
     /// How often the copy is written while runs go on.
     pub interval: Duration,
-    /// Whether the store is opened for changes. Otherwise only what the store has lost is written to it.
+    /// Whether the store is opened for changes. Otherwise only lost records are written to it.
     pub change: bool,
-    /// Where to report what the user must know.
+    /// The receiver of notices for the user.
     pub notices: CopyNotices,
-}
-
-/// The write-ahead files of this process, shared.
-#[derive(Clone, Debug)]
-struct SharedFiles(Arc<BlockingMutex<AheadFiles>>);
-
-impl SharedFiles {
-    fn get(&self) -> MutexGuard<'_, AheadFiles> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// State and runs in Redis, with write-ahead files on this machine and perhaps a second copy of the state in a backend.
@@ -115,7 +107,7 @@ impl fmt::Debug for SecondCopyStore {
     }
 }
 
-/// Calls the store, and once more if it had lost records that could be replayed.
+/// Calls the store, and repeats the call if the store had lost records that could be replayed.
 macro_rules! mended {
     ($self:ident, $run:expr, $redis:ident => $call:expr) => {{
         let $redis = $self.redis();
@@ -141,7 +133,7 @@ impl SecondCopyStore {
         let redis = reach(&options).await?;
         let place = format!("{}\0{}", redis.place(), options.workspace);
         let files = AheadFiles::new(&options.folder, &place, Arc::clone(&options.sealing));
-        let files = SharedFiles(Arc::new(BlockingMutex::new(files)));
+        let files = SharedFiles::new(files);
         let opened = open(&options, &files, redis).await?;
         let (opened, mending, task) = (RwLock::new(opened), Mutex::default(), BlockingMutex::default());
         Ok(SecondCopyStore { options, files, opened, mending, task })
@@ -173,7 +165,7 @@ impl SecondCopyStore {
         }));
     }
 
-    /// Writes the copy, unless it has everything.
+    /// Writes the copy, unless it is up to date.
     ///
     /// # Errors
     /// [`StoreError::CopyDiffers`] if another tool has written the copy; those of Redis and of the backend.
@@ -196,14 +188,14 @@ impl SecondCopyStore {
         }
     }
 
-    /// Replays what the store has lost of the terms of this process, or freezes their runs.
+    /// Replays the lost records of the terms of this process, or freezes their runs.
     ///
     /// # Errors
     /// `lost` if the records of `run` cannot be replayed.
     async fn mend(&self, broken: &RedisStore, run: &RunId, lost: StoreError) -> Result<(), StoreError> {
         let _one = self.mending.lock().await;
         let SecondCopyOptions { url, workspace, sealing, .. } = &self.options;
-        // A connection that demands nothing yet.
+        // A new connection, which does not expect any records yet.
         let redis = RedisStore::connect(url, workspace, false, Arc::clone(sealing)).await.map_err(|_| lost.clone())?;
         if redis.incarnation() != broken.incarnation() {
             return Err(lost);
@@ -290,7 +282,7 @@ impl SecondCopyStore {
         }
     }
 
-    /// The copy has everything, where this process writes it.
+    /// Brings the copy up to date, if this process writes it.
     async fn copy_first(&self) -> Result<(), StoreError> {
         match self.opened().copier {
             Some(copier) => copier.catch_up().await,
@@ -383,7 +375,7 @@ impl RunStore for SecondCopyStore {
         self.redis().newest(unrecorded).await
     }
 
-    /// An error may also mean that the edit is done, and that the copy could not be written.
+    /// After an error, the edit may be done and only the copy not written.
     async fn edit(&self, edit: Edit) -> Result<EditAnswer, StoreError> {
         let answer = self.redis().edit(edit).await?;
         if answer == EditAnswer::Edited {

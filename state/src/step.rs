@@ -222,6 +222,21 @@ impl StoreStep {
             StoreStep::Checks(_) => return None,
         })
     }
+
+    /// The writes of the step to the state, if its kind has any.
+    pub(crate) fn writes(&self) -> Option<&Writes> {
+        match self {
+            StoreStep::Commit(commit) => Some(&commit.writes),
+            StoreStep::Fail(failure) => Some(&failure.writes),
+            StoreStep::Checks(writes) => Some(writes),
+            StoreStep::Resolve(resolution) => match &resolution.outcome {
+                DoubtOutcome::Done(commit) => Some(&commit.writes),
+                DoubtOutcome::Failed(failure) => Some(&failure.writes),
+                DoubtOutcome::Pending => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// The answer to one step. Any answer but `Ok` means that nothing was written.

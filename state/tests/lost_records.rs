@@ -8,38 +8,14 @@ mod support;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use memory::Memory;
 use redis_server::Server;
 use support::*;
 use weft_state::*;
 
-/// Longer than any test.
-const NEVER: Duration = Duration::from_secs(3600);
-
 fn options(server: &Server, memory: Option<&Memory>, folder: &Path) -> SecondCopyOptions {
-    let copy = memory.map(|memory| RemoteOptions {
-        state: Arc::new(memory.clone()),
-        locks: true,
-        lock_timeout: Duration::ZERO,
-        operation: "OperationTypeApply".to_owned(),
-        holder: Holder { process: std::process::id(), ..holder() },
-        sealing: Arc::default(),
-        folder: folder.to_owned(),
-        save_interval: None,
-        unreleased: Default::default(),
-    });
-    SecondCopyOptions {
-        url: server.url("test"),
-        workspace: "default".to_owned(),
-        sealing: Arc::default(),
-        copy,
-        folder: folder.to_owned(),
-        interval: NEVER,
-        change: true,
-        notices: CopyNotices::default(),
-    }
+    server.options(memory.map(|memory| memory.options(folder)), folder)
 }
 
 /// A server, and a folder for write-ahead files.

@@ -5,7 +5,6 @@ mod memory;
 mod support;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use memory::Memory;
 use support::*;
@@ -13,18 +12,7 @@ use weft_state::tfstate::StateFile;
 use weft_state::*;
 
 fn options(memory: &Memory) -> RemoteOptions {
-    RemoteOptions {
-        state: Arc::new(memory.clone()),
-        locks: true,
-        lock_timeout: Duration::ZERO,
-        operation: "OperationTypeApply".to_owned(),
-        // The process of the test, so that nobody takes it for dead.
-        holder: Holder { process: std::process::id(), ..holder() },
-        sealing: Arc::default(),
-        folder: "unused".into(),
-        unreleased: memory.held().unreleased.clone(),
-        save_interval: None,
-    }
+    memory.options("unused")
 }
 
 fn open(memory: &Memory) -> EmbeddedStore {

@@ -6,7 +6,6 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use memory::Memory;
@@ -38,18 +37,8 @@ impl Place {
     }
 
     fn options(&self, folder: &Path) -> RemoteOptions {
-        RemoteOptions {
-            state: Arc::new(self.memory.clone()),
-            locks: true,
-            lock_timeout: Duration::ZERO,
-            operation: "OperationTypeApply".to_owned(),
-            holder: Holder { process: std::process::id(), ..holder() },
-            sealing: Arc::default(),
-            folder: folder.to_owned(),
-            unreleased: Default::default(),
-            // At every step.
-            save_interval: Some(Duration::ZERO),
-        }
+        // The state is saved at every step.
+        RemoteOptions { save_interval: Some(Duration::ZERO), ..self.memory.options(folder) }
     }
 
     fn open(&self) -> EmbeddedStore {

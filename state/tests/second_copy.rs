@@ -7,7 +7,6 @@ mod redis_server;
 mod support;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use memory::Memory;
@@ -15,33 +14,6 @@ use redis_server::Server;
 use support::*;
 use weft_state::tfstate::StateFile;
 use weft_state::*;
-
-/// Longer than any test.
-const NEVER: Duration = Duration::from_secs(3600);
-
-fn options(server: &Server, memory: &Memory, folder: &Path, interval: Duration) -> SecondCopyOptions {
-    let copy = RemoteOptions {
-        state: Arc::new(memory.clone()),
-        locks: true,
-        lock_timeout: Duration::ZERO,
-        operation: "OperationTypeApply".to_owned(),
-        holder: Holder { process: std::process::id(), ..holder() },
-        sealing: Arc::default(),
-        folder: folder.to_owned(),
-        unreleased: Default::default(),
-        save_interval: None,
-    };
-    SecondCopyOptions {
-        url: server.url("test"),
-        workspace: "default".to_owned(),
-        sealing: Arc::default(),
-        copy: Some(copy),
-        folder: folder.to_owned(),
-        interval,
-        change: true,
-        notices: CopyNotices::default(),
-    }
-}
 
 /// A server, a backend, and a folder for one test.
 struct Place {
@@ -56,7 +28,8 @@ impl Place {
     }
 
     fn options(&self) -> SecondCopyOptions {
-        options(&self.server, &self.memory, self.folder.path(), NEVER)
+        let folder = self.folder.path();
+        self.server.options(Some(self.memory.options(folder)), folder)
     }
 
     async fn open(&self) -> SecondCopyStore {
@@ -115,7 +88,7 @@ async fn the_copy_has_caught_up_before_a_run_ends() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_copy_is_written_at_intervals() {
     let Some(place) = Place::new() else { return };
-    let often = options(&place.server, &place.memory, place.folder.path(), Duration::from_millis(20));
+    let often = SecondCopyOptions { interval: Duration::from_millis(20), ..place.options() };
     let store = SecondCopyStore::connect(often).await.unwrap();
     let lease = started(&store, "run-a", 2, &[0, 1]).await;
     let mut serial = 0;
@@ -199,7 +172,7 @@ async fn a_copy_that_failed_is_written_by_the_next_process() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_came_back_empty_goes_on() {
     let Some(place) = Place::new() else { return };
-    let often = options(&place.server, &place.memory, place.folder.path(), Duration::from_millis(20));
+    let often = SecondCopyOptions { interval: Duration::from_millis(20), ..place.options() };
     let store = SecondCopyStore::connect(often).await.unwrap();
     let lease = started(&store, "run-a", 4, &[0, 1, 2, 3]).await;
     created(&store, &lease, 0).await;

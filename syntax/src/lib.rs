@@ -17,6 +17,7 @@
 //! body: [`Tree::content`] reads both syntaxes, with a [`Role`] for each name.
 
 pub mod body;
+mod content;
 pub mod expression;
 mod format;
 mod json;
@@ -32,6 +33,7 @@ pub mod tree;
 mod views;
 
 pub use body::{Attribute, Block, Body, BodyId, Label, Role};
+pub use content::BodyView;
 pub use expression::{
     BinaryOperator, Call, ExprId, ExprKind, ExprNode, For, Key, KeyForm, Literal, Name, ObjectItem, Splat, StepKind,
     Template, TemplateForm, TemplatePart, Traversal, TraversalStep, UnaryOperator,
@@ -50,4 +52,4 @@ pub use token::{Token, TokenKind};
 /// OpenTofu takes more than a thousand; what walks trees may take stack in proportion to this.
 pub const MAX_NESTING: usize = 2_048;
 
-pub use tree::{BodyView, Expression, Root, Syntax, Tree};
+pub use tree::{Expression, Root, Syntax, Tree};

@@ -1,13 +1,11 @@
 //! Parsed text: source, tokens and nodes, owned together.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-use crate::body::{Attribute, Body, BodyId, Role};
+use crate::body::{Body, BodyId};
 use crate::expression::{ExprId, ExprKind, ExprNode};
 use crate::source::{SourceFile, Span};
 use crate::token::Token;
@@ -28,14 +26,6 @@ pub enum Syntax {
     Native,
     /// The JSON syntax.
     Json,
-}
-
-/// A body as its reader takes it.
-pub struct BodyView<'tree> {
-    /// The content. In the JSON syntax, names without a role are among the attributes.
-    pub body: Cow<'tree, Body>,
-    /// Problems of its form. Empty in the native syntax, where parsing reports them.
-    pub problems: Vec<Diagnostic>,
 }
 
 /// One parsed text. Immutable, shared; dropping it never recurses.
@@ -86,43 +76,9 @@ impl Tree {
         }
     }
 
-    /// The content of a body, where `role` returns the roles of its names. The native syntax shows the roles, and the
-    /// body is returned as it is.
-    pub fn content<'tree, 'role>(&'tree self, id: BodyId, role: &dyn Fn(&str) -> Role<'role>) -> BodyView<'tree> {
-        match self.syntax {
-            Syntax::Native => BodyView { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
-            Syntax::Json => {
-                let (body, problems) = crate::json::content(self, id, role);
-                BodyView { body: Cow::Owned(body), problems }
-            }
-        }
-    }
-
-    /// The content of a body in which every name is an argument, except for those that are `hidden`.
-    pub fn arguments(&self, id: BodyId, hidden: &dyn Fn(&str) -> bool) -> BodyView<'_> {
-        match self.syntax {
-            Syntax::Native => BodyView { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
-            Syntax::Json => {
-                let (body, problems) = crate::json::arguments(self, id, hidden);
-                BodyView { body: Cow::Owned(body), problems }
-            }
-        }
-    }
-
-    /// One argument of a body, whatever else is in it.
-    pub fn argument(&self, id: BodyId, name: &str) -> Option<Attribute> {
-        let role = |found: &str| if found == name { Role::Argument } else { Role::Hidden };
-        self.content(id, &role).body.attribute(name).cloned()
-    }
-
     /// A body as an expression; there is one in the JSON syntax only.
     pub fn body_value(self: &Arc<Self>, id: BodyId) -> Option<Expression> {
         (self.syntax == Syntax::Json).then(|| self.expression(ExprId(id.0)))
-    }
-
-    /// Where something is missing that should be in a body, where the syntax has a place for that.
-    pub fn missing_span(&self, id: BodyId) -> Option<Span> {
-        (self.syntax == Syntax::Json).then(|| crate::json::missing_of(self, id))
     }
 
     /// The body of a file; that of an expression is empty, and so is that of a file in JSON syntax.
@@ -156,14 +112,6 @@ impl Tree {
     /// The text of a span.
     pub fn text(&self, span: Span) -> &str {
         self.source.slice(span)
-    }
-
-    /// The text of a span in the form of the native syntax: within JSON strings, escapes are resolved.
-    pub fn native_text(&self, span: Span) -> Cow<'_, str> {
-        match self.syntax {
-            Syntax::Native => Cow::Borrowed(self.text(span)),
-            Syntax::Json => crate::json::unescaped(self.text(span)),
-        }
     }
 
     /// A handle on one expression of this tree.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A large state in a backend far away: 50,000 instances in an object store whose every request takes 30 ms, against the
+"""A large state in a remote backend: 50,000 instances in an object store whose every request takes 30 ms, against the
 same state on the embedded store.
 
     remote_size.py [--bin-dir target/release] [--instances N] [--operations N] [--rounds N] [--check]
@@ -8,56 +8,31 @@ The run changes few of the instances, but takes long enough for the state to be 
 the medians of its time and of the peak memory of its process. With `--check`, the exit code is 1 if the run takes more
 than 10% longer, or needs more than half as much memory again.
 """
-import argparse
 import json
 import statistics
-import subprocess
 import sys
 import uuid
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(HERE.parent / "chaos"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 import measuring  # noqa: E402
-from remote_cost import REQUEST  # noqa: E402
-from stage import ROOT, Cloud, Moto, Proxy, Stage  # noqa: E402
+import remote  # noqa: E402
+from remote import IN_FLIGHT, LONGER, REQUEST, backend, far_away, options  # noqa: E402
 
 # The time of an operation, in milliseconds. 64 are in flight, so that the run takes 50 s.
-OPERATION, IN_FLIGHT = 5_000, 64
-# The bounds: time and memory against the embedded store.
-LONGER, MORE = 1.10, 1.5
+OPERATION = 5_000
+# The bound: the memory against the embedded store.
+MORE = 1.5
 # The text in each instance, about as long as the attributes of a small resource.
 TEXT = "text-" * 60
 
-BACKEND = """
-terraform {
-  backend "s3" {
-    bucket         = "states"
-    key            = "bench/KEY"
-    use_lockfile   = true
-    use_path_style = true
-  }
-}
-"""
-
 
 def configuration(instances, operations):
-    return f"""
-terraform {{
-  required_providers {{
-    cloud = {{ source = "weft.test/sim/cloud" }}
-  }}
-}}
+    return remote.configuration(operations) + f"""
 resource "terraform_data" "large" {{
   count = {instances}
   input = "{TEXT}"
-}}
-resource "cloud_dns_record" "r" {{
-  count  = {operations}
-  name   = "r${{count.index}}"
-  type   = "A"
-  values = ["192.0.2.1"]
 }}
 """
 
@@ -102,31 +77,15 @@ def measure(stage, name, o, more, env):
 
 
 def main():
-    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("--bin-dir", help="folder with weft and simcloud; by default a new release build")
-    a.add_argument("--instances", type=int, default=50_000)
-    a.add_argument("--operations", type=int, default=640)
-    a.add_argument("--rounds", type=int, default=3)
-    a.add_argument("--check", action="store_true")
-    o = a.parse_args()
-    if not Moto.there():
-        print("SKIPPED remote size: moto_server is not installed")
+    o = options(__doc__, "remote size", instances=50_000, operations=640)
+    if o is None:
         return
-    if o.bin_dir is None:
-        subprocess.run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "weft-cli", "-p", "weft-simcloud"],
-                       cwd=ROOT, check=True)
-        o.bin_dir = ROOT / "target" / "release"
     near, far = [], []
-    with Stage(o.bin_dir, prefix="weft-size-") as stage:
-        stage.cli_config([stage.mirror()])
-        Cloud(stage, {"regions": {"*": {"latency_ms": OPERATION}}})
-        proxy = Proxy(stage, Moto(stage).port, latency=REQUEST)
-        env = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1",
-               "AWS_ENDPOINT_URL": proxy.url()}
+    with far_away(o.bin_dir, "weft-size-", OPERATION) as (stage, proxy, env):
         for number in range(o.rounds):
             near.append(measure(stage, f"near-{number}", o, "", {}))
             before = proxy.counts()["requests"]
-            far.append(measure(stage, f"far-{number}", o, BACKEND.replace("KEY", str(number)), env))
+            far.append(measure(stage, f"far-{number}", o, backend(number), env))
             print(f"   {o.instances:,} instances, {o.operations:,} operations: embedded {near[-1]}, over the object store "
                   f"{far[-1]}, {proxy.counts()['requests'] - before} requests with plan and destroy", flush=True)
     bounds = measuring.Bounds()

@@ -6,8 +6,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use p12::PFX;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// How to write a file that can be read.
-const ADVICE: &str = "write it anew, for example with: openssl pkcs12 -export -legacy -inkey key.pem -in cert.pem";
+/// How to create a readable file.
+const ADVICE: &str = "create it again, for example with: openssl pkcs12 -export -legacy -inkey key.pem -in cert.pem";
 
 /// A certificate with its key.
 pub(super) struct Certificate {
@@ -18,10 +18,10 @@ pub(super) struct Certificate {
 }
 
 impl Certificate {
-    /// The certificate in this base64 text, in this file, or in both, which must agree.
+    /// Reads the certificate from a base64 text, a file, or both. Both must have the same content.
     ///
     /// # Errors
-    /// What is wrong, as a sentence without secrets.
+    /// The problem, as a sentence without secrets.
     pub(super) fn read(text: Option<&str>, file: Option<&str>, password: &str) -> Result<Certificate, String> {
         let misconfigured = |error: String| format!("The Client Certificate is misconfigured: {error}");
         let text = text.map(|text| STANDARD.decode(text.trim())).transpose();

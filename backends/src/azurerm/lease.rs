@@ -1,8 +1,8 @@
-//! The lock of a state: a lease of its blob without an end. Information about the holder is in the metadata.
+//! The lock of a state: an infinite lease of its blob. The metadata of the blob has the information about the holder.
 //!
-//! The id of the lease is that of the lock. The information is written before the lease is taken, under conditions that
-//! leave no room for another holder in between. So a process that dies on the way leaves no lock without information,
-//! which nobody could release. OpenTofu writes it afterwards.
+//! The id of the lease is the id of the lock. Weft writes the information before it takes the lease, under conditions
+//! that exclude another holder in between. A process that dies in between thus never leaves a lock without information,
+//! which could not be released. OpenTofu writes the information afterwards.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use super::refusals;
 use super::requests::{Client, LOCK, Lease, Properties};
 use crate::bucket::Bucket as _;
 
-/// How often the lock is tried while others take or release it.
+/// The maximum number of attempts while others take or release the lock.
 const ROUNDS: u32 = 10;
-/// The first pause between two tries. It grows with each.
+/// The first pause between two attempts. It grows with each attempt.
 const PAUSE: Duration = Duration::from_millis(50);
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
@@ -50,7 +50,7 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
         if found.leased {
             match holder(&found).filter(|holder| holder.id != info.id) {
                 Some(holder) => return Ok(LockAnswer::Held { holder, message: HELD.to_owned() }),
-                // The lock is being taken by OpenTofu, or its holder died while it did so.
+                // OpenTofu is taking the lock, or its holder died while it did so.
                 None => continue,
             }
         }
@@ -73,7 +73,7 @@ pub(super) async fn take_over(
     dead: &LockInfo,
     info: &LockInfo,
 ) -> Result<LockAnswer, BackendError> {
-    // If somebody else was faster, the lease has another id, and this does nothing.
+    // If another process was faster, the lease has another id, and this call does nothing.
     client.lease(TAKING, key, Lease::Release { id: &dead.id }).await?;
     take(client, key, info).await
 }
@@ -85,7 +85,7 @@ pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), 
     if !client.lease(RELEASING, key, Lease::Release { id }).await? {
         return Err(other());
     }
-    // From here on the lock is free. If another holder already names itself, its information stays.
+    // The lock is free now. If the metadata already names another holder, its information stays.
     if holder(&found).is_some_and(|holder| holder.id == id) {
         client.set_metadata(RELEASING, key, &found.etag, &metadata(&found, None)).await?;
     }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use super::certificate::Certificate;
 use super::machine::Machine;
 use super::problems;
-use super::settings::text;
 use crate::arguments::Arguments;
 
 /// The variables with the address of a provider of tokens. The last one is that of Azure Pipelines.
@@ -112,14 +111,14 @@ struct Common {
 
 impl Common {
     fn read(arguments: &mut Arguments<'_>) -> Common {
-        let written_client = text(arguments, "client_id", &["ARM_CLIENT_ID"]);
-        let file = text(arguments, "client_id_file_path", &["ARM_CLIENT_ID_FILE_PATH"]);
+        let written_client = arguments.filled("client_id", &["ARM_CLIENT_ID"]);
+        let file = arguments.filled("client_id_file_path", &["ARM_CLIENT_ID_FILE_PATH"]);
         Common {
-            tenant: text(arguments, "tenant_id", &["ARM_TENANT_ID"]),
+            tenant: arguments.filled("tenant_id", &["ARM_TENANT_ID"]),
             client: value_or_file("client ID", written_client.as_deref(), file.as_deref().map(Path::new)),
             written_client,
             uses_oidc: arguments.flag("use_oidc", &["ARM_USE_OIDC"]).unwrap_or_default(),
-            request_token: text(arguments, "oidc_request_token", &REQUEST_TOKENS),
+            request_token: arguments.filled("oidc_request_token", &REQUEST_TOKENS),
         }
     }
 
@@ -155,9 +154,9 @@ fn certificate(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method,
     const SUMMARY: &str = "Invalid Azure Client Certificate Auth";
     let mut reasons = Vec::new();
     let application = common.application(&mut reasons);
-    let written = text(arguments, "client_certificate", &["ARM_CLIENT_CERTIFICATE"]);
-    let file = text(arguments, "client_certificate_path", &["ARM_CLIENT_CERTIFICATE_PATH"]);
-    let password = text(arguments, "client_certificate_password", &["ARM_CLIENT_CERTIFICATE_PASSWORD"]);
+    let written = arguments.filled("client_certificate", &["ARM_CLIENT_CERTIFICATE"]);
+    let file = arguments.filled("client_certificate_path", &["ARM_CLIENT_CERTIFICATE_PATH"]);
+    let password = arguments.filled("client_certificate_password", &["ARM_CLIENT_CERTIFICATE_PASSWORD"]);
     match Certificate::read(written.as_deref(), file.as_deref(), &password.unwrap_or_default()) {
         Ok(certificate) if reasons.is_empty() => return Ok(Method::Certificate(application, certificate)),
         Ok(_) => {}
@@ -170,8 +169,8 @@ fn secret(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refu
     const SUMMARY: &str = "Invalid Azure Client Secret Auth";
     let mut reasons = Vec::new();
     let application = common.application(&mut reasons);
-    let written = text(arguments, "client_secret", &["ARM_CLIENT_SECRET"]);
-    let file = text(arguments, "client_secret_file_path", &["ARM_CLIENT_SECRET_FILE_PATH"]);
+    let written = arguments.filled("client_secret", &["ARM_CLIENT_SECRET"]);
+    let file = arguments.filled("client_secret_file_path", &["ARM_CLIENT_SECRET_FILE_PATH"]);
     match value_or_file("client secret", written.as_deref(), file.as_deref().map(Path::new)) {
         Ok(secret) if reasons.is_empty() => return Ok(Method::Secret(application, secret)),
         Ok(_) => {}
@@ -182,7 +181,7 @@ fn secret(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refu
 
 fn pipelines(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusal> {
     const SUMMARY: &str = "Invalid Azure DevOps Auth";
-    let connection = text(arguments, "ado_service_connection_id", &CONNECTIONS);
+    let connection = arguments.filled("ado_service_connection_id", &CONNECTIONS);
     let Some(connection) = connection.filter(|_| common.uses_oidc) else {
         let reason = "It needs \"use_oidc\" (or ARM_USE_OIDC) and \"ado_service_connection_id\" (or \
                       ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID)";
@@ -213,10 +212,10 @@ fn oidc(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusa
     }
     let mut reasons = Vec::new();
     let application = common.application(&mut reasons);
-    let token = text(arguments, "oidc_token", &["ARM_OIDC_TOKEN"]);
+    let token = arguments.filled("oidc_token", &["ARM_OIDC_TOKEN"]);
     let files = ["ARM_OIDC_TOKEN_FILE_PATH", "AZURE_FEDERATED_TOKEN_FILE"];
-    let file = text(arguments, "oidc_token_file_path", &files).map(PathBuf::from);
-    let url = text(arguments, "oidc_request_url", &REQUEST_URLS);
+    let file = arguments.filled("oidc_token_file_path", &files).map(PathBuf::from);
+    let url = arguments.filled("oidc_request_url", &REQUEST_URLS);
     let statement = match (token.is_some() || file.is_some(), url, &common.request_token) {
         (true, _, _) => {
             if let Err(error) = value_or_file("token", token.as_deref(), file.as_deref()) {

@@ -14,8 +14,7 @@ use weft_graph_format::types::Type;
 use super::cloud::CloudName;
 use super::methods::{self, Method};
 use super::problems;
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::client::ClientSettings;
 
 /// The length of a customer key in bytes.
@@ -179,14 +178,9 @@ impl AzureSettings {
     }
 }
 
-/// A string that is not empty.
-pub(super) fn text(arguments: &mut Arguments<'_>, name: &str, variables: &[&str]) -> Option<String> {
-    arguments.text(name, variables).filter(|text| !text.is_empty())
-}
-
 fn cloud(arguments: &mut Arguments<'_>) -> Option<CloudName> {
-    let host = text(arguments, "metadata_host", &["ARM_METADATA_HOST"]);
-    let name = text(arguments, "environment", &["ARM_ENVIRONMENT"]);
+    let host = arguments.filled("metadata_host", &["ARM_METADATA_HOST"]);
+    let name = arguments.filled("environment", &["ARM_ENVIRONMENT"]);
     match (host, name) {
         (Some(_), Some(_)) => {
             arguments.problems.push(crate::problems::conflicts("metadata_host", "environment"));
@@ -205,9 +199,9 @@ fn cloud(arguments: &mut Arguments<'_>) -> Option<CloudName> {
 }
 
 fn encryption(arguments: &mut Arguments<'_>) -> Encryption {
-    let customer = text(arguments, "customer_provided_key", &["ARM_CUSTOMER_PROVIDED_KEY"]);
+    let customer = arguments.filled("customer_provided_key", &["ARM_CUSTOMER_PROVIDED_KEY"]);
     // The variable is misspelled in OpenTofu, which does not read the right one.
-    let scope = text(arguments, "encryption_scope", &["ARM_ENCYRPTION_SCOPE"]);
+    let scope = arguments.filled("encryption_scope", &["ARM_ENCYRPTION_SCOPE"]);
     match (customer, scope) {
         (None, None) => Encryption::OfAccount,
         (None, Some(scope)) => Encryption::Scope(scope),
@@ -237,7 +231,7 @@ fn invalid_names(account: &str, container: &str) -> Option<Diagnostic> {
 }
 
 fn proof(arguments: &mut Arguments<'_>) -> Option<Proof> {
-    if let Some(key) = text(arguments, "access_key", &["ARM_ACCESS_KEY"]) {
+    if let Some(key) = arguments.filled("access_key", &["ARM_ACCESS_KEY"]) {
         let key = STANDARD.decode(key.trim());
         if key.is_err() {
             let error = "the argument \"access_key\" or the variable ARM_ACCESS_KEY is not base64";
@@ -245,12 +239,12 @@ fn proof(arguments: &mut Arguments<'_>) -> Option<Proof> {
         }
         return key.ok().map(Proof::Key);
     }
-    if let Some(signature) = text(arguments, "sas_token", &["ARM_SAS_TOKEN"]) {
+    if let Some(signature) = arguments.filled("sas_token", &["ARM_SAS_TOKEN"]) {
         return Some(Proof::Signature(signature.trim_start_matches('?').to_owned()));
     }
     let with_token = arguments.flag("use_azuread_auth", &["ARM_USE_AZUREAD"]).unwrap_or_default();
-    let group = text(arguments, "resource_group_name", &[]);
-    let subscription = text(arguments, "subscription_id", &["ARM_SUBSCRIPTION_ID"]);
+    let group = arguments.filled("resource_group_name", &[]);
+    let subscription = arguments.filled("subscription_id", &["ARM_SUBSCRIPTION_ID"]);
     let method = methods::choose(arguments, subscription.clone())?;
     if with_token {
         return Some(Proof::Token(Arc::new(method)));

@@ -19,13 +19,11 @@ use weft_state::remote::BackendError;
 use super::cloud::{CloudName, Clouds};
 use super::methods::{Method, choose};
 use super::problems;
-use super::settings::text;
 use super::sources::vault_tokens;
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Authorize, Call, Constant, RETRY, Reply, Service};
-use crate::keys::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
+use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
 use crate::problems::{key_data, no_client};
 
 /// The version of the interface.
@@ -90,8 +88,8 @@ pub(crate) fn connect(settings: &Settings, environment: Environment<'_>) -> Keep
     };
     let mut arguments = Arguments::new(settings, &environment);
     let algorithm = algorithm(&mut arguments);
-    let key = text(&mut arguments, "vault_key_name", &[]).unwrap_or_default();
-    let uri = text(&mut arguments, "vault_uri", &[]).unwrap_or_default();
+    let key = arguments.filled("vault_key_name", &[]).unwrap_or_default();
+    let uri = arguments.filled("vault_uri", &[]).unwrap_or_default();
     let url = match (key.as_str(), uri.as_str()) {
         ("", _) => Err("vault_key_name is empty".to_owned()),
         (_, "") => Err("vault_uri is empty".to_owned()),
@@ -103,7 +101,7 @@ pub(crate) fn connect(settings: &Settings, environment: Environment<'_>) -> Keep
         arguments.problems.push(key_data(format!("key_length is {length}, but must be from 1 to {LONGEST}")));
     }
     let cloud = cloud(&mut arguments);
-    let subscription = text(&mut arguments, "subscription_id", &["ARM_SUBSCRIPTION_ID"]);
+    let subscription = arguments.filled("subscription_id", &["ARM_SUBSCRIPTION_ID"]);
     let method = match arguments.problems.is_empty() {
         true => choose(&mut arguments, subscription),
         false => None,
@@ -136,10 +134,10 @@ fn algorithm(arguments: &mut Arguments<'_>) -> &'static str {
 }
 
 fn cloud(arguments: &mut Arguments<'_>) -> Option<CloudName> {
-    if let Some(host) = text(arguments, "metadata_host", &["ARM_METADATA_HOST"]) {
+    if let Some(host) = arguments.filled("metadata_host", &["ARM_METADATA_HOST"]) {
         return Some(CloudName::Described(host));
     }
-    let name = text(arguments, "environment", &["ARM_ENVIRONMENT"]).unwrap_or_default();
+    let name = arguments.filled("environment", &["ARM_ENVIRONMENT"]).unwrap_or_default();
     let known = CloudName::of(&name);
     if known.is_none() {
         arguments.problems.push(problems::unknown_environment(&name));

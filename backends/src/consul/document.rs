@@ -1,7 +1,7 @@
-//! The state: one value, or chunks beside it that a value names when one would be too large.
+//! The state: one value. If that would be too large, the value names chunks beside it.
 //!
-//! The chunks are at `PATH/tfstate.MD5/NUMBER`, where MD5 is that of the state before its compression. The value of the
-//! key itself is then `{"chunks": [paths], "current-hash": MD5}`. It is written last.
+//! The chunks are at `PATH/tfstate.MD5/NUMBER`, with the MD5 digest of the uncompressed state. The value of the key itself
+//! is then `{"chunks": [paths], "current-hash": MD5}`. It is written last.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,15 +18,15 @@ const READING: &str = "reading the state";
 const WRITING: &str = "writing the state";
 /// The size of a chunk: the largest value that an agent allows by default.
 const CHUNK: usize = 524_288;
-/// The largest value that is tried in one piece. Transactions have the same limit as values, and hold them in base64,
-/// beside the key.
+/// The maximum size of a state that is written as one value. Transactions have the same limit as values, and hold
+/// values in base64, beside the key.
 const LARGEST_WHOLE: usize = 380_000;
-/// How often a state is read again that changed while it was read.
+/// The maximum number of reads of a state that changes while it is read.
 const READS: u32 = 5;
 
 /// The chunks of a state.
 struct Manifest {
-    /// The MD5 of the state before its compression.
+    /// The MD5 digest of the uncompressed state.
     hash: String,
     /// Their keys.
     chunks: Vec<String>,
@@ -65,7 +65,7 @@ pub(super) async fn read(client: &Client, key: &str) -> Result<Option<Object>, B
             Ok(content) => return Ok(Some(Object { content, version: version(index) })),
             Err(failed) => failed,
         };
-        // Whoever writes another state removes the chunks of the one before.
+        // The writer of the next state removes the chunks of this one.
         if before.replace(index) == Some(index) {
             return Err(failed);
         }
@@ -98,7 +98,7 @@ async fn content(client: &Client, key: &str, pair: Pair) -> Result<Bytes, Backen
     Ok(plain)
 }
 
-/// Writes the state with this key if it is as expected, and removes the chunks of the one before.
+/// Writes the state with this key if it is as expected, and removes the chunks of the previous state.
 pub(super) async fn write(
     client: &Client,
     key: &str,
@@ -136,7 +136,7 @@ pub(super) async fn write(
         Some(written) => written,
         None => return Err(refusals::damaged(client.place(key), WRITING, "the list of its chunks is too large")),
     };
-    // What nobody refers to any more: the chunks of the state before, or those that were written for nothing.
+    // Nothing refers to these chunks any more: those of the previous state, or the new ones after a conflict.
     let unused = if written == Written::Conflict { new } else { old.filter(|old| Some(old) != new.as_ref()) };
     if let Some(hash) = unused {
         // The state is written in any case.
@@ -174,7 +174,7 @@ async fn write_chunks(client: &Client, key: &str, hash: &str, stored: &Bytes) ->
 }
 
 async fn remove_chunks(client: &Client, key: &str, hash: &str) -> Result<(), BackendError> {
-    // The hash is from a document that anybody may have written.
+    // The hash comes from a document of unknown origin.
     if hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Ok(());
     }

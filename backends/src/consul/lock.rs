@@ -1,8 +1,8 @@
 //! The lock: a key that a session holds, and the information about the lock beside it.
 //!
-//! The session ends on its own when nobody renews it, so that the lock of a dead process goes away. A process that has
-//! lost its lock all the same takes it again as soon as it can, as OpenTofu does: its next write tells whether somebody
-//! else has written meanwhile.
+//! A session ends unless its process renews it, so the lock of a dead process expires. If a living process loses its
+//! lock, it takes the lock again as soon as possible, as OpenTofu does. Its next write detects a write by another process
+//! in the meantime.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,11 +18,11 @@ use super::requests::{Client, Pair};
 
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
-/// The number by which Consul's library marks the keys of locks.
+/// The number with which Consul's library marks the keys of locks.
 const LOCK_FLAG: &str = "3304740253564472344";
-/// The life of a session that nobody renews. Consul may let it live for twice as long.
+/// The lifetime of a session that is not renewed. Consul may extend it to twice as long.
 const LIFE: Duration = Duration::from_secs(15);
-/// How long nobody can take a lock whose session has ended.
+/// The time for which a lock cannot be taken after the end of its session.
 const DELAY: Duration = Duration::from_secs(5);
 /// How long to try to take a lock that another session holds, as OpenTofu does.
 const TRIES: Duration = Duration::from_secs(1);
@@ -44,7 +44,7 @@ pub(super) struct Lock {
 pub(super) struct Held {
     /// The id under which it was taken: the first session.
     id: String,
-    /// The session that has it now. The keeper locks it while it replaces that session.
+    /// The session that has the lock now. The keeper locks this field while it replaces the session.
     session: Arc<Mutex<String>>,
     keeper: JoinHandle<()>,
 }
@@ -68,7 +68,7 @@ enum Attempt {
     Taken,
     /// Another session has it.
     Held(Pair, String),
-    /// Its last session has ended, and nobody can take it yet.
+    /// Its last session has ended, and the lock cannot be taken yet.
     Delayed,
 }
 
@@ -92,7 +92,7 @@ impl Lock {
                 Ok((LockAnswer::Locked(locked), Some(Held { id, session, keeper })))
             }
             answer => {
-                // A session that cannot be ended now ends on its own.
+                // If this fails, the session expires.
                 let _ = self.client.end_session(TAKING, &session).await;
                 Ok((answer?, None))
             }
@@ -108,7 +108,7 @@ impl Lock {
         self.client.begin_session(TAKING, &rules).await
     }
 
-    /// Takes the lock with this session. Waits for a moment if it cannot be taken.
+    /// Takes the lock with this session. Waits for a moment if another session has it.
     async fn take_with(&self, session: &str, info: &LockInfo) -> Result<LockAnswer, BackendError> {
         let start = Instant::now();
         loop {
@@ -171,7 +171,7 @@ impl Lock {
     async fn held(&self, pair: &Pair, holder: String) -> Result<LockAnswer, BackendError> {
         let info = self.client.pair(TAKING, &self.info_key()).await?;
         let info = info.and_then(|info| serde_json::from_slice::<LockInfo>(&info.value).ok());
-        // A holder that has just taken the lock has not told about it yet.
+        // A holder writes the information after it has taken the lock.
         let mut info = info.filter(|info| info.id == holder).unwrap_or_else(|| LockInfo {
             operation: "unknown operation".to_owned(),
             who: "an unknown process".to_owned(),
@@ -269,7 +269,7 @@ impl Lock {
         }
         self.client.end_session(RELEASING, session).await?;
         if had {
-            // Somebody may have taken the lock already. Then its key stays.
+            // Another process may have taken the lock already. Then the key stays.
             let free = self.client.pair(RELEASING, &key).await?.filter(|pair| pair.session.is_none());
             if let Some(free) = free {
                 self.client.delete(RELEASING, &key, &[("cas", &free.index.to_string())]).await?;

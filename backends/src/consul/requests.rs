@@ -16,12 +16,12 @@ use crate::exchange::{Call, Constant, RETRY, Reply, Service};
 use crate::problems::no_client;
 use crate::retry::RetryRule;
 
-/// The repetition of requests that a session waits for.
+/// The retries of requests within the lifetime of a session.
 const NONE: RetryRule = RetryRule { repeats: 0, ..RETRY };
-/// How a failed condition of a transaction begins to be told.
+/// The beginning of the message about a failed condition of a transaction.
 const STALE: &str = "index is stale";
 
-/// A value with what Consul knows about it.
+/// A value with its metadata in Consul.
 pub(super) struct Pair {
     pub(super) value: Bytes,
     /// The index of its last change.
@@ -34,7 +34,7 @@ pub(super) struct Pair {
 
 /// The answer to a transaction.
 pub(super) enum Transacted {
-    /// It took effect. The index of the last change that it made.
+    /// It took effect. This is the index of its last change.
     Done(u64),
     /// A condition does not hold. With `true`, an earlier attempt may have taken effect.
     Stale(bool),
@@ -47,7 +47,7 @@ pub(super) enum Transacted {
 pub(super) struct Client {
     pub(super) settings: ConsulSettings,
     service: Service,
-    /// Without repetition.
+    /// The client without retries.
     once: Service,
 }
 
@@ -81,7 +81,7 @@ impl Client {
         url
     }
 
-    /// The place of a key, for people.
+    /// The place of a key, for messages.
     pub(super) fn place(&self, key: &str) -> String {
         self.settings.place(key)
     }
@@ -105,7 +105,7 @@ impl Client {
         }
     }
 
-    /// The keys that begin with a prefix. With a separator, those that go on after it are cut there.
+    /// The keys that begin with a prefix. With a separator, keys are cut after it.
     pub(super) async fn keys(
         &self,
         doing: &'static str,
@@ -126,7 +126,7 @@ impl Client {
         }
     }
 
-    /// Writes a value with a form of the request. Returns whether its condition holds.
+    /// Writes a value with these parameters of the request. Returns whether its condition holds.
     pub(super) async fn put(
         &self,
         doing: &'static str,
@@ -156,7 +156,7 @@ impl Client {
         }
     }
 
-    /// Does these operations on keys, all or none.
+    /// Carries out all of these operations on keys, or none.
     pub(super) async fn transact(
         &self,
         doing: &'static str,
@@ -212,7 +212,7 @@ impl Client {
         }
     }
 
-    /// Ends a session. One that has ended is no error.
+    /// Ends a session. A session that has already ended is no error.
     pub(super) async fn end_session(&self, doing: &'static str, id: &str) -> Result<(), BackendError> {
         let url = self.url(&["session", "destroy", id], "", &[]);
         let reply = self.service.send(&Call::new(doing, Method::PUT, url)).await?;
@@ -223,7 +223,7 @@ impl Client {
     }
 }
 
-/// A value as the agent tells it: an empty one is null.
+/// A value from an answer of the agent, in which an empty value is null.
 fn pair_of(json: &Json) -> Option<Pair> {
     let value = match json.get("Value") {
         Some(Json::String(text)) => STANDARD.decode(text).ok()?.into(),

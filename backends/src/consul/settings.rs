@@ -11,8 +11,7 @@ use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 
 use super::problems as own;
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::client::{Check, ClientSettings};
 use crate::problems;
 

@@ -1,4 +1,5 @@
-//! Locks: an object beside the state, written while a tag keeps others off. The id of a lock is the MD5 of the object.
+//! Locks: an object beside the state. A tag excludes other processes while the object is written. The id of a lock is the
+//! MD5 digest of its object.
 
 use std::time::Duration;
 
@@ -6,17 +7,17 @@ use tokio::time::sleep;
 use weft_state::remote::{BackendError, LockAnswer, LockInfo};
 
 use super::requests::Client;
-use super::{LOCK, refusals};
+use super::{LOCK, refusals, tags};
 use crate::bucket::{Bucket as _, ObjectKind, When};
 use crate::digests::md5_hex;
 
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
-/// How often the tag is tried while another process has it, and the pause after each time. The others need it for a
-/// few requests only.
+/// The maximum number of attempts to create the tag, and the pause after each. Other processes need the tag for a few
+/// requests only.
 const ENTERING: (u32, Duration) = (6, Duration::from_secs(1));
 
-/// The holder in the object of the lock.
+/// The holder that the object of the lock names.
 async fn holder(client: &Client, doing: &'static str, lock: &str) -> Result<Option<LockInfo>, BackendError> {
     let found = client.bucket.get(doing, lock).await?;
     Ok(found.map(|object| {
@@ -49,7 +50,7 @@ pub(super) async fn take(
         left -= 1;
         match holder(client, TAKING, &lock).await? {
             Some(found) if left == 0 || Some(found.id.as_str()) != from => return Ok(held(found)),
-            None if left == 0 => return Err(refusals::mutex(client.bucket.place(&lock), &tag)),
+            None if left == 0 => return Err(refusals::mutex(client.bucket.place(&lock), tags::KEY, &tag)),
             _ => sleep(ENTERING.1).await,
         }
     }
@@ -57,7 +58,7 @@ pub(super) async fn take(
     let freed = client.tags.remove(RELEASING, &tag).await;
     match (taken, freed) {
         (Ok(LockAnswer::Locked(_)), Err(error)) => {
-            // Nobody knows of the lock.
+            // The caller does not learn the id of the lock, so the lock must not stay.
             client.bucket.delete(RELEASING, &lock).await?;
             Err(error)
         }
@@ -65,7 +66,7 @@ pub(super) async fn take(
     }
 }
 
-/// Writes the object of the lock, unless somebody else has it.
+/// Writes the object of the lock, unless another holder has the lock.
 async fn write(client: &Client, lock: &str, from: Option<&str>, info: &LockInfo) -> Result<LockAnswer, BackendError> {
     match holder(client, TAKING, lock).await? {
         Some(found) if Some(found.id.as_str()) != from => return Ok(held(found)),
@@ -78,7 +79,7 @@ async fn write(client: &Client, lock: &str, from: Option<&str>, info: &LockInfo)
     Ok(LockAnswer::Locked(info.named(id)))
 }
 
-/// Releases the lock with this id, with its tag if that was left.
+/// Releases the lock with this id. Removes its tag if a process left that behind.
 pub(super) async fn release(client: &Client, key: &str, id: &str) -> Result<(), BackendError> {
     let lock = format!("{key}{LOCK}");
     match holder(client, RELEASING, &lock).await? {

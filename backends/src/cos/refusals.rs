@@ -2,8 +2,12 @@
 
 use weft_state::remote::BackendError;
 
-use super::tags;
-use super::tencent::Refusal;
+/// What an interface refused.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) code: String,
+    pub(super) message: String,
+}
 
 /// There are no keys.
 pub(super) fn no_keys(place: String) -> BackendError {
@@ -30,12 +34,12 @@ pub(super) fn tag(place: String, doing: &'static str, action: &str, refusal: &Re
     BackendError::Refused { place, doing, error: words(refusal), advice }
 }
 
-/// The tag exists, and no lock.
-pub(super) fn mutex(place: String, value: &str) -> BackendError {
+/// The tag with this key and value exists, and no lock.
+pub(super) fn mutex(place: String, key: &str, value: &str) -> BackendError {
     BackendError::Refused {
         place,
         doing: "taking the lock",
-        error: format!("failed to create tag: {} -> {value}: it exists already", tags::KEY),
+        error: format!("failed to create tag: {key} -> {value}: it exists already"),
         advice: "Another process is taking the lock, or died while it did. In the second case, delete the tag in the \
                  console"
             .to_owned(),

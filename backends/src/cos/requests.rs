@@ -13,7 +13,7 @@ use super::settings::CosSettings;
 use super::signing::Signer;
 use super::tags::Tags;
 use super::tencent::{Interface, RoleKeys};
-use crate::catalog::Environment;
+use crate::arguments::Environment;
 use crate::client::{ClientSettings, client};
 use crate::digests::md5_hex;
 use crate::exchange::{Headers, IN_PATHS, RETRY, Reply, Service, query};

@@ -7,8 +7,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::expiring::Keys;
 use crate::problems;
 

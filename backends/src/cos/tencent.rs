@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use url::Url;
 use weft_state::remote::BackendError;
 
-use super::refusals;
+use super::refusals::{self, Refusal};
 use super::settings::Role;
 use crate::digests::{hex, hmac_sha256, sha256_hex};
 use crate::exchange::{Authorize, Call, RETRY, Service};
@@ -21,13 +21,6 @@ const VERSION: &str = "2018-08-13";
 const JSON: &str = "application/json";
 /// The name of the signature.
 const ALGORITHM: &str = "TC3-HMAC-SHA256";
-
-/// What an interface refused.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    pub(super) code: String,
-    pub(super) message: String,
-}
 
 /// An interface.
 #[derive(Debug)]

@@ -16,11 +16,10 @@ use weft_state::remote::BackendError;
 use super::credentials::Source;
 use super::settings::{DOMAIN, source};
 use super::sources::{EVERYTHING, Tokens};
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Call, RETRY, Reply, Service};
-use crate::keys::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
+use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
 use crate::problems::{key_data, no_client};
 use crate::tokens::Bearer;
 

@@ -11,8 +11,7 @@ use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 
 use super::credentials::Source;
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::problems;
 
 /// The address of the service.

@@ -10,8 +10,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::client::{Check, ClientSettings};
 use crate::problems;
 use crate::retry::RetryRule;

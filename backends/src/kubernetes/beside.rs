@@ -1,7 +1,7 @@
-//! Objects beside the state: secrets with random-looking names, whose annotations have the names of the objects.
+//! Objects beside the state: secrets with random-looking names. Their annotations have the names of the objects.
 //!
-//! A secret has a limit of one megabyte. A larger object is a secret that only names others, which have its parts. It is
-//! written after them, so that an object is there as a whole or not at all.
+//! A secret has at most one megabyte. A larger object is a secret that names other secrets, which contain its parts. It is
+//! written after its parts, so that an object exists as a whole or not at all.
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -23,10 +23,10 @@ const PART: &str = "weftPart";
 const NAME: &str = "weftObject";
 /// The largest object in one secret, and the size of parts. A secret may have 1048576 bytes.
 const PART_SIZE: usize = 1_000_000;
-/// How often to try again when others change the same object.
+/// The maximum number of attempts while others change the same object.
 const TRIES: u32 = 5;
 
-/// A part of a name: labels may have 63 characters, and names no capital letters.
+/// A part of a name. Labels have at most 63 characters, and names have no capital letters.
 fn digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..40].to_owned()
 }
@@ -89,7 +89,7 @@ impl Client {
             let part = content.slice(from..content.len().min(from + PART_SIZE));
             let labels = json!({OF_STATE: state, PART: "true", MANAGER: "weft"});
             let part = json!({"metadata": {"labels": labels}, "data": {"content": STANDARD.encode(part)}});
-            // Nobody else knows the name: if there is one, an earlier attempt has written it.
+            // The name is random. If the secret exists, an earlier attempt of this request has written it.
             self.create(doing, Resource::Secret, &name, part).await?;
             names.push(name);
         }

@@ -12,12 +12,12 @@ use tokio::process::Command;
 
 /// The versions of the protocol.
 const VERSIONS: [&str; 2] = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
-/// The variable that tells a plugin what is wanted.
+/// The variable with the request to a plugin.
 const WANTED: &str = "KUBERNETES_EXEC_INFO";
-/// How long a plugin may take. It may open a browser and wait for a person.
+/// The time limit for a plugin. It may open a browser and wait for the user.
 const TIME_LIMIT: Duration = Duration::from_secs(300);
 
-/// When a plugin may ask the person at the terminal.
+/// When a plugin may ask the user at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interaction {
     Never,
@@ -33,7 +33,7 @@ pub(super) struct Plugin {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     interaction: Interaction,
-    /// The cluster, if the plugin wants to know it.
+    /// The cluster, if the plugin asks for it.
     cluster: Option<Json>,
     hint: Option<String>,
 }
@@ -44,7 +44,7 @@ impl fmt::Debug for Plugin {
     }
 }
 
-/// What a plugin has given. The identity is a certificate and its key in PEM.
+/// The answer of a plugin. The identity is a certificate and its key in PEM.
 pub(super) struct Credentials {
     pub(super) token: Option<String>,
     pub(super) identity: Option<(String, String)>,
@@ -66,7 +66,7 @@ impl Plugin {
     /// The plugin that the arguments of the backend name.
     ///
     /// # Errors
-    /// The version is not known. The reason in words.
+    /// An unknown version. The error is the reason in words.
     pub(super) fn of_block(block: &Json) -> Result<Plugin, String> {
         let version = text(block, "api_version").unwrap_or_default();
         known_version(&version)?;
@@ -75,7 +75,7 @@ impl Plugin {
         Ok(Plugin {
             version,
             command: text(block, "command").unwrap_or_default(),
-            // An empty text in a list may be null.
+            // An empty string in a list may be null.
             arguments: arguments.map(|text| text.as_str().unwrap_or_default().to_owned()).collect(),
             variables: variables.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect(),
             interaction: Interaction::IfAvailable,
@@ -87,7 +87,7 @@ impl Plugin {
     /// The plugin of a user in a kubeconfig file.
     ///
     /// # Errors
-    /// Something is missing. The reason in words.
+    /// A missing field. The error is the reason in words.
     pub(super) fn of_user(user: &str, exec: &Json, cluster: &Json) -> Result<Plugin, String> {
         let missing = |what: &str| format!("{what} must be specified for {user} to use exec authentication plugin");
         let version = text(exec, "apiVersion").ok_or_else(|| missing("apiVersion"))?;
@@ -111,7 +111,7 @@ impl Plugin {
                 .filter_map(|entry| Some((text(entry, "name")?, text(entry, "value").unwrap_or_default())))
                 .collect(),
             interaction,
-            cluster: wants_cluster.then(|| cluster_told(cluster)).transpose()?,
+            cluster: wants_cluster.then(|| described_cluster(cluster)).transpose()?,
             hint: text(exec, "installHint"),
         })
     }
@@ -119,7 +119,7 @@ impl Plugin {
     /// Runs the plugin.
     ///
     /// # Errors
-    /// It gives no credentials. The reason in words, without secrets.
+    /// It returns no credentials. The error is the reason in words, without secrets.
     pub(super) async fn run(&self) -> Result<Credentials, String> {
         let terminal = std::io::stdin().is_terminal();
         let interactive = terminal && self.interaction != Interaction::Never;
@@ -176,28 +176,28 @@ impl Plugin {
     }
 }
 
-/// The cluster as a plugin is told it.
-fn cluster_told(cluster: &Json) -> Result<Json, String> {
-    let mut told = json!({"server": text(cluster, "server").unwrap_or_default(), "config": null});
+/// The description of the cluster for a plugin.
+fn described_cluster(cluster: &Json) -> Result<Json, String> {
+    let mut described = json!({"server": text(cluster, "server").unwrap_or_default(), "config": null});
     for name in ["tls-server-name", "insecure-skip-tls-verify", "proxy-url", "certificate-authority-data"] {
         if let Some(value) = cluster.get(name).filter(|value| !value.is_null()) {
-            told[name] = value.clone();
+            described[name] = value.clone();
         }
     }
     if let Some(path) =
-        text(cluster, "certificate-authority").filter(|_| told.get("certificate-authority-data").is_none())
+        text(cluster, "certificate-authority").filter(|_| described.get("certificate-authority-data").is_none())
     {
         let content =
             std::fs::read(&path).map_err(|error| format!("unable to read certificate-authority {path}: {error}"))?;
-        told["certificate-authority-data"] = json!(STANDARD.encode(content));
+        described["certificate-authority-data"] = json!(STANDARD.encode(content));
     }
     let extensions = cluster.get("extensions").and_then(Json::as_array).into_iter().flatten();
     let mut own =
         extensions.filter(|extension| text(extension, "name").as_deref() == Some("client.authentication.k8s.io/exec"));
     if let Some(extension) = own.next() {
-        told["config"] = extension.get("extension").cloned().unwrap_or_default();
+        described["config"] = extension.get("extension").cloned().unwrap_or_default();
     }
-    Ok(told)
+    Ok(described)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use weft_state::remote::BackendError;
 use super::refusals;
 
 /// The longest name of an object in Kubernetes (RFC 1123, section 2.1).
-pub(super) const NAME_LIMIT: usize = 253;
+const NAME_LIMIT: usize = 253;
 /// The label of all secrets and leases of the backend, and the key of the state in its secret.
 pub(super) const STATE: &str = "tfstate";
 /// The label with the suffix.
@@ -24,7 +24,7 @@ pub(super) fn secret(workspace: &str, suffix: &str) -> Result<String, BackendErr
     let name = format!("{STATE}-{workspace}-{suffix}");
     match is_subdomain(&name) {
         true => Ok(name),
-        false => Err(refusals::invalid_name(&name)),
+        false => Err(refusals::invalid_name(&name, NAME_LIMIT)),
     }
 }
 

@@ -3,7 +3,6 @@
 use reqwest::StatusCode;
 use weft_state::remote::BackendError;
 
-use super::names::NAME_LIMIT;
 use crate::exchange::Reply;
 
 /// The cluster answered with an error.
@@ -32,14 +31,15 @@ pub(super) fn no_credentials(place: String, error: String) -> BackendError {
 }
 
 /// The name of a workspace, or the suffix, cannot be part of a name in Kubernetes.
-pub(super) fn invalid_name(name: &str) -> BackendError {
+/// `limit` is the longest possible name.
+pub(super) fn invalid_name(name: &str, limit: usize) -> BackendError {
     BackendError::Refused {
         place: "kubernetes".to_owned(),
         doing: "naming the secret",
         error: format!("the secret name {name} is invalid"),
         advice: format!(
             "The workspace and secret_suffix may have lower case letters, digits, '-' and '.', and letters or digits at \
-             the ends, up to {NAME_LIMIT} in all"
+             the ends, up to {limit} in all"
         ),
     }
 }

@@ -13,8 +13,7 @@ use super::cluster::Cluster;
 use super::exec::Plugin;
 use super::kubeconfig::{Choice, Kubeconfig};
 use super::problems as own;
-use crate::arguments::{self, Arguments, expanded};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings, expanded};
 
 /// The text of Kubernetes' library when no file and no variable names a cluster.
 const NOTHING: &str =

@@ -9,8 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::client::{Check, ClientSettings, Proxies};
 use crate::problems::key_data;
 use crate::retry::RetryRule;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use percent_encoding::utf8_percent_encode;
 use serde_json::Value as Json;
 use tokio::sync::OnceCell;
-use url::{Host, Url};
+use url::Url;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::BackendError;
 
+use super::addresses::object;
 use super::credentials;
 use super::refusals;
 use super::rows::Rows;
@@ -18,9 +18,9 @@ use super::rpc::Interface;
 use super::settings::OssSettings;
 use super::signing::Signer;
 use super::tablestore::Table;
-use crate::catalog::Environment;
+use crate::arguments::Environment;
 use crate::client::{ClientSettings, client};
-use crate::exchange::{Headers, IN_PATHS, RETRY, Reply, Service, query};
+use crate::exchange::{Headers, RETRY, Reply, Service};
 use crate::guarded::{Dialect, GuardedBucket};
 use crate::problems::no_client;
 use crate::retry::RetryRule;
@@ -63,11 +63,6 @@ impl Client {
         let name = format!("{}/{key}", self.settings.bucket);
         Some(Rows { table, place: format!("oss://{name}"), name })
     }
-}
-
-/// Whether the bucket is a part of the path, because the host is an IP address.
-pub(super) fn in_path(url: &Url) -> bool {
-    !matches!(url.host(), Some(Host::Domain(_)))
 }
 
 /// What is special about OSS.
@@ -131,19 +126,8 @@ impl Dialect for Oss {
     }
 
     async fn url(&self, key: &str, pairs: &[(&str, &str)]) -> Result<Url, BackendError> {
-        let mut url = self.endpoint.get_or_try_init(|| self.endpoint()).await?.clone();
-        let path = utf8_percent_encode(key, IN_PATHS);
-        let bucket = &self.settings.bucket;
-        if in_path(&url) {
-            url.set_path(&format!("/{bucket}/{path}"));
-        } else {
-            let host = format!("{bucket}.{}", url.host_str().unwrap_or_default());
-            // A bucket's name is part of a host name; others are refused by the service.
-            let _ = url.set_host(Some(&host));
-            url.set_path(&path.to_string());
-        }
-        url.set_query(Some(query(pairs)).filter(|query| !query.is_empty()).as_deref());
-        Ok(url)
+        let endpoint = self.endpoint.get_or_try_init(|| self.endpoint()).await?.clone();
+        Ok(object(endpoint, &self.settings.bucket, key, pairs))
     }
 
     fn write_headers(&self, _content: &[u8]) -> Headers {

@@ -8,8 +8,7 @@ use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 
 use super::profile::Profile;
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::problems;
 
 /// The key of the state, and the start of all keys, unless the settings say them.

@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 use url::Url;
 use weft_state::remote::BackendError;
 
-use super::requests::in_path;
+use super::addresses::in_path;
 use crate::digests::hmac_sha1;
 use crate::exchange::{Authorize, Call};
 use crate::expiring::KeyRing;

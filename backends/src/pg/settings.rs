@@ -10,8 +10,7 @@ use weft_graph_format::types::Type;
 
 use super::names::Names;
 use super::string;
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::problems;
 
 /// The default names of schema, table and index.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::arguments::Environment;
 use percent_encoding::percent_decode_str;
 use url::Url;
-
-use crate::catalog::Environment;
 
 /// The variables of libpq, with the key that each of them sets.
 const VARIABLES: &[(&str, &str)] = &[

@@ -8,7 +8,7 @@ use url::Url;
 use weft_state::remote::BackendError;
 use weft_state::tfstate::WRITER_VERSION;
 
-use super::settings::Flavour;
+use super::hosted::Flavour;
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Call, Constant, Reply, Service};
 use crate::retry::RetryRule;

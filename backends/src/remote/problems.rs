@@ -2,7 +2,7 @@
 
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
-use super::settings::{Flavour, HostedSettings};
+use super::hosted::{Flavour, HostedSettings};
 use crate::hosts::NoService;
 
 /// The backend `remote` has no organization.

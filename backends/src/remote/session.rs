@@ -10,8 +10,8 @@ use weft_state::remote::BackendError;
 use weft_state::tfstate::WRITER_VERSION;
 
 use super::api::{Api, part, words};
+use super::hosted::{Flavour, HostedSettings, Mapping};
 use super::problems;
-use super::settings::{Flavour, HostedSettings, Mapping};
 use super::workspace::Workspace;
 use crate::hosts::Hosts;
 

@@ -17,9 +17,9 @@ use weft_state::remote::{
 use weft_state::tfstate::WRITER_VERSION;
 
 use super::api::{part, words};
+use super::hosted::Flavour;
 use super::problems;
 use super::session::{Account, Session};
-use super::settings::Flavour;
 use super::version::{self, Fit};
 use super::workspace::Workspace;
 
@@ -27,7 +27,7 @@ const READING: &str = "reading the state";
 const WRITING: &str = "writing the state";
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
-/// The error of services that know only versions with the state in them.
+/// The error of services that only accept versions with the state in the request.
 const NEEDS_STATE: &str = "param is missing or the value is empty: state";
 
 /// The state of a workspace.
@@ -40,18 +40,18 @@ pub(super) struct HostedState {
     memory: Mutex<Memory>,
 }
 
-/// What happened so far.
+/// What this process knows about the workspace.
 #[derive(Debug, Default)]
 struct Memory {
     /// The id with which this process has locked the workspace.
     lock: Option<String>,
     /// An upload failed: the workspace stays locked, so that nothing is built on the older state.
     failed: bool,
-    /// The version that was read or written last, and what its document says about itself.
+    /// The version that was read or written last, and the marks of its document.
     last: Option<(Version, Marks)>,
 }
 
-/// What a document says about itself.
+/// The parts of a document that the service compares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Marks {
     serial: u64,
@@ -66,7 +66,7 @@ impl Marks {
         }
     }
 
-    /// Whether the service takes a document with these marks after one with the `last` only by force.
+    /// Whether the service accepts a document with these marks after the `last` ones only if it is forced.
     fn need_force(&self, last: Option<&Marks>) -> bool {
         last.is_some_and(|last| last.lineage != self.lineage || last.serial >= self.serial)
     }
@@ -189,7 +189,7 @@ impl RemoteState for HostedState {
     }
 
     async fn write(&self, content: Bytes, expected: &Expected, _lock: Option<&str>) -> Result<Written, BackendError> {
-        // Nobody else can write while this process has the lock, so one comparison is enough.
+        // Other processes cannot write while this one has the lock, so one comparison is enough.
         let known = self.memory().last.clone();
         let own = matches!((expected, &known), (Expected::Version(version), Some((last, _))) if version == last)
             && self.memory().lock.is_some();
@@ -229,7 +229,7 @@ impl RemoteState for HostedState {
         let reply = session.api.send(TAKING, Method::POST, &path, Some(&body)).await?;
         if reply.status == StatusCode::CONFLICT {
             let message = format!("workspace already locked (lock ID: \"{}\")", self.lock_id());
-            // The service does not say who has it. As in OpenTofu, the own information stands for the holder.
+            // The service does not name the holder. As in OpenTofu, the information of this process stands for the holder.
             return Ok(LockAnswer::Held { holder: info.clone(), message });
         }
         if session.api.found(TAKING, reply)?.is_none() {

@@ -8,75 +8,20 @@ mod services;
 
 use std::fmt;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
-use aws_credential_types::Credentials;
 use serde_json::{Map, Value as Json};
 use url::Url;
 use weft_state::remote::BackendError;
 
+use super::expiring::Expiring;
 use super::login::Login;
 use super::sts::Sts;
 use super::{problems, refusals};
 use logins::Logins;
 use profiles::{Base, Profiles};
 
-/// Credentials are looked for again so long before they expire.
-const MARGIN: Duration = Duration::from_secs(300);
 /// The profile unless the settings or the environment name one.
 const DEFAULT_PROFILE: &str = "default";
-
-/// Keys with the time when they expire.
-#[derive(Clone)]
-pub(super) struct Expiring {
-    /// The keys.
-    pub(super) keys: Credentials,
-    expires: Option<SystemTime>,
-}
-
-impl fmt::Debug for Expiring {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Expiring")
-    }
-}
-
-impl Expiring {
-    /// Keys, with the time when they expire in RFC 3339.
-    pub(super) fn new(id: &str, secret: &str, token: Option<&str>, expires: Option<&str>) -> Expiring {
-        let expires = expires.and_then(|text| text.parse::<jiff::Timestamp>().ok()).map(SystemTime::from);
-        Expiring::until(id, secret, token, expires)
-    }
-
-    /// Keys, with the time when they expire.
-    fn until(id: &str, secret: &str, token: Option<&str>, expires: Option<SystemTime>) -> Expiring {
-        let token = token.filter(|token| !token.is_empty()).map(str::to_owned);
-        Expiring { keys: Credentials::new(id, secret, token, None, "weft"), expires }
-    }
-
-    /// Whether they expire.
-    pub(super) fn expires(&self) -> bool {
-        self.expires.is_some()
-    }
-
-    /// Whether these are the same keys.
-    pub(super) fn is(&self, other: &Expiring) -> bool {
-        let parts = |keys: &Expiring| {
-            let keys = &keys.keys;
-            (keys.access_key_id().to_owned(), keys.session_token().map(str::to_owned))
-        };
-        parts(self) == parts(other) && self.keys.secret_access_key() == other.keys.secret_access_key()
-    }
-
-    /// Whether they have not expired.
-    fn lasts(&self) -> bool {
-        self.expires.is_none_or(|expires| expires > SystemTime::now())
-    }
-
-    /// Whether they expire soon.
-    pub(super) fn expires_soon(&self) -> bool {
-        self.expires.is_some_and(|expires| expires <= SystemTime::now() + MARGIN)
-    }
-}
 
 /// The sources of credentials.
 pub(super) struct Provider {

@@ -15,18 +15,18 @@ use weft_graph_format::types::Type;
 use weft_sealing::Secret;
 use weft_state::remote::BackendError;
 
-use super::credentials::{Expiring, Provider};
+use super::credentials::Provider;
+use super::durations::seconds;
+use super::expiring::Expiring;
 use super::login::Login;
 use super::refusals::{self, About};
 use super::schema::{assume_role, object, web_identity};
 use super::settings::{self, ServiceName};
 use super::signing;
-use super::sts::seconds;
-use crate::arguments::{self, Arguments};
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::client::client as http_client;
 use crate::exchange::{Authorize, Call, Reply, Service};
-use crate::keys::{Blocking, Keeper, Keeping, Metadata, damaged};
+use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged};
 use crate::problems::{key_data, no_client};
 use crate::retry::{Attempt, RetryRule};
 

@@ -7,8 +7,8 @@ use url::Url;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use super::arns::Arn;
+use super::durations::seconds;
 use super::problems;
-use super::sts::seconds;
 use crate::arguments::Arguments;
 
 /// The shortest and the longest session of a role, in seconds.

@@ -13,7 +13,8 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::{BackendError, Object, Version, Written};
 
 use super::arns::BucketName;
-use super::credentials::{Expiring, Provider};
+use super::credentials::Provider;
+use super::expiring::Expiring;
 use super::refusals::{self, About};
 use super::settings::{Encryption, S3Settings};
 use super::signing;

@@ -12,8 +12,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use super::arns::{Arn, BucketName, is_key_arn, is_key_id};
 use super::login::{Login, check_roles};
 use super::problems;
-use crate::arguments::Arguments;
-use crate::catalog::{Environment, Settings};
+use crate::arguments::{Arguments, Environment, Settings};
 use crate::client::{Check, ClientSettings, Proxies};
 use crate::retry::RetryRule;
 

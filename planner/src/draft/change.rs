@@ -7,8 +7,8 @@ use weft_graph_format::origin::Origin;
 
 use super::leave::Going;
 use super::{Drafting, shard};
-use crate::instance::planned::{Change, OldObject};
-use crate::instance::prior::Prior;
+use crate::agenda::planned::{Change, OldObject};
+use crate::prior::Prior;
 use crate::whole::order::DeleteKind;
 
 /// An object that is created or updated.

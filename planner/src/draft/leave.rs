@@ -5,8 +5,8 @@ use weft_graph_format::graph::{Action, OperationId, PlannedObject, PriorObject, 
 use weft_graph_format::value::Value;
 
 use super::{Drafting, shard};
-use crate::instance::planned::{Leaving, PlannedProvision};
-use crate::instance::prior::Prior;
+use crate::agenda::planned::{Leaving, PlannedProvision};
+use crate::prior::Prior;
 use crate::whole::order::{Delete, DeleteKind};
 
 /// An object to delete.

@@ -6,7 +6,7 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 
 use super::{Drafting, shard};
-use crate::instance::planned::Read;
+use crate::agenda::planned::Read;
 
 impl Drafting<'_> {
     /// Drafts the read of a data source.

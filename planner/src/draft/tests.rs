@@ -7,9 +7,9 @@ use weft_graph_format::graph::{Action, PlannedObject, StateRecord, disassemble, 
 use weft_graph_format::path::Path;
 
 use super::*;
+use crate::agenda::planned::{Change, Leaving, OldObject, PlannedInstance};
 use crate::inputs::{PlanKind, PlanOptions};
-use crate::instance::planned::{Change, Leaving, OldObject, PlannedInstance};
-use crate::instance::prior::Prior;
+use crate::prior::Prior;
 
 fn facts() -> Facts {
     Facts::for_tests("", &[], PlanOptions::of_kind(PlanKind::Normal))

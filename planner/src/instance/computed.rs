@@ -10,7 +10,7 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::path::Path;
 use weft_graph_format::value::{Transform, Value};
 
-use super::planned::Computed;
+use crate::agenda::planned::Computed;
 use crate::planner::Planner;
 
 impl Planner {

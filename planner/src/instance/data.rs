@@ -12,14 +12,14 @@ use weft_graph_format::value::Value;
 use weft_providers::Provider;
 use weft_state::StoredInstance;
 
-use super::Problems;
-use super::ask::{Accepted, Ask};
 use super::decide::planned_result;
-use super::planned::{PlannedStep, Read, Record};
-use super::prior::{Prior, sensitive_in, with_schema_marks, without_provenance};
 use super::problems;
+use crate::agenda::planned::{PlannedStep, Read, Record};
+use crate::ask::{Accepted, Ask};
 use crate::diagnostics::{call_failed, placed};
 use crate::planner::Planner;
+use crate::prior::{Prior, sensitive_in, with_schema_marks, without_provenance};
+use crate::problems::Problems;
 use crate::watch::Looking;
 
 impl Planner {
@@ -54,7 +54,7 @@ impl Planner {
         let for_check = desired.block.check.is_some();
         let in_use = self.ask.open(&desired.provider).await?;
         let accepted = self.ask.accepted(desired, &in_use.provider).await?;
-        let pending = self.facts.kind.waits_for_others(self, desired);
+        let pending = self.waits_for_others(desired);
         // Known values count, even where a provider of the older SDK may still change them at apply, as in OpenTofu.
         let known = accepted.config.is_wholly_known();
         if !known || pending {

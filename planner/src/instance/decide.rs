@@ -13,9 +13,9 @@ use weft_graph_format::path::Path;
 use weft_graph_format::schema::Schema;
 use weft_graph_format::value::Value;
 
-use super::ask::{Accepted, Proposal, ProposalInput};
-use super::planned::{Change, OldObject, PlannedInstance, PlannedProvision, PlannedStep};
-use super::prior::{Prior, marks_for, sensitive_marks, with_schema_marks, without_provenance};
+use crate::agenda::planned::{Change, OldObject, PlannedInstance, PlannedProvision, PlannedStep};
+use crate::ask::{Accepted, Proposal, ProposalInput};
+use crate::prior::{Prior, marks_for, sensitive_marks, with_schema_marks, without_provenance};
 
 /// The line in a type's description that says how to look up its objects after a create with an unknown outcome.
 const LOOKUP_MARKER: &str = "weft: lookup=import \"";

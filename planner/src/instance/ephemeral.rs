@@ -15,13 +15,13 @@ use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
 
-use super::Problems;
-use super::ask::{Accepted, Ask};
-use super::planned::Opening;
-use super::prior::sensitive_in;
 use super::problems;
+use crate::agenda::planned::Opening;
+use crate::ask::{Accepted, Ask};
 use crate::diagnostics::{call_failed, placed};
 use crate::planner::Planner;
+use crate::prior::sensitive_in;
+use crate::problems::Problems;
 use crate::providers::OpenedHere;
 use crate::watch::Looking;
 
@@ -39,7 +39,7 @@ impl Planner {
             let value = weft_expressions::symbolic::replace_formulas(&value, &result);
             value.add_origin(Some(&Origin::after(operation)))
         };
-        let pending = self.facts.kind.waits_for_others(self, desired);
+        let pending = self.waits_for_others(desired);
         if !config.is_wholly_known() || pending {
             return Ok(finish(&all_unknown(&schema.block, &plain)));
         }

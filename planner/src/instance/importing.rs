@@ -11,11 +11,11 @@ use weft_providers::Provider;
 use weft_providers::call::ImportTarget;
 use weft_state::{InstanceObject, Opaque, RawJson};
 
-use super::Problems;
-use super::ask::Ask;
-use super::prior::Prior;
 use super::problems;
+use crate::ask::Ask;
 use crate::diagnostics::{call_failed, placed};
+use crate::prior::Prior;
+use crate::problems::Problems;
 
 impl Ask {
     /// The import details of a change.

@@ -8,10 +8,10 @@ use weft_graph_format::schema::Schema;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
 
-use super::Problems;
-use super::planned::{Leaving, PlannedInstance, PlannedStep};
-use super::prior::{Prior, without_provenance};
+use crate::agenda::planned::{Leaving, PlannedInstance, PlannedStep};
 use crate::planner::Planner;
+use crate::prior::{Prior, without_provenance};
+use crate::problems::Problems;
 
 /// An object that is no longer wanted.
 #[derive(Clone, Copy)]

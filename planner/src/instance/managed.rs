@@ -7,11 +7,11 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::StateRecord;
 use weft_providers::Provider;
 
-use super::Problems;
 use super::decide::{self, Case, InstancePlan, Pressure, Surroundings, decide};
-use super::prior::{Prior, without_provenance};
 use crate::diagnostics::in_block;
 use crate::planner::Planner;
+use crate::prior::{Prior, without_provenance};
+use crate::problems::Problems;
 use crate::providers::InUse;
 
 impl Planner {

@@ -7,7 +7,7 @@ use weft_graph_format::address::{ProviderSource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-const INVALID_OBJECT: &str = "Provider produced invalid object";
+use crate::problems::INVALID_OBJECT;
 
 /// The provider cannot convert a stored object of another type.
 pub(super) fn type_change_unsupported(desired: &DesiredInstance, previous: &ResourceInstance) -> Diagnostic {
@@ -49,13 +49,6 @@ pub(super) fn read_invalid(desired: &DesiredInstance, what: &str) -> Diagnostic 
     Diagnostic::error(INVALID_OBJECT, detail).about(address.to_string()).at(desired.block.range.clone())
 }
 
-/// A stored object was read as a partly unknown one.
-pub(super) fn refreshed_unknown(address: &str) -> Diagnostic {
-    let detail =
-        format!("The provider returned values that are not known for {address}. This is a defect of the provider.");
-    Diagnostic::error(INVALID_OBJECT, detail).about(address)
-}
-
 /// The provider did not find the object to import.
 pub(super) fn import_not_found(address: &str) -> Diagnostic {
     Diagnostic::error(
@@ -78,38 +71,11 @@ pub(super) fn import_identity(detail: String, range: &SourceRange) -> Diagnostic
     Diagnostic::error("Invalid import identity argument", detail).at(range.clone())
 }
 
-/// The provider's plan violates a rule.
-pub(super) fn invalid_plan(address: &str, violation: &dyn Display) -> Diagnostic {
-    let detail =
-        format!("The provider planned an invalid value for {address}: {violation}. This is a defect of the provider.");
-    Diagnostic::error("Provider produced invalid plan", detail).about(address)
-}
-
 /// The provider no longer has the type of a stored object.
-pub(super) fn type_removed(address: &str, provider: &ProviderSource) -> Diagnostic {
+pub(crate) fn type_removed(address: &str, provider: &ProviderSource) -> Diagnostic {
     let detail = format!(
         "The provider {} does not have the type of {address} any more. Use a version of the provider that has it.",
         provider.for_display()
     );
     Diagnostic::error("Invalid resource type", detail).about(address)
-}
-
-/// A newer version of the provider stored the object.
-pub(super) fn stored_by_newer_provider(address: &str, stored: u64, known: u64) -> Diagnostic {
-    Diagnostic::error(
-        "Resource instance managed by newer provider version",
-        format!(
-            "The stored object of {address} has schema version {stored}, but the installed provider only supports \
-             version {known}. Use a newer version of the provider."
-        ),
-    )
-}
-
-/// A stored object does not fit its schema.
-pub(crate) fn stored_object_unreadable(address: &ResourceInstance) -> Diagnostic {
-    Diagnostic::error(
-        "Failed to decode resource from state",
-        format!("The stored object of {address} does not fit the current schema of its type."),
-    )
-    .about(address.to_string())
 }

@@ -5,9 +5,9 @@ use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::graph::ProvisionWhen;
 use weft_graph_format::origin::Origin;
 
-use super::planned::PlannedProvision;
-use super::prior::Prior;
+use crate::agenda::planned::PlannedProvision;
 use crate::planner::Planner;
+use crate::prior::Prior;
 
 impl Planner {
     /// Adds the provisioners of a created instance to the plan. Readers wait for the last one.

@@ -7,11 +7,11 @@ use weft_providers::Provider;
 use weft_providers::call::MoveRequest;
 use weft_state::{InstanceObject, Opaque, RawJson};
 
-use super::Problems;
-use super::ask::Ask;
-use super::prior::raw_state;
 use super::problems;
+use crate::ask::Ask;
 use crate::diagnostics::{call_failed, placed};
+use crate::prior::raw_state;
+use crate::problems::Problems;
 
 impl Ask {
     /// Asks the provider to convert a stored object of another type. `owner` is the provider instance of the stored

@@ -4,21 +4,18 @@ use async_trait::async_trait;
 use smol_str::SmolStr;
 use weft_evaluator::glue::{DesiredInstance, Managed, OpenCheck};
 use weft_evaluator::purpose::Planning;
-use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::changes::Reason;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
 
-use super::{Kind, NORMAL, Rules, open, unseen};
-use crate::evaluated::Evaluated;
-use crate::facts::Facts;
-use crate::instance::Problems;
+use super::{Kind, open, unseen};
 use crate::instance::decide::{Case, Pressure, decide};
 use crate::instance::leaving::Unwanted;
-use crate::instance::prior::{Prior, with_schema_marks, without_provenance};
 use crate::planner::Planner;
+use crate::prior::{Prior, with_schema_marks, without_provenance};
+use crate::problems::Problems;
 use crate::whole::protection::{RemovalVerdict, protection, verdict};
 use crate::whole::selecting::nothing;
 
@@ -27,26 +24,6 @@ pub(crate) struct Destroy;
 
 #[async_trait]
 impl Kind for Destroy {
-    /// The plan reads everything before it decides. Evaluation repeats that, so its warnings about the configuration
-    /// are not reported.
-    fn rules(&self) -> Rules {
-        Rules {
-            replaces: false,
-            needs_state: true,
-            makes_objects: false,
-            empties_state: true,
-            needs_success: true,
-            reports_warnings: false,
-            plans_orphans_after_failure: false,
-            shows_drift: false,
-            ..NORMAL
-        }
-    }
-
-    fn begins_with_found(&self, refresh: bool) -> bool {
-        refresh
-    }
-
     fn planning(&self) -> Planning {
         Planning::Destroy
     }
@@ -60,21 +37,8 @@ impl Kind for Destroy {
         Box::pin(destroy(planner, desired)).await.map(unseen)
     }
 
-    fn keeps_left_out(&self, facts: &Facts, address: &ResourceInstance) -> bool {
-        !facts.is_selected_to_go(address)
-    }
-
     fn opens_check(&self, _: &OpenCheck) -> bool {
         false
-    }
-
-    /// Reads come before deletes, so they only wait for objects that would have to be created.
-    fn waits_for_others(&self, planner: &Planner, desired: &DesiredInstance) -> bool {
-        planner.agenda().effects.is_any_in_plan(&desired.direct)
-    }
-
-    fn takes_orphan(&self, facts: &Facts, _: &Evaluated, address: &ResourceInstance) -> bool {
-        facts.is_selected_to_go(address)
     }
 
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
@@ -130,8 +94,8 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
     })
 }
 
-/// The planned value of the normal plan of an instance; `None` if that changes nothing. As in OpenTofu, a destroy that refreshes begins with this plan,
-/// and fails if it fails.
+/// The planned value of the normal plan of an instance; `None` if that changes nothing. As in OpenTofu, a destroy that
+/// refreshes begins with this plan, and fails if it fails.
 async fn usual_plan(
     planner: &Planner,
     desired: &DesiredInstance,

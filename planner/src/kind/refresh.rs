@@ -8,11 +8,11 @@ use weft_graph_format::schema::Schema;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::{Gap, Kind, NORMAL, Rules, open, unseen};
-use crate::instance::Problems;
+use super::{Gap, Kind, open, unseen};
 use crate::instance::leaving::Unwanted;
-use crate::instance::prior::{Prior, with_schema_marks};
 use crate::planner::Planner;
+use crate::prior::{Prior, with_schema_marks};
+use crate::problems::Problems;
 
 /// The refresh-only kind.
 pub(crate) struct RefreshOnly {
@@ -22,19 +22,6 @@ pub(crate) struct RefreshOnly {
 
 #[async_trait]
 impl Kind for RefreshOnly {
-    /// During an import the rest of the configuration may be unfinished, so such a plan depends on no attributes.
-    fn rules(&self) -> Rules {
-        Rules {
-            validates: !self.importing,
-            replaces: false,
-            makes_objects: false,
-            plans_orphans: !self.importing,
-            looks_again: true,
-            rests_on_attributes: false,
-            ..NORMAL
-        }
-    }
-
     fn planning(&self) -> Planning {
         if self.importing { Planning::Import } else { Planning::RefreshOnly }
     }

@@ -13,9 +13,9 @@ use weft_graph_format::graph::OperationId;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
+use crate::agenda::Agenda;
+use crate::agenda::planned::Computed;
 use crate::facts::Facts;
-use crate::instance::agenda::Agenda;
-use crate::instance::planned::Computed;
 
 /// Takes the steps that apply leaves out from an agenda. Returns the changes of the other outputs. `active` are the
 /// resources that apply evaluates by themselves.

@@ -15,8 +15,8 @@ use weft_state::{InstanceRecord, StoredInstance};
 use super::moves::{KeyKind, Moves, Shape, Statement, apply_statements, in_order, statement_problems};
 use super::problems;
 use crate::evaluated::Evaluated;
-use crate::instance::Problems;
 use crate::prior_state::PriorState;
+use crate::problems::Problems;
 
 /// The state after moves.
 pub(crate) struct MovedState {

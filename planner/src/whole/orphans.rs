@@ -37,7 +37,7 @@ pub(crate) fn orphans(facts: &Facts, evaluated: &Evaluated, failed: bool) -> (Ve
         if evaluated.desired.contains(address) || evaluated.surplus.contains(address) {
             continue;
         }
-        if !facts.kind.takes_orphan(facts, evaluated, address) || failed && !is_certain(facts, evaluated, address) {
+        if !is_taken(facts, evaluated, address) || failed && !is_certain(facts, evaluated, address) {
             continue;
         }
         match stored.provider() {
@@ -62,7 +62,7 @@ pub(crate) fn protected_surplus(facts: &Facts, evaluated: &Evaluated, resource: 
     let surplus = facts.state.of_resource(resource).filter(|address| !expansion.has(&address.key));
     let protected = surplus.filter(|address| {
         let protection = protection(evaluated, &facts.declared, address);
-        facts.kind.takes_orphan(facts, evaluated, address)
+        is_taken(facts, evaluated, address)
             && verdict(protection.as_ref(), address, "destroyed") != RemovalVerdict::Allowed
     });
     let with_provider = protected.filter_map(|address| {
@@ -72,8 +72,16 @@ pub(crate) fn protected_surplus(facts: &Facts, evaluated: &Evaluated, resource: 
     with_provider.collect()
 }
 
+/// Whether the plan covers an orphan.
+fn is_taken(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance) -> bool {
+    match facts.rules.covers_what_goes {
+        true => facts.is_selected_to_go(address),
+        false => is_selected(facts, evaluated, address),
+    }
+}
+
 /// Whether the selection covers an orphan.
-pub(crate) fn is_selected(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance) -> bool {
+fn is_selected(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance) -> bool {
     let selection = facts.selection();
     match (selection, facts.is_configured(&address.config())) {
         (Selection::All, _) => true,

@@ -14,7 +14,7 @@ use weft_graph_format::value::Value;
 use weft_state::Snapshot;
 
 use crate::facts::Facts;
-use crate::instance::prior::without_provenance;
+use crate::prior::without_provenance;
 
 /// Outputs by name.
 pub(crate) type RootOutputs = BTreeMap<SmolStr, RootOutput>;

@@ -132,15 +132,3 @@ pub(super) fn replace_without_key(wish: &ResourceInstance, resource: &AbsResourc
         format!("The option -replace={wish} names no instance of {resource}, so nothing is replaced. {way_out}"),
     )
 }
-
-/// A `replace_triggered_by` target that is not in the plan. The error has no place in the configuration, as in OpenTofu.
-pub(super) fn no_change_found(resource: &AbsResource, key: Option<&InstanceKey>) -> Diagnostic {
-    let key = key.cloned().unwrap_or(InstanceKey::None);
-    let module = &resource.module;
-    let module = if module.is_root() { "the root module".to_string() } else { module.to_string() };
-    Diagnostic::error(
-        format!("no change found for {}{key} in {module}", resource.resource),
-        "Only managed resources that have instances, and data sources that are read at apply, can be named in \
-         replace_triggered_by.",
-    )
-}

@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use super::credentials::{OciKeys, OciLogin};
+use super::repository::Repository;
 use crate::cli_config::{CliConfig, Environment};
 use crate::http::{Answer, Http, Request, shown};
 use crate::offer::Authorization;
@@ -27,15 +28,6 @@ const MAX_PAGES: usize = 1000;
 
 /// The supported types of manifests.
 const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
-
-/// A repository in a registry.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Repository {
-    /// Host and port.
-    pub host: String,
-    /// Name in the registry, parts separated by slashes.
-    pub name: String,
-}
 
 /// A reference to a manifest or a blob.
 #[derive(Clone, Debug, Deserialize)]
@@ -78,46 +70,6 @@ struct Token {
     token: Option<String>,
     #[serde(default)]
     access_token: Option<String>,
-}
-
-impl Repository {
-    /// Parses `HOST/NAME`.
-    ///
-    /// # Errors
-    /// When it has no host, or a part of its name is not valid.
-    pub fn parse(text: &str) -> Result<Repository, Problem> {
-        let sound = |part: &str| {
-            let end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-            let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
-            end(part.chars().next()) && end(part.chars().last()) && part.chars().all(inner)
-        };
-        match text.split_once('/') {
-            Some((host, name)) if !host.is_empty() && name.split('/').all(sound) => {
-                Ok(Repository { host: host.to_owned(), name: name.to_owned() })
-            }
-            _ => Err(Problem::Answer {
-                place: format!("oci://{text}"),
-                problem: "it is not the name of a repository".to_owned(),
-            }),
-        }
-    }
-
-    fn url(&self, rest: &[&str]) -> Result<Url, Problem> {
-        // The only registry whose address is not its name.
-        let host = if self.host == "docker.io" { "registry-1.docker.io" } else { &self.host };
-        let base = Url::parse(&format!("https://{host}/v2/")).map_err(|error| Problem::Answer {
-            place: format!("oci://{self}"),
-            problem: format!("its host is not valid: {error}"),
-        })?;
-        let parts: Vec<&str> = self.name.split('/').chain(rest.iter().copied()).collect();
-        Ok(crate::problem::path_of(&base, &parts))
-    }
-}
-
-impl std::fmt::Display for Repository {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.host, self.name)
-    }
 }
 
 impl Manifest {
@@ -307,15 +259,6 @@ fn next_page(link: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_repositories_are_checked() {
-        let repository = Repository::parse("oci.test:5000/a/b-c").unwrap();
-        assert_eq!(repository.url(&["tags", "list"]).unwrap().as_str(), "https://oci.test:5000/v2/a/b-c/tags/list");
-        for bad in ["", "oci.test", "oci.test/", "oci.test/A", "oci.test/../x", "/a"] {
-            assert!(Repository::parse(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn challenges_and_links_to_pages_are_read() {

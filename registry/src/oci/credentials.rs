@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-use super::client::Repository;
+use super::repository::Repository;
 use crate::cli_config::{CliConfig, Environment, OciCredentials, OciDefaults};
 use crate::credentials::CredentialsError;
 use crate::secret::Secret;

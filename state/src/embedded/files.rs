@@ -8,11 +8,12 @@ use std::{fs, io};
 
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, fcntl_lock};
 
-use super::lock::{PRIVATE, holding_process, read_all, write_private};
+use super::lock::holding_process;
 use super::medium::{JournalSink, RunFiles};
+use super::private::{PRIVATE, read_all, write_private};
 use super::problems;
+use crate::error::StoreError;
 use crate::run::RunId;
-use crate::store::StoreError;
 
 /// The mode of the folder of runs: only its owner has access.
 const PRIVATE_FOLDER: u32 = 0o700;

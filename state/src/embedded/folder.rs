@@ -10,9 +10,9 @@ use weft_sealing::is_sealed_record;
 use super::medium::RunFiles;
 use super::problems;
 use super::sealed::Seals;
+use crate::error::StoreError;
 use crate::record::Opaque;
 use crate::run::{Digest, NewRun, OpCounts, RunId, RunStatus};
-use crate::store::StoreError;
 
 /// The number of finished runs that are retained for `weft runs show`. Older ones are removed when a run ends.
 pub(super) const KEPT_RUNS: usize = 20;

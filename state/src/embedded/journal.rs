@@ -18,9 +18,9 @@ use weft_sealing::{OpenError, SealError};
 use super::problems;
 use super::sealed::JournalSeal;
 use crate::content::bytes_of;
+use crate::error::StoreError;
 use crate::event::{Event, chain};
 use crate::run::Digest;
-use crate::store::StoreError;
 
 /// The start of a frame, with the format version of the journal.
 const MARK: &[u8; 4] = b"WFJ1";

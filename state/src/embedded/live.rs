@@ -8,12 +8,11 @@ use super::medium::Document;
 use super::recovery::{self, LastTerm};
 use super::sealed::Seals;
 use super::writer::{Durable, Writer};
+use crate::error::StoreError;
 use crate::event::Event;
 use crate::ledger::Ledger;
-use crate::ledger::steps::writes_of;
 use crate::run::{Digest, Lease, RunId};
 use crate::step::{Fenced, StoreAnswer, StoreStep};
-use crate::store::StoreError;
 use crate::tfstate::{GUARDED_FORMAT, StateFile, WRITER_VERSION};
 
 /// The memory of the process that holds the lock.
@@ -73,7 +72,7 @@ impl Live {
         WRITER_VERSION.clone_into(&mut file.terraform_version);
         // The journal may have an image with this serial already.
         file.serial += u64::from(self.imaged != Some(content)) + u64::from(!unrecorded.is_empty());
-        unrecorded.into_iter().filter_map(writes_of).for_each(|writes| file.write(writes));
+        unrecorded.into_iter().filter_map(StoreStep::writes).for_each(|writes| file.write(writes));
         Some(file)
     }
 

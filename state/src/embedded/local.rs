@@ -7,8 +7,10 @@ use std::sync::Arc;
 use super::files::LocalFiles;
 use super::lock::{self, StateHandle};
 use super::medium::{Document, Medium, RunFiles};
-use super::{EmbeddedOptions, problems};
-use crate::store::StoreError;
+use super::options::EmbeddedOptions;
+use super::private::read_all;
+use super::problems;
+use crate::error::StoreError;
 
 /// A state file and the folder of its runs.
 #[derive(Debug)]
@@ -64,7 +66,7 @@ impl Medium for LocalMedium {
         let source = if self.options.state_out.is_some() && !path.exists() { &self.options.state } else { path };
         match File::open(source) {
             Ok(file) => {
-                let content = lock::read_all(&file).map_err(problems::reading(source))?;
+                let content = read_all(&file).map_err(problems::reading(source))?;
                 Ok((content, lock::holding_process(&file).is_some()))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Vec::new(), false)),

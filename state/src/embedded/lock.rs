@@ -4,8 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,11 +12,13 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 
+use super::backup::Backup;
 use super::medium::Document;
-use super::{Backup, pending, problems};
+use super::private::{PRIVATE, read_all, write_private};
+use super::{pending, problems};
+use crate::error::StoreError;
 use crate::remote::LockInfo;
 use crate::run::Holder;
-use crate::store::StoreError;
 use crate::tfstate::{FormatDigit, find_format_digit};
 
 /// The state files that this process has locked. It must not even open a second descriptor, because closing it would
@@ -134,21 +135,10 @@ impl Document for StateHandle {
     }
 
     fn back_up(&self, content: &[u8], at: &Backup) -> Result<(), StoreError> {
-        let beside = |ending: &str| {
-            let mut name = self.path.as_os_str().to_owned();
-            name.push(ending);
-            PathBuf::from(name)
-        };
-        let path = match at {
-            Backup::Never => return Ok(()),
-            Backup::At(path) => path.clone(),
-            Backup::Beside => beside(".backup"),
-            Backup::Dated => {
-                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-                beside(&format!(".{}.backup", now.as_secs()))
-            }
-        };
-        write_private(&path, content)
+        match at.path(&self.path) {
+            Some(path) => write_private(&path, content),
+            None => Ok(()),
+        }
     }
 }
 
@@ -242,42 +232,6 @@ pub(super) fn lock_info_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_prefix('.').unwrap_or(&name);
     path.with_file_name(format!(".{name}.lock.info"))
-}
-
-/// The mode of all files that the store writes: only their owner has access, because they may hold secrets.
-pub(super) const PRIVATE: u32 = 0o600;
-
-/// Writes a file that only its owner may read. Also changes the mode of an existing file.
-pub(super) fn write_private(path: &Path, content: &[u8]) -> Result<(), StoreError> {
-    use std::io::Write as _;
-    let write = || {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(false).mode(PRIVATE).open(path)?;
-        let kind = file.metadata()?;
-        if kind.is_file() && kind.mode() & 0o777 != PRIVATE {
-            file.set_permissions(std::fs::Permissions::from_mode(PRIVATE))?;
-        }
-        if kind.is_file() {
-            file.set_len(0)?;
-        }
-        file.write_all(content)?;
-        file.sync_all()
-    };
-    write().map_err(problems::writing(path))
-}
-
-/// Reads from the start, whatever the position of the descriptor.
-pub(super) fn read_all(file: &File) -> io::Result<Vec<u8>> {
-    let length = file.metadata()?.len();
-    let mut content = vec![0; usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?];
-    let mut filled = 0;
-    while filled < content.len() {
-        match file.read_at(&mut content[filled..], filled as u64)? {
-            0 => break,
-            count => filled += count,
-        }
-    }
-    content.truncate(filled);
-    Ok(content)
 }
 
 /// Whether the file is on a network file system, if the operating system can tell.

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::backup::Backup;
+use crate::error::StoreError;
 use crate::run::RunId;
-use crate::store::StoreError;
 use crate::tfstate::FormatDigit;
 
 /// A place for one state and its runs.
@@ -56,7 +57,7 @@ pub(crate) trait Document: fmt::Debug + Send {
     fn settle(&self) -> Result<Vec<u8>, StoreError>;
 
     /// Stores a copy of an earlier content, if the medium has copies.
-    fn back_up(&self, content: &[u8], at: &super::Backup) -> Result<(), StoreError>;
+    fn back_up(&self, content: &[u8], at: &Backup) -> Result<(), StoreError>;
 
     /// The way to save the document while a run goes on, if the medium has journals that only this machine can read.
     fn saver(&self) -> Option<Arc<dyn Saver>> {

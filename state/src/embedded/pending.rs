@@ -8,19 +8,19 @@ use std::path::PathBuf;
 
 use serde::de::IgnoredAny;
 
-use super::lock::{StateHandle, write_private};
-use super::medium::Document as _;
+use super::medium::Document;
+use super::private::write_private;
 use super::problems;
+use crate::error::StoreError;
 use crate::run::Digest;
-use crate::store::StoreError;
 
-fn place(handle: &StateHandle) -> PathBuf {
+fn place(handle: &dyn Document) -> PathBuf {
     let name = handle.path().file_name().unwrap_or_default().to_string_lossy();
     handle.path().with_file_name(format!(".{}.edit", name.strip_prefix('.').unwrap_or(&name)))
 }
 
 /// Writes new content in place, so that a crash leaves the old content or the new one, and never a mixture.
-pub(super) fn write(handle: &StateHandle, content: &[u8]) -> Result<(), StoreError> {
+pub(super) fn write(handle: &dyn Document, content: &[u8]) -> Result<(), StoreError> {
     let path = place(handle);
     let mut kept = Digest::of(content).hex().into_bytes();
     kept.push(b'\n');
@@ -35,7 +35,7 @@ pub(super) fn write(handle: &StateHandle, content: &[u8]) -> Result<(), StoreErr
 }
 
 /// Finishes the edit of a process that died by redoing a torn write. Returns the content of the state file.
-pub(super) fn settle(handle: &StateHandle, content: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+pub(super) fn settle(handle: &dyn Document, content: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     let path = place(handle);
     let kept = match std::fs::read(&path) {
         Ok(kept) => kept,

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use weft_sealing::{OpenError, SealError};
 
+use crate::error::StoreError;
 use crate::remote::LockInfo;
 use crate::run::RunId;
-use crate::store::StoreError;
 
 /// The file system refused an operation.
 fn failed(doing: String) -> impl FnOnce(io::Error) -> StoreError {

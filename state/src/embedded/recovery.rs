@@ -8,13 +8,12 @@ use super::journal::{Chain, JournalContents, read, read_sound};
 use super::problems;
 use super::sealed::Seals;
 use crate::content::content_revision;
+use crate::error::StoreError;
 use crate::event::{Base, Event, Saving};
-use crate::ledger::steps::writes_of;
 use crate::ledger::{Ledger, RevisionRule};
 use crate::record::Opaque;
 use crate::run::{Digest, Incarnation, JournalLine, NewRun, OpStatus, RunId, RunStatus};
 use crate::step::StoreStep;
-use crate::store::StoreError;
 use crate::subject::Revision;
 use crate::tfstate::{StateFile, find_format_digit};
 
@@ -107,7 +106,7 @@ fn read_journals(folder: &RunFolder) -> Result<Journals, StoreError> {
 
 /// Whether a step changes the state file.
 pub(super) fn writes_state(step: &StoreStep) -> bool {
-    writes_of(step).is_some_and(|writes| !writes.is_empty())
+    step.writes().is_some_and(|writes| !writes.is_empty())
 }
 
 /// What a term left undone: an image that it had written to the journal, or steps that the state file lacks.
@@ -249,7 +248,7 @@ fn revisions_at(term: &JournalContents, base: &Base, lines: u64) -> BTreeMap<Str
     let upto = usize::try_from(lines.saturating_sub(before)).unwrap_or(usize::MAX);
     for (event, _) in term.events.iter().take(upto) {
         let Event::Step(step) = event else { continue };
-        for write in writes_of(step).map(|writes| writes.instances.as_slice()).unwrap_or_default() {
+        for write in step.writes().map(|writes| writes.instances.as_slice()).unwrap_or_default() {
             match &write.record {
                 Some(record) => revisions.insert(write.address.clone(), content_revision(record)),
                 None => revisions.remove(&write.address),
@@ -413,7 +412,7 @@ pub(super) fn written(folder: &RunFolder) -> Result<StateFile, StoreError> {
         }
         for (event, _) in found.events {
             let Event::Step(step) = event else { continue };
-            for write in writes_of(&step).map(|writes| writes.instances.clone()).unwrap_or_default() {
+            for write in step.writes().map(|writes| writes.instances.clone()).unwrap_or_default() {
                 match write.record {
                     Some(record) => file.instances.insert(write.address, record),
                     None => file.instances.remove(&write.address),
@@ -437,7 +436,7 @@ pub(super) fn touched(folder: &RunFolder) -> Result<Vec<String>, StoreError> {
             if let StoreStep::Intent(intent) = step {
                 names.insert(intent.target.to_string());
             }
-            let instances = writes_of(step).map(|writes| writes.instances.as_slice()).unwrap_or_default();
+            let instances = step.writes().map(|writes| writes.instances.as_slice()).unwrap_or_default();
             names.extend(instances.iter().map(|write| write.address.clone()));
         }
     }

@@ -1,12 +1,12 @@
 //! The medium of a state in a backend: the document and its lock as OpenTofu has them, and the files of runs as objects
 //! beside the document.
 //!
-//! What keeps two writers apart:
-//! - The lock of the backend, as long as everybody respects it.
-//! - Each frame of a journal is an object of its own, which is created only if it is absent. Whoever takes the lock
-//!   first occupies the next number of every open journal ([`objects::ObjectFiles::fence`]). A writer that was only
-//!   slow then fails at its next frame, before it acknowledges anything.
-//! - The document is only written if it has the version that this process has read.
+//! Three things exclude a second writer:
+//! - The lock of the backend, as long as all programs respect it.
+//! - Each frame of a journal is an object of its own, which is created only if it is absent. A process that takes the
+//!   lock first creates the next object of every open journal ([`objects::ObjectFiles::fence`]). A slow earlier writer
+//!   then fails at its next frame, before it acknowledges anything.
+//! - The document is written only if it has the version that this process has read.
 
 mod bridge;
 mod holder;
@@ -20,13 +20,15 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
+use super::backup::Backup;
 use super::files::FolderLock;
 use super::lock::digit_of;
 use super::medium::{Document, Medium, RunFiles, Saver};
-use super::{Backup, Mode, problems};
+use super::options::Mode;
+use super::problems;
+use crate::error::StoreError;
 use crate::remote::{Expected, LockAnswer, LockInfo, RemoteState, UnreleasedLock, UnreleasedLocks, Version, Written};
 use crate::run::{Digest, Holder};
-use crate::store::StoreError;
 use crate::tfstate::FormatDigit;
 use bridge::Bridge;
 use holder::{Beats, HolderRecord};
@@ -54,7 +56,7 @@ pub struct RemoteOptions {
     pub sealing: Arc<weft_sealing::Sealing>,
     /// The folder of journals, for a backend that cannot hold them.
     pub folder: PathBuf,
-    /// Where a lock is recorded that cannot be released.
+    /// The receiver of locks that could not be released.
     pub unreleased: UnreleasedLocks,
     /// How often the state is saved while a run goes on, for a backend that cannot hold journals. `None` means never.
     pub save_interval: Option<Duration>,
@@ -75,7 +77,7 @@ pub(crate) struct RemoteMedium {
     files: Files,
 }
 
-/// Where the files of runs are.
+/// The place of the files of runs.
 enum Files {
     /// Beside the document.
     Objects(Arc<ObjectFiles>),
@@ -110,8 +112,8 @@ impl RemoteMedium {
         self.options.state.place()
     }
 
-    /// Takes the lock, waiting as long as the options allow. Takes it over from a process that is dead. Before it asks
-    /// for the lock, it says who asks: otherwise nobody could tell that a holder is dead.
+    /// Takes the lock, waiting as long as the options allow. Takes it over from a dead process. Records this process
+    /// before it asks for the lock: without the record, other processes could not find out that the holder is dead.
     fn take_lock(&self, folder: Option<&FolderLock>) -> Result<(Option<LockInfo>, Option<Beats>), StoreError> {
         let RemoteOptions { state, locks, operation, holder, .. } = &self.options;
         if !locks || !state.locks() {
@@ -119,7 +121,7 @@ impl RemoteMedium {
         }
         let wanted = LockInfo::new(operation, holder);
         let Files::Objects(files) = &self.files else {
-            // Written before the lock is taken: whoever finds the lock can tell whose it was.
+            // Written before the lock is taken, so that the next process finds out who had the lock.
             let left = folder.and_then(|folder| folder.left.clone());
             self.release_left(left.as_deref(), &wanted)?;
             folder.map(|folder| folder.note(&wanted.id)).transpose()?;
@@ -269,12 +271,12 @@ struct RemoteContent {
     known: Mutex<Known>,
 }
 
-/// What this process knows about the document.
+/// The knowledge of this process about the document.
 #[derive(Default)]
 struct Known {
     /// The content and version that this process has read or written last; `None` if there is no document.
     now: Option<(Bytes, Version)>,
-    /// The contents that were sent since. Whether they were written is unknown.
+    /// The contents that were sent since then. It is unknown whether they were written.
     unsure: Vec<Digest>,
 }
 
@@ -299,7 +301,7 @@ impl RemoteContent {
         let mut known = self.known();
         let mut answer = self.send(content.clone(), &known);
         if matches!(answer, Ok(Written::Conflict)) && !known.unsure.is_empty() {
-            // An earlier write may have taken effect although it failed.
+            // An earlier write may have taken effect, although it reported an error.
             let found = self.fetch()?;
             if found.as_ref().is_some_and(|(found, _)| known.unsure.contains(&Digest::of(found))) {
                 known.now = found;
@@ -332,7 +334,7 @@ impl Document for RemoteDocument {
         &self.content.path
     }
 
-    /// A write finds out.
+    /// The next write finds out.
     fn is_in_place(&self) -> bool {
         true
     }
@@ -352,7 +354,7 @@ impl Document for RemoteDocument {
         self.content.put(content.into())
     }
 
-    /// A document that had no content becomes an empty state, because other tools take an empty object for damage.
+    /// An empty document becomes an empty state, because other tools consider an empty object damaged.
     fn write(&self, content: &[u8]) -> Result<(), StoreError> {
         if !content.is_empty() {
             return self.content.put(Bytes::copy_from_slice(content));
@@ -375,7 +377,7 @@ impl Document for RemoteDocument {
         self.read()
     }
 
-    /// Backends have versions of their own.
+    /// Backends keep versions themselves.
     fn back_up(&self, _content: &[u8], _at: &Backup) -> Result<(), StoreError> {
         Ok(())
     }
@@ -403,7 +405,7 @@ impl Drop for RemoteDocument {
         if let Some(beats) = self.beats.take() {
             beats.end();
         }
-        // The lock of a process that another one has replaced is gone already.
+        // If another process has taken over, this lock is gone already.
         let is_ours = !self.files.as_ref().is_some_and(|files| files.is_superseded());
         if let Err(error) = released
             && is_ours

@@ -11,8 +11,8 @@ use super::medium::Medium;
 use super::remote::RemoteMedium;
 use super::sealed::Seals;
 use super::{Backup, EmbeddedOptions, EmbeddedStore, RemoteOptions, current_form, recovery};
+use crate::error::StoreError;
 use crate::run::RunId;
-use crate::store::StoreError;
 use crate::tfstate::StateFile;
 
 impl EmbeddedStore {

@@ -8,9 +8,9 @@ use weft_sealing::{OpenError, SealError, Sealing, TargetName, Zeroizing, is_seal
 
 use super::lock::digit_of;
 use super::problems;
+use crate::error::StoreError;
 use crate::record::Opaque;
 use crate::run::RunId;
-use crate::store::StoreError;
 use crate::tfstate::StateFile;
 
 /// The seals of the files of one state.

@@ -3,24 +3,26 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::backup::Backup;
 use super::current_form;
 use super::folder::{RunFolders, SummaryFile};
 use super::journal::Group;
 use super::live::{Live, Term};
 use super::lock::digit_of;
 use super::medium::Medium;
+use super::options::Mode;
 use super::problems;
 use super::recovery::{self, Loaded};
-use super::saving::Saves;
+use super::saves::Saves;
 use super::writer::Writer;
-use super::{Backup, LOOK_PAUSE, LOOKS, Mode, random_u128};
+use super::{LOOK_PAUSE, LOOKS, random_u128};
 use crate::edit::{Edit, EditAnswer};
+use crate::error::StoreError;
 use crate::event::{Base, Began, Event, Sealed};
 use crate::ledger::Ledger;
 use crate::record::Opaque;
 use crate::run::{Digest, Incarnation, Lease, RunHeader, RunId, RunStatus, Token};
 use crate::step::{Acquire, AcquireAnswer, ReleaseAnswer, TermEnding};
-use crate::store::StoreError;
 use crate::tfstate::GUARDED_FORMAT;
 
 /// The store behind its handle.

@@ -11,8 +11,8 @@ use super::journal::{Chain, Group, MAX_GROUP};
 use super::medium::JournalSink;
 use super::problems;
 use super::sealed::JournalSeal;
+use crate::error::StoreError;
 use crate::event::Event;
-use crate::store::StoreError;
 
 /// The room that the journal reserves for the result of each open intent, so that a full disk stops new calls and not
 /// the record of old ones. It suffices for a large cloud object with its private data and the result for others.

@@ -204,7 +204,7 @@ impl Ledger {
     fn repeated(&self, id: &RunId, step: &StoreStep) -> Vec<(Subject, Revision)> {
         let Some(run) = self.runs.get(id) else { return Vec::new() };
         let known = |subject: Subject| run.written.get(&subject).map(|revision| (subject.clone(), *revision));
-        writes_of(step).into_iter().flat_map(Writes::subjects).filter_map(known).collect()
+        step.writes().into_iter().flat_map(Writes::subjects).filter_map(known).collect()
     }
 
     /// Executes a step that was examined or comes from the journal. With `state` as `false`, only the record of the run
@@ -253,7 +253,7 @@ impl Ledger {
             }
             StoreStep::Doubt { .. } | StoreStep::Checks(_) => {}
         }
-        match writes_of(step) {
+        match step.writes() {
             Some(writes) => self.write(id, writes, state),
             None => Vec::new(),
         }
@@ -325,21 +325,6 @@ impl Ledger {
             run.written.extend(written.iter().cloned());
         }
         written
-    }
-}
-
-/// The writes of a step to the state, if its kind has any.
-pub(crate) fn writes_of(step: &StoreStep) -> Option<&Writes> {
-    match step {
-        StoreStep::Commit(commit) => Some(&commit.writes),
-        StoreStep::Fail(failure) => Some(&failure.writes),
-        StoreStep::Checks(writes) => Some(writes),
-        StoreStep::Resolve(resolution) => match &resolution.outcome {
-            DoubtOutcome::Done(commit) => Some(&commit.writes),
-            DoubtOutcome::Failed(failure) => Some(&failure.writes),
-            DoubtOutcome::Pending => None,
-        },
-        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::codec::percent_decoded;
 use super::problems::{self, AddressFault, wrong_address};
-use crate::store::StoreError;
+use crate::error::StoreError;
 
 /// The port of addresses that name none.
 const DEFAULT_PORT: u16 = 6379;

@@ -7,9 +7,9 @@ use super::keys::RunField;
 use super::problems::Damage;
 use super::scripts::Script;
 use super::{CLAIMS_AT_ONCE, Core, KEPT_RUNS, holder, steps};
+use crate::error::StoreError;
 use crate::run::{Attempt, Holder, Lease, OpIndex, OpStatus, RunId};
 use crate::step::{Claim, ClaimAnswer, ClaimMode, Fenced, HeldSubject, ReleaseAnswer, Stale, TermEnding};
-use crate::store::StoreError;
 use crate::subject::Subject;
 
 /// The combined answers to the parts of a CLAIM, as the scripts return them.

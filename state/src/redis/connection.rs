@@ -15,8 +15,8 @@ use super::codec::{Words, text};
 use super::keys::Keys;
 use super::problems::{self, REQUIREMENTS, Requirement};
 use super::scripts::Scripts;
+use crate::error::StoreError;
 use crate::run::RunId;
-use crate::store::StoreError;
 
 /// The oldest server that refuses flagged scripts before their first write when memory is full.
 const OLDEST_SERVER: (u32, u32) = (7, 0);

@@ -2,12 +2,12 @@
 
 use super::codec::{self, Words};
 use super::keys::RunField;
+use super::marks::{CopyMarks, Front, Tip};
 use super::problems::Damage;
 use super::scripts::Script;
 use super::{CLAIMS_AT_ONCE, Core, RedisStore};
+use crate::error::StoreError;
 use crate::run::{Incarnation, RunId};
-use crate::second_copy::{CopyMarks, Front, Tip};
-use crate::store::StoreError;
 
 /// The field of the meta record with the marks of copies, as JSON.
 const MARKS: &str = "copies";

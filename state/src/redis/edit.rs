@@ -6,16 +6,16 @@ use super::problems::Damage;
 use super::scripts::Script;
 use super::{Core, random, steps};
 use crate::edit::{Edit, EditAnswer};
+use crate::error::StoreError;
 use crate::step::ClaimAnswer;
-use crate::store::StoreError;
 
-/// Takes the place of the run for writes outside of any run.
-const NOBODY: &str = "nobody";
+/// Takes the place of the run for writes outside of any run. It is no valid id of a run.
+const NO_RUN: &str = "no run";
 
 impl Core {
     /// See [`crate::store::RunStore::edit`].
     pub(super) async fn edit(&self, edit: &Edit) -> Result<EditAnswer, StoreError> {
-        let keys = self.keys.of_nobody();
+        let keys = self.keys.of_no_run();
         let mut command = self.connection.scripts.call(Script::Edit, &keys);
         let (lineage, serial) = match &edit.identity {
             Some((lineage, serial)) => (lineage.as_str(), serial.to_string()),
@@ -24,7 +24,7 @@ impl Core {
         command
             .arg(self.incarnation.to_string())
             .arg(format!("{:032x}", random()?))
-            .arg(NOBODY)
+            .arg(NO_RUN)
             .arg(edit.seen)
             .arg(lineage)
             .arg(serial);

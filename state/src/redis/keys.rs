@@ -113,7 +113,7 @@ impl Keys {
     }
 
     /// The keys for writes outside of any run, in the order of `writes.lua`. Those of a run stay empty.
-    pub(super) fn of_nobody(&self) -> [String; 9] {
+    pub(super) fn of_no_run(&self) -> [String; 9] {
         let spare = |name: &str| self.key(&format!("edit:{name}"));
         [
             self.meta(),

@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
+use crate::error::StoreError;
 use crate::run::OpIndex;
-use crate::store::StoreError;
 
 /// The server has no store of this name and workspace.
 pub(super) fn no_store(place: &str, workspace: &str) -> StoreError {

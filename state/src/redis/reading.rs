@@ -11,6 +11,7 @@ use super::scripts::sha1_hex;
 use super::sealed::outcome_name;
 use super::steps;
 use super::{Core, FIELDS_AT_ONCE, HEADERS_AT_ONCE, MOST_RUNS, holder};
+use crate::error::StoreError;
 use crate::ledger::leases::newest_first;
 use crate::record::InstanceRecord;
 use crate::result::Writes;
@@ -18,7 +19,6 @@ use crate::run::{
     Attempt, Digest, JournalLine, LeaseView, OpCounts, OpIndex, OpRecord, RunHeader, RunId, RunStatus, WorkerId,
 };
 use crate::snapshot::{Snapshot, StoredInstance, StoredOutput};
-use crate::store::StoreError;
 use crate::subject::{Doubt, Revision, Subject};
 
 /// Fields of a hash.

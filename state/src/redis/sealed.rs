@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use weft_sealing::{OpenError, Opened, Sealing, TargetName};
 
+use crate::error::StoreError;
 use crate::record::OutputWrite;
 use crate::result::{InstanceWrite, Writes};
 use crate::snapshot::Snapshot;
-use crate::store::StoreError;
 use crate::subject::{Doubt, Subject};
 
 /// The prefix of a sealed text in base64.

@@ -11,11 +11,11 @@ use super::problems::{self, Large};
 use super::scripts::{Script, Scripts};
 use super::sealed::{RecordSeal, doubt_name, outcome_name};
 use crate::content::{bytes_of, digest_of};
+use crate::error::StoreError;
 use crate::event::step_words;
 use crate::result::{CommitRecord, Failure, Writes};
 use crate::run::{Attempt, Incarnation, Lease, OpIndex, OpStatus, WorkerId};
 use crate::step::{DoubtOutcome, Fenced, Intent, Resolution, Stale, StoreAnswer, StoreStep};
-use crate::store::StoreError;
 use crate::subject::{Revision, Subject};
 
 /// The largest record of an instance or output, result or failure. Replies of providers are bounded well below it, and

@@ -9,7 +9,7 @@ use super::keys::Keys;
 use super::problems::{self, Damage};
 use super::scripts::Script;
 use super::{FIELDS_AT_ONCE, RedisStore};
-use crate::store::StoreError;
+use crate::error::StoreError;
 
 /// The workspace under which the connection for a list is made. Nothing is written to it.
 const ANY: &str = "default";

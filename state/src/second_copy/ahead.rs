@@ -1,68 +1,32 @@
-//! The write-ahead files: what the terms of runs were told, on this machine.
+//! The write-ahead files: the acknowledged steps of the terms of runs, on this machine.
 //!
 //! A file belongs to one term of one run in one process, which has it locked. Each frame is the length of its payload
-//! (4 bytes, little-endian), the blake3 digest of the payload, and the payload: an [`Entry`], sealed as states are. A
-//! frame that is not whole ends the file. Entries are appended after the store has answered and before the caller learns
-//! of it. Each one ends with the last line of the run's journal ([`Tip`]), so that a store that has lost lines is
-//! noticed, and the missing ones can be replayed.
+//! (4 bytes, little-endian), the blake3 digest of the payload, and the payload: an [`Entry`], sealed like a state. An
+//! incomplete frame ends the file. An entry is appended after the answer of the store, and before the caller gets the
+//! answer. It ends with the last line of the run's journal ([`crate::redis::Tip`]). So a store that has lost lines is
+//! detected, and the missing lines can be replayed.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use weft_sealing::{Sealing, TargetName};
 
-use super::term_file::TermFile;
-use crate::run::{Digest, Holder, Incarnation, RunId, Token};
-use crate::step::{Claim, StoreStep, TermEnding};
-use crate::store::StoreError;
+use super::entry::{Entry, TermStart};
+use super::problems::failed;
+use super::term_file::{TermFile, UNUSED};
+use crate::error::StoreError;
+use crate::run::{Digest, RunId};
+use crate::step::TermEnding;
 
 /// The start of the names of write-ahead files.
 const PREFIX: &str = "ahead-";
-/// What is added to the name of a file that cannot be used.
-const UNUSED: &str = ".unused";
-/// The length of a digest in a name: enough to tell states apart.
+/// The length of a digest in a name. It is long enough to distinguish states.
 const NAME_LENGTH: usize = 16;
 /// The bytes before a payload.
 const HEADER: usize = 4 + 32;
-
-/// The last line of a run's journal that the store acknowledged.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Tip {
-    /// The number of lines.
-    pub(crate) lines: u64,
-    /// The link of the last one.
-    pub(crate) link: String,
-}
-
-/// The beginning of a term.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct TermStart {
-    pub(super) incarnation: Incarnation,
-    pub(super) lineage: String,
-    pub(super) run: RunId,
-    pub(super) token: Token,
-    pub(super) holder: Holder,
-    pub(super) tip: Tip,
-}
-
-/// One entry of a file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Entry {
-    /// The first entry.
-    Began(TermStart),
-    /// The digests of the claimed instances before the run changes them. Absent ones are left out.
-    Bases(BTreeMap<String, Digest>),
-    /// The claims that the store has granted.
-    Claimed { claims: Vec<Claim>, tip: Tip },
-    /// Steps that the store has taken.
-    Steps { steps: Vec<StoreStep>, tip: Tip },
-    /// The term has ended, and the state has this serial. The file stays until the copy has it, too.
-    Ended { stopped: bool, serial: u64 },
-}
 
 /// The seal of a file.
 #[derive(Clone, Debug)]
@@ -89,7 +53,7 @@ impl AheadSeal {
         Ok(frame)
     }
 
-    /// The entries up to the first frame that is not whole.
+    /// The entries before the first incomplete frame.
     fn entries(&self, mut bytes: &[u8]) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::new();
         while let Some((payload, rest)) = whole_frame(bytes) {
@@ -104,7 +68,7 @@ impl AheadSeal {
     }
 }
 
-/// The payload of the first frame, and what follows the frame.
+/// The payload of the first frame, and the bytes after the frame.
 fn whole_frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (digest, rest) = rest.split_first_chunk::<32>()?;
@@ -125,6 +89,21 @@ pub(super) struct AheadFiles {
     ended: Vec<(u64, OpenFile)>,
 }
 
+/// The write-ahead files of this process, shared.
+#[derive(Clone, Debug)]
+pub(super) struct SharedFiles(Arc<Mutex<AheadFiles>>);
+
+impl SharedFiles {
+    pub(super) fn new(files: AheadFiles) -> SharedFiles {
+        SharedFiles(Arc::new(Mutex::new(files)))
+    }
+
+    /// The files, for one step.
+    pub(super) fn get(&self) -> MutexGuard<'_, AheadFiles> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[derive(Debug)]
 struct OpenFile {
     file: File,
@@ -139,7 +118,7 @@ impl AheadFiles {
         AheadFiles { folder: folder.to_owned(), name, sealing, open: BTreeMap::new(), ended: Vec::new() }
     }
 
-    /// A term begins.
+    /// Begins the file of a term.
     pub(super) fn begin(&mut self, start: TermStart) -> Result<(), StoreError> {
         let path = self.folder.join(format!("{}{}", self.name, uuid::Uuid::new_v4()));
         std::fs::create_dir_all(&self.folder).map_err(failed("creating", &self.folder))?;
@@ -167,12 +146,12 @@ impl AheadFiles {
         }
     }
 
-    /// A term has ended, and nothing of it is needed any more.
+    /// Removes the file of a term that has ended.
     pub(super) fn remove(&mut self, run: &RunId) -> Result<(), StoreError> {
         self.open.remove(run).map_or(Ok(()), OpenFile::remove)
     }
 
-    /// A term has ended. Its file stays until the copy has the state of this serial.
+    /// Ends the file of a term. It stays until the copy has the state of this serial.
     pub(super) fn end(&mut self, run: &RunId, ending: TermEnding, serial: u64) -> Result<(), StoreError> {
         let Some(mut open) = self.open.remove(run) else { return Ok(()) };
         open.write(&Entry::Ended { stopped: ending == TermEnding::Stopped, serial })?;
@@ -180,7 +159,7 @@ impl AheadFiles {
         Ok(())
     }
 
-    /// The copy has the state of this serial.
+    /// The copy has the state of this serial, so older files are removed.
     pub(super) fn copied(&mut self, serial: u64) -> Result<(), StoreError> {
         let (done, left): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.ended).into_iter().partition(|(at, _)| *at <= serial);
@@ -188,7 +167,7 @@ impl AheadFiles {
         done.into_iter().try_for_each(|(_, open)| open.remove())
     }
 
-    /// What is in the files of the terms that are going on.
+    /// The contents of the files of the current terms.
     pub(super) fn going_on(&self) -> Result<Vec<TermFile>, StoreError> {
         self.open.values().filter_map(|open| open.read().transpose()).collect()
     }
@@ -247,17 +226,4 @@ fn read_left(path: &Path, sealing: &Arc<Sealing>) -> Result<Option<TermFile>, St
     file.read_to_end(&mut bytes).map_err(failed("reading", path))?;
     let seal = AheadSeal { sealing: Arc::clone(sealing), path: path.to_owned() };
     Ok(TermFile::new(path.to_owned(), Some(file), seal.entries(&bytes)?))
-}
-
-/// Moves a file out of the way. Returns where it is now.
-pub(super) fn set_aside(path: &Path) -> Result<String, StoreError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(UNUSED);
-    std::fs::rename(path, &name).map_err(failed("moving", path))?;
-    Ok(PathBuf::from(name).display().to_string())
-}
-
-pub(super) fn failed(doing: &str, path: &Path) -> impl Fn(std::io::Error) -> StoreError {
-    let doing = format!("{doing} {}", path.display());
-    move |error| StoreError::Io { doing: doing.clone(), error: error.to_string() }
 }

@@ -9,18 +9,19 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 use weft_sealing::Sealing;
 
-use super::SharedFiles;
-use super::decision::{Behind, CopyMark, CopyMarks, Decision, Difference, Front, decide};
+use super::ahead::SharedFiles;
+use super::decision::{Behind, Decision, Difference, decide};
 use super::leading::leading_to;
 use super::notice::LostStore;
 use super::record::{self, FrontRecord};
 use crate::edit::{Edit, EditAnswer};
 use crate::embedded::{Document, Medium as _, RemoteMedium, RemoteOptions, Seals, digit_of};
-use crate::redis::RedisStore;
+use crate::error::StoreError;
+use crate::redis::{CopyMark, CopyMarks, Front, RedisStore};
 use crate::remote::Objects;
 use crate::run::{Digest, OpStatus, RunHeader, RunId, RunStatus, RunView, Token};
 use crate::step::HeldSubject;
-use crate::store::{RunStore as _, StoreError};
+use crate::store::RunStore as _;
 use crate::subject::Subject;
 use crate::tfstate::StateFile;
 

@@ -1,54 +1,7 @@
 //! What the state in Redis and its second copy say together. Pure.
 
-use serde::{Deserialize, Serialize};
-
+use crate::redis::{CopyMarks, Front};
 use crate::run::Digest;
-
-/// A copy as it was written: the serial of the state in Redis, and the digest of the bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct CopyMark {
-    pub(super) serial: u64,
-    pub(super) digest: Digest,
-}
-
-/// What Redis knows of the copy.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct CopyMarks {
-    /// The copy that was written last.
-    pub(super) written: Option<CopyMark>,
-    /// A copy that is being written. If the process died meanwhile, the backend may have it.
-    pub(super) writing: Option<CopyMark>,
-}
-
-impl CopyMarks {
-    /// The mark of a copy with this digest.
-    pub(super) fn of(&self, digest: Digest) -> Option<&CopyMark> {
-        self.written.iter().chain(&self.writing).find(|mark| mark.digest == digest)
-    }
-
-    /// The serial of the state that the copy has; 0 without one.
-    pub(super) fn copied_serial(&self) -> u64 {
-        self.written.as_ref().map_or(0, |mark| mark.serial)
-    }
-
-    /// Whether no copy was ever written or read.
-    pub(super) fn is_empty(&self) -> bool {
-        self.written.is_none() && self.writing.is_none()
-    }
-}
-
-/// The state in Redis.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Front {
-    pub(crate) lineage: String,
-    pub(crate) serial: u64,
-    /// Whether it was never written.
-    pub(crate) fresh: bool,
-    /// Whether it has a second copy.
-    pub(crate) copied: bool,
-    /// Whether lost records were replayed since the copy was compared last.
-    pub(crate) replayed: bool,
-}
 
 /// The copy in the backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +73,7 @@ pub(super) fn decide(front: &Front, copy: Option<&Behind>, marks: &CopyMarks, ow
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redis::CopyMark;
 
     fn mark(serial: u64, content: &str) -> Option<CopyMark> {
         Some(CopyMark { serial, digest: Digest::of(content.as_bytes()) })

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::StoreError;
 use crate::remote::Objects;
 use crate::run::{Digest, Incarnation};
-use crate::store::StoreError;
 
 /// The name of the record among the objects beside the state.
 pub(super) const NAME: &str = "front";

@@ -1,11 +1,12 @@
 //! Compares write-ahead files with the store, and replays what the store has lost.
 
-use super::ahead::{Entry, Tip};
+use super::entry::Entry;
 use super::term_file::TermFile;
-use crate::redis::RedisStore;
+use crate::error::StoreError;
+use crate::redis::{RedisStore, Tip};
 use crate::run::{Lease, LeaseView, RunHeader};
 use crate::step::{Acquire, AcquireAnswer, ClaimAnswer, TermEnding};
-use crate::store::{RunStore as _, StoreError};
+use crate::store::RunStore as _;
 
 /// The number of objects that a reason names. More would hide the advice.
 const LISTED: usize = 20;

@@ -1,17 +1,16 @@
 //! What is done with the write-ahead files that dead processes left behind.
 
-use super::ahead::AheadFiles;
+use super::ahead::{AheadFiles, SharedFiles};
 use super::copier::blocking;
-use super::decision::Front;
 use super::notice::LostStore;
 use super::recovery::{Compared, restore};
 use super::term_file::{Additions, TermFile};
-use super::{CopyMarks, SharedFiles};
 use crate::edit::{Edit, EditAnswer};
-use crate::redis::RedisStore;
+use crate::error::StoreError;
+use crate::redis::{CopyMarks, Front, RedisStore};
 use crate::run::RunHeader;
 use crate::snapshot::Snapshot;
-use crate::store::{RunStore as _, StoreError};
+use crate::store::RunStore as _;
 
 /// How often the state is read again when it changes meanwhile.
 const LOOKS: u32 = 5;

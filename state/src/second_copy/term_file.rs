@@ -1,20 +1,24 @@
-//! What is in a write-ahead file, and what it says about a state. Pure.
+//! The contents of a write-ahead file, and what they say about a state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::PathBuf;
 
-use super::ahead::{Entry, TermStart, Tip, failed, set_aside};
+use super::entry::{Entry, TermStart};
+use super::problems::failed;
 use crate::check::CheckRecord;
-use crate::ledger::steps::writes_of;
+use crate::error::StoreError;
 use crate::record::{InstanceRecord, OutputWrite};
+use crate::redis::Tip;
 use crate::result::{InstanceWrite, Writes};
 use crate::run::{Digest, OpIndex};
 use crate::snapshot::Snapshot;
 use crate::step::StoreStep;
-use crate::store::StoreError;
 use crate::subject::{Revision, Subject};
 use crate::tfstate::StateFile;
+
+/// The suffix of the name of a file that cannot be used.
+pub(super) const UNUSED: &str = ".unused";
 
 /// The contents of a write-ahead file.
 #[derive(Debug)]
@@ -109,7 +113,7 @@ impl TermFile {
         let mut written: BTreeMap<&str, Vec<Option<&InstanceRecord>>> = BTreeMap::new();
         let mut outputs: BTreeMap<&str, &OutputWrite> = BTreeMap::new();
         let mut checks: Option<&Option<Vec<CheckRecord>>> = None;
-        for writes in self.steps_after(0).filter_map(writes_of) {
+        for writes in self.steps_after(0).filter_map(StoreStep::writes) {
             for write in &writes.instances {
                 written.entry(&write.address).or_default().push(write.record.as_ref());
             }
@@ -156,7 +160,7 @@ impl TermFile {
 
     /// The instances that the run wrote.
     pub(super) fn written(&self) -> impl Iterator<Item = Subject> {
-        let writes = self.steps_after(0).filter_map(writes_of);
+        let writes = self.steps_after(0).filter_map(StoreStep::writes);
         writes.flat_map(|writes| &writes.instances).map(|write| Subject::Instance(write.address.clone()))
     }
 
@@ -180,7 +184,10 @@ impl TermFile {
 
     /// Moves the file out of the way. Returns where it is now.
     pub(super) fn set_aside(self) -> Result<String, StoreError> {
-        set_aside(&self.path)
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(UNUSED);
+        std::fs::rename(&self.path, &name).map_err(failed("moving", &self.path))?;
+        Ok(PathBuf::from(name).display().to_string())
     }
 }
 

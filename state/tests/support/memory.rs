@@ -3,12 +3,15 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use weft_state::remote::*;
+use weft_state::{Holder, RemoteOptions};
 
 /// One state with its objects. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +42,22 @@ pub struct Held {
 }
 
 impl Memory {
+    /// The options for opening the state. The lock is taken by the process of the test, so that no other process
+    /// considers the holder dead.
+    pub fn options(&self, folder: impl Into<PathBuf>) -> RemoteOptions {
+        RemoteOptions {
+            state: Arc::new(self.clone()),
+            locks: true,
+            lock_timeout: Duration::ZERO,
+            operation: "OperationTypeApply".to_owned(),
+            holder: Holder { process: std::process::id(), ..crate::support::holder() },
+            sealing: Arc::default(),
+            folder: folder.into(),
+            unreleased: self.held().unreleased.clone(),
+            save_interval: None,
+        }
+    }
+
     pub fn held(&self) -> MutexGuard<'_, Held> {
         self.0.held.lock().unwrap()
     }

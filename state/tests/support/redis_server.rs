@@ -5,8 +5,15 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write as _;
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use weft_state::{CopyNotices, RemoteOptions, SecondCopyOptions};
+
+/// Longer than any test.
+const NEVER: Duration = Duration::from_secs(3600);
 
 pub struct Server {
     pub port: u16,
@@ -25,7 +32,7 @@ const PORTS: std::ops::Range<u16> = 20_000..32_000;
 /// The folder of the append-only files.
 const AOF: &str = "appendonlydir";
 
-fn copy(from: &std::path::Path, to: &std::path::Path) {
+fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -66,6 +73,20 @@ impl Server {
         let server = Server { port, folder, settings, child };
         server.wait();
         Some(server)
+    }
+
+    /// The options for opening a store with this copy. It is not written at intervals.
+    pub fn options(&self, copy: Option<RemoteOptions>, folder: &Path) -> SecondCopyOptions {
+        SecondCopyOptions {
+            url: self.url("test"),
+            workspace: "default".to_owned(),
+            sealing: Arc::default(),
+            copy,
+            folder: folder.to_owned(),
+            interval: NEVER,
+            change: true,
+            notices: CopyNotices::default(),
+        }
     }
 
     pub fn url(&self, state: &str) -> String {
@@ -128,7 +149,7 @@ impl Server {
     }
 }
 
-fn launch(port: u16, folder: &std::path::Path, settings: &[(&str, &str)]) -> Child {
+fn launch(port: u16, folder: &Path, settings: &[(&str, &str)]) -> Child {
     let mut command = Command::new("redis-server");
     command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]).arg("--dir").arg(folder);
     for (name, value) in settings {

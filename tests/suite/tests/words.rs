@@ -19,27 +19,10 @@ const OLD: &str = "older than this test";
 /// Files that may use them, each with its reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("CONTRIBUTING.md", "quotes them as examples"),
-    ("backends/src/azurerm/certificate.rs", OLD),
-    ("backends/src/azurerm/lease.rs", OLD),
-    ("backends/src/consul/document.rs", OLD),
-    ("backends/src/consul/lock.rs", OLD),
-    ("backends/src/consul/requests.rs", OLD),
-    ("backends/src/cos/lock.rs", OLD),
-    ("backends/src/kubernetes/beside.rs", OLD),
-    ("backends/src/kubernetes/exec.rs", OLD),
-    ("backends/src/remote/state.rs", OLD),
     ("cli/src/apply/progress.rs", OLD),
     ("cli/src/commands/init/problems.rs", OLD),
     ("cli/src/commands/init/selection.rs", OLD),
     ("cli/src/commands/unlock.rs", OLD),
-    ("docs/backends.md", OLD),
-    ("state/src/embedded/remote.rs", OLD),
-    ("state/src/embedded/remote/known.rs", OLD),
-    ("state/src/embedded/remote/objects.rs", OLD),
-    ("state/src/redis/edit.rs", OLD),
-    ("state/src/remote.rs", OLD),
-    ("state/src/second_copy.rs", OLD),
-    ("state/src/second_copy/ahead.rs", OLD),
 ];
 
 /// The banned words and beginnings in a line of prose.

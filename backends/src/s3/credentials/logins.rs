@@ -9,7 +9,7 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Map, Value as Json, json};
 
-use super::Expiring;
+use super::super::expiring::Expiring;
 use super::profiles::Sso;
 use crate::client::reason;
 use crate::jwt;

@@ -7,7 +7,7 @@ use reqwest::RequestBuilder;
 use serde_json::Value as Json;
 use url::Url;
 
-use super::Expiring;
+use super::super::expiring::Expiring;
 use crate::client::reason;
 
 /// Where containers of ECS get their credentials.

@@ -9,7 +9,7 @@ use std::sync::mpsc::sync_channel;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::store::StoreError;
+use crate::error::StoreError;
 
 /// A runtime for requests.
 pub(super) struct Bridge {

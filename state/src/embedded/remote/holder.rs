@@ -13,9 +13,9 @@ use tokio::task::JoinHandle;
 
 use super::bridge::Bridge;
 use super::objects::ObjectFiles;
+use crate::error::StoreError;
 use crate::remote::Version;
 use crate::run::Holder;
-use crate::store::StoreError;
 
 /// The start of a record's name. The id of the lock follows.
 const PREFIX: &str = "holder/";

@@ -1,13 +1,13 @@
 //! The files of runs that this process knows, while it has the lock of the state.
 //!
-//! Nobody else writes them meanwhile: whoever had the lock before is fenced, and whoever takes it next fences this
-//! process. So a list is asked for once, and what was read or written is not read again.
+//! No other process writes them meanwhile: the previous holder of the lock is fenced, and the next one fences this
+//! process. So this process lists the files once, and does not read again what it has read or written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-/// The most bytes that are held. What exceeds it is read again.
+/// The maximum number of bytes in memory. Other contents are read again.
 const MOST: usize = 64 * 1024 * 1024;
 
 /// Names and contents of objects.
@@ -18,14 +18,14 @@ pub(super) struct Known {
     bytes: usize,
 }
 
-/// What is known of one object.
+/// The knowledge about one object.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// There is no such object.
+    /// The object does not exist.
     Absent,
     /// Its content.
     Held(Bytes),
-    /// There is such an object, and its content is not held.
+    /// The object exists, and its content is not in memory.
     Unread,
 }
 
@@ -41,7 +41,7 @@ impl Known {
         from.take_while(|name| name.starts_with(prefix)).cloned().collect()
     }
 
-    /// What is known of an object.
+    /// The knowledge about an object.
     pub(super) fn content(&self, name: &str) -> Content {
         match self.contents.get(name) {
             Some(content) => Content::Held(content.clone()),
@@ -50,7 +50,7 @@ impl Known {
         }
     }
 
-    /// An object has this content.
+    /// Records the content of an object.
     pub(super) fn set(&mut self, name: &str, content: Bytes) {
         self.forget(name);
         self.names.insert(name.to_owned());
@@ -60,7 +60,7 @@ impl Known {
         }
     }
 
-    /// An object is gone.
+    /// Records that an object is gone.
     pub(super) fn remove(&mut self, name: &str) {
         self.forget(name);
         self.names.remove(name);

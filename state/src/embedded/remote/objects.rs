@@ -1,8 +1,8 @@
 //! The files of runs as objects: `runs/RUN/{header, plan, summary}`, and a journal as a numbered sequence of segments,
 //! `runs/RUN/journal.EPOCH.NUMBER`, one for each frame.
 //!
-//! A segment is created only if it is absent. An empty segment ends a journal: whoever wrote it has the lock now. The
-//! journals of a finished run become one object each, `journal.EPOCH`.
+//! A segment is created only if it is absent. An empty segment ends a journal. Its writer has the lock now. The journals
+//! of a finished run become one object each, `journal.EPOCH`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,9 +17,9 @@ use super::super::medium::{JournalSink, RunFiles};
 use super::super::problems;
 use super::bridge::Bridge;
 use super::known::{Content, Known};
+use crate::error::StoreError;
 use crate::remote::{Objects, Written};
 use crate::run::RunId;
-use crate::store::StoreError;
 
 /// The start of the names of all files of runs.
 const RUNS: &str = "runs/";
@@ -33,7 +33,7 @@ pub(super) struct ObjectFiles {
     objects: Arc<dyn Objects>,
     bridge: Arc<Bridge>,
     place: String,
-    /// What is known of the files while this process has the lock.
+    /// The known files, while this process has the lock.
     known: Arc<Mutex<Option<Known>>>,
     /// Another process has taken over a run that this process carried out.
     superseded: Arc<AtomicBool>,
@@ -84,7 +84,7 @@ impl ObjectFiles {
         ObjectFiles { objects, bridge, place, known: Arc::default(), superseded: Arc::default() }
     }
 
-    /// Whether another process has taken over a run that this process carried out. The lock is not ours any more then.
+    /// Whether another process has taken over a run that this process carried out. It then has the lock, too.
     pub(super) fn is_superseded(&self) -> bool {
         self.superseded.load(Ordering::Relaxed)
     }
@@ -98,7 +98,7 @@ impl ObjectFiles {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock is released: others may write the files.
+    /// The lock is released, so other processes may write the files.
     pub(super) fn forget(&self) {
         *self.known() = None;
     }
@@ -191,8 +191,8 @@ impl ObjectFiles {
         Ok(names.iter().filter_map(|name| Part::parse(name.strip_prefix(&prefix)?)).collect())
     }
 
-    /// Ends the last journal of each unfinished run, so that its writer can add nothing any more. The files are known
-    /// from then on.
+    /// Ends the last journal of each unfinished run, so that its writer can add nothing any more. From then on the files
+    /// are known.
     pub(super) fn fence(&self) -> Result<(), StoreError> {
         let mut last: BTreeMap<String, Part> = BTreeMap::new();
         let mut finished = BTreeSet::new();
@@ -309,8 +309,8 @@ impl RunFiles for ObjectFiles {
             self.superseded.store(true, Ordering::Relaxed);
             return Err(problems::superseded(&path));
         }
-        // The conditions of writes may get lost on the way. Then nothing would fence two writers. The content differs, so
-        // that an attempt that is repeated does not take the first object for its own. Readers ignore the byte at its end.
+        // A proxy may drop the conditions of writes. Then nothing would fence two writers. The two contents differ, so that
+        // a repeated attempt does not mistake the first object for its own. Readers ignore the byte at the end.
         let other = [&content[..], &[0]].concat();
         if self.create(first, other.into())? != Written::Conflict {
             return Err(problems::no_conditions(&path));

@@ -1,5 +1,10 @@
 //! The plan so far. Results of operations have numbers that are reserved here, before any operation is drafted.
 
+pub(crate) mod claims;
+pub(crate) mod effects;
+pub(crate) mod planned;
+mod problems;
+
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
@@ -7,10 +12,10 @@ use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance}
 use weft_graph_format::changes::ResourceChange;
 use weft_graph_format::graph::{OperationId, PriorObject};
 
-use super::planned::{Computed, Opening, PlannedCheck, PlannedInstance, PlannedProvision, PlannedStep, Record, Work};
-use super::prior::Prior;
-use crate::whole::claims::Claims;
-use crate::whole::triggers::Effects;
+use crate::prior::Prior;
+use claims::Claims;
+use effects::Effects;
+use planned::{Computed, Opening, PlannedCheck, PlannedInstance, PlannedProvision, PlannedStep, Record, Work};
 
 /// Everything that is planned, in the order of evaluation.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use weft_graph_format::path::Path;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
-use super::prior::Prior;
+use crate::prior::Prior;
 
 /// The plan for an object.
 #[derive(Debug)]

@@ -15,10 +15,9 @@ use weft_providers::Provider;
 use weft_providers::call::{PlanRequest, PlannedChange};
 use weft_state::InstanceObject;
 
-use super::Problems;
-use super::prior::{Prior, Reading, read_prior, without_provenance};
-use super::problems;
 use crate::diagnostics::{call_failed, placed};
+use crate::prior::{Prior, Reading, read_prior, without_provenance};
+use crate::problems::{self, Problems};
 use crate::provider_meta::ProviderMetas;
 use crate::providers::{InUse, ProviderSet};
 use crate::report::Report;

@@ -4,11 +4,11 @@ use weft_graph_format::address::{ObjectName, ProviderInstance, ResourceInstance,
 use weft_graph_format::changes::Reason;
 use weft_graph_format::schema::Schema;
 
-use super::Problems;
-use super::leaving::Unwanted;
-use super::prior::Prior;
-use super::problems;
+use crate::instance::leaving::Unwanted;
+use crate::instance::problems;
 use crate::planner::Planner;
+use crate::prior::Prior;
+use crate::problems::Problems;
 use crate::whole::orphans::Orphan;
 
 impl Planner {
@@ -40,7 +40,7 @@ impl Planner {
                 prior: &prior,
                 reason,
             };
-            self.facts.kind.plan_orphan(self, current).await?;
+            self.kind().plan_orphan(self, current).await?;
         }
         for (key, object) in &record.deposed {
             let name = ObjectName { address: &address, deposed: Some(key) };
@@ -54,7 +54,7 @@ impl Planner {
                 prior: &prior,
                 reason: Reason::None,
             };
-            self.facts.kind.plan_orphan(self, deposed).await?;
+            self.kind().plan_orphan(self, deposed).await?;
         }
         Ok(())
     }

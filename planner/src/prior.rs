@@ -1,5 +1,7 @@
 //! Stored objects: decoded, upgraded to the current schema, and refreshed.
 
+pub(crate) mod problems;
+
 use rustc_hash::FxHashSet;
 use weft_expressions::resource_rules::{Located, located, sensitive_paths};
 use weft_graph_format::address::{ObjectName, ResourceInstance};
@@ -16,7 +18,6 @@ use weft_providers::Provider;
 use weft_providers::call::{RawState, ReadRequest};
 use weft_state::InstanceObject;
 
-use super::problems;
 use crate::diagnostics::{call_failed, placed};
 use crate::watch::{Looking, Watch};
 

@@ -1,0 +1,18 @@
+//! The answer to the settings of a backend.
+
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::remote::Backend;
+
+/// A backend that is ready for requests.
+#[derive(Debug)]
+pub struct Connected {
+    /// The backend.
+    pub backend: Arc<dyn Backend>,
+    /// Warnings about its settings.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A backend, or the problems of its settings. The diagnostics have no place.
+pub type Connecting = Result<Connected, Vec<Diagnostic>>;

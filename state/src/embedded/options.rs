@@ -1,0 +1,81 @@
+//! The options of the embedded store.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_sealing::Sealing;
+
+use super::backup::Backup;
+use super::lock::lock_info_path;
+use crate::run::Holder;
+
+/// The options for opening the embedded store.
+#[derive(Clone, Debug)]
+pub struct EmbeddedOptions {
+    /// The state file to read (`-state`), by default `terraform.tfstate` or that of a workspace.
+    pub state: PathBuf,
+    /// The file to write (`-state-out`), if it is a different one.
+    pub state_out: Option<PathBuf>,
+    /// The backup of the previous state.
+    pub backup: Backup,
+    /// The folder of runs. `None` means `.weft` beside the state file that is written.
+    pub weft: Option<PathBuf>,
+    /// How long to wait for the lock (`-lock-timeout`).
+    pub lock_timeout: Duration,
+    /// The operation as the lock file names it, such as `OperationTypeApply`.
+    pub operation: String,
+    /// The identity of this process.
+    pub holder: Holder,
+    /// Whether to accept a network file system.
+    pub network: bool,
+    /// The seal of states, journals and plans.
+    pub sealing: Arc<Sealing>,
+}
+
+impl EmbeddedOptions {
+    /// The default options for this state file.
+    pub fn new(state: impl Into<PathBuf>, holder: Holder) -> EmbeddedOptions {
+        EmbeddedOptions {
+            state: state.into(),
+            state_out: None,
+            backup: Backup::Beside,
+            weft: None,
+            lock_timeout: Duration::ZERO,
+            operation: "OperationTypeApply".to_owned(),
+            holder,
+            network: false,
+            sealing: Arc::default(),
+        }
+    }
+
+    /// The file beside a locked state file that names the holder of the lock. OpenTofu writes it, too.
+    pub fn lock_info(&self) -> PathBuf {
+        lock_info_path(self.written())
+    }
+
+    /// The file that is written.
+    pub(super) fn written(&self) -> &Path {
+        self.state_out.as_deref().unwrap_or(&self.state)
+    }
+
+    /// The behaviour of the store.
+    pub(super) fn mode(&self) -> Mode {
+        let source = self.state_out.as_ref().map(|_| self.state.clone());
+        let (backup, sealing) = (self.backup.clone(), Arc::clone(&self.sealing));
+        Mode { backup, sealing, source, save_interval: None }
+    }
+}
+
+/// How a store behaves, whatever its medium.
+#[derive(Clone, Debug)]
+pub(super) struct Mode {
+    /// The backup of the previous state.
+    pub(super) backup: Backup,
+    /// The seal of states, journals and plans.
+    pub(super) sealing: Arc<Sealing>,
+    /// The file that an empty state begins from (`-state` with `-state-out`).
+    pub(super) source: Option<PathBuf>,
+    /// How often the state is saved while a run goes on, where the medium needs it.
+    pub(super) save_interval: Option<Duration>,
+}

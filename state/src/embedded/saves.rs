@@ -1,0 +1,117 @@
+//! When the state is saved while its run goes on. One save is under way at a time. The end of a term waits for it, so
+//! that no save follows the last state.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::medium::Saver;
+use crate::error::StoreError;
+
+/// How often a state is saved while its run goes on, as often as OpenTofu writes states.
+pub const SAVE_INTERVAL: Duration = Duration::from_secs(20);
+
+/// The saves of one store.
+pub(super) struct Saves {
+    /// Saves the document.
+    pub(super) saver: Arc<dyn Saver>,
+    interval: Duration,
+    pace: Mutex<Pace>,
+    ended: Condvar,
+}
+
+/// When the next save is due.
+struct Pace {
+    /// Whether a term is running.
+    running: bool,
+    /// Whether a save is under way.
+    busy: bool,
+    /// When the term began, or the last save ended.
+    last: Instant,
+    /// Whether the last save failed.
+    failing: bool,
+    /// The first error of the last row of failures, until it is reported.
+    trouble: Option<StoreError>,
+}
+
+/// A save that is under way until it is dropped.
+pub(super) struct UnderWay(Arc<Saves>);
+
+impl UnderWay {
+    /// The saves that it belongs to.
+    pub(super) fn saves(&self) -> &Saves {
+        &self.0
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut pace = self.0.pace();
+        pace.busy = false;
+        pace.last = Instant::now();
+        self.0.ended.notify_all();
+    }
+}
+
+impl Saves {
+    /// Saves with this interval.
+    pub(super) fn new(saver: Arc<dyn Saver>, interval: Duration) -> Saves {
+        let pace = Pace { running: false, busy: false, last: Instant::now(), failing: false, trouble: None };
+        Saves { saver, interval, pace: Mutex::new(pace), ended: Condvar::new() }
+    }
+
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A term begins.
+    pub(super) fn begin(&self) {
+        let mut pace = self.pace();
+        pace.running = true;
+        pace.last = Instant::now();
+    }
+
+    /// Begins a save if one is due.
+    pub(super) fn begin_if_due(self: &Arc<Saves>) -> Option<UnderWay> {
+        let mut pace = self.pace();
+        if !pace.running || pace.busy || pace.last.elapsed() < self.interval {
+            return None;
+        }
+        pace.busy = true;
+        Some(UnderWay(Arc::clone(self)))
+    }
+
+    /// Waits for the save that is under way.
+    pub(super) fn wait(&self) {
+        drop(self.idle());
+    }
+
+    /// The term ends: waits for the save that is under way, and begins none.
+    pub(super) fn end(&self) {
+        self.pace().running = false;
+        self.wait();
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Pace> {
+        let mut pace = self.pace();
+        while pace.busy {
+            pace = self.ended.wait(pace).unwrap_or_else(PoisonError::into_inner);
+        }
+        pace
+    }
+
+    /// Records the result of the save that is under way.
+    pub(super) fn note(&self, saved: Result<(), StoreError>) {
+        let mut pace = self.pace();
+        let failed_before = std::mem::replace(&mut pace.failing, saved.is_err());
+        if let Err(error) = saved
+            && !failed_before
+        {
+            pace.trouble = Some(error);
+        }
+    }
+
+    /// What failed since the last call. Only the first of several failures in a row counts.
+    pub(super) fn take_trouble(&self) -> Option<StoreError> {
+        self.pace().trouble.take()
+    }
+}

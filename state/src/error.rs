@@ -1,0 +1,217 @@
+//! Why a store could not answer.
+
+use weft_sealing::{OpenError, SealError};
+
+use crate::remote::BackendError;
+use crate::run::{RandomError, RunId};
+use crate::tfstate::StateFileError;
+
+/// The store could not answer. The outcome of the pending steps is unknown, and they may be sent again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// A file operation failed.
+    #[error("{doing}: {error}")]
+    Io {
+        /// The operation, with the path.
+        doing: String,
+        /// The error of the operating system.
+        error: String,
+    },
+    /// The state file cannot be read.
+    #[error(transparent)]
+    StateFile(#[from] StateFileError),
+    /// The file is encrypted, or should be, and cannot be opened.
+    #[error("{place}: {error}")]
+    Unopened {
+        /// The file.
+        place: String,
+        /// Why.
+        error: OpenError,
+    },
+    /// The file must be encrypted, and cannot be.
+    #[error("{place}: {error}")]
+    Unsealed {
+        /// The file.
+        place: String,
+        /// Why.
+        error: SealError,
+    },
+    /// Another process has the state locked.
+    #[error("the state {path} is locked by {holder}: wait for it to end, or stop it")]
+    Locked {
+        /// The state file, or the place in a backend.
+        path: String,
+        /// The holder, as far as the lock names it.
+        holder: String,
+    },
+    /// The server cannot be reached, even after retries.
+    #[error("the store at {server} does not answer: {error}")]
+    Unreachable {
+        /// Host, port and database; never a password.
+        server: String,
+        /// What went wrong.
+        error: String,
+    },
+    /// The server answered with an error of its own.
+    #[error("the store at {server} refused: {error}")]
+    Refused {
+        /// Host, port and database.
+        server: String,
+        /// The message of the server.
+        error: String,
+    },
+    /// A setting of the server makes it unfit to hold state.
+    #[error("{0}")]
+    Unfit(String),
+    /// The address of the store has a form that Weft does not know.
+    #[error("{0}")]
+    Address(String),
+    /// The stored data is damaged. Everything stops until the user has looked at it.
+    #[error("{place} is damaged: {what}. Nothing was changed. {way_out}")]
+    Damaged {
+        /// File or key.
+        place: String,
+        /// The damage.
+        what: String,
+        /// The way out.
+        way_out: String,
+    },
+    /// Acknowledged lines are gone: the server was restored or failed over. All runs freeze.
+    #[error(
+        "the store has lost acknowledged writes of {run} (line {sequence} is missing): the server was \
+         restored or failed over. Nothing is written until this is resolved"
+    )]
+    LostWrites {
+        /// The run.
+        run: RunId,
+        /// The last acknowledged line.
+        sequence: u64,
+    },
+    /// Acknowledged records of a run are lost, and could not be replayed. The run is frozen until the user gives it up.
+    #[error(
+        "the store has lost acknowledged records of run {run}: {what}. The run does not go on, so that no call is \
+         repeated. Look at these objects, then give the run up with `weft runs abandon {run}` and make a new plan"
+    )]
+    Frozen {
+        /// The run.
+        run: RunId,
+        /// What is lost, and which objects it is about.
+        what: String,
+    },
+    /// The store has as many unfinished runs as it may have.
+    #[error(
+        "the store at {store} has {most} runs, which is the maximum. Resume or abandon unfinished runs first: see \
+         `weft runs list`"
+    )]
+    TooManyRuns {
+        /// Host, port and database.
+        store: String,
+        /// The maximum.
+        most: u64,
+    },
+    /// The workspace cannot be deleted.
+    #[error(
+        "the workspace {workspace:?} in {store} is in use: a run has not ended, or the state has changed meanwhile. \
+         Nothing was deleted. Look at `weft runs list`, and try again"
+    )]
+    InUse {
+        /// Host, port and database.
+        store: String,
+        /// The workspace.
+        workspace: String,
+    },
+    /// The state is not the one that the journal began from.
+    #[error(
+        "the state file {path} is not the one that run {run} began from; these instances differ: {differ}. The journal \
+         was neither replayed nor discarded. Put the state file back, or set the run aside and keep the state file as it \
+         is, with `weft runs abandon {run}`",
+        differ = .instances.join(", ")
+    )]
+    StateMismatch {
+        /// The state file.
+        path: String,
+        /// The run.
+        run: RunId,
+        /// Each instance that differs.
+        instances: Vec<String>,
+    },
+    /// Another file is at the path of the locked state file.
+    #[error(
+        "the state file {path} was replaced or removed by another program while it was locked. Nothing was written to \
+         the file that is there now, and nothing is lost: the journal of run {run} has every result, and {kept} is the \
+         whole state as the run leaves it. Look at what is there now. To go on with the state of the run, copy that file \
+         to {path} and use `weft runs resume {run}`. To keep what is there now, use `weft runs abandon {run}`"
+    )]
+    Replaced {
+        /// The state file.
+        path: String,
+        /// The run.
+        run: RunId,
+        /// The file with the state that could not be written.
+        kept: String,
+    },
+    /// Another file is at the path of the locked state file, and no run had begun.
+    #[error(
+        "the state file {0} was replaced or removed by another program while it was locked. Nothing was written. Try again"
+    )]
+    NotThere(String),
+    /// The document in a backend is not the one that was read under the lock.
+    #[error(
+        "the state at {0} was changed by another program while this process had it locked. Nothing was written there. \
+         Find out which program that was. If a run was going on, its journal has every result: look at `weft runs list`"
+    )]
+    Overtaken(String),
+    /// The state in Redis and its second copy do not belong together.
+    #[error(
+        "the state in {store} and its copy in {copy} differ: {what}. Nothing was written. To go on with the state in \
+         Redis, move the copy away: it is written again. To go on with the copy, give the state in Redis another name \
+         (`?state=NAME`): it begins from the copy"
+    )]
+    CopyDiffers {
+        /// The store, without secrets.
+        store: String,
+        /// The backend, without secrets.
+        copy: String,
+        /// How they differ.
+        what: String,
+    },
+    /// A request to a backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The store has never held a state under this name.
+    #[error("{0} holds no state yet")]
+    NoState(String),
+    /// There is no such run.
+    #[error("there is no run {0}")]
+    NoRun(RunId),
+    /// Another process has taken over the run of this journal. It accepts no more writes.
+    #[error("another process has taken over the run: a later term has begun after the journal {0}")]
+    Superseded(String),
+    /// An earlier write failed. The store accepts no more writes.
+    #[error("the journal accepts no more records since an earlier write failed: {0}")]
+    Closed(String),
+    /// A value is larger than the store accepts.
+    #[error("{what} is {size} bytes, more than the {limit} that the store accepts")]
+    TooLarge {
+        /// The name of the value.
+        what: String,
+        /// The size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A record to be written is not valid, which is a mistake of the caller. Nothing of the batch was written.
+    #[error("the record of {name} cannot be stored: {what}")]
+    Record {
+        /// The instance, output or operation.
+        name: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The store was opened for reading.
+    #[error("the state was opened for reading only")]
+    ReadOnly,
+    /// The operating system gave no random bytes.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+}

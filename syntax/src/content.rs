@@ -1,0 +1,62 @@
+//! The questions about a tree that both syntaxes answer. In JSON, the reader must say what the names of a body mean.
+
+use std::borrow::Cow;
+
+use weft_graph_format::diagnostic::Diagnostic;
+
+use crate::body::{Attribute, Body, BodyId, Role};
+use crate::json;
+use crate::source::Span;
+use crate::tree::{Syntax, Tree};
+
+/// A body as its reader takes it.
+pub struct BodyView<'tree> {
+    /// The content. In the JSON syntax, names without a role are among the attributes.
+    pub body: Cow<'tree, Body>,
+    /// Problems of its form. Empty in the native syntax, where parsing reports them.
+    pub problems: Vec<Diagnostic>,
+}
+
+impl Tree {
+    /// The content of a body, where `role` returns the roles of its names. The native syntax shows the roles, and the
+    /// body is returned as it is.
+    pub fn content<'tree, 'role>(&'tree self, id: BodyId, role: &dyn Fn(&str) -> Role<'role>) -> BodyView<'tree> {
+        match self.syntax {
+            Syntax::Native => BodyView { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
+            Syntax::Json => {
+                let (body, problems) = json::content(self, id, role);
+                BodyView { body: Cow::Owned(body), problems }
+            }
+        }
+    }
+
+    /// The content of a body in which every name is an argument, except for those that are `hidden`.
+    pub fn arguments(&self, id: BodyId, hidden: &dyn Fn(&str) -> bool) -> BodyView<'_> {
+        match self.syntax {
+            Syntax::Native => BodyView { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
+            Syntax::Json => {
+                let (body, problems) = json::arguments(self, id, hidden);
+                BodyView { body: Cow::Owned(body), problems }
+            }
+        }
+    }
+
+    /// One argument of a body, whatever else is in it.
+    pub fn argument(&self, id: BodyId, name: &str) -> Option<Attribute> {
+        let role = |found: &str| if found == name { Role::Argument } else { Role::Hidden };
+        self.content(id, &role).body.attribute(name).cloned()
+    }
+
+    /// Where something is missing that should be in a body, where the syntax has a place for that.
+    pub fn missing_span(&self, id: BodyId) -> Option<Span> {
+        (self.syntax == Syntax::Json).then(|| json::missing_of(self, id))
+    }
+
+    /// The text of a span in the form of the native syntax: within JSON strings, escapes are resolved.
+    pub fn native_text(&self, span: Span) -> Cow<'_, str> {
+        match self.syntax {
+            Syntax::Native => Cow::Borrowed(self.text(span)),
+            Syntax::Json => json::unescaped(self.text(span)),
+        }
+    }
+}
