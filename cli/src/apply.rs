@@ -6,6 +6,7 @@ mod errored;
 mod here;
 mod problems;
 mod progress;
+mod unsaved;
 
 use weft_graph_format::plan_file::{Manifest, PlanFile};
 use weft_state::{Digest, Revision, Snapshot, Subject};

@@ -27,14 +27,18 @@ use crate::context::{Context, DEFAULT_WORKSPACE, environment};
 use crate::options::Arguments;
 use crate::root::{root_alone, sound_root};
 use crate::runtime::block_on;
-use crate::store::FRONT;
 pub use hosts::CliHosts;
 pub use local::LocalBackend;
 use problems::Change;
 pub use problems::of_backend;
 pub use saved::SavedBackend;
 pub use states::AllBackends;
-pub use written::{CLOUD, WrittenBackend, json_of};
+pub use written::{WrittenBackend, json_of};
+
+/// The type of `cloud` blocks.
+pub const CLOUD: &str = "cloud";
+/// The field of a recorded backend for the store in front of it.
+pub const FRONT: &str = "front";
 
 /// A backend with its settings.
 #[derive(Clone, Debug)]

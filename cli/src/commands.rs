@@ -20,6 +20,7 @@ mod providers;
 mod refresh;
 mod runs;
 mod show;
+mod stalled;
 pub mod state;
 mod taint;
 mod test;

@@ -37,8 +37,6 @@ const REMOTE_RUNS: &str = "weft";
 const LOCAL: &str = "local:";
 /// The prefix of the settings of a backend in a plan.
 const BACKEND: &str = "backend:";
-/// The field of these settings for the store in front of the backend.
-pub const FRONT: &str = "front";
 
 /// Where state and runs are.
 #[derive(Clone, Debug)]

@@ -27,7 +27,7 @@ use crate::view::View;
 pub const REMIND: Duration = Duration::from_secs(1);
 /// How often a long operation, and the run as a whole, is reported.
 const LONG: Duration = Duration::from_secs(10);
-/// The shortest time between two drawings of the standing lines. Nobody can read faster.
+/// The shortest time between two drawings of the standing lines. Users cannot read faster.
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// A running operation.
@@ -35,7 +35,7 @@ struct Running {
     hook: Hook,
     since: Instant,
     /// How many times it was reported as long.
-    told: u64,
+    reported: u64,
 }
 
 /// What has begun and not ended.
@@ -237,7 +237,7 @@ impl<'a> Progress<'a> {
             self.say(|| lines::started_line(&hook));
         }
         let since = begun.map_or_else(Instant::now, |(_, since)| since);
-        self.underway.operations.insert(happening.operation, Running { hook, since, told: 0 });
+        self.underway.operations.insert(happening.operation, Running { hook, since, reported: 0 });
     }
 
     fn done_with(&mut self, happening: Happening, hook: Option<Hook>, intended: bool) {
@@ -299,10 +299,10 @@ impl<'a> Progress<'a> {
             let seconds = running.since.elapsed().as_secs();
             let periods = seconds / LONG.as_secs();
             long |= periods > 0;
-            if periods <= running.told {
+            if periods <= running.reported {
                 continue;
             }
-            running.told = periods;
+            running.reported = periods;
             running.hook.elapsed_seconds = seconds;
             self.view.event(events::apply_progress(&running.hook));
             if self.view.shows_progress() {

@@ -8,7 +8,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
 use weft_state::remote::BackendError;
 
-use super::written::{CLOUD, type_words};
+use super::CLOUD;
 
 /// A `cloud` block is written as a backend.
 pub fn cloud_as_backend(init: bool) -> Diagnostic {
@@ -97,7 +97,7 @@ pub fn unexpected_argument(name: &str) -> Diagnostic {
 pub fn invalid_argument(name: &str, ty: &Type) -> Diagnostic {
     Diagnostic::error(
         "Invalid backend configuration argument",
-        format!("The backend configuration argument {name:?} must be of the type {}.", type_words(ty)),
+        format!("The backend configuration argument {name:?} must be of the type {ty}."),
     )
 }
 

@@ -8,15 +8,11 @@ use weft_expressions::convert::convert;
 use weft_graph_format::codec::json::encode_plain;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::schema::Block;
-use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::hash::block_hash;
-use super::{local, problems};
+use super::{CLOUD, local, problems};
 use crate::variables;
-
-/// The type of `cloud` blocks.
-pub const CLOUD: &str = "cloud";
 
 /// A `backend` block, or a `cloud` block.
 #[derive(Clone, Debug)]
@@ -115,9 +111,4 @@ fn as_settings(value: &Value) -> Settings {
 pub fn json_of(value: &Value) -> Json {
     let text = encode_plain(&value.unmark_deep().0);
     text.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
-}
-
-/// The words for a type in messages.
-pub fn type_words(ty: &Type) -> String {
-    ty.to_string()
 }

@@ -139,7 +139,7 @@ async fn plan_and_apply(
     if let Site::Here(store) = &site
         && let Ok(headers) = store.runs().await
     {
-        super::runs::tell_stalled(view, &headers, &snapshot);
+        super::stalled::report_stalled(view, &headers, &snapshot);
     }
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     let failed = has_errors(&made.diagnostics);

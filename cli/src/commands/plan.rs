@@ -105,7 +105,7 @@ fn made(
     let one = |problem: Diagnostic| vec![problem];
     let overview = block_on(loaded.place.overview()).map_err(one)?;
     let (snapshot, headers) = overview.map_err(one)?;
-    super::runs::tell_stalled(&invocation.view, &headers, &snapshot);
+    super::stalled::report_stalled(&invocation.view, &headers, &snapshot);
     let snapshot = Arc::new(snapshot);
     let generated = match generating {
         Some(path) => Some((path, Generated::add(invocation, loaded, &snapshot, wishes, path)?)),

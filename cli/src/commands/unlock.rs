@@ -73,7 +73,7 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// Removes the lock of a backend, whoever holds it.
+/// Removes the lock of a backend, also that of another user.
 fn unlock_remote(invocation: &Invocation<'_>, remote: &RemoteState, id: &str) -> Result<Exit, Exit> {
     if !approved(invocation)? {
         invocation.view.line("force-unlock cancelled.");

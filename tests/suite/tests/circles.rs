@@ -53,15 +53,9 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("backends::oss", &["requests", "signing"], OLD),
     ("backends::remote", &["problems", "settings"], OLD),
     ("backends::s3", &["credentials", "login", "sts"], OLD),
-    ("cli", &["backend", "packages", "store"], UNBROKEN),
-    ("cli::apply", &["errored", "problems"], UNBROKEN),
-    ("cli::commands", &["output", "runs", "state"], UNBROKEN),
-    ("cli::commands::init", &["backend", "migration"], UNBROKEN),
     ("state", &["content", "ledger", "problems", "store"], UNBROKEN),
     ("state::embedded", &["saving", "terms"], UNBROKEN),
     ("state::second_copy", &["ahead", "term_file"], UNBROKEN),
-    ("cli::backend", &["problems", "written"], OLD),
-    ("cli::render::difference", &["print", "text"], OLD),
 ];
 
 /// The reason of circles that are older than this test. Do not add any: move what both sides need into a third module.
