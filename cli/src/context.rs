@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use smol_str::SmolStr;
 use weft_evaluator::Environment;
-use weft_evaluator::config::{CompiledModule, Sources};
+use weft_evaluator::config::{CompiledModule, SourceFiles};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_registry::cli_config::{self, CliConfig};
 use weft_sealing::Sealing;
@@ -42,7 +42,7 @@ pub struct RootAlone {
     /// The module, as far as it can be read.
     pub root: Arc<CompiledModule>,
     /// Its files, for messages.
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// Its problems so far, warnings included.
     pub problems: Vec<Diagnostic>,
 }

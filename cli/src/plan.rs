@@ -12,10 +12,9 @@ use std::time::Duration;
 
 use smol_str::SmolStr;
 use tokio::sync::mpsc::UnboundedReceiver;
-use weft_evaluator::config::{CompiledModule, Sources, Variable};
+use weft_evaluator::config::{CompiledModule, SourceFiles};
 use weft_evaluator::given_variables::GivenVariables;
 use weft_executor::EphemeralStep;
-use weft_expressions::convert::convert_with_defaults;
 use weft_graph_format::address::{ConfigResource, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Changes;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -64,7 +63,7 @@ pub struct Basis<'a> {
     /// The providers' packages.
     pub packages: &'a Installed,
     /// Source texts, for the lines that are stored in the plan.
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// The output for progress.
     pub view: &'a View,
 }
@@ -293,7 +292,7 @@ fn kept_variables(basis: &Basis<'_>, evaluated: &BTreeMap<SmolStr, Value>) -> BT
     let kept = basis.root.variables.iter().filter(|(_, variable)| !variable.ephemeral);
     let kept = kept.filter_map(|(name, variable)| {
         let given = basis.given.get(name).map(|given| given.value.clone());
-        let value = given.or_else(|| evaluated.get(name).cloned()).or_else(|| default_of(variable))?;
+        let value = given.or_else(|| evaluated.get(name).cloned()).or_else(|| variable.default_value())?;
         let value = if variable.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
         Some((name.clone(), PlainValue::from(&value)))
     });
@@ -306,7 +305,7 @@ fn ephemeral_variables(root: &CompiledModule) -> BTreeMap<SmolStr, EphemeralVari
         let kept = EphemeralVariable {
             ty: variable.ty.clone(),
             defaults: variable.defaults.clone(),
-            default: default_of(variable).as_ref().map(PlainValue::from),
+            default: variable.default_value().as_ref().map(PlainValue::from),
             nullable: variable.nullable,
             sensitive: variable.sensitive,
         };
@@ -317,26 +316,16 @@ fn ephemeral_variables(root: &CompiledModule) -> BTreeMap<SmolStr, EphemeralVari
 
 /// The source lines that problems at apply may show.
 fn kept_lines(basis: &Basis<'_>, graph: &ExecutionGraph, manifest: &Manifest) -> SourceSnippets {
-    let mut sources =
-        SourceSnippets::of_graph(graph, |file| basis.sources.get(file).map(|tree| tree.source().text().clone()));
+    let mut sources = SourceSnippets::of_graph(graph, |file| basis.sources.text(file));
     let told = manifest.warnings.iter().filter_map(|warning| warning.subject.as_ref());
     for place in manifest.places.values().chain(told) {
         let number = place.start.line;
-        let tree = basis.sources.get(&place.file);
-        let line = tree.and_then(|tree| tree.source().line(usize::try_from(number).ok()?.checked_sub(1)?));
-        if let Some(line) = line {
+        if let Some(line) = basis.sources.line(&place.file, number) {
             let lines = sources.files.entry(place.file.clone()).or_default();
-            lines.insert(number, line.trim_end_matches(['\r', '\n']).to_owned());
+            lines.insert(number, line.to_owned());
         }
     }
     sources
-}
-
-/// The default of a variable, converted to its type.
-fn default_of(variable: &Variable) -> Option<Value> {
-    let (value, problems) = weft_expressions::constant::evaluate_constant(variable.default.as_ref()?);
-    let value = convert_with_defaults(&value, &variable.ty, &variable.defaults).unwrap_or(value);
-    (!has_errors(&problems)).then_some(value)
 }
 
 /// The positions of the blocks of changed resources, and of variables that must be given again at apply.

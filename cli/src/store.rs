@@ -16,7 +16,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Sealing;
 use weft_state::{Backup, CopyNotices, EmbeddedOptions, RemoteOptions};
 
-use crate::backend::{RemoteBackend, StateBackend, of_backend};
+use crate::backend::{FRONT, RemoteBackend, StateBackend, of_backend};
 use crate::command::Invocation;
 use crate::context::{Context, environment, holder};
 use crate::exit::Exit;

@@ -5,7 +5,7 @@ mod generate;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_evaluator::config::Sources;
+use weft_evaluator::config::SourceFiles;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::{self, PlanFile, UiMode};
 use weft_sealing::TargetName;
@@ -171,7 +171,7 @@ impl Loaded {
         let all = self.project.requirements(Some(&snapshot))?;
         let (packages, mut said) = Installed::find_with(context, &configured, &all, false)?;
         said.extend(self.gathered.diagnostics.iter().cloned());
-        let sources: Sources = invocation.view.known_files();
+        let sources: SourceFiles = invocation.view.known_files();
         let basis = Basis {
             context,
             workspace: context.workspace().map_err(|problem| vec![problem])?,

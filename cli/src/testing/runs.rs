@@ -218,7 +218,7 @@ impl FileRunner<'_> {
         let keyed: Vec<(ProviderName, String)> = root
             .providers
             .iter()
-            .filter_map(|(name, block)| Some((name.clone(), block.for_each.as_ref()?.text().to_owned())))
+            .filter_map(|(name, block)| Some((name.clone(), block.repetition_text()?.to_owned())))
             .collect();
         if keyed.is_empty() {
             return root.clone();
