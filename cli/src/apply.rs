@@ -8,6 +8,7 @@ mod problems;
 mod progress;
 mod unsaved;
 
+use weft_graph_format::graph::ClaimedSubject;
 use weft_graph_format::plan_file::{Manifest, PlanFile};
 use weft_state::{Digest, Revision, Snapshot, Subject};
 
@@ -47,11 +48,11 @@ pub struct ApplyOutcome {
 /// Changes since the plan was made, to the instances that it changes or reads.
 pub fn stale(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
     let changed = manifest.claims.iter().filter(|claim| {
-        let subject = match claim.address.strip_prefix("output.") {
-            Some(name) if !name.contains('.') => Subject::Output(name.to_owned()),
-            _ => Subject::Instance(claim.address.clone()),
+        let found = match &claim.subject {
+            ClaimedSubject::Instance(address) => snapshot.instance_revision(address),
+            ClaimedSubject::Output(name) => snapshot.revision(&Subject::Output(name.to_string())),
         };
-        snapshot.revision(&subject) != Revision(claim.revision)
+        found != Revision(claim.revision)
     });
-    changed.map(|claim| claim.address.clone()).collect()
+    changed.map(|claim| claim.subject.to_string()).collect()
 }

@@ -46,7 +46,9 @@ pub use dial::{Address, Dialer};
 pub use door::Guard;
 pub use driver::{InProcess, Notice, RunOutcome, run_in_process};
 pub use event::{Cancel, Decision, FinishReason, UserResolution};
-pub use outline::{Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ShardKey, Waiter};
+pub use outline::{
+    Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, RunClaim, ShardKey, Waiter,
+};
 pub use plan::{PlanFiles, ReadPlan, RunPlan};
 pub use progress::{Progress, ProgressKind};
 pub use service::Service;
