@@ -17,7 +17,7 @@ pub use here::{LocalRun, begin, resume};
 pub use problems::{applied_a_part, client as client_problem, run as run_problem, stale_plan as stale_problem};
 
 pub use crate::plan::inputs::{Inputs, inputs};
-use crate::render::events::Counts;
+use crate::render::events::ChangeCounts;
 
 /// A plan that is about to be applied.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct ApplyOutcome {
     /// It ended before everything was done.
     pub stopped: bool,
     /// What was done.
-    pub counts: Counts,
+    pub counts: ChangeCounts,
 }
 
 /// Changes since the plan was made, to the instances that it changes or reads.

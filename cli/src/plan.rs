@@ -26,12 +26,12 @@ use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::{PlainValue, Value};
 use weft_planner::planning::PlanInputs;
-use weft_planner::{Look, Looking, PlanOutcome, Planned, ProviderSet, Watch, plan};
+use weft_planner::{PlanOutcome, Planned, ProgressReport, ProgressSender, ProgressStep, ProviderSet, plan};
 use weft_providers::ProviderPool;
 use weft_state::Snapshot;
 
 use crate::context::{Context, now};
-use crate::packages::{Installed, pool_options};
+use crate::packages::{InstalledPackages, pool_options};
 use crate::render::events::{self, Hook};
 use crate::render::plan as lines;
 use crate::signals::Attention;
@@ -61,7 +61,7 @@ pub struct Basis<'a> {
     /// A description of where the state is.
     pub backend: String,
     /// The providers' packages.
-    pub packages: &'a Installed,
+    pub packages: &'a InstalledPackages,
     /// Source texts, for the lines that are stored in the plan.
     pub sources: SourceFiles,
     /// The output for progress.
@@ -83,7 +83,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let timestamp = now();
     let pool = ProviderPool::new(pool_options(basis.context));
     let providers = Arc::new(ProviderSet::new(basis.packages.plugins(), pool, wishes.parallelism));
-    let (watch, mut looks) = Watch::new();
+    let (progress, mut reports) = ProgressSender::new();
     let inputs = PlanInputs {
         root: basis.root.clone(),
         environment: basis.context.environment(basis.workspace.clone(), timestamp.clone()),
@@ -91,9 +91,9 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
         snapshot: basis.snapshot.clone(),
         providers: providers.clone(),
         options: wishes.options(&timestamp),
-        watch,
+        progress,
     };
-    let outcome = watched(inputs, &mut looks, &providers, basis.view, wishes.quiet).await;
+    let outcome = watched(inputs, &mut reports, &providers, basis.view, wishes.quiet).await;
     let configuration = match wishes.configuration {
         true => Some(configuration::text(&basis.root, &basis.sources, &providers).await),
         false => None,
@@ -114,14 +114,14 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
 /// Makes a plan, shows progress unless `quiet`, and stops on a signal.
 async fn watched(
     inputs: PlanInputs,
-    looks: &mut UnboundedReceiver<Look>,
+    reports: &mut UnboundedReceiver<ProgressReport>,
     providers: &ProviderSet,
     view: &View,
     quiet: bool,
 ) -> PlanOutcome {
-    let tell = |look: Look| {
+    let tell = |report: ProgressReport| {
         if !quiet {
-            tell_look(view, look);
+            show_progress(view, report);
         }
     };
     let planning = async {
@@ -130,13 +130,13 @@ async fn watched(
         let outcome = loop {
             tokio::select! {
                 biased;
-                Some(look) = looks.recv() => tell(look),
+                Some(report) = reports.recv() => tell(report),
                 outcome = &mut planning => break outcome,
             }
         };
         // The last events arrive together with the outcome.
-        while let Ok(look) = looks.try_recv() {
-            tell(look);
+        while let Ok(report) = reports.try_recv() {
+            tell(report);
         }
         outcome
     };
@@ -171,17 +171,17 @@ fn ephemeral_inputs(root: &CompiledModule, planned: Option<&Planned>) -> (Inputs
 }
 
 /// Shows progress of planning.
-fn tell_look(view: &View, look: Look) {
-    let Look { address, deposed, what, id, elapsed } = look;
+fn show_progress(view: &View, report: ProgressReport) {
+    let ProgressReport { address, deposed, what, id, elapsed } = report;
     if let Some(step) = ephemeral_step(what) {
         return tell_ephemeral(view, &address, step, elapsed);
     }
-    let action = if matches!(what, Looking::ReadStarted | Looking::ReadDone) { "read" } else { "refresh" };
+    let action = if matches!(what, ProgressStep::ReadStarted | ProgressStep::ReadDone) { "read" } else { "refresh" };
     let hook = Hook { address, deposed, action: action.to_owned(), id, elapsed_seconds: elapsed.as_secs() };
     let (event, line) = match what {
-        Looking::RefreshStarted => (events::refresh_start(&hook), Some(lines::started_line(&hook))),
-        Looking::RefreshDone => (events::refresh_complete(&hook), None),
-        Looking::ReadStarted => (events::apply_start(&hook), Some(lines::started_line(&hook))),
+        ProgressStep::RefreshStarted => (events::refresh_start(&hook), Some(lines::started_line(&hook))),
+        ProgressStep::RefreshDone => (events::refresh_complete(&hook), None),
+        ProgressStep::ReadStarted => (events::apply_start(&hook), Some(lines::started_line(&hook))),
         _ => (events::apply_complete(&hook), Some(lines::done_line(&hook))),
     };
     view.event(event);
@@ -190,15 +190,18 @@ fn tell_look(view: &View, look: Look) {
     }
 }
 
-fn ephemeral_step(what: Looking) -> Option<EphemeralStep> {
+fn ephemeral_step(what: ProgressStep) -> Option<EphemeralStep> {
     Some(match what {
-        Looking::OpenStarted => EphemeralStep::OpenStarted,
-        Looking::OpenDone => EphemeralStep::OpenDone,
-        Looking::RenewStarted => EphemeralStep::RenewStarted,
-        Looking::RenewDone => EphemeralStep::RenewDone,
-        Looking::CloseStarted => EphemeralStep::CloseStarted,
-        Looking::CloseDone => EphemeralStep::CloseDone,
-        Looking::RefreshStarted | Looking::RefreshDone | Looking::ReadStarted | Looking::ReadDone => return None,
+        ProgressStep::OpenStarted => EphemeralStep::OpenStarted,
+        ProgressStep::OpenDone => EphemeralStep::OpenDone,
+        ProgressStep::RenewStarted => EphemeralStep::RenewStarted,
+        ProgressStep::RenewDone => EphemeralStep::RenewDone,
+        ProgressStep::CloseStarted => EphemeralStep::CloseStarted,
+        ProgressStep::CloseDone => EphemeralStep::CloseDone,
+        ProgressStep::RefreshStarted
+        | ProgressStep::RefreshDone
+        | ProgressStep::ReadStarted
+        | ProgressStep::ReadDone => return None,
     })
 }
 

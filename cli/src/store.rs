@@ -44,7 +44,7 @@ pub enum StoreLocation {
     /// A state file, and a folder beside it.
     Embedded(Box<EmbeddedOptions>),
     /// A backend.
-    Remote(Box<RemoteState>),
+    Remote(Box<RemoteLocation>),
     /// A Redis server.
     Redis {
         /// `redis://HOST/DB?state=NAME`, secrets included.
@@ -58,13 +58,13 @@ pub enum StoreLocation {
         /// Where to report what was lost.
         notices: CopyNotices,
         /// The second copy in the backend of the configuration, if it has one.
-        copy: Option<Box<RemoteState>>,
+        copy: Option<Box<RemoteLocation>>,
     },
 }
 
 /// The state of a workspace in a backend.
 #[derive(Clone, Debug)]
-pub struct RemoteState {
+pub struct RemoteLocation {
     /// The backend.
     pub backend: RemoteBackend,
     /// The options for opening the state.
@@ -344,7 +344,7 @@ fn remote_state(
     context: &Context,
     arguments: &Arguments,
     sealing: Arc<Sealing>,
-) -> Result<RemoteState, Vec<Diagnostic>> {
+) -> Result<RemoteLocation, Vec<Diagnostic>> {
     let state = remote.service.state(workspace).map_err(|error| vec![of_backend(&error)])?;
     let options = RemoteOptions {
         state,
@@ -357,7 +357,7 @@ fn remote_state(
         unreleased: context.unreleased.clone(),
         save_interval: context.save_interval,
     };
-    Ok(RemoteState { backend: remote.clone(), options })
+    Ok(RemoteLocation { backend: remote.clone(), options })
 }
 
 /// Whether options or environment name a backend. Then no backend block matters.

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::{CompiledModule, SourceFiles, Variable};
-use weft_evaluator::given_variables::{FileValue, GivenVariable, GivenVariables, value_of_text};
+use weft_evaluator::given_variables::{GivenVariable, GivenVariables};
+use weft_evaluator::variable_file::{FileValue, value_of_text};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;

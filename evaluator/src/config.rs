@@ -72,13 +72,13 @@ pub(crate) use content::FoundBlock;
 pub use encryption_settings::{Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName};
 pub use experiments::Experiments;
 pub use generated::{imports_without_block, with_resources};
-pub use import::{ImportAddress, ImportBlock};
 pub(crate) use import::ImportKey;
+pub use import::{ImportAddress, ImportBlock};
 pub use load::{
     LoadError, has_configuration, link_problems, load_early, load_tree, load_tree_beyond, load_tree_from,
     load_tree_under, load_tree_with,
 };
-pub use module_places::{Installed, ModulePlaces, ModuleRequest};
+pub use module_places::{InstalledModules, ModulePlaces, ModuleRequest};
 pub use moved::MovedBlock;
 pub use named_instances::{AppliedPart, applied_part};
 pub use needs::{Beginnings, needed_resources};
@@ -107,7 +107,7 @@ pub struct CompiledModule {
     /// Its directory, relative to that of the root module; `.` for the root module.
     pub dir: String,
     /// Its `terraform` and `language` blocks.
-    pub settings: Settings,
+    pub settings: ModuleSettings,
     /// Its `moved`, `removed` and `import` blocks.
     pub statements: Statements,
     /// `variable` blocks.
@@ -136,7 +136,7 @@ pub struct CompiledModule {
 
 /// The `terraform` and `language` blocks of a module.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct ModuleSettings {
     /// The experiments that the module enables.
     pub experiments: Experiments,
     /// `required_providers`, by local name.

@@ -4,7 +4,7 @@
 //! first pass, `instance/`, which asks providers and decides with plain functions. The second pass, `whole/`, applies
 //! the rules over all instances. The third, `draft/`, turns the result into operations; only it knows the graph's
 //! builder. `kind/` has the differences of destroy and refresh-only plans. [`providers`] holds the provider instances.
-//! [`validate`] and [`inspect`] implement the same interface without a plan; [`watch`] reports progress.
+//! [`validate`] and [`inspect`] implement the same interface without a plan; [`progress`] reports progress.
 
 pub mod diagnostics;
 mod draft;
@@ -20,16 +20,16 @@ mod planner;
 pub mod planning;
 mod prior_state;
 mod problems;
+pub mod progress;
 mod provider_meta;
 pub mod providers;
 mod report;
 pub mod validate;
-pub mod watch;
 mod whole;
 
 pub use inspect::{Inspected, inspect};
 pub use instance::prior;
 pub use planning::{PlanInputs, PlanKind, PlanOptions, PlanOutcome, Planned, plan, plan_open, rehearse};
+pub use progress::{ProgressReport, ProgressSender, ProgressStep};
 pub use providers::{PluginSource, ProviderSet};
 pub use validate::validate;
-pub use watch::{Look, Looking, Watch};

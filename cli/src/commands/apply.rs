@@ -338,7 +338,7 @@ impl<'a> Site<'a> {
     ) -> Result<Exit, Vec<Diagnostic>> {
         let _held = Hold::begin();
         let Invocation { arguments, context, view, .. } = invocation;
-        let planned = events::Counts::of_plan(&work.plan.changes);
+        let planned = events::ChangeCounts::of_plan(&work.plan.changes);
         let forgotten = forgotten(&work.plan.changes);
         let destroying = work.plan.manifest.ui_mode == UiMode::Destroy;
         let known = apply::checks::PlanChecks::of(&work.plan);

@@ -12,9 +12,7 @@ use weft_coordinator::{Client, RunError, RunOptions, term};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::PlanFile;
 use weft_protocol::diagnostics::decode_diagnostics;
-use weft_state::{
-    Digest, EmbeddedStore, ReleaseAnswer, RunId, RunStatus, RunStore, RunView, StoreError,
-};
+use weft_state::{Digest, EmbeddedStore, ReleaseAnswer, RunId, RunStatus, RunStore, RunView, StoreError};
 
 use super::stalled::{report_stalled, stands_still};
 use crate::apply::{self, ApplyOutcome, Work};

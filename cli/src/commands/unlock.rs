@@ -12,7 +12,7 @@ use crate::options::switch;
 use crate::packages::require_locked;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
-use crate::store::{Access, RemoteState, StoreLocation};
+use crate::store::{Access, RemoteLocation, StoreLocation};
 
 /// The command.
 pub const FORCE_UNLOCK: Command = Command {
@@ -74,7 +74,7 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 }
 
 /// Removes the lock of a backend, also that of another user.
-fn unlock_remote(invocation: &Invocation<'_>, remote: &RemoteState, id: &str) -> Result<Exit, Exit> {
+fn unlock_remote(invocation: &Invocation<'_>, remote: &RemoteLocation, id: &str) -> Result<Exit, Exit> {
     if !approved(invocation)? {
         invocation.view.line("force-unlock cancelled.");
         return Ok(Exit::FAILED);

@@ -47,7 +47,7 @@ impl Effect {
 
 /// A change of sensitivity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum SensitivityChange {
     /// It becomes sensitive.
     BecomesSensitive,
     /// It is no longer sensitive.
@@ -64,7 +64,7 @@ pub struct DifferenceNode {
     /// Its contents.
     pub shape: Shape,
     /// A notice that is printed above it.
-    pub notice: Option<Notice>,
+    pub notice: Option<SensitivityChange>,
 }
 
 /// The contents of a node, before and after.

@@ -1,6 +1,6 @@
 //! Reads files of arguments: variable files, and files of `-backend-config`.
 
-use weft_evaluator::given_variables::VariablesFile;
+use weft_evaluator::variable_file::VariablesFile;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use super::problems;

@@ -249,8 +249,11 @@ mod tests {
 
     /// A resource, and a postcondition that needs it.
     fn outline() -> Outline {
-        let object =
-            CheckObject { object_addr: CheckedAddress::read("a.b"), status: StoredStatus::Unknown, failure_messages: Vec::new() };
+        let object = CheckObject {
+            object_addr: CheckedAddress::read("a.b"),
+            status: StoredStatus::Unknown,
+            failure_messages: Vec::new(),
+        };
         let record = CheckRecord {
             object_kind: "resource".to_owned(),
             config_addr: CheckedAddress::read("a.b"),

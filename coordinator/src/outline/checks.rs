@@ -32,7 +32,12 @@ pub fn planned_checks(checks: &[CheckResult]) -> Option<Vec<CheckRecord>> {
 pub(super) fn run_checks(records: Vec<CheckRecord>, needs: &BTreeMap<String, Vec<String>>) -> Vec<RunCheck> {
     let check = |record: CheckRecord| RunCheck {
         config: record.config_addr.config(),
-        needs: needs.get(record.config_addr.text()).into_iter().flatten().map(|need| CheckedConfig::parse(need)).collect(),
+        needs: needs
+            .get(record.config_addr.text())
+            .into_iter()
+            .flatten()
+            .map(|need| CheckedConfig::parse(need))
+            .collect(),
         record,
     };
     records.into_iter().map(check).collect()

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use weft_coordinator::{
-    Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ReadPlan, RunClaim, RunPlan, ShardIndex,
-    ShardKey,
+    Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ReadPlan, RunClaim, RunPlan,
+    ShardIndex, ShardKey,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Path;

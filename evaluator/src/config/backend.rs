@@ -19,7 +19,7 @@ use super::compiling::Compiling;
 use super::content::FoundBlock;
 use super::source_files::parse_arguments;
 use super::static_values::{Needing, StaticValues};
-use super::{BodySource, Settings, problems};
+use super::{BodySource, ModuleSettings, problems};
 use crate::problems::{
     insufficient_blocks, missing_argument, second_block, too_many_blocks, unsupported_argument, unsupported_block,
     wrong_type,
@@ -235,11 +235,7 @@ fn written(kind: SmolStr, compiling: &Compiling<'_>, block: &FoundBlock) -> Back
 ///
 /// # Errors
 /// Those of the file, and arguments and blocks that the schema does not have.
-pub fn settings_in_file(
-    name: &str,
-    content: &[u8],
-    schema: &Block,
-) -> Result<Vec<(SmolStr, Value)>, Vec<Diagnostic>> {
+pub fn settings_in_file(name: &str, content: &[u8], schema: &Block) -> Result<Vec<(SmolStr, Value)>, Vec<Diagnostic>> {
     let (tree, mut problems) = parse_arguments(name, content);
     if has_errors(&problems) {
         return Err(problems);
@@ -297,7 +293,7 @@ pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 
 /// A module has one backend.
 fn refuse_both(compiling: &mut Compiling<'_>) {
-    let Settings { backend, cloud, .. } = &compiling.module.settings;
+    let ModuleSettings { backend, cloud, .. } = &compiling.module.settings;
     if let (Some(backend), Some(cloud)) = (backend, cloud) {
         let problem = problems::backend::beside_cloud(&backend.range, &cloud.range);
         compiling.report(problem);

@@ -21,7 +21,7 @@ pub(super) use self::files::LARGEST_FILE;
 use self::files::{is_override, kind_of};
 use super::compile::compile_module;
 use super::encryption_settings::Encryption;
-use super::module_places::{AsWritten, Below, Installed, ModulePlaces, ModuleRequest};
+use super::module_places::{AsWritten, Below, InstalledModules, ModulePlaces, ModuleRequest};
 use super::provider_links::{check_providers, unsuitable};
 use super::required_version::unmet;
 use super::source_files::SourceFiles;
@@ -48,7 +48,7 @@ pub enum LoadError {
 ///
 /// File names in diagnostics are relative to `root`. The module is as complete as the files allow; problems are
 /// returned with it. Problems between modules are found by [`link_problems`].
-pub fn load_tree(root: &Path, installed: &Installed) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
+pub fn load_tree(root: &Path, installed: &InstalledModules) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
     let workspace = SmolStr::new_static("default");
     let inputs = StaticInputs { given: &|_| StaticGiven::default(), workspace, encryption: None };
     load_tree_with(root, installed, &inputs)
@@ -59,7 +59,7 @@ pub fn load_tree(root: &Path, installed: &Installed) -> (Arc<CompiledModule>, So
 /// If the root module has errors, called modules are not loaded.
 pub fn load_tree_with(
     root: &Path,
-    installed: &Installed,
+    installed: &InstalledModules,
     inputs: &StaticInputs<'_>,
 ) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
     load_tree_from(root, &mut AsWritten { root, installed }, inputs)
@@ -107,7 +107,7 @@ pub fn load_tree_under(
 /// Returns the problems of single blocks, of variables and local values, and of the requested parts. Duplicate names,
 /// missing modules and invalid providers are not reported.
 pub fn load_early(root: &Path, inputs: &StaticInputs<'_>) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
-    let installed = Installed::new();
+    let installed = InstalledModules::new();
     let mut places = AsWritten { root, installed: &installed };
     Loader { early: true, ..Loader::new(root, &mut places, inputs) }.loaded()
 }

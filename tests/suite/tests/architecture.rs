@@ -144,6 +144,20 @@ fn no_syntax_tree_leaves_the_evaluator() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// The command line formats, checks and names things by functions of `syntax`. It holds no tree.
+#[test]
+fn the_command_line_names_no_type_of_syntax() {
+    let mut found = Vec::new();
+    for file in rust_files(&root().join("cli/src")) {
+        let text = std::fs::read_to_string(&file).expect("readable");
+        let code: String = shipped_only(&text).into_iter().collect();
+        let names = names_of_crate(&code, "weft_syntax");
+        let types = names.iter().filter(|name| name.starts_with(char::is_uppercase));
+        found.extend(types.map(|name| format!("{}: {name}", file.display())));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 /// Every path that ARCHITECTURE.md names in backticks and with a slash exists.
 #[test]
 fn the_architecture_document_names_existing_paths() {

@@ -8,7 +8,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
 use super::sequence::{self, Match, fingerprint};
-use super::{DifferenceNode, Effect, FieldForm, ItemForm, Notice, Shape};
+use super::{DifferenceNode, Effect, FieldForm, ItemForm, SensitivityChange, Shape};
 
 /// A value before and after. Null counts as absent, unless it is explicit: a null element or entry.
 #[derive(Clone, Copy, Debug)]
@@ -132,8 +132,8 @@ pub(super) fn guarded(
         let changes = pair.before.is_some() && pair.after.is_some() && was != will;
         let notice = match (changes, will) {
             (false, _) => None,
-            (true, true) => Some(Notice::BecomesSensitive),
-            (true, false) => Some(Notice::BecomesPlain),
+            (true, true) => Some(SensitivityChange::BecomesSensitive),
+            (true, false) => Some(SensitivityChange::BecomesPlain),
         };
         let effect = if changes && within.effect == Effect::Same { Effect::Changed } else { within.effect };
         return DifferenceNode { effect, forces: reasons.here(), shape: Shape::Hidden(Box::new(within)), notice };

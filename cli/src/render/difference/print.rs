@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::super::quoting::{attribute_name, quoted};
 use super::super::style::Style;
 use super::text::{self, TextForm};
-use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, Notice, Shape};
+use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, SensitivityChange, Shape};
 
 /// Attributes that are shown even if unchanged, because they identify an object.
 const TELLING: [&str; 3] = ["id", "name", "tags"];
@@ -176,11 +176,11 @@ impl Printing {
     fn notice(&self, part: &DifferenceNode, what: &str, level: usize) -> String {
         let words = match part.notice {
             None => return String::new(),
-            Some(Notice::BecomesSensitive) => "will be marked as sensitive and will not",
-            Some(Notice::BecomesPlain) => "will no longer be marked as sensitive and",
+            Some(SensitivityChange::BecomesSensitive) => "will be marked as sensitive and will not",
+            Some(SensitivityChange::BecomesPlain) => "will no longer be marked as sensitive and",
         };
         let end = match part.notice {
-            Some(Notice::BecomesPlain) => "will display in UI output after applying this change.",
+            Some(SensitivityChange::BecomesPlain) => "will display in UI output after applying this change.",
             _ => "display in UI output after applying this change.",
         };
         let unchanged = match &part.shape {

@@ -40,7 +40,7 @@ impl TestExpression {
     /// # Errors
     /// Those of the evaluation.
     pub fn value(&self, names: &TestNames) -> Result<Value, Vec<Diagnostic>> {
-        let (value, problems) = evaluate(&self.expression, names);
+        let (value, problems) = evaluate(&self.expression, &TestScope(names));
         if has_errors(&problems) { Err(problems) } else { Ok(value) }
     }
 }
@@ -61,22 +61,25 @@ impl TestNames {
     }
 }
 
-impl Scope for TestNames {
+/// The scope of expressions in test files.
+struct TestScope<'n>(&'n TestNames);
+
+impl Scope for TestScope<'_> {
     fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         let value = match traversal.root.text.as_str() {
-            "var" => &self.variables,
-            "run" => &self.runs,
+            "var" => &self.0.variables,
+            "run" => &self.0.runs,
             name => return Err(vec![problems::test_file::unknown_name(name, tree.range(traversal.root.span))]),
         };
         Ok(ResolvedReference { value: value.clone(), consumed: 0 })
     }
 
     fn context(&self) -> CallContext<'_> {
-        CallContext { base_directory: Path::new("."), ..CallContext::new(&self.occurrences, &self.parameters) }
+        CallContext { base_directory: Path::new("."), ..CallContext::new(&self.0.occurrences, &self.0.parameters) }
     }
 
     fn new_parameter(&self) -> Parameter {
-        Parameter(self.parameters.fetch_add(1, Ordering::Relaxed))
+        Parameter(self.0.parameters.fetch_add(1, Ordering::Relaxed))
     }
 
     fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
