@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::super::quoting::{attribute_name, quoted};
 use super::super::style::Style;
 use super::text::{self, TextForm};
-use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, SensitivityChange, Shape};
+use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, NodeShape, SensitivityChange};
 
 /// Attributes that are shown even if unchanged, because they identify an object.
 const TELLING: [&str; 3] = ["id", "name", "tags"];
@@ -88,30 +88,30 @@ impl Printing {
     /// The part, without the prefix of its first line and without a final newline.
     pub fn part(&self, part: &DifferenceNode, level: usize) -> String {
         match &part.shape {
-            Shape::Plain { before, after } => self.plain(part, before.as_deref(), after.as_deref()),
-            Shape::Text { before, after } => {
+            NodeShape::Plain { before, after } => self.plain(part, before.as_deref(), after.as_deref()),
+            NodeShape::Text { before, after } => {
                 self.text(part, text::form(part.effect, before.as_ref(), after.as_ref()), level)
             }
-            Shape::Unknown { before: None } => format!("(known after apply){}", self.forces(part)),
-            Shape::Unknown { before: Some(before) } => {
+            NodeShape::Unknown { before: None } => format!("(known after apply){}", self.forces(part)),
+            NodeShape::Unknown { before: Some(before) } => {
                 let before = self.without_null().part(before, level);
                 format!("{before} {} (known after apply){}", self.arrow(), self.forces(part))
             }
-            Shape::Hidden(within) if self.style.reveal => {
+            NodeShape::Hidden(within) if self.style.reveal => {
                 // A change of sensitivity alone has no arrow.
                 let printing = if within.effect == part.effect { *self } else { self.showing_all() };
                 printing.part(within, level)
             }
-            Shape::Hidden(_) => format!("(sensitive value){}{}", self.null(part.effect), self.forces(part)),
-            Shape::WriteOnly => format!("(write-only attribute){}{}", self.null(part.effect), self.forces(part)),
-            Shape::Retyped { before, after } => {
+            NodeShape::Hidden(_) => format!("(sensitive value){}{}", self.null(part.effect), self.forces(part)),
+            NodeShape::WriteOnly => format!("(write-only attribute){}{}", self.null(part.effect), self.forces(part)),
+            NodeShape::Retyped { before, after } => {
                 let this = self.without_null();
                 let (before, after) = (this.part(before, level), this.part(after, level));
                 format!("{before} {} {after}{}", self.arrow(), self.forces(part))
             }
-            Shape::Fields { form, parts } => self.fields(part, *form, parts, level),
-            Shape::Items { form, parts } => self.items(part, *form, parts, level),
-            Shape::Block { attributes, blocks } => self.block(part, attributes, blocks, level),
+            NodeShape::Fields { form, parts } => self.fields(part, *form, parts, level),
+            NodeShape::Items { form, parts } => self.items(part, *form, parts, level),
+            NodeShape::Block { attributes, blocks } => self.block(part, attributes, blocks, level),
         }
     }
 
@@ -184,7 +184,7 @@ impl Printing {
             _ => "display in UI output after applying this change.",
         };
         let unchanged = match &part.shape {
-            Shape::Hidden(within) if within.effect == Effect::Same => " The value is unchanged.",
+            NodeShape::Hidden(within) if within.effect == Effect::Same => " The value is unchanged.",
             _ => "",
         };
         // The notice begins at the column of the signs.
@@ -236,7 +236,7 @@ impl Printing {
                     // A comma follows elements that are objects, and no others.
                     let objects = [FieldForm::Object, FieldForm::NestedObject];
                     let comma = match field.shape {
-                        Shape::Fields { form, .. } if objects.contains(&form) => ",",
+                        NodeShape::Fields { form, .. } if objects.contains(&form) => ",",
                         _ => "",
                     };
                     format!("{notice}{lead}{shown:width$} = {}{comma}\n", inner.part(field, level + 1))
