@@ -6,7 +6,9 @@ mod errored;
 mod here;
 mod problems;
 mod progress;
+mod unsaved;
 
+use weft_graph_format::graph::ClaimedSubject;
 use weft_graph_format::plan_file::{Manifest, PlanFile};
 use weft_state::{Digest, Revision, Snapshot, Subject};
 
@@ -15,7 +17,7 @@ pub use here::{LocalRun, begin, resume};
 pub use problems::{applied_a_part, client as client_problem, run as run_problem, stale_plan as stale_problem};
 
 pub use crate::plan::inputs::{Inputs, inputs};
-use crate::render::events::Counts;
+use crate::render::events::ChangeCounts;
 
 /// A plan that is about to be applied.
 #[derive(Debug)]
@@ -42,17 +44,17 @@ pub struct ApplyOutcome {
     /// It ended before everything was done.
     pub stopped: bool,
     /// What was done.
-    pub counts: Counts,
+    pub counts: ChangeCounts,
 }
 
 /// Changes since the plan was made, to the instances that it changes or reads.
 pub fn stale(manifest: &Manifest, snapshot: &Snapshot) -> Vec<String> {
     let changed = manifest.claims.iter().filter(|claim| {
-        let subject = match claim.address.strip_prefix("output.") {
-            Some(name) if !name.contains('.') => Subject::Output(name.to_owned()),
-            _ => Subject::Instance(claim.address.clone()),
+        let found = match &claim.subject {
+            ClaimedSubject::Instance(address) => snapshot.instance_revision(address),
+            ClaimedSubject::Output(name) => snapshot.revision(&Subject::Output(name.to_string())),
         };
-        snapshot.revision(&subject) != Revision(claim.revision)
+        found != Revision(claim.revision)
     });
-    changed.map(|claim| claim.address.clone()).collect()
+    changed.map(|claim| claim.subject.to_string()).collect()
 }

@@ -27,14 +27,18 @@ use crate::context::{Context, DEFAULT_WORKSPACE, environment};
 use crate::options::Arguments;
 use crate::root::{root_alone, sound_root};
 use crate::runtime::block_on;
-use crate::store::FRONT;
 pub use hosts::CliHosts;
 pub use local::LocalBackend;
-use problems::Change;
+use problems::SettingsChange;
 pub use problems::of_backend;
 pub use saved::SavedBackend;
 pub use states::AllBackends;
-pub use written::{CLOUD, WrittenBackend, json_of};
+pub use written::{WrittenBackend, json_of};
+
+/// The type of `cloud` blocks.
+pub const CLOUD: &str = "cloud";
+/// The field of a recorded backend for the store in front of it.
+pub const FRONT: &str = "front";
 
 /// A backend with its settings.
 #[derive(Clone, Debug)]
@@ -117,13 +121,13 @@ impl StateBackend {
             (Some(written), Some(saved)) if saved.is_from(written) || saved.equals(written) => {
                 return StateBackend::saved(Some(saved));
             }
-            (Some(written), None) => Change::Added(written.kind.clone()),
-            (None, Some(saved)) => Change::Removed(saved.kind.clone()),
+            (Some(written), None) => SettingsChange::Added(written.kind.clone()),
+            (None, Some(saved)) => SettingsChange::Removed(saved.kind.clone()),
             (Some(written), Some(saved)) if saved.kind != written.kind => {
-                Change::Kind(saved.kind.clone(), written.kind.clone())
+                SettingsChange::Kind(saved.kind.clone(), written.kind.clone())
             }
-            (Some(written), Some(_)) if written.kind == CLOUD => Change::CloudSettings,
-            (Some(_), Some(_)) => Change::Settings,
+            (Some(written), Some(_)) if written.kind == CLOUD => SettingsChange::CloudSettings,
+            (Some(_), Some(_)) => SettingsChange::Settings,
         };
         Err(vec![problems::initialization_required(&change)])
     }

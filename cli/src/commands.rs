@@ -21,6 +21,7 @@ mod refresh;
 mod runs;
 mod show;
 mod sign;
+mod stalled;
 pub mod state;
 mod taint;
 mod test;

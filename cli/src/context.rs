@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use smol_str::SmolStr;
 use weft_evaluator::Environment;
-use weft_evaluator::config::{CompiledModule, Sources};
+use weft_evaluator::config::{CompiledModule, SourceFiles};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_registry::cli_config::{self, CliConfig};
 use weft_sealing::Sealing;
@@ -31,7 +31,7 @@ pub struct CliSettings {
     /// Its settings.
     pub config: CliConfig,
     /// The environment that it was read with.
-    pub environment: cli_config::Environment,
+    pub environment: cli_config::ProcessEnvironment,
     /// Its problems.
     pub problems: Vec<Diagnostic>,
 }
@@ -42,7 +42,7 @@ pub struct RootAlone {
     /// The module, as far as it can be read.
     pub root: Arc<CompiledModule>,
     /// Its files, for messages.
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// Its problems so far, warnings included.
     pub problems: Vec<Diagnostic>,
 }
@@ -130,7 +130,7 @@ impl Context {
     pub fn cli_settings(&self) -> &CliSettings {
         self.cli.get_or_init(|| {
             let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-            let environment = cli_config::Environment::of_process(directory);
+            let environment = cli_config::ProcessEnvironment::of_process(directory);
             let (config, problems) = CliConfig::load(&environment);
             CliSettings { config, environment, problems }
         })
@@ -138,7 +138,7 @@ impl Context {
 
     /// The same for commands that depend on it, with its errors. Every command reports these, and warnings, before it
     /// begins.
-    pub fn cli_config(&self) -> (CliConfig, cli_config::Environment, Vec<Diagnostic>) {
+    pub fn cli_config(&self) -> (CliConfig, cli_config::ProcessEnvironment, Vec<Diagnostic>) {
         let CliSettings { config, environment, problems } = self.cli_settings();
         let errors = problems.iter().filter(|problem| problem.is_error()).cloned().collect();
         (config.clone(), environment.clone(), errors)

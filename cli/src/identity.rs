@@ -6,7 +6,7 @@ use weft_coordinator::{Dialer, Guard};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_identity::files::{Callers, OwnFiles, Reloading};
 use weft_identity::token::Tokens;
-use weft_identity::{Access, Policy, TlsFiles};
+use weft_identity::{AccessRules, Policy, TlsFiles};
 
 use crate::context::environment;
 use crate::options::Arguments;
@@ -73,5 +73,5 @@ pub fn guard(arguments: &Arguments, state: String) -> Result<Guard, Diagnostic> 
     let tls = tls.transpose().map_err(|error| problems::tls_unusable(&error))?;
     let tokens = (!issuers.is_empty()).then(|| Tokens::new(issuers)).transpose();
     let tokens = tokens.map_err(|error| problems::tls_unusable(&error))?;
-    Ok(Guard { tls, access: Access { state, policy }, tokens })
+    Ok(Guard { tls, access: AccessRules { state, policy }, tokens })
 }

@@ -33,12 +33,12 @@ const REATTACH: &str = "TF_REATTACH_PROVIDERS";
 
 /// Packages that `init` has installed and that planning may start.
 #[derive(Debug)]
-pub struct Installed {
+pub struct InstalledPackages {
     packages: BTreeMap<ProviderSource, Package>,
     lock: LockFile,
 }
 
-impl Installed {
+impl InstalledPackages {
     /// Finds the packages for these requirements. The lock file and the data directory must agree.
     ///
     /// # Errors
@@ -47,8 +47,8 @@ impl Installed {
         context: &Context,
         requirements: &Requirements,
         validating: bool,
-    ) -> Result<(Installed, Vec<Diagnostic>), Vec<Diagnostic>> {
-        Installed::find_with(context, requirements, &Requirements::new(), validating)
+    ) -> Result<(InstalledPackages, Vec<Diagnostic>), Vec<Diagnostic>> {
+        InstalledPackages::find_with(context, requirements, &Requirements::new(), validating)
     }
 
     /// The same, with the packages that the state needs beside the configuration.
@@ -60,7 +60,7 @@ impl Installed {
         requirements: &Requirements,
         of_state: &Requirements,
         validating: bool,
-    ) -> Result<(Installed, Vec<Diagnostic>), Vec<Diagnostic>> {
+    ) -> Result<(InstalledPackages, Vec<Diagnostic>), Vec<Diagnostic>> {
         if environment(REATTACH).is_some() {
             return Err(vec![problems::attaching_unsupported(REATTACH)]);
         }
@@ -95,7 +95,7 @@ impl Installed {
             return Err(said);
         }
         said.extend(settle::override_warning(&config.dev_overrides));
-        Ok((Installed { packages, lock }, said))
+        Ok((InstalledPackages { packages, lock }, said))
     }
 
     /// The packages for these requirements that are installed. The use of a missing one reports it.
@@ -105,7 +105,7 @@ impl Installed {
     pub fn present(
         context: &Context,
         requirements: &Requirements,
-    ) -> Result<(Installed, Vec<Diagnostic>), Vec<Diagnostic>> {
+    ) -> Result<(InstalledPackages, Vec<Diagnostic>), Vec<Diagnostic>> {
         let (config, _, mut said) = context.cli_config();
         let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
         said.extend(problems);
@@ -114,7 +114,7 @@ impl Installed {
         }
         let (packages, _) = packages::check(requirements, &lock, &context.data_directory, &config.dev_overrides, false);
         said.extend(settle::override_warning(&config.dev_overrides));
-        Ok((Installed { packages, lock }, said))
+        Ok((InstalledPackages { packages, lock }, said))
     }
 
     /// How planning starts them.

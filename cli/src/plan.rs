@@ -13,10 +13,9 @@ use std::time::Duration;
 
 use smol_str::SmolStr;
 use tokio::sync::mpsc::UnboundedReceiver;
-use weft_evaluator::config::{CompiledModule, Sources, Variable};
+use weft_evaluator::config::{CompiledModule, SourceFiles};
 use weft_evaluator::given_variables::GivenVariables;
 use weft_executor::EphemeralStep;
-use weft_expressions::convert::convert_with_defaults;
 use weft_graph_format::address::{ConfigResource, ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::changes::Changes;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -28,12 +27,12 @@ use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::{PlainValue, Value};
 use weft_planner::planning::PlanInputs;
-use weft_planner::{Look, Looking, PlanOutcome, Planned, ProviderSet, Watch, plan};
+use weft_planner::{PlanOutcome, Planned, ProgressReport, ProgressSender, ProgressStep, ProviderSet, plan};
 use weft_providers::ProviderPool;
 use weft_state::Snapshot;
 
 use crate::context::{Context, now};
-use crate::packages::{Installed, pool_options};
+use crate::packages::{InstalledPackages, pool_options};
 use crate::render::events::{self, Hook};
 use crate::render::plan as lines;
 use crate::signals::Attention;
@@ -63,9 +62,9 @@ pub struct Basis<'a> {
     /// A description of where the state is.
     pub backend: String,
     /// The providers' packages.
-    pub packages: &'a Installed,
+    pub packages: &'a InstalledPackages,
     /// Source texts, for the lines that are stored in the plan.
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// The output for progress.
     pub view: &'a View,
 }
@@ -85,7 +84,7 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let timestamp = now();
     let pool = ProviderPool::new(pool_options(basis.context));
     let providers = Arc::new(ProviderSet::new(basis.packages.plugins(), pool, wishes.parallelism));
-    let (watch, mut looks) = Watch::new();
+    let (progress, mut reports) = ProgressSender::new();
     let inputs = PlanInputs {
         root: basis.root.clone(),
         environment: basis.context.environment(basis.workspace.clone(), timestamp.clone()),
@@ -93,9 +92,9 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
         snapshot: basis.snapshot.clone(),
         providers: providers.clone(),
         options: wishes.options(&timestamp),
-        watch,
+        progress,
     };
-    let outcome = watched(inputs, &mut looks, &providers, basis.view, wishes.quiet).await;
+    let outcome = watched(inputs, &mut reports, &providers, basis.view, wishes.quiet).await;
     let configuration = match wishes.configuration {
         true => Some(configuration::text(&basis.root, &basis.sources, &providers).await),
         false => None,
@@ -127,14 +126,14 @@ pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
 /// Makes a plan, shows progress unless `quiet`, and stops on a signal.
 async fn watched(
     inputs: PlanInputs,
-    looks: &mut UnboundedReceiver<Look>,
+    reports: &mut UnboundedReceiver<ProgressReport>,
     providers: &ProviderSet,
     view: &View,
     quiet: bool,
 ) -> PlanOutcome {
-    let tell = |look: Look| {
+    let tell = |report: ProgressReport| {
         if !quiet {
-            tell_look(view, look);
+            show_progress(view, report);
         }
     };
     let planning = async {
@@ -143,13 +142,13 @@ async fn watched(
         let outcome = loop {
             tokio::select! {
                 biased;
-                Some(look) = looks.recv() => tell(look),
+                Some(report) = reports.recv() => tell(report),
                 outcome = &mut planning => break outcome,
             }
         };
         // The last events arrive together with the outcome.
-        while let Ok(look) = looks.try_recv() {
-            tell(look);
+        while let Ok(report) = reports.try_recv() {
+            tell(report);
         }
         outcome
     };
@@ -184,17 +183,17 @@ fn ephemeral_inputs(root: &CompiledModule, planned: Option<&Planned>) -> (Inputs
 }
 
 /// Shows progress of planning.
-fn tell_look(view: &View, look: Look) {
-    let Look { address, deposed, what, id, elapsed } = look;
+fn show_progress(view: &View, report: ProgressReport) {
+    let ProgressReport { address, deposed, what, id, elapsed } = report;
     if let Some(step) = ephemeral_step(what) {
         return tell_ephemeral(view, &address, step, elapsed);
     }
-    let action = if matches!(what, Looking::ReadStarted | Looking::ReadDone) { "read" } else { "refresh" };
+    let action = if matches!(what, ProgressStep::ReadStarted | ProgressStep::ReadDone) { "read" } else { "refresh" };
     let hook = Hook { address, deposed, action: action.to_owned(), id, elapsed_seconds: elapsed.as_secs() };
     let (event, line) = match what {
-        Looking::RefreshStarted => (events::refresh_start(&hook), Some(lines::started_line(&hook))),
-        Looking::RefreshDone => (events::refresh_complete(&hook), None),
-        Looking::ReadStarted => (events::apply_start(&hook), Some(lines::started_line(&hook))),
+        ProgressStep::RefreshStarted => (events::refresh_start(&hook), Some(lines::started_line(&hook))),
+        ProgressStep::RefreshDone => (events::refresh_complete(&hook), None),
+        ProgressStep::ReadStarted => (events::apply_start(&hook), Some(lines::started_line(&hook))),
         _ => (events::apply_complete(&hook), Some(lines::done_line(&hook))),
     };
     view.event(event);
@@ -203,15 +202,18 @@ fn tell_look(view: &View, look: Look) {
     }
 }
 
-fn ephemeral_step(what: Looking) -> Option<EphemeralStep> {
+fn ephemeral_step(what: ProgressStep) -> Option<EphemeralStep> {
     Some(match what {
-        Looking::OpenStarted => EphemeralStep::OpenStarted,
-        Looking::OpenDone => EphemeralStep::OpenDone,
-        Looking::RenewStarted => EphemeralStep::RenewStarted,
-        Looking::RenewDone => EphemeralStep::RenewDone,
-        Looking::CloseStarted => EphemeralStep::CloseStarted,
-        Looking::CloseDone => EphemeralStep::CloseDone,
-        Looking::RefreshStarted | Looking::RefreshDone | Looking::ReadStarted | Looking::ReadDone => return None,
+        ProgressStep::OpenStarted => EphemeralStep::OpenStarted,
+        ProgressStep::OpenDone => EphemeralStep::OpenDone,
+        ProgressStep::RenewStarted => EphemeralStep::RenewStarted,
+        ProgressStep::RenewDone => EphemeralStep::RenewDone,
+        ProgressStep::CloseStarted => EphemeralStep::CloseStarted,
+        ProgressStep::CloseDone => EphemeralStep::CloseDone,
+        ProgressStep::RefreshStarted
+        | ProgressStep::RefreshDone
+        | ProgressStep::ReadStarted
+        | ProgressStep::ReadDone => return None,
     })
 }
 
@@ -305,7 +307,7 @@ fn kept_variables(basis: &Basis<'_>, evaluated: &BTreeMap<SmolStr, Value>) -> BT
     let kept = basis.root.variables.iter().filter(|(_, variable)| !variable.ephemeral);
     let kept = kept.filter_map(|(name, variable)| {
         let given = basis.given.get(name).map(|given| given.value.clone());
-        let value = given.or_else(|| evaluated.get(name).cloned()).or_else(|| default_of(variable))?;
+        let value = given.or_else(|| evaluated.get(name).cloned()).or_else(|| variable.default_value())?;
         let value = if variable.sensitive { value.mark(&Marks::SENSITIVE) } else { value };
         Some((name.clone(), PlainValue::from(&value)))
     });
@@ -318,7 +320,7 @@ fn ephemeral_variables(root: &CompiledModule) -> BTreeMap<SmolStr, EphemeralVari
         let kept = EphemeralVariable {
             ty: variable.ty.clone(),
             defaults: variable.defaults.clone(),
-            default: default_of(variable).as_ref().map(PlainValue::from),
+            default: variable.default_value().as_ref().map(PlainValue::from),
             nullable: variable.nullable,
             sensitive: variable.sensitive,
         };
@@ -329,26 +331,16 @@ fn ephemeral_variables(root: &CompiledModule) -> BTreeMap<SmolStr, EphemeralVari
 
 /// The source lines that problems at apply may show.
 fn kept_lines(basis: &Basis<'_>, graph: &ExecutionGraph, manifest: &Manifest) -> SourceSnippets {
-    let mut sources =
-        SourceSnippets::of_graph(graph, |file| basis.sources.get(file).map(|tree| tree.source().text().clone()));
+    let mut sources = SourceSnippets::of_graph(graph, |file| basis.sources.text(file));
     let told = manifest.warnings.iter().filter_map(|warning| warning.subject.as_ref());
     for place in manifest.places.values().chain(told) {
         let number = place.start.line;
-        let tree = basis.sources.get(&place.file);
-        let line = tree.and_then(|tree| tree.source().line(usize::try_from(number).ok()?.checked_sub(1)?));
-        if let Some(line) = line {
+        if let Some(line) = basis.sources.line(&place.file, number) {
             let lines = sources.files.entry(place.file.clone()).or_default();
-            lines.insert(number, line.trim_end_matches(['\r', '\n']).to_owned());
+            lines.insert(number, line.to_owned());
         }
     }
     sources
-}
-
-/// The default of a variable, converted to its type.
-fn default_of(variable: &Variable) -> Option<Value> {
-    let (value, problems) = weft_expressions::constant::evaluate_constant(variable.default.as_ref()?);
-    let value = convert_with_defaults(&value, &variable.ty, &variable.defaults).unwrap_or(value);
-    (!has_errors(&problems)).then_some(value)
 }
 
 /// The positions of the blocks of changed resources, and of variables that must be given again at apply.

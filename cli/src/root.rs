@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use weft_evaluator::config::{CompiledModule, Sources, StaticGiven, StaticInputs, load_early};
+use weft_evaluator::config::{CompiledModule, SourceFiles, StaticGiven, StaticInputs, load_early};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 
 use crate::context::{Context, DEFAULT_WORKSPACE, RootAlone, environment};
@@ -20,7 +20,7 @@ pub fn encryption_from_environment() -> Option<String> {
 }
 
 /// A loaded module, with its files and its problems.
-pub type LoadedRoot = (Arc<CompiledModule>, Sources, Vec<Diagnostic>);
+pub type LoadedRoot = (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>);
 
 /// Loads the configuration with `load`. Values of variables come first: if they cannot be read, nothing else is.
 pub fn load(
@@ -56,7 +56,7 @@ pub fn read_alone(
     context: &Context,
     arguments: &Arguments,
     directory: &Path,
-) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
     load(context, arguments, |inputs| load_early(directory, inputs))
 }
 

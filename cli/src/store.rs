@@ -16,7 +16,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Sealing;
 use weft_state::{Backup, CopyNotices, EmbeddedOptions, RemoteOptions};
 
-use crate::backend::{RemoteBackend, StateBackend, of_backend};
+use crate::backend::{FRONT, RemoteBackend, StateBackend, of_backend};
 use crate::command::Invocation;
 use crate::context::{Context, environment, holder};
 use crate::exit::Exit;
@@ -37,8 +37,6 @@ const REMOTE_RUNS: &str = "weft";
 const LOCAL: &str = "local:";
 /// The prefix of the settings of a backend in a plan.
 const BACKEND: &str = "backend:";
-/// The field of these settings for the store in front of the backend.
-pub const FRONT: &str = "front";
 
 /// Where state and runs are.
 #[derive(Clone, Debug)]
@@ -46,7 +44,7 @@ pub enum StoreLocation {
     /// A state file, and a folder beside it.
     Embedded(Box<EmbeddedOptions>),
     /// A backend.
-    Remote(Box<RemoteState>),
+    Remote(Box<RemoteLocation>),
     /// A Redis server.
     Redis {
         /// `redis://HOST/DB?state=NAME`, secrets included.
@@ -60,13 +58,13 @@ pub enum StoreLocation {
         /// Where to report what was lost.
         notices: CopyNotices,
         /// The second copy in the backend of the configuration, if it has one.
-        copy: Option<Box<RemoteState>>,
+        copy: Option<Box<RemoteLocation>>,
     },
 }
 
 /// The state of a workspace in a backend.
 #[derive(Clone, Debug)]
-pub struct RemoteState {
+pub struct RemoteLocation {
     /// The backend.
     pub backend: RemoteBackend,
     /// The options for opening the state.
@@ -346,7 +344,7 @@ fn remote_state(
     context: &Context,
     arguments: &Arguments,
     sealing: Arc<Sealing>,
-) -> Result<RemoteState, Vec<Diagnostic>> {
+) -> Result<RemoteLocation, Vec<Diagnostic>> {
     let state = remote.service.state(workspace).map_err(|error| vec![of_backend(&error)])?;
     let options = RemoteOptions {
         state,
@@ -359,7 +357,7 @@ fn remote_state(
         unreleased: context.unreleased.clone(),
         save_interval: context.save_interval,
     };
-    Ok(RemoteState { backend: remote.clone(), options })
+    Ok(RemoteLocation { backend: remote.clone(), options })
 }
 
 /// Whether options or environment name a backend. Then no backend block matters.

@@ -6,18 +6,17 @@
 mod file;
 mod problems;
 
-pub use file::{read as read_file, read_tree};
+pub use file::{content as file_content, read as read_file};
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_evaluator::config::{CompiledModule, Sources, Variable};
+use weft_evaluator::config::{CompiledModule, SourceFiles, Variable};
 use weft_evaluator::given_variables::{GivenVariable, GivenVariables};
-use weft_expressions::constant::evaluate_constant;
+use weft_evaluator::variable_file::{FileValue, value_of_text};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_graph_format::source::Position;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
@@ -33,7 +32,7 @@ pub struct Gathered {
     /// Values of declared variables.
     pub given: GivenVariables,
     /// Variable files, for the source lines of problems.
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// Problems.
     pub diagnostics: Vec<Diagnostic>,
     /// Problems of values that were given as text, by variable.
@@ -64,8 +63,8 @@ pub fn gather(root: &CompiledModule, arguments: &Arguments, prompt: Option<&Prom
 
 /// Variable files that cannot be read and options that are not valid, with the files for the source lines of problems.
 /// These are reported before the configuration is checked.
-pub fn unreadable(arguments: &Arguments) -> (Sources, Vec<Diagnostic>) {
-    let mut sources = Sources::new();
+pub fn unreadable(arguments: &Arguments) -> (SourceFiles, Vec<Diagnostic>) {
+    let mut sources = SourceFiles::default();
     let mut problems = Vec::new();
     let mut file = |path: &str, problems: &mut Vec<Diagnostic>| {
         let read = file::read(path);
@@ -149,7 +148,7 @@ pub fn given_again<'a>(
             take("", Err(read.diagnostics));
             return;
         }
-        for file::FileValue { name, value, range } in read.entries {
+        for FileValue { name, value, range } in read.entries {
             if types(&name).is_some() {
                 take(&name, value.map(|value| GivenVariable { value, range, source: format!("the file {path}") }));
             }
@@ -227,20 +226,7 @@ pub fn parsed(name: &str, ty: Option<&Type>, text: &str, source: &str) -> Result
         None => true,
         Some(ty) => matches!(ty, Type::String | Type::Number | Type::Bool),
     };
-    let value = if literal {
-        Value::string(text)
-    } else {
-        let place = format!("<value for var.{name}>");
-        let (expression, problems) = weft_syntax::parse_expression(&place, Arc::from(text), Position::START);
-        if has_errors(&problems) {
-            return Err(problems);
-        }
-        let (value, problems) = evaluate_constant(&expression);
-        if has_errors(&problems) {
-            return Err(problems);
-        }
-        value
-    };
+    let value = if literal { Value::string(text) } else { value_of_text(name, text)? };
     Ok(GivenVariable { value, range: None, source: source.to_owned() })
 }
 
@@ -305,7 +291,7 @@ impl Reader<'_> {
         if failed {
             return;
         }
-        for file::FileValue { name, value, range } in read.entries {
+        for FileValue { name, value, range } in read.entries {
             if !self.root.variables.contains_key(&name) {
                 self.undeclared(&name, ValueSource::File, path);
                 continue;
@@ -341,7 +327,7 @@ impl Reader<'_> {
     fn missing(&mut self, prompt: Option<&Prompt>) {
         let root = self.root;
         for variable in root.variables.values() {
-            if variable.default.is_some() || self.gathered.given.contains_key(&variable.name) {
+            if variable.has_default() || self.gathered.given.contains_key(&variable.name) {
                 continue;
             }
             let broken = has_errors(&self.gathered.diagnostics);

@@ -1,20 +1,16 @@
 //! The output of a command: text to the terminal, events to the standard output or a file, diagnostics to either.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::Value as Json;
-use smol_str::SmolStr;
-use weft_evaluator::config::Sources;
+use weft_evaluator::config::SourceFiles;
 use weft_evaluator::{LOCAL_MODULE, REMOTE_MODULE};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::SourceSnippets;
-use weft_syntax::Tree;
 
 use crate::options::Arguments;
 use crate::problems;
@@ -28,21 +24,21 @@ const DEPRECATION: [&str; 6] = ["module:all", "module:local", "module:none", "al
 /// All source lines that a command has read.
 #[derive(Debug, Default)]
 pub struct SourceTexts {
-    trees: BTreeMap<SmolStr, Arc<Tree>>,
+    files: SourceFiles,
     snippets: SourceSnippets,
 }
 
 impl SourceLines for SourceTexts {
     fn line(&self, file: &str, number: u32) -> Option<String> {
-        if let Some(tree) = self.trees.get(file) {
-            let index = usize::try_from(number).ok()?.checked_sub(1)?;
-            return tree.source().line(index).map(|line| line.trim_end_matches(['\r', '\n']).to_owned());
-        }
-        self.snippets.line(file, number).map(str::to_owned)
+        let line = match self.files.has(file) {
+            true => self.files.line(file, number),
+            false => self.snippets.line(file, number),
+        };
+        line.map(str::to_owned)
     }
 
     fn block(&self, file: &str, byte: u32) -> Option<String> {
-        diagnostics::enclosing_block(self.trees.get(file)?, byte)
+        self.files.enclosing_block(file, byte)
     }
 }
 
@@ -151,13 +147,13 @@ impl View {
     }
 
     /// Adds files that problems may point at.
-    pub fn know(&self, sources: &Sources) {
-        self.sources.lock().trees.extend(sources.iter().map(|(name, tree)| (name.clone(), tree.clone())));
+    pub fn know(&self, sources: &SourceFiles) {
+        self.sources.lock().files.extend(sources.clone());
     }
 
     /// All files that it knows.
-    pub fn known_files(&self) -> Sources {
-        self.sources.lock().trees.clone()
+    pub fn known_files(&self) -> SourceFiles {
+        self.sources.lock().files.clone()
     }
 
     /// Adds the source lines of a plan.

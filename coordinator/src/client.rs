@@ -14,9 +14,9 @@ pub use crate::dial::ClientError;
 use crate::dial::{CONNECT_TIMEOUT, Dialer, Line};
 use crate::event::{Cancel, Decision};
 use crate::fleet::WorkerListing;
-use crate::listing::{Counts, OperationListing, RunDetails, RunListing, rfc3339};
+use crate::listing::{OperationCounts, OperationListing, RunDetails, RunListing, rfc3339};
+use crate::operation_event::OperationEvent;
 use crate::process::is_dead;
-use crate::progress::Progress;
 use crate::service::{Resumption, Submission};
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
 use crate::transport::{Frame, WorkerEnd, pair};
@@ -37,7 +37,7 @@ pub enum WatchEvent {
     /// The current state of the run.
     Summary(RunListing),
     /// An event of an operation.
-    Operation(Progress),
+    Operation(OperationEvent),
     /// A notice.
     Notice(String),
     /// The run's term ended.
@@ -77,7 +77,7 @@ impl WatchEnd {
 
 /// Events of a watched run.
 #[derive(Debug)]
-pub struct Watch {
+pub struct EventStream {
     stream: Streaming<proto::RunEvent>,
     address: String,
     trouble: Trouble,
@@ -88,7 +88,7 @@ pub struct Watch {
 /// The maximum number of events in a batch.
 const BATCH: usize = 256;
 
-impl Watch {
+impl EventStream {
     /// Waits for an event, and returns it with all events that have already arrived. `None` after the end.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl Watch {
             let Some(event) = received else { return Ok(None) };
             return Ok(Some(match event.event {
                 Some(Event::Summary(summary)) => WatchEvent::Summary(listing(summary)),
-                Some(Event::Operation(event)) => match Progress::from_wire(event) {
+                Some(Event::Operation(event)) => match OperationEvent::from_wire(event) {
                     Some(progress) => WatchEvent::Operation(progress),
                     None => continue,
                 },
@@ -230,11 +230,11 @@ impl Client {
     ///
     /// # Errors
     /// When there is no such run.
-    pub async fn watch(&mut self, run: Option<&str>) -> Result<Watch, ClientError> {
+    pub async fn watch(&mut self, run: Option<&str>) -> Result<EventStream, ClientError> {
         let request = proto::WatchRunRequest { run: run.unwrap_or_default().to_owned() };
         let response = self.runs.watch_run(request).await.map_err(|status| self.refused(status))?;
         let (address, trouble) = (self.address.clone(), Trouble::clone(&self.trouble));
-        Ok(Watch { stream: response.into_inner(), address, trouble, after: None })
+        Ok(EventStream { stream: response.into_inner(), address, trouble, after: None })
     }
 
     /// All runs, newest first.
@@ -425,7 +425,7 @@ fn listing(summary: proto::RunSummary) -> RunListing {
         status: summary.status,
         plan: summary.plan,
         started: rfc3339(summary.started_unix_ms),
-        counts: Counts {
+        counts: OperationCounts {
             pending: counts.pending,
             running: counts.running,
             done: counts.done,

@@ -58,8 +58,8 @@ use weft_state::{
 };
 
 use crate::event::{Cancel, Command, Defect, Event, FinishReason};
+use crate::operation_event::{OperationEvent, OperationEventKind};
 use crate::outline::{Outline, OutlineError};
-use crate::progress::{Progress, ProgressKind};
 use crate::status::{Happening, Status, transition};
 use crate::table::{ExportIndex, Position, ShardIndex, Table, WorkerIndex};
 use ahead::Ahead;
@@ -304,7 +304,7 @@ impl Coordinator {
             let op = OpIndex(self.outline.at(position).index);
             self.outbox.store(StepInStore::Told, StoreStep::Skip { op, because: OpIndex(because) });
         }
-        self.tell(position, ProgressKind::Skipped { because }, Opaque::default());
+        self.tell(position, OperationEventKind::Skipped { because }, Opaque::default());
         Ok(())
     }
 
@@ -338,11 +338,11 @@ impl Coordinator {
         }
     }
 
-    fn tell(&mut self, position: Position, what: ProgressKind, diagnostics: Opaque) {
+    fn tell(&mut self, position: Position, what: OperationEventKind, diagnostics: Opaque) {
         let last = self.operations.last(position);
         let operation = self.outline.at(position);
         let shard = self.outline.shard(operation.shard).map_or("", |shard| shard.key.provider_instance());
-        self.outbox.tell(Progress {
+        self.outbox.tell(OperationEvent {
             operation: operation.index,
             address: operation.address.clone(),
             deposed: operation.deposed.clone(),

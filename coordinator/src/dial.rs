@@ -225,7 +225,7 @@ struct Connector {
 
 impl Service<Uri> for Connector {
     type Response = TokioIo<Dialed>;
-    type Error = tls::HandshakeError;
+    type Error = tls::TlsHandshakeError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
@@ -238,17 +238,17 @@ impl Service<Uri> for Connector {
             let stream = match (address, tls) {
                 (Address::Tcp { host, port }, Some(tls)) => {
                     let stream =
-                        TcpStream::connect((host.as_str(), port)).await.map_err(tls::HandshakeError::Stream)?;
+                        TcpStream::connect((host.as_str(), port)).await.map_err(tls::TlsHandshakeError::Stream)?;
                     let _ = stream.set_nodelay(true);
                     let connected = tls::connect(&host, stream, tls.current()).await.inspect_err(|error| {
-                        if let tls::HandshakeError::Tls(failure) = error {
+                        if let tls::TlsHandshakeError::Tls(failure) = error {
                             let _ = trouble.set(failure.clone());
                         }
                     })?;
                     Dialed::tls(connected, trouble)
                 }
                 (Address::Unix(path), _) => {
-                    Dialed::unix(UnixStream::connect(path).await.map_err(tls::HandshakeError::Stream)?)
+                    Dialed::unix(UnixStream::connect(path).await.map_err(tls::TlsHandshakeError::Stream)?)
                 }
                 // `connect` refuses this before.
                 (Address::Tcp { .. }, None) => return Err(tls::TlsFailure::NotTls.into()),

@@ -17,7 +17,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tracing::{debug, info};
 use weft_identity::files::Reloading;
 use weft_identity::token::Tokens;
-use weft_identity::{Access, Peer, tls};
+use weft_identity::{AccessRules, Peer, tls};
 
 use crate::wire::Wire;
 
@@ -41,7 +41,7 @@ pub struct Guard {
     /// TLS for connections that do not come over a Unix socket.
     pub tls: Option<Reloading<ServerConfig>>,
     /// The rules.
-    pub access: Access,
+    pub access: AccessRules,
     /// Verifies tokens, if a policy names issuers.
     pub tokens: Option<Tokens>,
 }

@@ -26,12 +26,12 @@ use crate::core::{Coordinator, RunOptions};
 use crate::event::{Cancel, Command, Defect, Event, Finish, FinishReason};
 use crate::hub::Hub;
 use crate::lease::Freshness;
+use crate::operation_event::{OperationEvent, OperationEventKind};
 use crate::outline::OutlineError;
 use crate::packages::Packages;
 use crate::patience::Patience;
 use crate::plan::RunPlan;
 use crate::process::is_dead;
-use crate::progress::{Progress, ProgressKind};
 use crate::status::Status;
 use crate::term::{self, RunError, Term};
 use crate::timing::{FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, TICK, WATCH_EVENTS, WORKER_HEARTBEAT};
@@ -45,9 +45,9 @@ pub(crate) const EVENT_BATCHES: usize = 1024;
 
 /// A notice for watchers.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Notice {
+pub enum RunEvent {
     /// An event of an operation.
-    Progress(Progress),
+    Progress(OperationEvent),
     /// The number of operations by status.
     Counts(OpCounts),
     /// The store does not answer. The driver retries.
@@ -115,7 +115,7 @@ struct Surroundings {
     run: RunId,
     plan: RunPlan,
     hub: Hub,
-    watchers: broadcast::Sender<Notice>,
+    watchers: broadcast::Sender<RunEvent>,
     events: mpsc::Sender<Vec<Event>>,
     /// Whether results are collected after the store has failed. Workers that keep their results need no collection.
     collects: bool,
@@ -129,7 +129,7 @@ pub(crate) struct Driver {
     core: Coordinator,
     packages: Packages,
     hub: Hub,
-    watchers: broadcast::Sender<Notice>,
+    watchers: broadcast::Sender<RunEvent>,
     events: mpsc::Sender<Vec<Event>>,
     begun: Instant,
     outbound: Outbound,
@@ -258,7 +258,7 @@ impl Driver {
                 error!(run = %self.run, "the store failed: {error}");
                 let calls = self.outbound.failed(steps, error);
                 if calls > 0 {
-                    let _ = self.watchers.send(Notice::StoreFailed(calls));
+                    let _ = self.watchers.send(RunEvent::StoreFailed(calls));
                     self.step(Event::Cancel(Cancel::Drain));
                 }
             }
@@ -286,11 +286,11 @@ impl Driver {
                 Command::Store(steps) => self.outbound.push(steps),
                 Command::Send { worker, orders } => self.orders.entry(worker).or_default().extend(orders),
                 Command::Progress(progress) => {
-                    if progress.what == ProgressKind::Stray {
+                    if progress.what == OperationEventKind::Stray {
                         self.strays.push(progress.address.clone());
                     }
                     // Without watchers, the send fails, which is fine.
-                    let _ = self.watchers.send(Notice::Progress(progress));
+                    let _ = self.watchers.send(RunEvent::Progress(progress));
                 }
                 Command::Finish(finish) => {
                     if finish.reason == FinishReason::Fenced {
@@ -340,7 +340,7 @@ impl Driver {
         let counts = self.core.counts();
         if counts != self.told {
             self.told = counts;
-            let _ = self.watchers.send(Notice::Counts(counts));
+            let _ = self.watchers.send(RunEvent::Counts(counts));
         }
     }
 
@@ -401,8 +401,8 @@ impl Driver {
             unrecorded,
             defect: finish.defect,
         };
-        let _ = self.watchers.send(Notice::Counts(outcome.counts));
-        let _ = self.watchers.send(Notice::Ended(Box::new(outcome.clone())));
+        let _ = self.watchers.send(RunEvent::Counts(outcome.counts));
+        let _ = self.watchers.send(RunEvent::Ended(Box::new(outcome.clone())));
         outcome
     }
 }
@@ -412,14 +412,14 @@ async fn patient_batch(
     store: Arc<dyn RunStore>,
     lease: Lease,
     steps: Vec<StoreStep>,
-    watchers: broadcast::Sender<Notice>,
+    watchers: broadcast::Sender<RunEvent>,
 ) -> SentBatch {
     let mut patience = Patience::default();
     loop {
         match store.step_batch(&lease, steps.clone()).await {
             Ok(answers) => {
                 if patience.tried {
-                    let _ = watchers.send(Notice::StoreBack);
+                    let _ = watchers.send(RunEvent::StoreBack);
                 }
                 return SentBatch { steps, answers: Ok(answers) };
             }
@@ -427,7 +427,7 @@ async fn patient_batch(
                 let first = !patience.tried;
                 let Some(wait) = patience.wait_after(&error) else { return SentBatch { steps, answers: Err(error) } };
                 if first {
-                    let _ = watchers.send(Notice::StoreTrouble(error.to_string()));
+                    let _ = watchers.send(RunEvent::StoreTrouble(error.to_string()));
                 }
                 sleep(wait).await;
             }
@@ -466,5 +466,5 @@ pub(crate) struct BegunTerm {
     pub(crate) driver: Driver,
     pub(crate) inbox: mpsc::Receiver<Vec<Event>>,
     pub(crate) events: mpsc::Sender<Vec<Event>>,
-    pub(crate) watchers: broadcast::Sender<Notice>,
+    pub(crate) watchers: broadcast::Sender<RunEvent>,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weft_protocol::{HeldTask, Order, Report};
 use weft_state::{OpCounts, StoreAnswer, StoreStep, TermEnding, WorkerId};
 
-use crate::progress::Progress;
+use crate::operation_event::OperationEvent;
 
 /// A worker that connected, as one run sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ pub enum Command {
         orders: Vec<Order>,
     },
     /// Report this to watchers.
-    Progress(Progress),
+    Progress(OperationEvent),
     /// The term ends. No command follows.
     Finish(Finish),
 }

@@ -5,8 +5,8 @@
 //! [`process`] hold what a run begins with, [`transport`] and [`hub`] the connections of workers, and [`driver`] one term of one run on
 //! a store. [`service`] drives many runs at once, with takeover; [`server`] and [`client`] do so over
 //! connections, which [`door`] accepts and [`dial`] makes;
-//! [`progress`] is what watchers receive, [`listing`] what `weft runs` shows, and
-//! [`fleet`] what `weft workers` shows. [`timing`] holds the constants.
+//! [`operation_event`] is what watchers receive, [`listing`] what `weft runs` shows, and [`fleet`] what `weft workers`
+//! shows. [`timing`] holds the constants.
 //!
 //! `weft-protocol` says what coordinators and workers owe each other.
 
@@ -19,11 +19,11 @@ pub mod event;
 pub mod fleet;
 pub mod hub;
 pub mod listing;
+pub mod operation_event;
 pub mod outline;
 pub mod placement;
 pub mod plan;
 pub mod process;
-pub mod progress;
 pub mod result;
 pub mod server;
 pub mod service;
@@ -47,11 +47,13 @@ pub use client::Client;
 pub use core::{Coordinator, RunOptions};
 pub use dial::{Address, Dialer};
 pub use door::Guard;
-pub use driver::{InProcess, Notice, RunOutcome, run_in_process};
+pub use driver::{InProcess, RunEvent, RunOutcome, run_in_process};
 pub use event::{Cancel, Decision, FinishReason, UserResolution};
-pub use outline::{Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ShardKey, Waiter};
+pub use operation_event::{OperationEvent, OperationEventKind};
+pub use outline::{
+    Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, RunClaim, ShardKey, Waiter,
+};
 pub use plan::{PlanFiles, ReadPlan, RunPlan};
-pub use progress::{Progress, ProgressKind};
 pub use service::Service;
 pub use table::{Position, ShardIndex};
 pub use term::RunError;

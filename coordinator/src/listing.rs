@@ -10,7 +10,7 @@ use crate::process::worker_name;
 
 /// The number of operations by status. The sum is the number of all operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct OperationCounts {
     /// Not begun, or leased.
     pub pending: u32,
     /// With an open intent.
@@ -25,10 +25,10 @@ pub struct Counts {
     pub in_doubt: u32,
 }
 
-impl From<OpCounts> for Counts {
-    fn from(counts: OpCounts) -> Counts {
+impl From<OpCounts> for OperationCounts {
+    fn from(counts: OpCounts) -> OperationCounts {
         let OpCounts { pending, running, done, failed, skipped, in_doubt } = counts;
-        Counts { pending, running, done, failed, skipped, in_doubt }
+        OperationCounts { pending, running, done, failed, skipped, in_doubt }
     }
 }
 
@@ -44,7 +44,7 @@ pub struct RunListing {
     /// The start in RFC 3339, UTC.
     pub started: String,
     /// The number of operations by status.
-    pub counts: Counts,
+    pub counts: OperationCounts,
     /// The holder, as text.
     #[serde(skip)]
     pub holder: String,

@@ -1,18 +1,18 @@
 //! What a coordinator knows of a plan: its operations, their dependencies, where they run, and how an unknown outcome
 //! can be settled. Plain data, built from the execution graph.
 
-mod checked;
 mod checks;
 pub(crate) mod graph;
 
 use std::collections::BTreeMap;
 
+use weft_graph_format::checked::{CheckedConfig, CheckedObject};
+use weft_graph_format::graph::ClaimedSubject;
 use weft_graph_format::path::Path;
-use weft_state::{CheckRecord, Claim};
+use weft_state::{CheckRecord, ClaimMode, Revision, Subject};
 
 use crate::table::{Position, ShardIndex, TableIndex};
 
-pub use checked::{CheckedConfig, CheckedObject};
 pub(crate) use checks::CHECK;
 pub use checks::planned_checks;
 pub use graph::outline;
@@ -177,7 +177,7 @@ pub struct Outline {
     /// The shards.
     pub shards: Vec<OutlineShard>,
     /// The subjects that the run changes or reads, with the revisions in the plan.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<RunClaim>,
     /// The lineage of the state that the plan was made over; empty if there was no state. `None` accepts any state.
     pub lineage: Option<String>,
     /// The checks of the plan.
@@ -187,6 +187,27 @@ pub struct Outline {
     pub check_subjects: BTreeMap<u32, CheckedObject>,
 }
 
+/// Something that a run changes or reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunClaim {
+    /// The subject.
+    pub subject: ClaimedSubject,
+    /// The mode.
+    pub mode: ClaimMode,
+    /// The revision in the plan.
+    pub expected: Revision,
+}
+
+impl RunClaim {
+    /// The subject as stores name it.
+    pub fn stored_subject(&self) -> Subject {
+        match &self.subject {
+            ClaimedSubject::Instance(address) => Subject::Instance(address.to_string()),
+            ClaimedSubject::Output(name) => Subject::Output(name.to_string()),
+        }
+    }
+}
+
 /// The checks of one object of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunCheck {
@@ -194,11 +215,16 @@ pub struct RunCheck {
     pub record: CheckRecord,
     /// The object of the configuration.
     pub config: CheckedConfig,
-    /// The objects, in the order of the record.
-    pub objects: Vec<CheckedObject>,
     /// What must have succeeded before the conditions are evaluated. The object itself is among them where its
     /// conditions need the finished object.
     pub needs: Vec<CheckedConfig>,
+}
+
+impl RunCheck {
+    /// The objects, in the order of the record.
+    pub fn objects(&self) -> impl Iterator<Item = &CheckedObject> {
+        self.record.objects.iter().flatten().map(|object| object.object_addr.object())
+    }
 }
 
 /// An inconsistent outline.

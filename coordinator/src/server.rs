@@ -18,12 +18,12 @@ use weft_state::RunId;
 
 use crate::dial::Address;
 use crate::door::{Guard, Listening, SocketFile, connections};
-use crate::driver::{Notice, RunOutcome};
+use crate::driver::{RunEvent, RunOutcome};
 use crate::event::{Cancel, Decision, FinishReason};
 use crate::fleet::WorkerListing;
 use crate::gate::{Admitted, GateLayer};
 use crate::hub::Link;
-use crate::listing::{Counts, RunDetails, RunListing};
+use crate::listing::{OperationCounts, RunDetails, RunListing};
 use crate::problems;
 use crate::service::{Resumption, Service, Submission};
 use crate::term::{RunError, other_state};
@@ -325,22 +325,22 @@ impl proto::runs_server::Runs for Edge {
 async fn follow(
     service: Arc<Service>,
     run: RunId,
-    mut watch: broadcast::Receiver<Notice>,
+    mut watch: broadcast::Receiver<RunEvent>,
     sender: mpsc::Sender<proto::RunEvent>,
 ) {
     use proto::run_event::Event;
     loop {
         let item = match watch.recv().await {
-            Ok(Notice::Progress(progress)) => Event::Operation(progress.into_wire()),
-            Ok(Notice::StoreTrouble(error)) => Event::Notice(format!("the store does not answer: {error}")),
-            Ok(Notice::StoreFailed(_)) => Event::Notice("the store has failed".to_owned()),
-            Ok(Notice::StoreBack) => Event::Notice("the store answers again".to_owned()),
-            Ok(Notice::Ended(outcome)) => {
+            Ok(RunEvent::Progress(progress)) => Event::Operation(progress.into_wire()),
+            Ok(RunEvent::StoreTrouble(error)) => Event::Notice(format!("the store does not answer: {error}")),
+            Ok(RunEvent::StoreFailed(_)) => Event::Notice("the store has failed".to_owned()),
+            Ok(RunEvent::StoreBack) => Event::Notice("the store answers again".to_owned()),
+            Ok(RunEvent::Ended(outcome)) => {
                 let listing = service.header(&run).await.map(|header| RunListing::new(&header)).ok();
                 let _ = sender.send(event(Event::End(run_end(*outcome, listing.as_ref())))).await;
                 return;
             }
-            Ok(Notice::Counts(_)) | Err(broadcast::error::RecvError::Lagged(_)) => match service.header(&run).await {
+            Ok(RunEvent::Counts(_)) | Err(broadcast::error::RecvError::Lagged(_)) => match service.header(&run).await {
                 Ok(header) => Event::Summary(summary(&RunListing::new(&header))),
                 Err(_) => continue,
             },
@@ -388,8 +388,8 @@ fn end_of(listing: &RunListing, stopped: bool, details: Option<RunDetails>) -> p
     }
 }
 
-fn counts(counts: &Counts) -> proto::Counts {
-    let Counts { pending, running, done, failed, skipped, in_doubt } = *counts;
+fn counts(counts: &OperationCounts) -> proto::Counts {
+    let OperationCounts { pending, running, done, failed, skipped, in_doubt } = *counts;
     proto::Counts { pending, running, done, failed, skipped, in_doubt }
 }
 

@@ -14,7 +14,7 @@ use weft_state::{
 };
 
 use crate::core::RunOptions;
-use crate::driver::{BegunTerm, Notice, RunOutcome, TakenBy, begin_term};
+use crate::driver::{BegunTerm, RunEvent, RunOutcome, TakenBy, begin_term};
 use crate::event::{Cancel, Decision, Event, UserResolution};
 use crate::hub::Hub;
 use crate::lease::{Look, Looks};
@@ -29,7 +29,7 @@ const RESOLVE_WAIT: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 struct Active {
     events: mpsc::Sender<Vec<Event>>,
-    watchers: broadcast::Sender<Notice>,
+    watchers: broadcast::Sender<RunEvent>,
 }
 
 /// A coordinator process: its store, its workers, and the runs that it carries out.
@@ -232,7 +232,7 @@ impl Service {
     }
 
     /// Subscribes to the notices of a run; `None` when this coordinator does not carry it out.
-    pub fn watch(&self, run: &RunId) -> Option<broadcast::Receiver<Notice>> {
+    pub fn watch(&self, run: &RunId) -> Option<broadcast::Receiver<RunEvent>> {
         self.active.lock().get(run).map(|active| active.watchers.subscribe())
     }
 
@@ -392,16 +392,16 @@ impl Service {
 }
 
 /// Waits for the outcome of a resolution.
-async fn settled(mut watch: broadcast::Receiver<Notice>, operation: u32) -> Option<RunOutcome> {
-    use crate::progress::ProgressKind as K;
+async fn settled(mut watch: broadcast::Receiver<RunEvent>, operation: u32) -> Option<RunOutcome> {
+    use crate::operation_event::OperationEventKind as K;
     loop {
         match watch.recv().await {
-            Ok(Notice::Progress(progress)) if progress.operation == operation => {
+            Ok(RunEvent::Progress(progress)) if progress.operation == operation => {
                 if matches!(progress.what, K::Done { .. } | K::Failed | K::InDoubt { .. } | K::Returned | K::Started) {
                     return None;
                 }
             }
-            Ok(Notice::Ended(outcome)) => return Some(*outcome),
+            Ok(RunEvent::Ended(outcome)) => return Some(*outcome),
             Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => return None,
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::ClaimedSubject;
 use weft_identity::signature::SignatureError;
 use weft_state::{
     Acquire, AcquireAnswer, Claim, ClaimAnswer, ClaimMode, CreateAnswer, Doubt, HeldSubject, Holder, Lease, LeaseView,
@@ -14,7 +15,7 @@ use weft_state::{
 
 use crate::core::Beginning;
 use crate::lease::{Look, Looks};
-use crate::outline::{Outline, OutlineError};
+use crate::outline::{Outline, OutlineError, RunClaim};
 use crate::plan::Unfit;
 pub use crate::problems::{defect, other_state};
 use crate::timing::LEASE_TTL;
@@ -226,15 +227,16 @@ pub(crate) async fn prepare(
         if claim.mode != ClaimMode::Exclusive {
             continue;
         }
-        if let Subject::Instance(address) = &claim.subject {
-            match snapshot.take_instance(address) {
+        if let ClaimedSubject::Instance(address) = &claim.subject {
+            let subject = claim.stored_subject();
+            match snapshot.instances.remove(address) {
                 Some(stored) => {
-                    revisions.insert(claim.subject.clone(), stored.revision);
+                    revisions.insert(subject, stored.revision);
                     records.push(stored.record);
                 }
                 None => {
-                    let revision = snapshot.other_revisions.get(&claim.subject).copied().unwrap_or_default();
-                    revisions.insert(claim.subject.clone(), revision);
+                    let revision = snapshot.other_revisions.get(&subject).copied().unwrap_or_default();
+                    revisions.insert(subject, revision);
                 }
             }
         }
@@ -248,9 +250,12 @@ async fn claim(
     outline: &Outline,
     view: &RunView,
 ) -> Result<(), (RunError, TermEnding)> {
-    let expected = |claim: &Claim| view.written.get(&claim.subject).copied().unwrap_or(claim.expected);
-    let claims: Vec<Claim> =
-        outline.claims.iter().map(|claim| Claim { expected: expected(claim), ..claim.clone() }).collect();
+    let stored = |claim: &RunClaim| {
+        let subject = claim.stored_subject();
+        let expected = view.written.get(&subject).copied().unwrap_or(claim.expected);
+        Claim { subject, mode: claim.mode, expected }
+    };
+    let claims: Vec<Claim> = outline.claims.iter().map(stored).collect();
     match store.claim(lease, &claims).await {
         Ok(ClaimAnswer::Claimed) => Ok(()),
         Ok(ClaimAnswer::Fenced(_)) | Err(StoreError::Superseded(_)) => {

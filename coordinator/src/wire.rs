@@ -10,7 +10,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::{client, server};
 use tonic::transport::server::Connected;
 use weft_identity::Peer;
-use weft_identity::tls::{Side, TlsFailure};
+use weft_identity::tls::{ConnectionSide, TlsFailure};
 
 /// An accepted connection, with who is at its other end.
 pub(crate) struct Wire {
@@ -54,7 +54,7 @@ impl Dialed {
 
     fn remember<T>(&self, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if let Poll::Ready(Err(error)) = &result
-            && let Some(failure) = TlsFailure::of(error, Side::Caller)
+            && let Some(failure) = TlsFailure::of(error, ConnectionSide::Caller)
         {
             let _ = self.trouble.set(failure);
         }

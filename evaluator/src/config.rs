@@ -40,11 +40,13 @@ mod removed;
 mod required_version;
 mod requirements;
 mod resource;
+mod source_files;
 mod static_drawing;
 mod static_graph;
 mod static_values;
 mod terraform;
 pub mod test_file;
+mod tested;
 mod top_level;
 mod variable;
 
@@ -70,12 +72,13 @@ pub(crate) use content::FoundBlock;
 pub use encryption_settings::{Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, PartName};
 pub use experiments::Experiments;
 pub use generated::{imports_without_block, with_resources};
-pub use import::{ImportBlock, ImportKey, ImportTarget};
+pub(crate) use import::ImportKey;
+pub use import::{ImportAddress, ImportBlock};
 pub use load::{
-    LoadError, Sources, has_configuration, link_problems, load_early, load_tree, load_tree_beyond, load_tree_from,
+    LoadError, has_configuration, link_problems, load_early, load_tree, load_tree_beyond, load_tree_from,
     load_tree_under, load_tree_with,
 };
-pub use module_places::{Installed, ModulePlaces, ModuleRequest};
+pub use module_places::{InstalledModules, ModulePlaces, ModuleRequest};
 pub use moved::MovedBlock;
 pub use named_instances::{AppliedPart, applied_part};
 pub use needs::{Beginnings, needed_resources};
@@ -88,6 +91,8 @@ pub use removed::RemovedBlock;
 pub use required_version::{LANGUAGE_VERSION, RequiredVersion};
 pub use requirements::read_source as provider_source;
 pub use resource::Connection;
+pub use source_files::SourceFiles;
+pub(crate) use source_files::parse_arguments;
 pub use static_drawing::draw;
 pub(crate) use static_graph::StaticGraph;
 pub use static_values::{StaticGiven, StaticInputs};
@@ -102,7 +107,7 @@ pub struct CompiledModule {
     /// Its directory, relative to that of the root module; `.` for the root module.
     pub dir: String,
     /// Its `terraform` and `language` blocks.
-    pub settings: Settings,
+    pub settings: ModuleSettings,
     /// Its `moved`, `removed` and `import` blocks.
     pub statements: Statements,
     /// `variable` blocks.
@@ -131,7 +136,7 @@ pub struct CompiledModule {
 
 /// The `terraform` and `language` blocks of a module.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct ModuleSettings {
     /// The experiments that the module enables.
     pub experiments: Experiments,
     /// `required_providers`, by local name.
@@ -184,7 +189,7 @@ pub struct Variable {
     /// Defaults of optional attributes.
     pub defaults: TypeDefaults,
     /// `default`
-    pub default: Option<Expression>,
+    pub(crate) default: Option<Expression>,
     /// `description`
     pub description: Option<String>,
     /// `sensitive`
@@ -225,7 +230,7 @@ pub struct Output {
     /// Its name.
     pub name: SmolStr,
     /// `value`
-    pub value: Expression,
+    pub(crate) value: Expression,
     /// `description`
     pub description: Option<String>,
     /// `sensitive`
@@ -248,9 +253,9 @@ pub struct Output {
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// The condition.
-    pub condition: Expression,
+    pub(crate) condition: Expression,
     /// The error message.
-    pub error_message: Expression,
+    pub(crate) error_message: Expression,
     /// The header of the block.
     pub range: SourceRange,
 }

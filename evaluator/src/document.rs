@@ -19,7 +19,7 @@ use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::types::Type;
 
-use crate::config::{CompiledModule, ModuleCall, Output, Repetition, ResourceBlock, Sources, Variable};
+use crate::config::{CompiledModule, ModuleCall, Output, Repetition, ResourceBlock, SourceFiles, Variable};
 use crate::evaluation::provisioner_schema;
 use crate::reference::Reference;
 use expressions::{described, of_body, subject_of};
@@ -30,7 +30,7 @@ pub struct DocumentInputs<'a> {
     /// The schemas of providers. Arguments of types without a schema are left out.
     pub schemas: &'a BTreeMap<ProviderSource, Arc<ProviderSchema>>,
     /// The files of the configuration.
-    pub sources: &'a Sources,
+    pub sources: &'a SourceFiles,
     /// The version constraints of a module for each provider, as text; empty if there are none.
     pub constraints: &'a dyn Fn(&CompiledModule) -> BTreeMap<ProviderSource, String>,
     /// Leaves out expressions and called modules, to describe a module on its own.

@@ -6,7 +6,7 @@ use crate::components::components;
 
 /// The kind of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum VertexKind {
     /// A resource or one of its instances.
     Box,
     /// A provider.
@@ -25,7 +25,7 @@ pub struct Vertex {
     /// Its label: the name of the object.
     pub label: String,
     /// Its kind.
-    pub shape: Shape,
+    pub shape: VertexKind,
 }
 
 /// A graph for display.
@@ -41,7 +41,7 @@ const ROOT: &str = "root";
 
 impl Drawing {
     /// The vertex with this name. Creates it if necessary.
-    pub fn vertex(&mut self, name: &str, label: &str, shape: Shape) -> usize {
+    pub fn vertex(&mut self, name: &str, label: &str, shape: VertexKind) -> usize {
         if let Some(index) = self.by_name.get(name) {
             return *index;
         }
@@ -81,7 +81,7 @@ impl Drawing {
     pub fn add_root(&mut self) {
         let waited: BTreeSet<usize> = self.edges().map(|(_, to)| to).collect();
         let first: Vec<usize> = (0..self.vertices.len()).filter(|index| !waited.contains(index)).collect();
-        let root = self.vertex(ROOT, ROOT, Shape::Plain);
+        let root = self.vertex(ROOT, ROOT, VertexKind::Plain);
         first.into_iter().for_each(|index| self.edge(root, index));
     }
 
@@ -137,8 +137,8 @@ mod tests {
     fn drawn(edges: &[(&str, &str)]) -> Drawing {
         let mut drawing = Drawing::default();
         for (from, to) in edges {
-            let from = drawing.vertex(from, "", Shape::Plain);
-            let to = drawing.vertex(to, "", Shape::Plain);
+            let from = drawing.vertex(from, "", VertexKind::Plain);
+            let to = drawing.vertex(to, "", VertexKind::Plain);
             drawing.edge(from, to);
         }
         drawing

@@ -1,8 +1,8 @@
 //! The language: compiles configuration files into modules, and evaluates them on demand.
 //!
 //! [`config`] has the declarations of a module, [`reference`] the targets of references, [`given_variables`] the values
-//! of root variables, [`glue`] the interface to the caller, [`purpose`] what depends on the purpose of an evaluation,
-//! [`selection`] partial configurations.
+//! of root variables, [`variable_file`] the files that hold them, [`glue`] the interface to the caller, [`purpose`] what
+//! depends on the purpose of an evaluation, [`selection`] partial configurations.
 //! [`evaluate_configuration`] evaluates everything, and a [`Session`] stays open for questions. [`decode`] reads bodies
 //! by the schemas of providers. A [`drawing`] shows dependencies to people, a [`document`] describes the configuration
 //! for tools.
@@ -23,6 +23,7 @@ pub mod purpose;
 pub mod reference;
 pub mod relevant;
 pub mod selection;
+pub mod variable_file;
 
 pub use declared::{Declared, DeclaredResource, Removal};
 pub use evaluation::{

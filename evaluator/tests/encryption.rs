@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use weft_evaluator::config::{
-    CompiledModule, Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, Installed, StaticInputs,
+    CompiledModule, Encryption, EncryptionPart, EncryptionSetting, EncryptionTarget, InstalledModules, StaticInputs,
     load_tree_with,
 };
 use weft_graph_format::diagnostic::Diagnostic;
@@ -58,7 +58,7 @@ fn load(main: &str, environment: Option<&str>) -> (CompiledModule, Vec<Diagnosti
     std::fs::write(folder.path().join("main.tf"), main).unwrap();
     let encryption = environment.map(str::to_owned);
     let inputs = StaticInputs { given: &|_| Default::default(), workspace: "default".into(), encryption };
-    let (root, _, problems) = load_tree_with(folder.path(), &Installed::new(), &inputs);
+    let (root, _, problems) = load_tree_with(folder.path(), &InstalledModules::new(), &inputs);
     ((*root).clone(), problems)
 }
 

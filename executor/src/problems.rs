@@ -7,7 +7,7 @@ use weft_graph_format::diagnostic::{Diagnostic, UNSUITABLE_CONDITION};
 use weft_graph_format::graph::{CheckKind, OperationId};
 use weft_graph_format::path::Path;
 use weft_graph_format::source::SourceRange;
-use weft_providers::{CallError, OpenError};
+use weft_providers::{CallError, ProviderOpenError};
 
 use crate::subject::{Problems, Subject};
 
@@ -261,9 +261,9 @@ pub(crate) fn call_failed(subject: &Subject<'_>, error: &CallError) -> Diagnosti
 }
 
 /// A provider cannot be started or configured.
-pub(crate) fn open_failed(subject: &Subject<'_>, error: &OpenError) -> Problems {
+pub(crate) fn open_failed(subject: &Subject<'_>, error: &ProviderOpenError) -> Problems {
     match error {
-        OpenError::Configure(found) => subject.said(found),
+        ProviderOpenError::Configure(found) => subject.said(found),
         other => {
             let detail = format!("{} cannot be started: {other}.", subject.address);
             vec![subject.error("Failed to start provider", detail)]

@@ -28,7 +28,7 @@ pub use finish_error::FinishError;
 pub use formula_table::{FormulaIndex, FormulaRow, FormulaTable, TableError};
 pub use object::{PlannedObject, PriorObject, StateRecord};
 pub use opcode::{CheckKind, Opcode, Operation, ProvisionWhen};
-pub use outline::{Claim, OutlineRow};
+pub use outline::{Claim, ClaimedSubject, OutlineRow};
 pub use verify::{Flaw, verify, verify_fragment, verify_outline};
 
 pub use crate::operation_id::OperationId;

@@ -10,6 +10,7 @@
 
 pub mod address;
 pub mod changes;
+pub mod checked;
 pub mod checks;
 pub mod codec;
 pub mod diagnostic;

@@ -27,14 +27,14 @@ pub enum Refusal {
 
 /// The rules for the state of a coordinator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Access {
+pub struct AccessRules {
     /// The name of the state, as policies name it.
     pub state: String,
     /// The policy file. Without one, certificates have the roles in their names.
     pub policy: Option<Policy>,
 }
 
-impl Access {
+impl AccessRules {
     /// Allows a request that needs a role, or refuses it.
     ///
     /// # Errors
@@ -58,12 +58,12 @@ impl Access {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::Name;
+    use crate::name::SpiffeId;
 
     #[test]
     fn names_give_roles_only_without_a_policy() {
-        let alice = Peer::Certificate(Name::parse("spiffe://d/weft/apply/alice").unwrap());
-        let mut access = Access { state: "prod".to_owned(), policy: None };
+        let alice = Peer::Certificate(SpiffeId::parse("spiffe://d/weft/apply/alice").unwrap());
+        let mut access = AccessRules { state: "prod".to_owned(), policy: None };
         assert_eq!(access.check(&alice, Role::Apply), Ok(()));
         let refusal = access.check(&alice, Role::Worker).unwrap_err();
         assert_eq!(
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn who_shows_nothing_may_do_nothing() {
         for role in Role::ALL {
-            assert_eq!(Access::default().check(&Peer::Unknown, role), Err(Refusal::Unauthenticated));
-            assert_eq!(Access::default().check(&Peer::SameUser { user: 1 }, role), Ok(()));
+            assert_eq!(AccessRules::default().check(&Peer::Unknown, role), Err(Refusal::Unauthenticated));
+            assert_eq!(AccessRules::default().check(&Peer::SameUser { user: 1 }, role), Ok(()));
         }
     }
 }

@@ -15,7 +15,7 @@ use rustls::pki_types::pem::PemObject as _;
 use time::OffsetDateTime;
 
 use crate::certificate::Certificate;
-use crate::name::Name;
+use crate::name::SpiffeId;
 
 /// Certificates are valid from this long before they are issued, since clocks differ.
 const BACKDATE: Duration = Duration::from_secs(5 * 60);
@@ -39,9 +39,9 @@ impl std::fmt::Debug for Issued {
 
 /// What a certificate is issued for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct CertificateRequest {
     /// The name of the owner.
-    pub name: Name,
+    pub name: SpiffeId,
     /// Names of hosts and addresses for which it may serve.
     pub hosts: Vec<String>,
     /// How long it is valid.
@@ -90,7 +90,7 @@ pub fn create(domain: &str, valid: Duration) -> Result<Issued, IssueError> {
 ///
 /// # Errors
 /// When the authority cannot be used, or the request cannot be met.
-pub fn issue(authority: &Issued, request: &Request) -> Result<Issued, IssueError> {
+pub fn issue(authority: &Issued, request: &CertificateRequest) -> Result<Issued, IssueError> {
     let key = KeyPair::from_pem(&authority.key).map_err(IssueError::Authority)?;
     let issuer = Issuer::from_ca_cert_pem(&authority.certificate, key).map_err(IssueError::Authority)?;
     let mut params = params(request.name.short(), request.valid)?;

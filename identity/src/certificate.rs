@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
-use crate::name::Name;
+use crate::name::SpiffeId;
 
 /// How long before its end a certificate is announced as expiring.
 pub const ANNOUNCE_EXPIRY: Duration = Duration::from_secs(14 * 24 * 3600);
@@ -13,7 +13,7 @@ pub const ANNOUNCE_EXPIRY: Duration = Duration::from_secs(14 * 24 * 3600);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
     /// The name of its owner. `None` when it has no SPIFFE ID, or several.
-    pub name: Option<Name>,
+    pub name: Option<SpiffeId>,
     /// Names of hosts and addresses for which it may serve.
     pub hosts: Vec<String>,
     /// The end of its validity.
@@ -40,7 +40,7 @@ impl Certificate {
         });
         // A SPIFFE certificate has exactly one URI (X509-SVID, section 2).
         let name = match (uris.next(), uris.next()) {
-            (Some(uri), None) => Name::parse(uri).ok(),
+            (Some(uri), None) => SpiffeId::parse(uri).ok(),
             _ => None,
         };
         let hosts = names.iter().filter_map(host).collect();

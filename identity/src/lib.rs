@@ -23,10 +23,10 @@ pub mod signature;
 pub mod tls;
 pub mod token;
 
-pub use access::{Access, Refusal};
+pub use access::{AccessRules, Refusal};
 pub use claims::Claims;
 pub use files::TlsFiles;
-pub use name::Name;
+pub use name::SpiffeId;
 pub use peer::Peer;
 pub use policy::Policy;
 pub use role::{Role, Roles};

@@ -23,7 +23,7 @@ const NO_ROLE: &str = "none";
 
 /// A name: `spiffe://DOMAIN/PATH`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(SmolStr);
+pub struct SpiffeId(SmolStr);
 
 /// Why a text is no name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,12 +42,12 @@ pub enum NameError {
     TooLong,
 }
 
-impl Name {
+impl SpiffeId {
     /// Reads a name.
     ///
     /// # Errors
     /// When it is not a SPIFFE ID.
-    pub fn parse(text: &str) -> Result<Name, NameError> {
+    pub fn parse(text: &str) -> Result<SpiffeId, NameError> {
         let form = || NameError::Form(text.chars().take(MAX_DOMAIN).collect());
         let rest = text.strip_prefix(SCHEME).ok_or_else(form)?;
         let (domain, path) = rest.split_once('/').ok_or_else(form)?;
@@ -61,18 +61,18 @@ impl Name {
         for segment in path.split('/') {
             check_segment(segment)?;
         }
-        Ok(Name(text.into()))
+        Ok(SpiffeId(text.into()))
     }
 
     /// The name of somebody with these roles in a trust domain.
     ///
     /// # Errors
     /// When domain or name have characters that names cannot have.
-    pub fn with_roles(domain: &str, roles: &Roles, name: &str) -> Result<Name, NameError> {
+    pub fn with_roles(domain: &str, roles: &Roles, name: &str) -> Result<SpiffeId, NameError> {
         check_segment(name)?;
         let words: Vec<&str> = roles.iter().map(Role::word).collect();
         let words = if words.is_empty() { NO_ROLE.to_owned() } else { words.join(".") };
-        Name::parse(&format!("{SCHEME}{domain}/{OURS}/{words}/{name}"))
+        SpiffeId::parse(&format!("{SCHEME}{domain}/{OURS}/{words}/{name}"))
     }
 
     /// The text.
@@ -111,7 +111,7 @@ fn check_segment(segment: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for SpiffeId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
@@ -123,12 +123,13 @@ mod tests {
 
     #[test]
     fn a_name_has_domain_and_path() {
-        let name = Name::parse("spiffe://prod.example.org/weft/apply.resolve/alice").unwrap();
+        let name = SpiffeId::parse("spiffe://prod.example.org/weft/apply.resolve/alice").unwrap();
         assert_eq!((name.domain(), name.short()), ("prod.example.org", "alice"));
         assert_eq!(name.roles(), Roles::new([Role::Resolve, Role::Apply]));
-        let none = Name::with_roles("d", &Roles::default(), "coordinator").unwrap();
+        let none = SpiffeId::with_roles("d", &Roles::default(), "coordinator").unwrap();
         assert_eq!((none.as_str(), none.roles()), ("spiffe://d/weft/none/coordinator", Roles::default()));
-        let made = Name::with_roles("prod.example.org", &Roles::new([Role::Resolve, Role::Apply]), "alice").unwrap();
+        let made =
+            SpiffeId::with_roles("prod.example.org", &Roles::new([Role::Resolve, Role::Apply]), "alice").unwrap();
         assert_eq!(made, name);
     }
 
@@ -141,7 +142,7 @@ mod tests {
             "spiffe://d/weft/apply/alice/more",
             "spiffe://d/weft/apply",
         ] {
-            assert!(Name::parse(text).unwrap().roles().is_empty(), "{text}");
+            assert!(SpiffeId::parse(text).unwrap().roles().is_empty(), "{text}");
         }
     }
 
@@ -162,9 +163,9 @@ mod tests {
             "spiffe://domain/a?b",
             "spiffe://domain/ü",
         ] {
-            assert!(Name::parse(text).is_err(), "{text}");
+            assert!(SpiffeId::parse(text).is_err(), "{text}");
         }
-        assert_eq!(Name::parse(&format!("spiffe://d/{}", "a".repeat(3000))), Err(NameError::TooLong));
-        assert!(Name::with_roles("d", &Roles::default(), "a/b").is_err());
+        assert_eq!(SpiffeId::parse(&format!("spiffe://d/{}", "a".repeat(3000))), Err(NameError::TooLong));
+        assert!(SpiffeId::with_roles("d", &Roles::default(), "a/b").is_err());
     }
 }

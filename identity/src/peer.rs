@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::claims::Claims;
-use crate::name::Name;
+use crate::name::SpiffeId;
 
 /// Who is at the other end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Peer {
         user: u32,
     },
     /// The owner of a certificate that our authority issued.
-    Certificate(Name),
+    Certificate(SpiffeId),
     /// The owner of a token that a known issuer signed.
     Token(Claims),
     /// The owner of a certificate without a name of the form that we need.

@@ -167,7 +167,7 @@ fn have(claims: &Claims, wanted: &BTreeMap<String, Pattern>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::Name;
+    use crate::name::SpiffeId;
 
     const POLICY: &str = r#"
         [[issuer]]
@@ -191,7 +191,7 @@ mod tests {
     "#;
 
     fn certificate(name: &str) -> Peer {
-        Peer::Certificate(Name::parse(name).unwrap())
+        Peer::Certificate(SpiffeId::parse(name).unwrap())
     }
 
     fn token(issuer: &str, claims: &[(&str, serde_json::Value)]) -> Peer {

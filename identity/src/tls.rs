@@ -75,13 +75,13 @@ pub enum TlsError {
 pub enum TlsFailure {
     /// A certificate has expired.
     #[error("the certificate of {0} has expired")]
-    Expired(Side),
+    Expired(ConnectionSide),
     /// A certificate is not valid yet.
     #[error("the certificate of {0} is not valid yet: compare the clocks of both machines")]
-    NotYetValid(Side),
+    NotYetValid(ConnectionSide),
     /// Another authority issued it.
     #[error("the certificate of {0} was not issued by an authority that the other side trusts (-tls-ca)")]
-    UnknownAuthority(Side),
+    UnknownAuthority(ConnectionSide),
     /// A certificate is needed.
     #[error("the coordinator needs a certificate: name it with -tls-cert and -tls-key")]
     CertificateRequired,
@@ -90,7 +90,7 @@ pub enum TlsFailure {
     WrongHost(String),
     /// The certificate is refused for another reason.
     #[error("the certificate of {0} was refused")]
-    BadCertificate(Side),
+    BadCertificate(ConnectionSide),
     /// The other side does not speak TLS.
     #[error("the other side does not speak TLS")]
     NotTls,
@@ -101,18 +101,18 @@ pub enum TlsFailure {
 
 /// A side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum ConnectionSide {
     /// The one that connects: command line or worker.
     Caller,
     /// The one that listens.
     Coordinator,
 }
 
-impl std::fmt::Display for Side {
+impl std::fmt::Display for ConnectionSide {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
-            Side::Caller => "the caller",
-            Side::Coordinator => "the coordinator",
+            ConnectionSide::Caller => "the caller",
+            ConnectionSide::Coordinator => "the coordinator",
         })
     }
 }
@@ -120,15 +120,15 @@ impl std::fmt::Display for Side {
 impl TlsFailure {
     /// The failure behind an error of a stream, as seen from one side of the connection. `None` when TLS did not cause
     /// it.
-    pub fn of(error: &std::io::Error, seen_from: Side) -> Option<TlsFailure> {
+    pub fn of(error: &std::io::Error, seen_from: ConnectionSide) -> Option<TlsFailure> {
         let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
         Some(TlsFailure::of_rustls(error, seen_from))
     }
 
-    fn of_rustls(error: &rustls::Error, seen_from: Side) -> TlsFailure {
+    fn of_rustls(error: &rustls::Error, seen_from: ConnectionSide) -> TlsFailure {
         let other = match seen_from {
-            Side::Caller => Side::Coordinator,
-            Side::Coordinator => Side::Caller,
+            ConnectionSide::Caller => ConnectionSide::Coordinator,
+            ConnectionSide::Coordinator => ConnectionSide::Caller,
         };
         match error {
             rustls::Error::InvalidCertificate(error) => match error {
@@ -160,7 +160,7 @@ impl TlsFailure {
 
 /// Why a connection was not accepted or made.
 #[derive(Debug, thiserror::Error)]
-pub enum HandshakeError {
+pub enum TlsHandshakeError {
     /// TLS failed.
     #[error(transparent)]
     Tls(#[from] TlsFailure),
@@ -169,9 +169,9 @@ pub enum HandshakeError {
     Stream(std::io::Error),
 }
 
-impl HandshakeError {
-    fn of(error: std::io::Error, seen_from: Side) -> HandshakeError {
-        TlsFailure::of(&error, seen_from).map_or(HandshakeError::Stream(error), HandshakeError::Tls)
+impl TlsHandshakeError {
+    fn of(error: std::io::Error, seen_from: ConnectionSide) -> TlsHandshakeError {
+        TlsFailure::of(&error, seen_from).map_or(TlsHandshakeError::Stream(error), TlsHandshakeError::Tls)
     }
 }
 
@@ -183,9 +183,10 @@ impl HandshakeError {
 pub async fn accept(
     stream: TcpStream,
     config: Arc<ServerConfig>,
-) -> Result<(server::TlsStream<TcpStream>, Peer), (HandshakeError, TcpStream)> {
+) -> Result<(server::TlsStream<TcpStream>, Peer), (TlsHandshakeError, TcpStream)> {
     let accepted = TlsAcceptor::from(config).accept(stream).into_fallible().await;
-    let stream = accepted.map_err(|(error, stream)| (HandshakeError::of(error, Side::Coordinator), stream))?;
+    let stream =
+        accepted.map_err(|(error, stream)| (TlsHandshakeError::of(error, ConnectionSide::Coordinator), stream))?;
     let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
     let peer = match certificate.map(|certificate| Certificate::read(certificate)) {
         None => Peer::Unknown,
@@ -204,8 +205,8 @@ pub async fn connect(
     host: &str,
     stream: TcpStream,
     config: Arc<ClientConfig>,
-) -> Result<client::TlsStream<TcpStream>, HandshakeError> {
+) -> Result<client::TlsStream<TcpStream>, TlsHandshakeError> {
     let name = ServerName::try_from(host.to_owned()).map_err(|error| TlsFailure::Other(error.to_string()))?;
     let connected = TlsConnector::from(config).connect(name, stream).await;
-    connected.map_err(|error| HandshakeError::of(error, Side::Caller))
+    connected.map_err(|error| TlsHandshakeError::of(error, ConnectionSide::Caller))
 }

@@ -6,17 +6,17 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use weft_identity::authority::{self, Issued, Request};
+use weft_identity::authority::{self, CertificateRequest, Issued};
 use weft_identity::files::{Callers, OwnFiles, Reloading};
-use weft_identity::tls::{HandshakeError, Side, TlsFailure};
-use weft_identity::{Name, Peer, Role, Roles, TlsError, TlsFiles, tls};
+use weft_identity::tls::{ConnectionSide, TlsFailure, TlsHandshakeError};
+use weft_identity::{Peer, Role, Roles, SpiffeId, TlsError, TlsFiles, tls};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Issues a certificate into files.
 fn issue(directory: &Path, authority: &Issued, name: &str, host: Option<&str>, valid: Duration) -> TlsFiles {
-    let named = Name::with_roles("example.org", &Roles::new([Role::Apply]), name).unwrap();
-    let request = Request { name: named, hosts: host.map(str::to_owned).into_iter().collect(), valid };
+    let named = SpiffeId::with_roles("example.org", &Roles::new([Role::Apply]), name).unwrap();
+    let request = CertificateRequest { name: named, hosts: host.map(str::to_owned).into_iter().collect(), valid };
     let issued = authority::issue(authority, &request).unwrap();
     let (certificate, key) = (directory.join(format!("{name}.pem")), directory.join(format!("{name}-key.pem")));
     std::fs::write(&certificate, issued.certificate).unwrap();
@@ -53,13 +53,15 @@ async fn meet(server: TlsFiles, callers: Callers, client: TlsFiles) -> (Result<P
         let stream = TcpStream::connect(address).await.unwrap();
         let mut stream = match tls::connect("localhost", stream, client.current()).await {
             Ok(stream) => stream,
-            Err(HandshakeError::Tls(failure)) => return Err(failure),
-            Err(HandshakeError::Stream(error)) => panic!("{error}"),
+            Err(TlsHandshakeError::Tls(failure)) => return Err(failure),
+            Err(TlsHandshakeError::Stream(error)) => panic!("{error}"),
         };
         let _ = stream.write_all(&[7]).await;
         match stream.read_exact(&mut [0]).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(TlsFailure::of(&error, Side::Caller).unwrap_or(TlsFailure::Other(error.to_string()))),
+            Err(error) => {
+                Err(TlsFailure::of(&error, ConnectionSide::Caller).unwrap_or(TlsFailure::Other(error.to_string())))
+            }
         }
     };
     tokio::join!(serving, calling)
@@ -72,7 +74,7 @@ async fn both_sides_know_each_other() {
     let server = issue(directory.path(), &authority, "coordinator", Some("localhost"), DAY);
     let client = issue(directory.path(), &authority, "alice", None, DAY);
     let (peer, heard) = meet(server, Callers::WithCertificate, client).await;
-    assert_eq!(peer, Ok(Peer::Certificate(Name::parse("spiffe://example.org/weft/apply/alice").unwrap())));
+    assert_eq!(peer, Ok(Peer::Certificate(SpiffeId::parse("spiffe://example.org/weft/apply/alice").unwrap())));
     assert_eq!(heard, Ok(()));
 }
 
@@ -89,7 +91,7 @@ async fn a_bad_certificate_is_named_on_both_sides() {
     foreign.authorities.clone_from(&good.authorities);
     let (peer, heard) = meet(server.clone(), Callers::WithCertificate, foreign).await;
     assert!(peer.unwrap_err().contains("the certificate of the caller was not issued by"));
-    assert_eq!(heard, Err(TlsFailure::UnknownAuthority(Side::Caller)));
+    assert_eq!(heard, Err(TlsFailure::UnknownAuthority(ConnectionSide::Caller)));
     // None at all.
     let none = TlsFiles { authorities: good.authorities.clone(), own: None };
     let (peer, heard) = meet(server.clone(), Callers::WithCertificate, none.clone()).await;
@@ -104,13 +106,13 @@ async fn a_bad_certificate_is_named_on_both_sides() {
     // The coordinator's certificate, of another authority.
     let foreign = issue(folder, &other, "foreign", Some("localhost"), DAY);
     let (_, heard) = meet(foreign, Callers::WithCertificate, good.clone()).await;
-    assert_eq!(heard, Err(TlsFailure::UnknownAuthority(Side::Coordinator)));
+    assert_eq!(heard, Err(TlsFailure::UnknownAuthority(ConnectionSide::Coordinator)));
     // The caller's certificate, expired.
     let brief = issue(folder, &authority, "brief", None, Duration::from_secs(1));
     tokio::time::sleep(Duration::from_millis(2100)).await;
     let (peer, heard) = meet(server, Callers::WithCertificate, brief).await;
     assert!(peer.unwrap_err().contains("the certificate of the caller has expired"));
-    assert_eq!(heard, Err(TlsFailure::Expired(Side::Caller)));
+    assert_eq!(heard, Err(TlsFailure::Expired(ConnectionSide::Caller)));
 }
 
 #[test]

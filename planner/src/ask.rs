@@ -18,17 +18,17 @@ use weft_state::InstanceObject;
 use crate::diagnostics::{call_failed, placed};
 use crate::prior::{Prior, Reading, read_prior, without_provenance};
 use crate::problems::{self, Problems};
+use crate::progress::ProgressSender;
 use crate::provider_meta::ProviderMetas;
 use crate::providers::{InUse, ProviderSet};
 use crate::report::Report;
-use crate::watch::Watch;
 
 /// What is needed to call providers.
 pub(crate) struct Ask {
     pub(crate) providers: Arc<ProviderSet>,
     /// Values of `provider_meta` blocks.
     pub(crate) metas: ProviderMetas,
-    pub(crate) watch: Watch,
+    pub(crate) progress: ProgressSender,
     /// Whether real objects are read.
     pub(crate) refresh: bool,
     pub(crate) report: Arc<Report>,
@@ -105,7 +105,7 @@ impl Ask {
     ) -> Result<Prior, Problems> {
         let (instance, provider) = through;
         let meta = self.meta(name.address, &instance.source);
-        let reading = Reading { provider, refresh, meta, watch: &self.watch };
+        let reading = Reading { provider, refresh, meta, progress: &self.progress };
         let (prior, said) = read_prior(name, object, schema, reading).await?;
         self.report.add(said);
         Ok(prior)

@@ -3,7 +3,7 @@
 use weft_evaluator::glue::Places;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
-use weft_providers::{CallError, OpenError, ProviderDiagnostic};
+use weft_providers::{CallError, ProviderDiagnostic, ProviderOpenError};
 
 use crate::problems;
 
@@ -38,9 +38,9 @@ pub fn call_failed(error: &CallError, places: Option<&Places>, address: &str) ->
 }
 
 /// A provider that cannot be started or configured.
-pub fn open_failed(error: &OpenError, instance: &str, range: Option<&SourceRange>) -> Vec<Diagnostic> {
+pub fn open_failed(error: &ProviderOpenError, instance: &str, range: Option<&SourceRange>) -> Vec<Diagnostic> {
     let mut found = match error {
-        OpenError::Configure(found) => found.iter().map(ProviderDiagnostic::to_diagnostic).collect(),
+        ProviderOpenError::Configure(found) => found.iter().map(ProviderDiagnostic::to_diagnostic).collect(),
         other => vec![problems::provider_not_started(instance, other)],
     };
     for problem in &mut found {

@@ -9,8 +9,8 @@ use weft_evaluator::selection::Selection;
 use weft_graph_format::address::ResourceInstance;
 use weft_state::Snapshot;
 
+use crate::progress::ProgressSender;
 use crate::providers::ProviderSet;
-use crate::watch::Watch;
 
 /// The kind of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,5 +57,5 @@ pub struct PlanInputs {
     /// The options.
     pub options: PlanOptions,
     /// The receiver of progress reports.
-    pub watch: Watch,
+    pub progress: ProgressSender,
 }

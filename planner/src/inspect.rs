@@ -27,9 +27,9 @@ use weft_state::{InstanceObject, Snapshot};
 use crate::prior::problems::stored_object_unreadable;
 use crate::prior::{Reading, marks_of, read_prior, with_schema_marks};
 use crate::prior_state::PriorState;
+use crate::progress::ProgressSender;
 use crate::providers::ProviderSet;
 use crate::report::Report;
-use crate::watch::Watch;
 
 /// The inputs of an inspection.
 pub struct Inspected {
@@ -91,7 +91,8 @@ impl Inspection {
             return Err(vec![stored_object_unreadable(address)]);
         }
         let in_use = self.providers.unconfigured(source).await?;
-        let reading = Reading { provider: &in_use.provider, refresh: false, meta: None, watch: &Watch::none() };
+        let reading =
+            Reading { provider: &in_use.provider, refresh: false, meta: None, progress: &ProgressSender::none() };
         let (prior, _) = read_prior(address.into(), object, schema, reading).await?;
         Ok(prior.value)
     }

@@ -5,7 +5,7 @@
 //! applies the rules over all instances. The third, `draft/`, turns the result into operations; only it knows the graph's
 //! builder. `rules.rs` and `kind/` have the differences of destroy and refresh-only plans: properties as data, and the
 //! behaviour. [`prior`] has the stored objects, `agenda/` the plan so far. [`providers`] holds the provider instances.
-//! [`validate`] and [`inspect`] implement the same interface without a plan; [`watch`] reports progress.
+//! [`validate`] and [`inspect`] implement the same interface without a plan; [`progress`] reports progress.
 
 mod agenda;
 mod ask;
@@ -24,16 +24,16 @@ pub mod planning;
 pub mod prior;
 mod prior_state;
 mod problems;
+pub mod progress;
 mod provider_meta;
 pub mod providers;
 mod report;
 mod rules;
 pub mod validate;
-pub mod watch;
 mod whole;
 
 pub use inspect::{Inspected, inspect};
 pub use planning::{PlanInputs, PlanKind, PlanOptions, PlanOutcome, Planned, plan, plan_open, rehearse};
+pub use progress::{ProgressReport, ProgressSender, ProgressStep};
 pub use providers::{PluginSource, ProviderSet};
 pub use validate::validate;
-pub use watch::{Look, Looking, Watch};

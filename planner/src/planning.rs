@@ -113,7 +113,7 @@ fn aimless_imports(evaluated: &Evaluated, imports: &BTreeSet<ResourceInstance>) 
 
 /// Prepares a plan. Returns the outcome if planning cannot begin.
 async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
-    let PlanInputs { root, environment, given, snapshot, providers, options, watch } = inputs;
+    let PlanInputs { root, environment, given, snapshot, providers, options, progress } = inputs;
     let rules = Rules::of(options.kind);
     let mut options = options;
     options.replace.sort();
@@ -153,7 +153,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
         rules,
         options,
     };
-    let ask = Ask { providers, metas, watch, refresh: facts.options.refresh, report: report.clone() };
+    let ask = Ask { providers, metas, progress, refresh: facts.options.refresh, report: report.clone() };
     let planner = Arc::new(Planner::new(facts, ask, report));
     remark(&planner, &given);
     let unfit = unfit(&planner.facts);

@@ -19,7 +19,7 @@ use weft_providers::call::{RawState, ReadRequest};
 use weft_state::InstanceObject;
 
 use crate::diagnostics::{call_failed, placed};
-use crate::watch::{Looking, Watch};
+use crate::progress::{ProgressSender, ProgressStep};
 
 /// A stored object, typed by the current schema.
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ pub struct Reading<'a> {
     /// The `provider_meta` value for the module of the object.
     pub meta: Option<Value>,
     /// The receiver of progress reports.
-    pub watch: &'a Watch,
+    pub progress: &'a ProgressSender,
 }
 
 /// Decodes a stored object, and refreshes it if `refresh` is set.
@@ -147,10 +147,10 @@ async fn real_object(
     stored: Value,
     reading: Reading<'_>,
 ) -> Result<(Value, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let Reading { provider, meta, watch, .. } = reading;
+    let Reading { provider, meta, progress, .. } = reading;
     let address = name.address;
     let text = address.to_string();
-    let began = watch.begin(name, Looking::RefreshStarted, &prior.stored);
+    let began = progress.begin(name, ProgressStep::RefreshStarted, &prior.stored);
     let request = ReadRequest {
         address: address.clone(),
         type_name: address.resource.type_name.clone(),
@@ -172,7 +172,7 @@ async fn real_object(
         (prior.record.identity, prior.record.identity_schema_version) = (Some(text), version);
     }
     prior.private = reply.value.private;
-    watch.end(name, Looking::RefreshDone, &prior.stored, began);
+    progress.end(name, ProgressStep::RefreshDone, &prior.stored, began);
     Ok((reply.value.state, said))
 }
 

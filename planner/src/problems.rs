@@ -6,7 +6,7 @@ use weft_evaluator::config::Variable;
 use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
-use weft_providers::{CallError, OpenError};
+use weft_providers::{CallError, ProviderOpenError};
 use weft_state::Doubt;
 
 /// The code of the warning about a value for a deprecated variable of the root module.
@@ -123,7 +123,7 @@ pub(crate) fn call_failed(error: &CallError, address: &str) -> Diagnostic {
 }
 
 /// A provider cannot be started.
-pub(crate) fn provider_not_started(instance: &str, error: &OpenError) -> Diagnostic {
+pub(crate) fn provider_not_started(instance: &str, error: &ProviderOpenError) -> Diagnostic {
     Diagnostic::error("Failed to start provider", format!("{instance} cannot be started: {error}."))
 }
 

@@ -14,7 +14,7 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
-use weft_providers::{Builtin, InstanceRequest, OpenError, Plugin, Provider, ProviderPool};
+use weft_providers::{Builtin, InstanceRequest, Plugin, Provider, ProviderOpenError, ProviderPool};
 
 use ephemerals::OpenObjects;
 
@@ -171,8 +171,9 @@ impl ProviderSet {
         let (config, _) = registered.config.unmark_deep();
         let config = Some(config).filter(|_| !self.pool.is_stood_in_for(instance));
         let wanted = InstanceRequest { key: instance.to_string(), plugin, config };
-        let failed =
-            |error: OpenError| crate::diagnostics::open_failed(&error, &instance.to_string(), Some(&registered.range));
+        let failed = |error: ProviderOpenError| {
+            crate::diagnostics::open_failed(&error, &instance.to_string(), Some(&registered.range))
+        };
         let lease = self.pool.open(wanted).await.map_err(failed)?;
         let mut warnings = Vec::new();
         if !lease.warnings.is_empty() && self.warned.lock().insert(instance.clone(), ()).is_none() {

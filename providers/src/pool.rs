@@ -4,7 +4,7 @@
 //! is room, and restarted when it has died. When there is no room, the instance that has been idle longest is closed.
 //! When all are in use, the caller waits.
 //!
-//! A caller that holds a [`Lease`] and asks for another instance may deadlock with another such caller: take one at a
+//! A caller that holds a [`PooledProvider`] and asks for another instance may deadlock with another such caller: take one at a
 //! time.
 
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub struct InstanceRequest {
 
 /// Why an instance is not available.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum ProviderOpenError {
     /// Its plugin could not be started.
     #[error(transparent)]
     Launch(#[from] LaunchError),
@@ -137,14 +137,14 @@ struct Running {
 }
 
 /// A provider instance in use. It is not closed while this exists.
-pub struct Lease {
+pub struct PooledProvider {
     session: ProviderSession,
     /// The diagnostics of configuring it; empty if it was already running.
     pub warnings: Vec<ProviderDiagnostic>,
     _use: InUse,
 }
 
-impl Deref for Lease {
+impl Deref for PooledProvider {
     type Target = ProviderSession;
 
     fn deref(&self) -> &ProviderSession {
@@ -197,12 +197,12 @@ impl ProviderPool {
     }
 
     /// The instance. It is started and configured if it is not running.
-    pub async fn open(&self, wanted: InstanceRequest) -> Result<Lease, OpenError> {
+    pub async fn open(&self, wanted: InstanceRequest) -> Result<PooledProvider, ProviderOpenError> {
         let (running, in_use) = self.reserve(&wanted.key)?;
         let mut running = running.lock().await;
         if let Some(found) = running.as_ref() {
             if found.session.is_alive() {
-                return Ok(Lease { session: found.session.clone(), warnings: Vec::new(), _use: in_use });
+                return Ok(PooledProvider { session: found.session.clone(), warnings: Vec::new(), _use: in_use });
             }
             tracing::warn!(instance = %wanted.key, "the plugin has ended; restarting it");
             *running = None;
@@ -211,11 +211,11 @@ impl ProviderPool {
         // On the heap, because most callers find the instance already started.
         let (session, warnings) = Box::pin(self.start(&wanted)).await?;
         *running = Some(Running { session: session.clone(), _room: room });
-        Ok(Lease { session, warnings, _use: in_use })
+        Ok(PooledProvider { session, warnings, _use: in_use })
     }
 
     /// The schema of a plugin, from the cache, or from a process started for this purpose.
-    pub async fn schema(&self, plugin: &Plugin) -> Result<Arc<ProviderSchema>, OpenError> {
+    pub async fn schema(&self, plugin: &Plugin) -> Result<Arc<ProviderSchema>, ProviderOpenError> {
         if let Some(checksum) = &plugin.checksum
             && let Some(schema) = self.shared.options.schema_cache.load(checksum).await
         {
@@ -282,10 +282,10 @@ impl ProviderPool {
         sessions
     }
 
-    fn reserve(&self, key: &str) -> Result<(RunningSlot, InUse), OpenError> {
+    fn reserve(&self, key: &str) -> Result<(RunningSlot, InUse), ProviderOpenError> {
         let mut slots = self.shared.slots.lock();
         if slots.closed {
-            return Err(OpenError::Closed);
+            return Err(ProviderOpenError::Closed);
         }
         let slot = slots.by_key.entry(key.to_owned()).or_default();
         slot.leases += 1;
@@ -293,16 +293,19 @@ impl ProviderPool {
     }
 
     /// Waits for room for one more process.
-    async fn room(&self) -> Result<OwnedSemaphorePermit, OpenError> {
+    async fn room(&self) -> Result<OwnedSemaphorePermit, ProviderOpenError> {
         if let Ok(room) = self.shared.room.clone().try_acquire_owned() {
             return Ok(room);
         }
         let _waiting = WaitingCaller::new(&self.shared);
         self.shared.make_room();
-        self.shared.room.clone().acquire_owned().await.map_err(|_| OpenError::Closed)
+        self.shared.room.clone().acquire_owned().await.map_err(|_| ProviderOpenError::Closed)
     }
 
-    async fn start(&self, wanted: &InstanceRequest) -> Result<(ProviderSession, Vec<ProviderDiagnostic>), OpenError> {
+    async fn start(
+        &self,
+        wanted: &InstanceRequest,
+    ) -> Result<(ProviderSession, Vec<ProviderDiagnostic>), ProviderOpenError> {
         let options = &self.shared.options;
         let cache = wanted.plugin.checksum.clone().map(|checksum| (options.schema_cache.clone(), checksum));
         let session_options = SessionOptions { deadlines: options.deadlines.clone(), schema_cache: cache };
@@ -311,7 +314,7 @@ impl ProviderPool {
         let diagnostics = session.configure(config).await?;
         if has_errors(&diagnostics) {
             session.close().await;
-            return Err(OpenError::Configure(diagnostics));
+            return Err(ProviderOpenError::Configure(diagnostics));
         }
         Ok((session, diagnostics))
     }

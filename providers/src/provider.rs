@@ -17,7 +17,7 @@ use crate::call::{
     PlanRequest, PlannedChange, RawState, ReadRequest, RenewedEphemeral, Reply,
 };
 use crate::diagnostic::ProviderDiagnostic;
-use crate::pool::Lease;
+use crate::pool::PooledProvider;
 
 pub use stood_in_for::StoodInFor;
 
@@ -26,14 +26,14 @@ pub enum Provider {
     /// The built-in provider.
     Builtin(Builtin),
     /// A running plugin.
-    Plugin(Lease),
+    Plugin(PooledProvider),
     /// A provider with a stand-in, while a configuration is tested.
     StoodInFor(Box<StoodInFor>),
 }
 
 impl Provider {
     /// The plugin behind it; `None` for the built-in provider.
-    pub fn plugin(&self) -> Option<&Lease> {
+    pub fn plugin(&self) -> Option<&PooledProvider> {
         match self {
             Provider::Builtin(_) => None,
             Provider::Plugin(lease) => Some(lease),

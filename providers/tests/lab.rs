@@ -17,7 +17,7 @@ use weft_providers::call::{
     ApplyRequest, CallError, CallKind, Deadlines, ImportTarget, ObjectState, PlanRequest, RawState, ReadRequest,
 };
 use weft_providers::handshake::Protocol;
-use weft_providers::pool::{InstanceRequest, OpenError, Plugin, PoolOptions, ProviderPool};
+use weft_providers::pool::{InstanceRequest, Plugin, PoolOptions, ProviderOpenError, ProviderPool};
 use weft_providers::{LaunchError, LaunchSpec, ProviderDiagnostic, ProviderSession, SchemaCache, SessionOptions};
 
 fn plugins() -> Option<PathBuf> {
@@ -476,7 +476,7 @@ async fn a_pool_keeps_its_limit_and_restarts_dead_plugins() {
     // A refused configuration.
     let refused = InstanceRequest { config: config(&[("fail_configure", Value::string("no entry"))]), ..wanted("bad") };
     match pool.open(refused).await {
-        Err(OpenError::Configure(diagnostics)) => assert_eq!(diagnostics[0].summary, "no entry"),
+        Err(ProviderOpenError::Configure(diagnostics)) => assert_eq!(diagnostics[0].summary, "no entry"),
         other => panic!("{:?}", other.err()),
     }
     // The schema of another process comes from disk.
@@ -484,7 +484,7 @@ async fn a_pool_keeps_its_limit_and_restarts_dead_plugins() {
     let pid = b.pid();
     pool.close_all().await;
     assert!(!running(pid));
-    assert!(matches!(pool.open(wanted("a")).await, Err(OpenError::Closed)));
+    assert!(matches!(pool.open(wanted("a")).await, Err(ProviderOpenError::Closed)));
 }
 
 fn running(pid: u32) -> bool {

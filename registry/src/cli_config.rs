@@ -13,13 +13,13 @@ use std::time::Duration;
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
 
-pub use crate::environment::Environment;
-pub use method::{Method, MethodKind, Pattern};
+pub use crate::environment::ProcessEnvironment;
+pub use method::{InstallationMethod, MethodKind, SourcePattern};
 pub use reader::mirror_url;
-pub use template::{Template, TemplateError};
+pub use template::{RepositoryTemplate, TemplateError};
 
 use crate::host::Host;
-use crate::secret::Secret;
+use crate::secret::SecretString;
 use reader::Reader;
 
 /// The maximum size of a configuration file.
@@ -38,7 +38,7 @@ pub struct Helper {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CliConfig {
     /// `provider_installation`: the methods in order; `None` if no file has such a block.
-    pub installation: Option<Vec<Method>>,
+    pub installation: Option<Vec<InstallationMethod>>,
     /// `dev_overrides`: directories that replace packages.
     pub dev_overrides: BTreeMap<ProviderSource, PathBuf>,
     /// `plugin_cache_dir`: a cache of packages for all projects.
@@ -48,7 +48,7 @@ pub struct CliConfig {
     /// `host` blocks: addresses of services, instead of discovery.
     pub hosts: BTreeMap<Host, BTreeMap<String, String>>,
     /// `credentials` blocks and files.
-    pub credentials: BTreeMap<Host, Secret>,
+    pub credentials: BTreeMap<Host, SecretString>,
     /// `credentials_helper`.
     pub credentials_helper: Option<Helper>,
     /// `registry_protocols`: settings of requests to registries.
@@ -93,14 +93,14 @@ pub enum OciCredentials {
         /// The name.
         user: String,
         /// The password.
-        password: Secret,
+        password: SecretString,
     },
     /// `access_token` and `refresh_token`
     Token {
         /// Sent unchanged.
-        access: Secret,
+        access: SecretString,
         /// Exchanged for another token.
-        refresh: Option<Secret>,
+        refresh: Option<SecretString>,
     },
     /// `docker_credentials_helper`: the name after `docker-credential-`.
     Helper(String),
@@ -109,7 +109,7 @@ pub enum OciCredentials {
 impl CliConfig {
     /// Reads the file that the environment names, or those in their default places. Settings in the environment take
     /// precedence over those in files.
-    pub fn load(environment: &Environment) -> (CliConfig, Vec<Diagnostic>) {
+    pub fn load(environment: &ProcessEnvironment) -> (CliConfig, Vec<Diagnostic>) {
         let mut reader = Reader::new(environment.working_directory());
         if let Some((path, named)) = environment.config_file() {
             match read(&path) {

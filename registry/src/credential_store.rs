@@ -9,9 +9,9 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::cli_config::CliConfig;
 use crate::credentials::{Credentials, CredentialsError};
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::host::Host;
-use crate::secret::Secret;
+use crate::secret::SecretString;
 
 /// The member of the file with the tokens.
 const CREDENTIALS: &str = "credentials";
@@ -31,7 +31,7 @@ pub enum TokenPlace {
 
 /// Why a token was not kept or removed.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum CredentialStoreError {
     /// The file cannot be read or written.
     #[error("{path}: {error}")]
     File {
@@ -59,7 +59,7 @@ pub struct CredentialStore {
 
 impl CredentialStore {
     /// The place that the configuration and the environment determine.
-    pub fn new(config: &CliConfig, environment: &Environment) -> CredentialStore {
+    pub fn new(config: &CliConfig, environment: &ProcessEnvironment) -> CredentialStore {
         CredentialStore {
             file: environment.credentials_file(),
             configured: config.credentials.keys().cloned().collect(),
@@ -85,9 +85,9 @@ impl CredentialStore {
     ///
     /// # Errors
     /// When it cannot be kept.
-    pub async fn keep(&self, host: &Host, token: &Secret) -> Result<(), StoreError> {
+    pub async fn keep(&self, host: &Host, token: &SecretString) -> Result<(), CredentialStoreError> {
         match self.place(host) {
-            TokenPlace::Elsewhere => Err(StoreError::Elsewhere(host.clone())),
+            TokenPlace::Elsewhere => Err(CredentialStoreError::Elsewhere(host.clone())),
             TokenPlace::Helper(_) => Ok(self.credentials.tell_helper("store", host, Some(token)).await?),
             TokenPlace::File(path) | TokenPlace::Nowhere(path) => change(&path, host, Some(token)),
         }
@@ -97,17 +97,17 @@ impl CredentialStore {
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub async fn forget(&self, host: &Host) -> Result<(), StoreError> {
+    pub async fn forget(&self, host: &Host) -> Result<(), CredentialStoreError> {
         match self.place(host) {
-            TokenPlace::Elsewhere => Err(StoreError::Elsewhere(host.clone())),
+            TokenPlace::Elsewhere => Err(CredentialStoreError::Elsewhere(host.clone())),
             TokenPlace::Helper(_) => Ok(self.credentials.tell_helper("forget", host, None).await?),
             TokenPlace::File(path) | TokenPlace::Nowhere(path) => change(&path, host, None),
         }
     }
 }
 
-fn read(path: &Path) -> Result<Map<String, Json>, StoreError> {
-    let failed = |error: String| StoreError::File { path: path.to_owned(), error };
+fn read(path: &Path) -> Result<Map<String, Json>, CredentialStoreError> {
+    let failed = |error: String| CredentialStoreError::File { path: path.to_owned(), error };
     match std::fs::read(path) {
         Ok(text) if text.is_empty() => Ok(Map::new()),
         Ok(text) => serde_json::from_slice(&text).map_err(|error| failed(error.to_string())),
@@ -123,8 +123,8 @@ fn hosts_in(path: &Path) -> BTreeSet<Host> {
 }
 
 /// Replaces the file by one with another token for a host, or none. Its other content stays.
-fn change(path: &Path, host: &Host, token: Option<&Secret>) -> Result<(), StoreError> {
-    let failed = |error: String| StoreError::File { path: path.to_owned(), error };
+fn change(path: &Path, host: &Host, token: Option<&SecretString>) -> Result<(), CredentialStoreError> {
+    let failed = |error: String| CredentialStoreError::File { path: path.to_owned(), error };
     let mut content = read(path)?;
     let all = content.entry(CREDENTIALS).or_insert_with(|| json!({}));
     let Some(all) = all.as_object_mut() else {
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn store(home: &Path, text: &str) -> CredentialStore {
-        let environment = Environment::new("/", &[("HOME", home)]);
+        let environment = ProcessEnvironment::new("/", &[("HOME", home)]);
         let (mut config, problems) = CliConfig::parse(text, Path::new("tofurc"), Path::new("/"));
         assert!(problems.is_empty(), "{problems:?}");
         let (of_files, _) = CliConfig::load(&environment);
@@ -168,10 +168,10 @@ mod tests {
         let file = home.path().join(".terraform.d/credentials.tfrc.json");
         let (a, b): (Host, Host) = ("a.test".parse().unwrap(), "b.test".parse().unwrap());
         assert_eq!(store(home.path(), "").place(&a), TokenPlace::Nowhere(file.clone()));
-        store(home.path(), "").keep(&a, &Secret::new("one")).await.unwrap();
+        store(home.path(), "").keep(&a, &SecretString::new("one")).await.unwrap();
         std::fs::write(&file, r#"{"other": 12345678901234567890, "credentials": {"A.test": {"token": "x"}}}"#).unwrap();
-        store(home.path(), "").keep(&b, &Secret::new("two")).await.unwrap();
-        store(home.path(), "").keep(&a, &Secret::new("one")).await.unwrap();
+        store(home.path(), "").keep(&b, &SecretString::new("two")).await.unwrap();
+        store(home.path(), "").keep(&a, &SecretString::new("one")).await.unwrap();
         let want = json!({"other": 12_345_678_901_234_567_890_u64,
             "credentials": {"a.test": {"token": "one"}, "b.test": {"token": "two"}}});
         let found: Json = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
@@ -186,6 +186,6 @@ mod tests {
         assert!(matches!(store(home.path(), "").place(&a), TokenPlace::Nowhere(_)));
         let own = "credentials \"a.test\" { token = \"own\" }\n";
         assert_eq!(store(home.path(), own).place(&a), TokenPlace::Elsewhere);
-        assert!(store(home.path(), own).keep(&a, &Secret::new("x")).await.is_err());
+        assert!(store(home.path(), own).keep(&a, &SecretString::new("x")).await.is_err());
     }
 }

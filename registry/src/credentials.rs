@@ -11,9 +11,9 @@ use tokio::process::Command;
 use tokio::sync::Mutex;
 
 use crate::cli_config::{CliConfig, Helper};
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::host::Host;
-use crate::secret::Secret;
+use crate::secret::SecretString;
 
 /// The prefix of variables with tokens.
 const TOKEN_PREFIX: &str = "TF_TOKEN_";
@@ -65,20 +65,20 @@ pub enum CredentialsError {
 /// All sources of tokens.
 #[derive(Debug, Default)]
 pub struct Credentials {
-    known: BTreeMap<Host, Secret>,
+    known: BTreeMap<Host, SecretString>,
     helper: Option<Helper>,
     directories: Vec<PathBuf>,
     /// The answers of the helper, so that it runs once for each host.
-    asked: Mutex<BTreeMap<Host, Result<Option<Secret>, CredentialsError>>>,
+    asked: Mutex<BTreeMap<Host, Result<Option<SecretString>, CredentialsError>>>,
 }
 
 impl Credentials {
     /// The tokens in the configuration and the environment.
-    pub fn new(config: &CliConfig, environment: &Environment) -> Credentials {
+    pub fn new(config: &CliConfig, environment: &ProcessEnvironment) -> Credentials {
         let mut known = config.credentials.clone();
         for (name, value) in environment.with_prefix(TOKEN_PREFIX) {
             if let Some(host) = host_of_variable(name).filter(|_| !value.is_empty()) {
-                known.insert(host, Secret::new(value));
+                known.insert(host, SecretString::new(value));
             }
         }
         Credentials {
@@ -93,7 +93,7 @@ impl Credentials {
     ///
     /// # Errors
     /// When a helper must be asked and fails.
-    pub async fn token(&self, host: &Host) -> Result<Option<Secret>, CredentialsError> {
+    pub async fn token(&self, host: &Host) -> Result<Option<SecretString>, CredentialsError> {
         if let Some(token) = self.known.get(host) {
             return Ok(Some(token.clone()));
         }
@@ -111,7 +111,12 @@ impl Credentials {
     ///
     /// # Errors
     /// When the helper fails.
-    pub async fn tell_helper(&self, verb: &str, host: &Host, token: Option<&Secret>) -> Result<(), CredentialsError> {
+    pub async fn tell_helper(
+        &self,
+        verb: &str,
+        host: &Host,
+        token: Option<&SecretString>,
+    ) -> Result<(), CredentialsError> {
         let Some(helper) = &self.helper else { return Ok(()) };
         let content = token.map(|token| serde_json::json!({ "token": token.expose() }).to_string());
         self.run(helper, verb, host, content.as_deref()).await?;
@@ -177,14 +182,14 @@ impl Credentials {
         Ok((program, answer))
     }
 
-    async fn ask(&self, helper: &Helper, host: &Host) -> Result<Option<Secret>, CredentialsError> {
+    async fn ask(&self, helper: &Helper, host: &Host) -> Result<Option<SecretString>, CredentialsError> {
         let (program, answer) = self.run(helper, "get", host, None).await?;
         #[derive(serde::Deserialize)]
         struct TokenAnswer {
             token: Option<String>,
         }
         let known: TokenAnswer = serde_json::from_slice(&answer).map_err(|_| CredentialsError::Answer { program })?;
-        Ok(known.token.map(Secret::new))
+        Ok(known.token.map(SecretString::new))
     }
 }
 
@@ -221,7 +226,7 @@ mod tests {
         let text = "credentials \"a.test\" {\n  token = \"block\"\n}\ncredentials \"b.test\" { token = \"b\" }\n";
         let (config, problems) = CliConfig::parse(text, Path::new("tofurc"), Path::new("/"));
         assert!(problems.is_empty(), "{problems:?}");
-        let environment = Environment::new("/", &[("TF_TOKEN_a_test", Path::new("variable"))]);
+        let environment = ProcessEnvironment::new("/", &[("TF_TOKEN_a_test", Path::new("variable"))]);
         let credentials = Credentials::new(&config, &environment);
         let token = async |name| credentials.token(&host(name)).await.unwrap().map(|t| t.expose().to_owned());
         assert_eq!(token("a.test").await.as_deref(), Some("variable"));
@@ -245,7 +250,7 @@ mod tests {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let text = "credentials_helper \"vault\" {\n  args = [\"--x\"]\n}\n";
         let (config, _) = CliConfig::parse(text, Path::new("tofurc"), Path::new("/"));
-        let credentials = Credentials::new(&config, &Environment::new("/", &[("HOME", home.path())]));
+        let credentials = Credentials::new(&config, &ProcessEnvironment::new("/", &[("HOME", home.path())]));
         for _ in 0..2 {
             let token = credentials.token(&host("a.test")).await.unwrap().unwrap();
             assert_eq!(token.expose(), "helped");

@@ -89,11 +89,11 @@ pub struct Discovery {
     http: Http,
     credentials: Arc<Credentials>,
     forced: BTreeMap<Host, BTreeMap<String, String>>,
-    found: Mutex<BTreeMap<Host, Answer>>,
+    found: Mutex<BTreeMap<Host, Discovered>>,
 }
 
 /// The answer of a host, or a pending request.
-type Answer = Arc<OnceCell<Result<Services, DiscoveryError>>>;
+type Discovered = Arc<OnceCell<Result<Services, DiscoveryError>>>;
 
 /// The services of a host, and the base of relative addresses.
 #[derive(Clone, Debug)]

@@ -30,31 +30,31 @@ const TOKENS: &str = "TF_TOKEN_";
 
 /// Variables, and the working directory.
 #[derive(Clone, Default)]
-pub struct Environment {
+pub struct ProcessEnvironment {
     variables: BTreeMap<String, OsString>,
     working_directory: PathBuf,
 }
 
 /// Hides values, which may be tokens.
-impl std::fmt::Debug for Environment {
+impl std::fmt::Debug for ProcessEnvironment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names: Vec<&String> = self.variables.keys().collect();
         f.debug_struct("Environment").field("variables", &names).field("in", &self.working_directory).finish()
     }
 }
 
-impl Environment {
+impl ProcessEnvironment {
     /// The environment of this process, with the root module's directory as the working directory.
-    pub fn of_process(working_directory: impl Into<PathBuf>) -> Environment {
+    pub fn of_process(working_directory: impl Into<PathBuf>) -> ProcessEnvironment {
         let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
         let heeded = variables.filter(|(name, _)| NAMES.contains(&name.as_str()) || name.starts_with(TOKENS));
-        Environment { variables: heeded.collect(), working_directory: working_directory.into() }
+        ProcessEnvironment { variables: heeded.collect(), working_directory: working_directory.into() }
     }
 
     /// A custom environment.
-    pub fn new(working_directory: impl Into<PathBuf>, variables: &[(&str, &Path)]) -> Environment {
+    pub fn new(working_directory: impl Into<PathBuf>, variables: &[(&str, &Path)]) -> ProcessEnvironment {
         let variables = variables.iter().map(|(name, path)| ((*name).to_owned(), path.as_os_str().to_owned()));
-        Environment { variables: variables.collect(), working_directory: working_directory.into() }
+        ProcessEnvironment { variables: variables.collect(), working_directory: working_directory.into() }
     }
 
     /// The directory that relative paths are relative to.

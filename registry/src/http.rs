@@ -52,7 +52,7 @@ struct Inner {
 
 /// A complete answer.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Response {
     /// Its status, below 500: a request with any other status fails.
     pub status: StatusCode,
     /// Its headers.
@@ -183,7 +183,7 @@ impl Http {
     ///
     /// # Errors
     /// When there is no answer after all attempts that the request allows, or one over the size limit.
-    pub async fn send(&self, request: &Request) -> Result<Answer, HttpError> {
+    pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
         self.repeat(request, async |client, attempts| {
             let mut response = match open(client, request, attempts).await {
                 Attempt::Done(response) => response,
@@ -202,7 +202,7 @@ impl Http {
                 }
             }
             let (status, url) = (response.status(), response.url().clone());
-            Attempt::Done(Answer { status, headers: std::mem::take(response.headers_mut()), url, body })
+            Attempt::Done(Response { status, headers: std::mem::take(response.headers_mut()), url, body })
         })
         .await
     }
@@ -278,12 +278,12 @@ impl Http {
     }
 }
 
-impl Answer {
+impl Response {
     /// The answer, if its status is 200.
     ///
     /// # Errors
     /// When it is another.
-    pub fn sound(self) -> Result<Answer, HttpError> {
+    pub fn sound(self) -> Result<Response, HttpError> {
         match self.status {
             StatusCode::OK => Ok(self),
             status => Err(HttpError::Status { url: shown(&self.url), status, attempts: 1 }),

@@ -18,7 +18,7 @@ use weft_providers::mirror::{self, Location};
 use weft_providers::packages::{self, FOLDER, Package, PackageProblem, Requirements};
 use weft_providers::platform::Platform;
 
-use crate::cli_config::{CliConfig, Environment, Method, MethodKind};
+use crate::cli_config::{CliConfig, InstallationMethod, MethodKind, ProcessEnvironment};
 use crate::fetched::{FetchProblem, Fetched, in_background};
 use crate::install_event::InstallEvent;
 use crate::offer::Authentication;
@@ -122,11 +122,11 @@ impl Installer {
     /// them. Without either: the implied local directories, and the registry for other providers.
     pub fn new(
         config: &CliConfig,
-        environment: &Environment,
+        environment: &ProcessEnvironment,
         plugin_directories: &[PathBuf],
         data_directory: impl Into<PathBuf>,
     ) -> Installer {
-        let mirror = |path: &PathBuf| Method::for_all(MethodKind::FilesystemMirror(path.clone()));
+        let mirror = |path: &PathBuf| InstallationMethod::for_all(MethodKind::FilesystemMirror(path.clone()));
         let methods = if !plugin_directories.is_empty() {
             plugin_directories.iter().map(mirror).collect()
         } else if let Some(methods) = &config.installation {
@@ -139,9 +139,9 @@ impl Installer {
 
     /// An installer with only these methods.
     pub fn over(
-        methods: Vec<Method>,
+        methods: Vec<InstallationMethod>,
         config: &CliConfig,
-        environment: &Environment,
+        environment: &ProcessEnvironment,
         data_directory: impl Into<PathBuf>,
     ) -> Installer {
         let cache = config.plugin_cache_dir.clone().map(|dir| PluginCache::new(dir, config.plugin_cache_may_break));
@@ -384,14 +384,14 @@ impl Installer {
 }
 
 /// The default methods: the implied local directories that exist, and the registry for all other providers.
-fn implied(environment: &Environment) -> Vec<Method> {
+fn implied(environment: &ProcessEnvironment) -> Vec<InstallationMethod> {
     let directories: Vec<PathBuf> =
         environment.implied_directories().into_iter().filter(|directory| directory.is_dir()).collect();
-    let mut direct = Method::for_all(MethodKind::Direct);
+    let mut direct = InstallationMethod::for_all(MethodKind::Direct);
     for directory in &directories {
-        direct.exclude.extend(mirror::providers(directory).iter().map(crate::cli_config::Pattern::only));
+        direct.exclude.extend(mirror::providers(directory).iter().map(crate::cli_config::SourcePattern::only));
     }
-    let mirrors = directories.into_iter().map(|path| Method::for_all(MethodKind::FilesystemMirror(path)));
+    let mirrors = directories.into_iter().map(|path| InstallationMethod::for_all(MethodKind::FilesystemMirror(path)));
     mirrors.chain([direct]).collect()
 }
 

@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use url::Url;
 
 use crate::http::{Http, HttpError, Request};
-use crate::secret::Secret;
+use crate::secret::SecretString;
 
 /// The service.
 pub const LOGIN: &str = "login.v1";
@@ -123,7 +123,12 @@ impl LoginClient {
     ///
     /// # Errors
     /// When the service returns no token.
-    pub async fn by_password(&self, http: &Http, user: &str, password: &Secret) -> Result<Secret, LoginError> {
+    pub async fn by_password(
+        &self,
+        http: &Http,
+        user: &str,
+        password: &SecretString,
+    ) -> Result<SecretString, LoginError> {
         let scopes = self.scopes.join(" ");
         let mut fields = vec![
             ("grant_type", "password"),
@@ -137,14 +142,14 @@ impl LoginClient {
         self.ask(http, &fields).await
     }
 
-    async fn ask(&self, http: &Http, fields: &[(&str, &str)]) -> Result<Secret, LoginError> {
+    async fn ask(&self, http: &Http, fields: &[(&str, &str)]) -> Result<SecretString, LoginError> {
         let refused = |status: u16, words: String| LoginError::Refused { status, words };
         let Some(url) = self.token.clone() else { return Err(refused(0, String::new())) };
         let answer = http.send(&Request::post_form(url, fields).accept("application/json")).await?;
         let content: Json = serde_json::from_slice(&answer.body).unwrap_or_default();
         let text = |name: &str| content.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
         match text("access_token").filter(|_| answer.status.is_success()) {
-            Some(token) => Ok(Secret::new(token)),
+            Some(token) => Ok(SecretString::new(token)),
             None => {
                 let words = text("error_description").or_else(|| text("error"));
                 Err(refused(answer.status.as_u16(), words.map(|words| format!(": {words}")).unwrap_or_default()))
@@ -164,7 +169,7 @@ pub struct CodeLogin {
     client: LoginClient,
     server: TcpListener,
     state: String,
-    proof: Secret,
+    proof: SecretString,
     callback: String,
 }
 
@@ -190,7 +195,7 @@ impl CodeLogin {
         let server = all.find_map(|port| Some((TcpListener::bind(("127.0.0.1", port)).ok()?, port)));
         let Some((server, port)) = server else { return Err(LoginError::Ports(first, last)) };
         let callback = format!("http://localhost:{port}{CALLBACK}");
-        Ok(CodeLogin { client, server, state: random()?, proof: Secret::new(random()?), callback })
+        Ok(CodeLogin { client, server, state: random()?, proof: SecretString::new(random()?), callback })
     }
 
     /// The address that the user opens to allow the login.
@@ -216,7 +221,7 @@ impl CodeLogin {
     ///
     /// # Errors
     /// The server fails.
-    pub fn wait(&self) -> Result<Secret, LoginError> {
+    pub fn wait(&self) -> Result<SecretString, LoginError> {
         for connection in self.server.incoming() {
             let mut connection = connection.map_err(|error| LoginError::Server(error.to_string()))?;
             let code = target(&mut connection).and_then(|target| code_of(&target, &self.state));
@@ -228,7 +233,7 @@ impl CodeLogin {
             // The browser may be gone. What it brought counts.
             let _ = connection.write_all(answer.as_bytes());
             if let Some(code) = code {
-                return Ok(Secret::new(code));
+                return Ok(SecretString::new(code));
             }
         }
         Err(LoginError::Server("it has ended".to_owned()))
@@ -238,7 +243,7 @@ impl CodeLogin {
     ///
     /// # Errors
     /// When there is none.
-    pub async fn token(&self, http: &Http, code: &Secret) -> Result<Secret, LoginError> {
+    pub async fn token(&self, http: &Http, code: &SecretString) -> Result<SecretString, LoginError> {
         let fields = [
             ("grant_type", "authorization_code"),
             ("code", code.expose()),

@@ -13,10 +13,10 @@ use weft_providers::platform::Platform;
 
 use crate::credentials::Credentials;
 use crate::host::Host;
-use crate::http::{Answer, Http, Request, shown};
+use crate::http::{Http, Request, Response, shown};
 use crate::offer::{Authentication, Offer};
-use crate::problem::{Problem, path_of};
-use crate::secret::Secret;
+use crate::package_error::{PackageError, path_of};
+use crate::secret::SecretString;
 
 /// A client of network mirrors.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl NetworkMirror {
     ///
     /// # Errors
     /// When it does not answer, or its answer is not valid.
-    pub async fn versions(&self, base: &Url, source: &ProviderSource) -> Result<Option<Vec<Version>>, Problem> {
+    pub async fn versions(&self, base: &Url, source: &ProviderSource) -> Result<Option<Vec<Version>>, PackageError> {
         let (answer, _) = self.ask(base, source, "index.json").await?;
         if answer.status == StatusCode::NOT_FOUND {
             return Ok(None);
@@ -74,14 +74,14 @@ impl NetworkMirror {
         platform: &Platform,
         trust_all: bool,
         retries: u32,
-    ) -> Result<Option<Offer>, Problem> {
+    ) -> Result<Option<Offer>, PackageError> {
         let (answer, token) = self.ask(base, source, &format!("{version}.json")).await?;
         if answer.status == StatusCode::NOT_FOUND {
             return Ok(None);
         }
         let answer = answer.sound()?;
         let archives: Archives = answer.json()?;
-        let unusable = |problem: String| Problem::Answer { place: shown(&answer.url), problem };
+        let unusable = |problem: String| PackageError::Answer { place: shown(&answer.url), problem };
         let mut trusted = BTreeSet::new();
         let mut found = None;
         for (name, archive) in archives.archives {
@@ -105,15 +105,20 @@ impl NetworkMirror {
         Ok(Some(Offer { url, authorization, expected, trusted, authentication, retries }))
     }
 
-    async fn ask(&self, base: &Url, source: &ProviderSource, name: &str) -> Result<(Answer, Option<Secret>), Problem> {
+    async fn ask(
+        &self,
+        base: &Url,
+        source: &ProviderSource,
+        name: &str,
+    ) -> Result<(Response, Option<SecretString>), PackageError> {
         let token = match Host::of_url(base) {
-            Some(host) => self.credentials.token(&host).await.map_err(Problem::Credentials)?,
+            Some(host) => self.credentials.token(&host).await.map_err(PackageError::Credentials)?,
             None => None,
         };
         let settings = self.http.settings();
         let request = Request::get(path_of(base, &[&source.host, &source.namespace, &source.type_name, name]))
             .accept("application/json")
-            .bearer(token.as_ref().map(Secret::expose))
+            .bearer(token.as_ref().map(SecretString::expose))
             .with_retries(settings.registry_retries)
             .with_timeout(settings.registry_timeout);
         Ok((self.http.send(&request).await?, token))

@@ -10,13 +10,13 @@ use weft_graph_format::version::Version;
 use weft_providers::checksum::Checksum;
 use weft_providers::platform::Platform;
 
-pub use client::{Descriptor, Manifest, OciClient};
+pub use client::{Descriptor, ImageManifest, OciClient};
 pub use repository::Repository;
 
-use crate::cli_config::{CliConfig, Environment};
+use crate::cli_config::{CliConfig, ProcessEnvironment};
 use crate::http::Http;
 use crate::offer::{Authentication, Offer};
-use crate::problem::Problem;
+use crate::package_error::PackageError;
 
 /// The types of an index of packages, of its manifests, and of the packages.
 const PROVIDER: &str = "application/vnd.opentofu.provider";
@@ -65,7 +65,7 @@ struct Package {
 
 impl OciMirror {
     /// Uses this client, with the credentials of configuration and environment.
-    pub fn new(http: Http, config: &CliConfig, environment: &Environment) -> OciMirror {
+    pub fn new(http: Http, config: &CliConfig, environment: &ProcessEnvironment) -> OciMirror {
         OciMirror { client: OciClient::new(http, config, environment) }
     }
 
@@ -78,7 +78,7 @@ impl OciMirror {
     ///
     /// # Errors
     /// When the registry does not answer, or its answer is not valid.
-    pub async fn versions(&self, repository: &str) -> Result<Option<Vec<Version>>, Problem> {
+    pub async fn versions(&self, repository: &str) -> Result<Option<Vec<Version>>, PackageError> {
         let repository = Repository::parse(repository)?;
         let tags = self.client.tags(&repository).await?;
         Ok(tags.map(|tags| tags.iter().filter_map(|tag| tag.replace('_', "+").parse().ok()).collect()))
@@ -94,10 +94,10 @@ impl OciMirror {
         version: &Version,
         platform: &Platform,
         retries: u32,
-    ) -> Result<Option<Offer>, Problem> {
+    ) -> Result<Option<Offer>, PackageError> {
         let place = repository;
         let repository = Repository::parse(repository)?;
-        let unusable = |problem: String| Problem::Answer { place: format!("oci://{place}"), problem };
+        let unusable = |problem: String| PackageError::Answer { place: format!("oci://{place}"), problem };
         let tag = version.to_string().replace('+', "_");
         let Some(manifest) = self.client.manifest(&repository, &tag).await? else { return Ok(None) };
         let index: Index = manifest.parse(&repository)?;

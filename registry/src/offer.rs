@@ -9,7 +9,7 @@ use weft_graph_format::version::Version;
 use weft_providers::checksum::Checksum;
 
 use crate::http::Request;
-use crate::secret::Secret;
+use crate::secret::SecretString;
 
 /// The maximum size of a package. The largest provider has less than 300 MiB.
 pub(crate) const MAX_PACKAGE: u64 = 4 << 30;
@@ -64,13 +64,13 @@ pub enum Authorization {
     /// None needed.
     None,
     /// A token.
-    Bearer(Secret),
+    Bearer(SecretString),
     /// A name and a password.
     Basic {
         /// The name.
         user: String,
         /// The password.
-        password: Secret,
+        password: SecretString,
     },
 }
 
@@ -86,8 +86,8 @@ impl Authorization {
     }
 }
 
-impl From<Option<Secret>> for Authorization {
-    fn from(token: Option<Secret>) -> Authorization {
+impl From<Option<SecretString>> for Authorization {
+    fn from(token: Option<SecretString>) -> Authorization {
         token.map_or(Authorization::None, Authorization::Bearer)
     }
 }

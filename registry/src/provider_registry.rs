@@ -14,10 +14,10 @@ use weft_providers::platform::Platform;
 use crate::credentials::Credentials;
 use crate::discovery::{self, Discovery};
 use crate::host::Host;
-use crate::http::{Answer, Http, HttpError, Request, shown};
+use crate::http::{Http, HttpError, Request, Response, shown};
 use crate::offer::{Authentication, Offer, Offered, PROTOCOL_VERSION, protocol_header, speaks};
-use crate::problem::{Problem, path_of};
-use crate::secret::Secret;
+use crate::package_error::{PackageError, path_of};
+use crate::secret::SecretString;
 use crate::signature;
 
 /// The maximum size of a list of checksums and of its signature. A hundred platforms take ten kilobytes.
@@ -97,7 +97,7 @@ struct SigningKey {
 /// A registry for one request: its address, and the token for it.
 struct Door {
     base: Url,
-    token: Option<Secret>,
+    token: Option<SecretString>,
 }
 
 impl ProviderRegistry {
@@ -115,11 +115,11 @@ impl ProviderRegistry {
     ///
     /// # Errors
     /// When its registry does not answer, or does not have it.
-    pub async fn versions(&self, source: &ProviderSource) -> Result<Listing, Problem> {
+    pub async fn versions(&self, source: &ProviderSource) -> Result<Listing, PackageError> {
         let door = self.door(source).await?;
         let answer = self.ask(&door, source, &["versions"]).await?;
         if answer.status == StatusCode::NOT_FOUND {
-            return Err(Problem::UnknownProvider { registry: source.host.to_string(), provider: source.clone() });
+            return Err(PackageError::UnknownProvider { registry: source.host.to_string(), provider: source.clone() });
         }
         let found: Versions = sound(answer)?.json()?;
         let offered = |entry: VersionEntry| {
@@ -142,7 +142,7 @@ impl ProviderRegistry {
         version: &Version,
         platform: &Platform,
         retries: u32,
-    ) -> Result<Option<Offer>, Problem> {
+    ) -> Result<Option<Offer>, PackageError> {
         let door = self.door(source).await?;
         let version_text = version.to_string();
         let answer =
@@ -154,22 +154,22 @@ impl ProviderRegistry {
         let package: Package = answer.json()?;
         if package.os != platform.os || package.arch != platform.arch {
             let said = format!("{}_{}", package.os, package.arch);
-            return Err(Problem::Answer { place: shown(&answer.url), problem: format!("it is for {said}") });
+            return Err(PackageError::Answer { place: shown(&answer.url), problem: format!("it is for {said}") });
         }
         let protocols = package.protocols.clone().unwrap_or_default();
         if !speaks(&protocols) {
-            return Err(Problem::Protocols { provider: source.clone(), version: version.clone(), protocols });
+            return Err(PackageError::Protocols { provider: source.clone(), version: version.clone(), protocols });
         }
         let address = |text: &str| {
             let url = answer.url.join(text).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
-            url.ok_or_else(|| Problem::Answer {
+            url.ok_or_else(|| PackageError::Answer {
                 place: shown(&answer.url),
                 problem: format!("{text:?} is not an address"),
             })
         };
         let url = address(&package.download_url)?;
         let refused =
-            |problem: String| Problem::Untrusted { provider: source.clone(), version: version.clone(), problem };
+            |problem: String| PackageError::Untrusted { provider: source.clone(), version: version.clone(), problem };
         let expected = Checksum::of_archive_digest(&package.shasum)
             .ok_or_else(|| refused(format!("the registry gives an invalid checksum: {:?}", package.shasum)))?;
         let (trusted, authentication) = if package.shasums_url.is_empty() {
@@ -205,15 +205,15 @@ impl ProviderRegistry {
         Ok(Some(Offer { url, authorization, expected: [expected].into(), trusted, authentication, retries }))
     }
 
-    async fn door(&self, source: &ProviderSource) -> Result<Door, Problem> {
-        let host: Host = source.host.parse().map_err(Problem::Host)?;
+    async fn door(&self, source: &ProviderSource) -> Result<Door, PackageError> {
+        let host: Host = source.host.parse().map_err(PackageError::Host)?;
         let base = self.discovery.service(&host, discovery::PROVIDERS).await;
-        let base = base.map_err(|error| Problem::Discovery { provider: source.clone(), error })?;
-        let token = self.credentials.token(&host).await.map_err(Problem::Credentials)?;
+        let base = base.map_err(|error| PackageError::Discovery { provider: source.clone(), error })?;
+        let token = self.credentials.token(&host).await.map_err(PackageError::Credentials)?;
         Ok(Door { base, token })
     }
 
-    async fn ask(&self, door: &Door, source: &ProviderSource, path: &[&str]) -> Result<Answer, Problem> {
+    async fn ask(&self, door: &Door, source: &ProviderSource, path: &[&str]) -> Result<Response, PackageError> {
         let mut parts = vec![source.namespace.as_str(), source.type_name.as_str()];
         parts.extend(path);
         let settings = self.http.settings();
@@ -221,16 +221,16 @@ impl ProviderRegistry {
         let request = Request::get(url.clone())
             .accept("application/json")
             .header(protocol_header(), PROTOCOL_VERSION)
-            .bearer(door.token_for(&url).as_ref().map(Secret::expose))
+            .bearer(door.token_for(&url).as_ref().map(SecretString::expose))
             .with_retries(settings.registry_retries)
             .with_timeout(settings.registry_timeout);
         Ok(self.http.send(&request).await?)
     }
 
-    async fn document(&self, door: &Door, url: Url) -> Result<Vec<u8>, Problem> {
+    async fn document(&self, door: &Door, url: Url) -> Result<Vec<u8>, PackageError> {
         let settings = self.http.settings();
         let request = Request::get(url.clone())
-            .bearer(door.token_for(&url).as_ref().map(Secret::expose))
+            .bearer(door.token_for(&url).as_ref().map(SecretString::expose))
             .with_retries(settings.registry_retries)
             .with_timeout(settings.registry_timeout)
             .with_limit(MAX_SUMS);
@@ -241,13 +241,13 @@ impl ProviderRegistry {
 impl Door {
     /// The registry's token is sent only to the registry itself over a secure connection, not to the host of its
     /// packages.
-    fn token_for(&self, url: &Url) -> Option<Secret> {
+    fn token_for(&self, url: &Url) -> Option<SecretString> {
         let same = url.scheme() == "https" && Host::of_url(url) == Host::of_url(&self.base);
         self.token.clone().filter(|_| same)
     }
 }
 
-fn sound(answer: Answer) -> Result<Answer, HttpError> {
+fn sound(answer: Response) -> Result<Response, HttpError> {
     answer.sound()
 }
 

@@ -4,12 +4,12 @@ use std::fmt;
 
 /// A secret that is sent, but never printed or logged.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct SecretString(String);
 
-impl Secret {
+impl SecretString {
     /// Wraps a text.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
+    pub fn new(text: impl Into<String>) -> SecretString {
+        SecretString(text.into())
     }
 
     /// The text, for requests.
@@ -18,7 +18,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }

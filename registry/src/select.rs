@@ -11,7 +11,7 @@ use weft_providers::lock_file::{Lock, LockFile};
 use weft_providers::platform::Platform;
 
 use crate::discovery::DiscoveryError;
-use crate::problem::Problem;
+use crate::package_error::PackageError;
 use crate::problems::{self, Unresolved};
 use crate::sources::{Available, Candidate, Sources};
 
@@ -103,16 +103,16 @@ pub(crate) async fn candidate(
     match sources.package(source, version, platform, methods).await {
         Ok(Some(candidate)) => Ok(candidate),
         Ok(None) => Err(problems::no_package(source, version, platform)),
-        Err(Problem::Protocols { .. }) => Err(protocols(source, version, available)),
+        Err(PackageError::Protocols { .. }) => Err(protocols(source, version, available)),
         Err(problem) => Err(problems::not_installed(source, version, &problem)),
     }
 }
 
 /// Why versions cannot be listed.
-pub(crate) fn not_listed(source: &ProviderSource, problem: &Problem) -> Diagnostic {
+pub(crate) fn not_listed(source: &ProviderSource, problem: &PackageError) -> Diagnostic {
     use DiscoveryError::{NotOffered, OtherVersion};
     match problem {
-        Problem::Discovery { error: error @ (NotOffered { .. } | OtherVersion { .. }), .. } => {
+        PackageError::Discovery { error: error @ (NotOffered { .. } | OtherVersion { .. }), .. } => {
             problems::no_registry(source, error)
         }
         problem => problems::unlisted(source, &problem.to_string()),

@@ -10,14 +10,14 @@ use weft_graph_format::version::Version;
 use weft_providers::mirror::{self, Location};
 use weft_providers::platform::Platform;
 
-use crate::cli_config::{CliConfig, Environment, Method, MethodKind};
+use crate::cli_config::{CliConfig, InstallationMethod, MethodKind, ProcessEnvironment};
 use crate::credentials::Credentials;
 use crate::discovery::Discovery;
 use crate::http::{Http, HttpSettings};
 use crate::network_mirror::NetworkMirror;
 use crate::oci::OciMirror;
 use crate::offer::{Offer, speaks};
-use crate::problem::Problem;
+use crate::package_error::PackageError;
 use crate::provider_registry::{ProviderRegistry, SignaturePolicy};
 
 /// The network clients, set up once for a command. Clones share their caches.
@@ -39,12 +39,12 @@ pub struct Network {
 
 impl Network {
     /// Uses this process's environment and the configuration.
-    pub fn new(config: &CliConfig, environment: &Environment) -> Network {
+    pub fn new(config: &CliConfig, environment: &ProcessEnvironment) -> Network {
         Network::with(config, environment, HttpSettings::of_process())
     }
 
     /// Uses other settings than the process's.
-    pub fn with(config: &CliConfig, environment: &Environment, mut settings: HttpSettings) -> Network {
+    pub fn with(config: &CliConfig, environment: &ProcessEnvironment, mut settings: HttpSettings) -> Network {
         // Variables of the environment take precedence over the file. A variable that is set to the default counts as
         // unset.
         let usual = HttpSettings::default();
@@ -71,7 +71,7 @@ impl Network {
 /// All methods.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    methods: Vec<Method>,
+    methods: Vec<InstallationMethod>,
     network: Network,
 }
 
@@ -99,7 +99,7 @@ pub(crate) enum Candidate {
 
 impl Sources {
     /// Methods in order of precedence.
-    pub fn new(methods: Vec<Method>, network: Network) -> Sources {
+    pub fn new(methods: Vec<InstallationMethod>, network: Network) -> Sources {
         Sources { methods, network }
     }
 
@@ -112,7 +112,7 @@ impl Sources {
     }
 
     /// The versions of all methods for a provider.
-    pub(crate) async fn available(&self, source: &ProviderSource) -> Result<Available, Problem> {
+    pub(crate) async fn available(&self, source: &ProviderSource) -> Result<Available, PackageError> {
         let mut all = Available::default();
         for (index, method) in self.methods.iter().enumerate().filter(|(_, method)| method.covers(source)) {
             let mut add = |version: Version| all.versions.entry(version).or_default().push(index);
@@ -144,7 +144,7 @@ impl Sources {
                         all.warnings.extend(listing.warnings);
                         all.searched.push(source.host.to_string());
                     }
-                    Err(Problem::UnknownProvider { registry, .. }) => {
+                    Err(PackageError::UnknownProvider { registry, .. }) => {
                         all.searched.push(registry.clone());
                         all.unknown = Some(registry);
                     }
@@ -162,7 +162,7 @@ impl Sources {
         version: &Version,
         platform: &Platform,
         methods: &[usize],
-    ) -> Result<Option<Candidate>, Problem> {
+    ) -> Result<Option<Candidate>, PackageError> {
         let usual = self.network.http.settings().download_retries;
         for method in methods.iter().filter_map(|index| self.methods.get(*index)) {
             let retries = method.download_retries.unwrap_or(usual);

@@ -12,7 +12,7 @@ use weft_providers::lock_file::{FILE_NAME, LockFile};
 use weft_providers::packages::{self, PackageProblem, Requirements};
 use weft_providers::platform::Platform;
 use weft_providers::source;
-use weft_registry::cli_config::{CliConfig, Environment};
+use weft_registry::cli_config::{CliConfig, ProcessEnvironment};
 use weft_registry::install::{Installation, Installer};
 use weft_registry::install_event::InstallEvent;
 use weft_registry::settle::{LockMode, LockOutcome, settle};
@@ -62,7 +62,7 @@ impl Workshop {
         wanted: &[(&str, &str)],
         upgrade: bool,
     ) -> (Installation, Vec<InstallEvent>) {
-        let environment = Environment::new(self.root.path(), &[]);
+        let environment = ProcessEnvironment::new(self.root.path(), &[]);
         let mirrors: Vec<PathBuf> = mirrors.iter().map(|m| self.path(m)).collect();
         let installer = Installer::new(&self.config, &environment, &mirrors, self.path(".terraform"));
         let (lock, diagnostics) = LockFile::load(&self.lock_path());

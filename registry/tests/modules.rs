@@ -15,7 +15,7 @@ use serde_json::json;
 use weft_graph_format::module_source::{ModuleSource, RegistryModule};
 use weft_registry::archive::{ArchiveError, MAX_ENTRIES, Packing, unpack};
 use weft_registry::modules::{FetchError, GitError, ModuleFetcher, PackageLocation, RegistryError};
-use weft_registry::{CliConfig, Environment, Network};
+use weft_registry::{CliConfig, Network, ProcessEnvironment};
 
 const MAIN: &str = "output \"x\" {\n  value = 1\n}\n";
 
@@ -24,7 +24,7 @@ fn fetcher(host: Option<&Host>) -> ModuleFetcher {
     let (config, problems) = CliConfig::parse(&text.unwrap_or_default(), Path::new("tofurc"), Path::new("/"));
     assert!(problems.is_empty(), "{problems:?}");
     let settings = host.map(Host::settings).unwrap_or_default();
-    ModuleFetcher::new(&Network::with(&config, &Environment::new("/", &[]), settings))
+    ModuleFetcher::new(&Network::with(&config, &ProcessEnvironment::new("/", &[]), settings))
 }
 
 fn sha256(bytes: &[u8]) -> String {

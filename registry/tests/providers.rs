@@ -21,7 +21,7 @@ use weft_graph_format::diagnostic::has_errors;
 use weft_providers::lock_file::LockFile;
 use weft_providers::packages::Requirements;
 use weft_providers::platform::Platform;
-use weft_registry::cli_config::{CliConfig, Environment};
+use weft_registry::cli_config::{CliConfig, ProcessEnvironment};
 use weft_registry::sources::Network;
 use weft_registry::{Installation, Installer};
 
@@ -140,7 +140,7 @@ impl Registry {
     ) -> (Installation, Vec<String>) {
         let more = variables.iter().map(|name| (*name, Path::new("true")));
         let variables: Vec<(&str, &Path)> = [("HOME", self.home.path())].into_iter().chain(more).collect();
-        let environment = Environment::new(self.home.path(), &variables);
+        let environment = ProcessEnvironment::new(self.home.path(), &variables);
         let (config, problems) = CliConfig::parse(config, Path::new("tofurc"), self.home.path());
         assert!(problems.is_empty(), "{problems:?}");
         let network = Network::with(&config, &environment, self.host.settings());

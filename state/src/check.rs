@@ -1,6 +1,7 @@
 //! The results of checks as the state has them.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use weft_graph_format::checked::CheckedAddress;
 
 /// The status of a check in the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub struct CheckRecord {
     /// `resource`, `output`, `check` or `var`.
     pub object_kind: String,
     /// The address in configuration, without instance keys.
-    pub config_addr: String,
+    pub config_addr: CheckedAddress,
     /// The combined status of the instances.
     pub status: StoredStatus,
     /// The instances, or `None` (JSON null) if the object was never expanded.
@@ -71,7 +72,7 @@ pub struct CheckRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckObject {
     /// The address with instance keys.
-    pub object_addr: String,
+    pub object_addr: CheckedAddress,
     /// The status.
     pub status: StoredStatus,
     /// The error messages of the failed conditions.

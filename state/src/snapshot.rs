@@ -84,14 +84,9 @@ impl Snapshot {
         self.other_revisions.get(subject).copied().unwrap_or_default()
     }
 
-    /// The instance that a plan or a journal names. Both have addresses as text.
+    /// The instance that a step of a run names: journals have addresses as text.
     pub fn instance(&self, name: &str) -> Option<&StoredInstance> {
         self.instances.get(&name.parse().ok()?)
-    }
-
-    /// Takes out the instance that a plan or a journal names.
-    pub fn take_instance(&mut self, name: &str) -> Option<StoredInstance> {
-        self.instances.remove(&name.parse().ok()?)
     }
 
     /// The instances in the order of their addresses as text. Lists that users see have this order.

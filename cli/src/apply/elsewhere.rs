@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval_at, sleep};
-use weft_coordinator::client::{Watch, WatchEnd, WatchEvent, connect_worker};
+use weft_coordinator::client::{EventStream, WatchEnd, WatchEvent, connect_worker};
 use weft_coordinator::listing::{RunDetails, kept_objects};
 use weft_coordinator::outline::outline;
 use weft_coordinator::plan::read_plan;
@@ -29,7 +29,7 @@ use crate::context::{Context, environment};
 use crate::identity;
 use crate::options::Arguments;
 use crate::packages::{PlannedPackages, pool_options};
-use crate::render::events::Counts;
+use crate::render::events::ChangeCounts;
 use crate::signals;
 use crate::view::View;
 
@@ -224,11 +224,11 @@ fn is_taken_over_later(end: &WatchEnd) -> bool {
 }
 
 /// What a run has done to managed objects, in all its terms, watched or not.
-pub(super) fn counts(details: &RunDetails) -> Counts {
+pub(super) fn counts(details: &RunDetails) -> ChangeCounts {
     let managed = |address: &str| {
         address.parse().is_ok_and(|found: ResourceInstance| found.resource.mode == ResourceMode::Managed)
     };
-    let mut counts = Counts::default();
+    let mut counts = ChangeCounts::default();
     let done = details.operations.iter().filter(|operation| operation.status == OpStatus::Done.word());
     for operation in done.filter(|operation| managed(&operation.address)) {
         match operation.action.as_str() {
@@ -245,7 +245,7 @@ pub(super) fn counts(details: &RunDetails) -> Counts {
 /// How many attempts to reach a coordinator are made. It may restart, or another one may take its place.
 const TRIES: u32 = 120;
 
-async fn again(client: &mut Client, run: &str, view: &View) -> Result<Watch, Vec<Diagnostic>> {
+async fn again(client: &mut Client, run: &str, view: &View) -> Result<EventStream, Vec<Diagnostic>> {
     let mut last = None;
     for _ in 0..TRIES {
         sleep(RECONNECT).await;

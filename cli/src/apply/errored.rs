@@ -12,29 +12,13 @@ use weft_state::tfstate::StateFile;
 use weft_state::{RunStore, StoreError, StoreStep};
 
 use super::problems::not_saved;
+use super::unsaved::{ERRORED, Unsaved};
 use crate::context::Context;
 
-/// The file, as in OpenTofu.
-pub const ERRORED: &str = "errored.tfstate";
 /// An earlier file of that name with another content.
 const EARLIER: &str = "errored.tfstate.backup";
 /// The mode of the file: states may hold secrets.
 const PRIVATE: u32 = 0o600;
-
-/// What is left of a run whose store has failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left<'a> {
-    /// The run.
-    pub run: &'a str,
-    /// Why the store has failed.
-    pub error: &'a StoreError,
-    /// The place of its journal.
-    pub journal: String,
-    /// The instances with results that the journal may lack.
-    pub unrecorded: Vec<String>,
-    /// Why there is no [`ERRORED`].
-    pub unwritten: Option<String>,
-}
 
 /// Writes the newest state of a run whose store has failed. Returns the problem that says how to go on, or `None` if
 /// nothing is left to be saved.
@@ -51,7 +35,7 @@ pub async fn keep(context: &Context, store: &dyn RunStore, outcome: &RunOutcome)
     };
     let run = outcome.run.to_string();
     let (journal, unrecorded) = (store.journal_place(&outcome.run), instances(&outcome.unrecorded));
-    Some(not_saved(&Left { run: &run, error, journal, unrecorded, unwritten }))
+    Some(not_saved(&Unsaved { run: &run, error, journal, unrecorded, unwritten }))
 }
 
 fn write(context: &Context, store: &dyn RunStore, file: &StateFile) -> Result<(), String> {

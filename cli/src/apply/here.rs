@@ -10,8 +10,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval_at, timeout};
 use weft_coordinator::listing::{RunDetails, kept_objects};
 use weft_coordinator::{
-    Cancel, CoordinatorEnd, FinishReason, InProcess, Notice, Outline, RunError, RunOptions, RunOutcome, RunPlan, pair,
-    process, run_in_process, term,
+    Cancel, CoordinatorEnd, FinishReason, InProcess, Outline, RunError, RunEvent, RunOptions, RunOutcome, RunPlan,
+    pair, process, run_in_process, term,
 };
 use weft_executor::{Channel, HostMessage, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
@@ -144,7 +144,7 @@ async fn watch(
     progress: &mut Progress<'_>,
     view: &View,
     home: &mut Home,
-    mut told: mpsc::Receiver<Notice>,
+    mut told: mpsc::Receiver<RunEvent>,
     (wishes, watched): (mpsc::Sender<Cancel>, RunHere<'_>),
 ) -> Result<RunOutcome, RunError> {
     tokio::pin!(running);
@@ -231,16 +231,16 @@ impl Home {
     }
 }
 
-fn show(progress: &mut Progress<'_>, view: &View, notice: Notice) {
+fn show(progress: &mut Progress<'_>, view: &View, notice: RunEvent) {
     match notice {
-        Notice::Progress(step) => progress.happened(step),
-        Notice::StoreTrouble(error) => view.aside(&format!("The store does not answer. Retrying: {error}")),
-        Notice::StoreFailed(1) => view.aside("The store has failed. Waiting for the result of a call."),
-        Notice::StoreFailed(calls) => {
+        RunEvent::Progress(step) => progress.happened(step),
+        RunEvent::StoreTrouble(error) => view.aside(&format!("The store does not answer. Retrying: {error}")),
+        RunEvent::StoreFailed(1) => view.aside("The store has failed. Waiting for the result of a call."),
+        RunEvent::StoreFailed(calls) => {
             view.aside(&format!("The store has failed. Waiting for the results of {calls} calls."));
         }
-        Notice::StoreBack => view.aside("The store answers again."),
-        Notice::Counts(_) | Notice::Ended(_) => {}
+        RunEvent::StoreBack => view.aside("The store answers again."),
+        RunEvent::Counts(_) | RunEvent::Ended(_) => {}
     }
 }
 

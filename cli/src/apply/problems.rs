@@ -5,7 +5,7 @@ use weft_coordinator::client::ClientError;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::StoreError;
 
-use super::errored::{ERRORED, Left};
+use super::unsaved::{ERRORED, Unsaved};
 use crate::store;
 
 /// The reason why a run does not begin or resume.
@@ -141,10 +141,10 @@ pub(super) fn taken_over(run: &str) -> Diagnostic {
 }
 
 /// The store of a run has failed before it had the newest state.
-pub(super) fn not_saved(left: &Left<'_>) -> Diagnostic {
+pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
     /// The maximum number of listed names. More would hide the advice.
     const LISTED: usize = 20;
-    let Left { run, error, journal, unrecorded, unwritten } = left;
+    let Unsaved { run, error, journal, unrecorded, unwritten } = unsaved;
     let kept = match unwritten {
         None => format!("The newest state of run {run} is in {ERRORED}, because the store did not take it."),
         Some(why) => {

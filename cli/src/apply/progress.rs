@@ -1,24 +1,24 @@
 //! Showing how a run goes: events, lines for people, and at the end what went wrong and what is in doubt.
 
 mod foreknown;
-mod happening;
+mod shown_event;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use weft_coordinator::timing::STOP_WAIT;
-use weft_coordinator::{Cancel, ProgressKind};
+use weft_coordinator::{Cancel, OperationEventKind};
 use weft_executor::HostMessage;
 use weft_graph_format::address::{DeposedKey, ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK};
 use weft_graph_format::graph::ProvisionWhen;
 
 pub use foreknown::{Foreknown, Provisioner};
-use happening::Happening;
+use shown_event::ShownEvent;
 
 use super::problems::in_doubt;
 use crate::plan::tell_ephemeral;
-use crate::render::events::{self, Counts, Hook};
+use crate::render::events::{self, ChangeCounts, Hook};
 use crate::render::plan as lines;
 use crate::render::progress::Board;
 use crate::view::View;
@@ -27,7 +27,7 @@ use crate::view::View;
 pub const REMIND: Duration = Duration::from_secs(1);
 /// How often a long operation, and the run as a whole, is reported.
 const LONG: Duration = Duration::from_secs(10);
-/// The shortest time between two drawings of the standing lines. Nobody can read faster.
+/// The shortest time between two drawings of the standing lines. Users cannot read faster.
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// A running operation.
@@ -35,7 +35,7 @@ struct Running {
     hook: Hook,
     since: Instant,
     /// How many times it was reported as long.
-    told: u64,
+    reported: u64,
 }
 
 /// What has begun and not ended.
@@ -56,7 +56,7 @@ struct Underway {
 /// The outcomes of operations.
 #[derive(Default)]
 struct OperationOutcomes {
-    counts: Counts,
+    counts: ChangeCounts,
     failures: BTreeMap<u32, Vec<Diagnostic>>,
     warnings: BTreeMap<u32, Vec<Diagnostic>>,
     /// Why each object is in doubt.
@@ -136,11 +136,11 @@ impl<'a> Progress<'a> {
     }
 
     /// Handles an event of a provisioner.
-    fn provisioner_happened(&mut self, found: &Provisioner, what: &ProgressKind) {
+    fn provisioner_happened(&mut self, found: &Provisioner, what: &OperationEventKind) {
         let Provisioner { address, kind, when } = found;
         let text = address.to_string();
         match what {
-            ProgressKind::Started => {
+            OperationEventKind::Started => {
                 if *when == ProvisionWhen::Deleting && !self.underway.held.contains_key(&text) {
                     let id = self.known.ids.get(&text).cloned().flatten();
                     let hook = Hook::current(address.clone(), "delete", id, 0);
@@ -151,7 +151,7 @@ impl<'a> Progress<'a> {
                 self.view.event(events::provision_start(address, kind));
                 self.say(|| lines::provisioning_line(address, kind));
             }
-            ProgressKind::Done { .. } => {
+            OperationEventKind::Done { .. } => {
                 self.view.event(events::provision_complete(address, kind));
                 if *when != ProvisionWhen::Completed {
                     return;
@@ -164,7 +164,7 @@ impl<'a> Progress<'a> {
                     self.say(|| lines::done_line(&hook));
                 }
             }
-            ProgressKind::Failed => {
+            OperationEventKind::Failed => {
                 self.view.event(events::provision_errored(address, kind));
                 let action = if *when == ProvisionWhen::Deleting { "delete" } else { "create" };
                 let since = self.underway.held.remove(&text).map_or_else(Instant::now, |(_, since)| since);
@@ -186,7 +186,7 @@ impl<'a> Progress<'a> {
     }
 
     /// The operations that are done so far.
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &ChangeCounts {
         &self.results.counts
     }
 
@@ -197,7 +197,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Handles an event of an operation.
-    pub fn happened(&mut self, happening: impl Into<Happening>) {
+    pub fn happened(&mut self, happening: impl Into<ShownEvent>) {
         let happening = happening.into();
         let what = happening.what.clone();
         let hook = self.hook(&happening, &what);
@@ -206,27 +206,27 @@ impl<'a> Progress<'a> {
             self.provisioner_happened(&found, &what);
         }
         match what {
-            ProgressKind::Started => self.started(&happening, hook),
-            ProgressKind::Done { intended, .. } => self.done_with(happening, hook, intended),
-            ProgressKind::Failed => self.failed(happening, hook),
-            ProgressKind::Skipped { .. } => self.results.skipped += 1,
-            ProgressKind::Returned => drop(self.underway.operations.remove(&happening.operation)),
-            ProgressKind::InDoubt { reason } => {
+            OperationEventKind::Started => self.started(&happening, hook),
+            OperationEventKind::Done { intended, .. } => self.done_with(happening, hook, intended),
+            OperationEventKind::Failed => self.failed(happening, hook),
+            OperationEventKind::Skipped { .. } => self.results.skipped += 1,
+            OperationEventKind::Returned => drop(self.underway.operations.remove(&happening.operation)),
+            OperationEventKind::InDoubt { reason } => {
                 self.underway.operations.remove(&happening.operation);
                 self.results.doubts.insert(happening.subject(), reason);
             }
-            ProgressKind::Settling { .. } => {
+            OperationEventKind::Settling { .. } => {
                 self.say(|| format!("{}: Looking up the outcome...", happening.address));
             }
-            ProgressKind::Waiting => self.waits(&happening),
-            ProgressKind::Stray => {}
+            OperationEventKind::Waiting => self.waits(&happening),
+            OperationEventKind::Stray => {}
         }
         if self.view.has_standing_lines() && self.lines.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
             self.draw();
         }
     }
 
-    fn started(&mut self, happening: &Happening, hook: Option<Hook>) {
+    fn started(&mut self, happening: &ShownEvent, hook: Option<Hook>) {
         let Some(hook) = hook else { return };
         // A provisioner that runs before a delete has begun it.
         let begun = self.underway.held.remove(&happening.address).filter(|_| hook.action == "delete");
@@ -237,10 +237,10 @@ impl<'a> Progress<'a> {
             self.say(|| lines::started_line(&hook));
         }
         let since = begun.map_or_else(Instant::now, |(_, since)| since);
-        self.underway.operations.insert(happening.operation, Running { hook, since, told: 0 });
+        self.underway.operations.insert(happening.operation, Running { hook, since, reported: 0 });
     }
 
-    fn done_with(&mut self, happening: Happening, hook: Option<Hook>, intended: bool) {
+    fn done_with(&mut self, happening: ShownEvent, hook: Option<Hook>, intended: bool) {
         self.results.done += 1;
         let running = self.underway.operations.remove(&happening.operation);
         self.results.doubts.remove(&happening.subject());
@@ -271,7 +271,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn failed(&mut self, happening: Happening, hook: Option<Hook>) {
+    fn failed(&mut self, happening: ShownEvent, hook: Option<Hook>) {
         self.underway.operations.remove(&happening.operation);
         self.results.doubts.remove(&happening.subject());
         // OpenTofu sends no event for the end of an object that is set aside and stays.
@@ -282,7 +282,7 @@ impl<'a> Progress<'a> {
         self.results.failures.insert(happening.operation, happening.diagnostics);
     }
 
-    fn waits(&mut self, happening: &Happening) {
+    fn waits(&mut self, happening: &ShownEvent) {
         if std::mem::replace(&mut self.lines.waiting, true) {
             return;
         }
@@ -299,10 +299,10 @@ impl<'a> Progress<'a> {
             let seconds = running.since.elapsed().as_secs();
             let periods = seconds / LONG.as_secs();
             long |= periods > 0;
-            if periods <= running.told {
+            if periods <= running.reported {
                 continue;
             }
-            running.told = periods;
+            running.reported = periods;
             running.hook.elapsed_seconds = seconds;
             self.view.event(events::apply_progress(&running.hook));
             if self.view.shows_progress() {
@@ -348,21 +348,21 @@ impl<'a> Progress<'a> {
     }
 
     /// Counts by provider instance. An operation that ends here without having begun here was begun earlier.
-    fn tally(&mut self, happening: &Happening, what: &ProgressKind) {
+    fn tally(&mut self, happening: &ShownEvent, what: &OperationEventKind) {
         let instance = happening.provider_instance.as_str();
         let begun = self.underway.begun.contains(&happening.operation);
         let (board, elapsed) = (&mut self.lines.board, self.lines.began.elapsed());
         match what {
-            ProgressKind::Started => {
+            OperationEventKind::Started => {
                 if self.underway.begun.insert(happening.operation) {
                     board.began(instance, elapsed);
                 }
                 return;
             }
             // The outcome of an operation in doubt is reported later.
-            ProgressKind::Returned | ProgressKind::InDoubt { .. } if begun => board.returned(instance),
-            ProgressKind::Done { .. } => board.done(instance, begun, elapsed),
-            ProgressKind::Failed | ProgressKind::Skipped { .. } => board.failed(instance, begun, elapsed),
+            OperationEventKind::Returned | OperationEventKind::InDoubt { .. } if begun => board.returned(instance),
+            OperationEventKind::Done { .. } => board.done(instance, begun, elapsed),
+            OperationEventKind::Failed | OperationEventKind::Skipped { .. } => board.failed(instance, begun, elapsed),
             _ => return,
         }
         self.underway.begun.remove(&happening.operation);
@@ -407,15 +407,17 @@ impl<'a> Progress<'a> {
     }
 
     /// Only operations on objects are reported to people.
-    fn hook(&self, happening: &Happening, what: &ProgressKind) -> Option<Hook> {
+    fn hook(&self, happening: &ShownEvent, what: &OperationEventKind) -> Option<Hook> {
         if !matches!(happening.action.as_str(), "create" | "update" | "delete" | "read" | "forget") {
             return None;
         }
         let address: ResourceInstance = happening.address.parse().ok()?;
         let id = match (happening.action.as_str(), what) {
-            ("delete", ProgressKind::Done { .. }) => None,
-            (_, ProgressKind::Done { shown, .. }) => shown.clone(),
-            ("delete" | "update", ProgressKind::Started | ProgressKind::Failed) => self.known.id_before(happening),
+            ("delete", OperationEventKind::Done { .. }) => None,
+            (_, OperationEventKind::Done { shown, .. }) => shown.clone(),
+            ("delete" | "update", OperationEventKind::Started | OperationEventKind::Failed) => {
+                self.known.id_before(happening)
+            }
             _ => None,
         };
         let elapsed_seconds = happening.elapsed_ms / 1000;

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use url::Url;
 use weft_backends::hosts::{Hosts, NoService};
 use weft_registry::discovery::DiscoveryError;
-use weft_registry::{CliConfig, Environment, Host, Network};
+use weft_registry::{CliConfig, Host, Network, ProcessEnvironment};
 
 /// The CLI configuration of this process, read when a host is asked for. Its problems were reported when the command
 /// began.
@@ -26,7 +26,7 @@ impl CliHosts {
     fn network(&self) -> &Network {
         self.network.get_or_init(|| {
             let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-            let environment = Environment::of_process(directory);
+            let environment = ProcessEnvironment::of_process(directory);
             let (config, _) = CliConfig::load(&environment);
             Network::new(&config, &environment)
         })

@@ -8,7 +8,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
 use weft_state::remote::BackendError;
 
-use super::written::{CLOUD, type_words};
+use super::CLOUD;
 
 /// A `cloud` block is written as a backend.
 pub fn cloud_as_backend(init: bool) -> Diagnostic {
@@ -97,13 +97,13 @@ pub fn unexpected_argument(name: &str) -> Diagnostic {
 pub fn invalid_argument(name: &str, ty: &Type) -> Diagnostic {
     Diagnostic::error(
         "Invalid backend configuration argument",
-        format!("The backend configuration argument {name:?} must be of the type {}.", type_words(ty)),
+        format!("The backend configuration argument {name:?} must be of the type {ty}."),
     )
 }
 
 /// How the backend settings differ from those that `init` has saved.
 #[derive(Clone, Debug)]
-pub enum Change {
+pub enum SettingsChange {
     /// The block is new. Holds its type.
     Added(SmolStr),
     /// The block was removed. Holds the type of the saved settings.
@@ -117,23 +117,23 @@ pub enum Change {
 }
 
 /// The backend settings have changed since the last `init`.
-pub fn initialization_required(change: &Change) -> Diagnostic {
+pub fn initialization_required(change: &SettingsChange) -> Diagnostic {
     const MISSING: &str = "Backend initialization required, please run \"tofu init\"";
     const CHANGED: &str = "Backend initialization required: please run \"tofu init\"";
     const CLOUDED: &str = "Cloud backend initialization required: please run \"tofu init\"";
     let (summary, reason) = match change {
-        Change::Added(kind) if kind == CLOUD => (CLOUDED, "Initial configuration of cloud backend".to_owned()),
-        Change::Kind(before, now) if now == CLOUD => {
+        SettingsChange::Added(kind) if kind == CLOUD => (CLOUDED, "Initial configuration of cloud backend".to_owned()),
+        SettingsChange::Kind(before, now) if now == CLOUD => {
             (CLOUDED, format!("Changed from backend \"{before}\" to cloud backend"))
         }
-        Change::Kind(before, now) if before == CLOUD => {
+        SettingsChange::Kind(before, now) if before == CLOUD => {
             (CHANGED, format!("Changed from cloud backend to backend \"{now}\""))
         }
-        Change::CloudSettings => (CLOUDED, "Cloud backend configuration block has changed".to_owned()),
-        Change::Added(kind) => (MISSING, format!("Initial configuration of the requested backend \"{kind}\"")),
-        Change::Removed(kind) => (MISSING, format!("Unsetting the previously set backend \"{kind}\"")),
-        Change::Kind(before, now) => (CHANGED, format!("Backend type changed from \"{before}\" to \"{now}\"")),
-        Change::Settings => (CHANGED, "Backend configuration block has changed".to_owned()),
+        SettingsChange::CloudSettings => (CLOUDED, "Cloud backend configuration block has changed".to_owned()),
+        SettingsChange::Added(kind) => (MISSING, format!("Initial configuration of the requested backend \"{kind}\"")),
+        SettingsChange::Removed(kind) => (MISSING, format!("Unsetting the previously set backend \"{kind}\"")),
+        SettingsChange::Kind(before, now) => (CHANGED, format!("Backend type changed from \"{before}\" to \"{now}\"")),
+        SettingsChange::Settings => (CHANGED, "Backend configuration block has changed".to_owned()),
     };
     let advice = match summary == CLOUDED {
         true => "run \"weft init\".",

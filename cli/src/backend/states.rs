@@ -8,8 +8,9 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::value::Value;
 use weft_providers::StateBackends;
 
+use super::CLOUD;
 use super::hosts::CliHosts;
-use super::written::{CLOUD, json_of};
+use super::written::json_of;
 use crate::context::environment;
 
 /// All backends that Weft has.

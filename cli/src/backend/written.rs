@@ -6,17 +6,13 @@ use weft_backends::catalog::{self, Kind, Settings};
 use weft_evaluator::config::{CompiledModule, settings_in_file};
 use weft_expressions::convert::convert;
 use weft_graph_format::codec::json::encode_plain;
-use weft_graph_format::diagnostic::{Diagnostic, has_errors};
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
-use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::hash::block_hash;
-use super::{local, problems};
+use super::{CLOUD, local, problems};
 use crate::variables;
-
-/// The type of `cloud` blocks.
-pub const CLOUD: &str = "cloud";
 
 /// A `backend` block, or a `cloud` block.
 #[derive(Clone, Debug)]
@@ -96,11 +92,8 @@ fn optional(mut schema: Block) -> Block {
 
 /// The settings in a file.
 fn in_file(path: &str, schema: &Block) -> Result<Vec<(SmolStr, Value)>, Vec<Diagnostic>> {
-    let (tree, problems) = variables::read_tree(path).map_err(|problem| vec![problem])?;
-    if has_errors(&problems) {
-        return Err(problems);
-    }
-    settings_in_file(&tree, schema)
+    let content = variables::file_content(path).map_err(|problem| vec![problem])?;
+    settings_in_file(path, &content, schema)
 }
 
 /// An object as settings. Values that are not known do not occur: static values are.
@@ -115,9 +108,4 @@ fn as_settings(value: &Value) -> Settings {
 pub fn json_of(value: &Value) -> Json {
     let text = encode_plain(&value.unmark_deep().0);
     text.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
-}
-
-/// The words for a type in messages.
-pub fn type_words(ty: &Type) -> String {
-    ty.to_string()
 }

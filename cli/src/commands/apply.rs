@@ -146,7 +146,7 @@ async fn plan_and_apply(
     if let Site::Here(store) = &site
         && let Ok(headers) = store.runs().await
     {
-        super::runs::tell_stalled(view, &headers, &snapshot);
+        super::stalled::report_stalled(view, &headers, &snapshot);
     }
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     let failed = has_errors(&made.diagnostics);
@@ -371,7 +371,7 @@ impl<'a> Site<'a> {
     ) -> Result<Exit, Vec<Diagnostic>> {
         let _held = Hold::begin();
         let Invocation { arguments, context, view, .. } = invocation;
-        let planned = events::Counts::of_plan(&work.plan.changes);
+        let planned = events::ChangeCounts::of_plan(&work.plan.changes);
         let forgotten = forgotten(&work.plan.changes);
         let destroying = work.plan.manifest.ui_mode == UiMode::Destroy;
         let known = apply::checks::PlanChecks::of(&work.plan);

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_identity::authority::{self, Issued, Request};
-use weft_identity::{Name, Role, Roles};
+use weft_identity::authority::{self, CertificateRequest, Issued};
+use weft_identity::{Role, Roles, SpiffeId};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
@@ -101,7 +101,7 @@ fn init(invocation: &Invocation<'_>) -> Result<(), Diagnostic> {
     }
     let directory = directory(invocation);
     let domain = invocation.arguments.value("domain").unwrap_or(DOMAIN);
-    Name::parse(&format!("spiffe://{domain}/x")).map_err(|error| problems::invalid_name(&error))?;
+    SpiffeId::parse(&format!("spiffe://{domain}/x")).map_err(|error| problems::invalid_name(&error))?;
     let made = authority::create(domain, validity(invocation, AUTHORITY_DAYS)?);
     let made = made.map_err(|error| problems::not_issued(&error))?;
     std::fs::create_dir_all(&directory).map_err(|error| problems::not_written(&directory, &error))?;
@@ -134,8 +134,9 @@ fn issue(invocation: &Invocation<'_>) -> Result<(), Diagnostic> {
     };
     let issuer = Issued { certificate: read(AUTHORITY)?, key: read(AUTHORITY_KEY)? };
     let domain = authority::domain(&issuer.certificate).map_err(|error| problems::not_issued(&error))?;
-    let name = Name::with_roles(&domain, &Roles::new(roles), name).map_err(|error| problems::invalid_name(&error))?;
-    let request = Request { name, hosts, valid: validity(invocation, CERTIFICATE_DAYS)? };
+    let name =
+        SpiffeId::with_roles(&domain, &Roles::new(roles), name).map_err(|error| problems::invalid_name(&error))?;
+    let request = CertificateRequest { name, hosts, valid: validity(invocation, CERTIFICATE_DAYS)? };
     let issued = authority::issue(&issuer, &request).map_err(|error| problems::not_issued(&error))?;
     let certificate = directory.join(format!("{}.pem", request.name.short()));
     let key = directory.join(format!("{}-key.pem", request.name.short()));

@@ -13,7 +13,7 @@ use weft_evaluator::{Session, SessionAnswer};
 use weft_expressions::console::{BareScope, evaluate_text};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_planner::planning::PlanInputs;
-use weft_planner::{Inspected, PlanKind, PlanOptions, ProviderSet, Watch, inspect, rehearse};
+use weft_planner::{Inspected, PlanKind, PlanOptions, ProgressSender, ProviderSet, inspect, rehearse};
 use weft_providers::ProviderPool;
 
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -21,7 +21,7 @@ use crate::commands::problems;
 use crate::context::now;
 use crate::exit::Exit;
 use crate::options::{switch, text};
-use crate::packages::{Installed, pool_options, require_locked};
+use crate::packages::{InstalledPackages, pool_options, require_locked};
 use crate::plan::PARALLELISM;
 use crate::project::Project;
 use crate::render::values;
@@ -133,7 +133,7 @@ async fn asked(
     let snapshot = Arc::new(place.snapshot().await.map_err(|problem| fail(vec![problem]))?);
     let configured = project.requirements(None).map_err(fail)?;
     let all = project.requirements(Some(&snapshot)).map_err(fail)?;
-    let (packages, said) = Installed::find_with(context, &configured, &all, false).map_err(fail)?;
+    let (packages, said) = InstalledPackages::find_with(context, &configured, &all, false).map_err(fail)?;
     view.diagnostics(&said);
     let workspace = context.workspace().map_err(|problem| fail(vec![problem]))?;
     let pool = ProviderPool::new(pool_options(context));
@@ -150,7 +150,16 @@ async fn asked(
         };
         let environment = context.environment(workspace, timestamp);
         let providers = providers.clone();
-        rehearse(PlanInputs { root, environment, given, snapshot, providers, options, watch: Watch::none() }).await
+        rehearse(PlanInputs {
+            root,
+            environment,
+            given,
+            snapshot,
+            providers,
+            options,
+            progress: ProgressSender::none(),
+        })
+        .await
     } else {
         let environment = context.environment(workspace, String::new());
         inspect(Inspected { root, environment, given, snapshot, providers: providers.clone(), settled: false }).await

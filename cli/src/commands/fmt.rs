@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use similar::TextDiff;
+use weft_evaluator::config::SourceFiles;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -152,8 +153,7 @@ impl Pass<'_> {
         match weft_syntax::format(name, Arc::from(text)) {
             Ok(formatted) => Some(formatted),
             Err(problems) => {
-                let (tree, _) = weft_syntax::parse_bytes(name, text.as_bytes());
-                self.invocation.view.know(&[(name.into(), tree)].into());
+                self.invocation.view.know(&SourceFiles::native(name, text));
                 self.problems.extend(problems);
                 None
             }

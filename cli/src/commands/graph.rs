@@ -13,7 +13,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::{switch, text};
-use crate::packages::{Installed, require_locked};
+use crate::packages::{InstalledPackages, require_locked};
 use crate::project::Project;
 use crate::runtime::block_on;
 use crate::sealing::plan_reader;
@@ -73,7 +73,7 @@ fn of_configuration(invocation: &Invocation<'_>, with_circles: bool) -> Result<D
     // As in OpenTofu, the graph is that of an initialized configuration.
     let requirements = project.requirements(None);
     requirements
-        .and_then(|requirements| Installed::find(&invocation.context, &requirements, false))
+        .and_then(|requirements| InstalledPackages::find(&invocation.context, &requirements, false))
         .map_err(|problems| invocation.fail(&problems))?;
     let mut drawing = config::draw(&project.root);
     if !with_circles {

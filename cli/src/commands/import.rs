@@ -7,12 +7,12 @@ mod problems;
 
 use std::sync::Arc;
 
-use weft_evaluator::config::{CompiledModule, ImportBlock, ImportKey, ImportTarget};
-use weft_graph_format::address::{ResourceInstance, ResourceMode, quoted};
+use weft_evaluator::config::{CompiledModule, ImportBlock};
+use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::UiMode;
-use weft_graph_format::source::{Position, SourceRange};
+use weft_graph_format::source::Position;
 use weft_state::tfstate::StateFile;
 use weft_state::{Edit, EditAnswer};
 
@@ -103,25 +103,7 @@ fn with_import(
     let Some(block) = module.resources.get(&address.resource) else {
         return Err(problems::no_block(address));
     };
-    let (expression, problems) = weft_syntax::parse_expression("<import id>", quoted(id).into(), Position::START);
-    if let Some(problem) = problems.into_iter().find(Diagnostic::is_error) {
-        return Err(problem);
-    }
-    let range: SourceRange = block.range.clone();
-    let import = ImportBlock {
-        to: ImportTarget {
-            module: address.module.0.iter().map(|step| (step.clone(), None)).collect(),
-            resource: address.resource.clone(),
-            key: ImportKey::Constant(address.key.clone()),
-            range: range.clone(),
-        },
-        id: Some(expression),
-        identity: None,
-        provider: None,
-        for_each: None,
-        references: Vec::new(),
-        range,
-    };
+    let import = ImportBlock::of_object(address, id, block.range.clone())?;
     let mut changed = CompiledModule::clone(root);
     changed.statements.imports = vec![import];
     Ok(Arc::new(changed))

@@ -7,11 +7,13 @@ mod providers;
 mod seed;
 mod selection;
 
+use smol_str::SmolStr;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::packages::require;
 use weft_state::Snapshot;
 
 use super::get::{install, tell};
+use crate::backend::StateBackend;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::modules::{FromManifest, ModuleManifest};
@@ -19,6 +21,7 @@ use crate::options::{switch, switch_on, text};
 use crate::project::Project;
 use crate::render::events;
 use crate::runtime::block_on;
+use crate::store::StoreLocation;
 use crate::testing::load::Tests;
 
 /// The command.
@@ -156,4 +159,12 @@ fn load_modules(invocation: &Invocation<'_>, root: &Project) -> Result<(Project,
     };
     project.settled().map_err(|problems| refuse(invocation, problems))?;
     Ok((project, tests))
+}
+
+/// Where a backend has the state of a workspace. Reports problems.
+fn place(invocation: &Invocation<'_>, backend: &StateBackend, workspace: &SmolStr) -> Result<StoreLocation, Exit> {
+    let Invocation { arguments, context, .. } = invocation;
+    let sealing = context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    StoreLocation::of_backend(backend, workspace, context, arguments, sealing)
+        .map_err(|problems| invocation.fail(&problems))
 }

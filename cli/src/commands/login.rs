@@ -11,7 +11,7 @@ use weft_registry::credential_store::{CredentialStore, TokenPlace};
 use weft_registry::discovery::{Discovery, DiscoveryError};
 use weft_registry::http::shown;
 use weft_registry::login::{BY_CODE, BY_PASSWORD, CodeLogin, LoginClient};
-use weft_registry::{Host, Http, Network, Request, Secret};
+use weft_registry::{Host, Http, Network, Request, SecretString};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
@@ -202,7 +202,7 @@ impl Task<'_> {
         }
     }
 
-    fn by_code(&self, client: LoginClient) -> Result<Secret, Exit> {
+    fn by_code(&self, client: LoginClient) -> Result<SecretString, Exit> {
         self.agreed("OAuth", true)?;
         let login = CodeLogin::begin(client).map_err(|error| self.fail(problems::no_server(&error)))?;
         let login = Arc::new(login);
@@ -220,19 +220,19 @@ impl Task<'_> {
         token.map_err(|error| failed(&error))
     }
 
-    fn by_password(&self, client: &LoginClient) -> Result<Secret, Exit> {
+    fn by_password(&self, client: &LoginClient) -> Result<SecretString, Exit> {
         self.agreed("OAuth", false)?;
         self.line(
             "Weft must temporarily use your password to request an API token.\nThis password will NOT be saved locally.\n",
         );
         let ask = |question: String, secret: bool| Prompt::new().answer(&question, "", secret).unwrap_or_default();
         let user = ask(format!("Username for {}:", self.host), false);
-        let password = Secret::new(ask(format!("Password for {}:", self.host), true));
+        let password = SecretString::new(ask(format!("Password for {}:", self.host), true));
         let token = block_on(async { client.by_password(self.http, &user, &password).await });
         token.map_err(|problem| self.fail(problem))?.map_err(|error| self.fail(problems::password_refused(&error)))
     }
 
-    fn by_page(&self, service: &Url) -> Result<Secret, Exit> {
+    fn by_page(&self, service: &Url) -> Result<SecretString, Exit> {
         self.agreed("your browser", false)?;
         let page = Url::parse(&format!("https://{}{TOKENS_PAGE}", service.host_str().unwrap_or_default()));
         if let Ok(page) = page {
@@ -240,7 +240,7 @@ impl Task<'_> {
         }
         self.line("Generate a token using your browser, and copy-paste it into this prompt.\n");
         let question = format!("Token for {}:", self.host);
-        let token = Secret::new(Prompt::new().answer(&question, "", true).unwrap_or_default());
+        let token = SecretString::new(Prompt::new().answer(&question, "", true).unwrap_or_default());
         let user = block_on(async { self.user_of(service, &token).await }).map_err(|problem| self.fail(problem))?;
         let user = user.map_err(|problem| self.fail(problem))?;
         self.line(&format!("\nRetrieved token for user {user}\n"));
@@ -248,7 +248,7 @@ impl Task<'_> {
     }
 
     /// The name of the user with this token.
-    async fn user_of(&self, service: &Url, token: &Secret) -> Result<String, Diagnostic> {
+    async fn user_of(&self, service: &Url, token: &SecretString) -> Result<String, Diagnostic> {
         let unknown = |error: &dyn std::fmt::Display| problems::user_unknown(error);
         let url = service.join("account/details").map_err(|error| unknown(&error))?;
         let request = Request::get(url.clone()).accept("application/vnd.api+json").bearer(Some(token.expose()));

@@ -5,7 +5,7 @@ mod generate;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_evaluator::config::Sources;
+use weft_evaluator::config::SourceFiles;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::{self, PlanFile, UiMode};
 use weft_sealing::TargetName;
@@ -15,11 +15,11 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{switch, text};
-use crate::packages::Installed;
+use crate::packages::InstalledPackages;
 use crate::plan::{Basis, Made, Wishes, make};
 use crate::project::Project;
 use crate::prompt::Prompt;
-use crate::render::events::{self, Counts};
+use crate::render::events::{self, ChangeCounts};
 use crate::render::plan as render;
 use crate::runtime::block_on;
 use crate::store::{StoreLocation, no_key};
@@ -105,7 +105,7 @@ fn made(
     let one = |problem: Diagnostic| vec![problem];
     let overview = block_on(loaded.place.overview()).map_err(one)?;
     let (snapshot, headers) = overview.map_err(one)?;
-    super::runs::tell_stalled(&invocation.view, &headers, &snapshot);
+    super::stalled::report_stalled(&invocation.view, &headers, &snapshot);
     let snapshot = Arc::new(snapshot);
     let generated = match generating {
         Some(path) => Some((path, Generated::add(invocation, loaded, &snapshot, wishes, path)?)),
@@ -169,9 +169,9 @@ impl Loaded {
         let context = &invocation.context;
         let configured = self.project.requirements(None)?;
         let all = self.project.requirements(Some(&snapshot))?;
-        let (packages, mut said) = Installed::find_with(context, &configured, &all, false)?;
+        let (packages, mut said) = InstalledPackages::find_with(context, &configured, &all, false)?;
         said.extend(self.gathered.diagnostics.iter().cloned());
-        let sources: Sources = invocation.view.known_files();
+        let sources: SourceFiles = invocation.view.known_files();
         let basis = Basis {
             context,
             workspace: context.workspace().map_err(|problem| vec![problem])?,
@@ -224,7 +224,7 @@ pub fn show(view: &View, plan: &PlanFile) {
         view.event(events::resource_drift(change));
     }
     announce(view, plan, true);
-    view.event(events::change_summary(&Counts::of_plan(&plan.changes), "plan"));
+    view.event(events::change_summary(&ChangeCounts::of_plan(&plan.changes), "plan"));
     if !plan.changes.outputs.is_empty() {
         let outputs: BTreeMap<&str, _> =
             plan.changes.outputs.iter().map(|(name, change)| (name.as_str(), change)).collect();

@@ -5,17 +5,16 @@ mod resolve;
 
 use std::sync::Arc;
 
-use weft_coordinator::listing::{RunDetails, RunListing, resumable, stalled};
+use weft_coordinator::listing::{RunDetails, RunListing, resumable};
 use weft_coordinator::outline::outline;
 use weft_coordinator::plan::read_plan;
 use weft_coordinator::{Client, RunError, RunOptions, term};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::PlanFile;
 use weft_protocol::diagnostics::decode_diagnostics;
-use weft_state::{
-    Digest, EmbeddedStore, ReleaseAnswer, RunHeader, RunId, RunStatus, RunStore, RunView, Snapshot, StoreError,
-};
+use weft_state::{Digest, EmbeddedStore, ReleaseAnswer, RunId, RunStatus, RunStore, RunView, StoreError};
 
+use super::stalled::{report_stalled, stands_still};
 use crate::apply::{self, ApplyOutcome, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::holder;
@@ -29,7 +28,6 @@ use crate::retention;
 use crate::runtime::block_on;
 use crate::signals::Hold;
 use crate::store::{self, Access, Coordinated, StoreLocation};
-use crate::view::View;
 
 pub use resolve::RESOLVE;
 
@@ -159,7 +157,7 @@ async fn list(invocation: &Invocation<'_>) -> Outcome {
                 let headers = store.runs().await.map_err(said)?;
                 if !arguments.switch("json", false) && headers.iter().any(stands_still) {
                     let snapshot = store.snapshot().await.unwrap_or_default();
-                    tell_stalled(view, &headers, &snapshot);
+                    report_stalled(view, &headers, &snapshot);
                 }
                 headers.iter().map(RunListing::new).collect()
             }
@@ -177,18 +175,6 @@ async fn list(invocation: &Invocation<'_>) -> Outcome {
         view.line(&line(run));
     }
     Ok(Exit::DONE)
-}
-
-fn stands_still(header: &RunHeader) -> bool {
-    matches!(header.status, RunStatus::Stopped | RunStatus::InDoubt)
-}
-
-/// Unfinished runs without a holder, with the two ways to continue.
-pub fn tell_stalled(view: &View, headers: &[RunHeader], snapshot: &Snapshot) {
-    for header in headers.iter().filter(|header| stands_still(header)) {
-        let of_run: Vec<_> = snapshot.doubts.values().filter(|doubt| doubt.run == header.id).cloned().collect();
-        view.aside(&stalled(header, &of_run));
-    }
 }
 
 fn line(run: &RunListing) -> String {

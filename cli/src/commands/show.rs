@@ -19,7 +19,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::is_directory;
 use crate::exit::Exit;
 use crate::options::text;
-use crate::packages::{Installed, pool_options};
+use crate::packages::{InstalledPackages, pool_options};
 use crate::plan::configuration;
 use crate::project::Project;
 use crate::render::schemas::fitting;
@@ -150,7 +150,7 @@ fn configured(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
     let project = Project::load(invocation).map_err(fail)?;
     let requirements = project.requirements(None).map_err(fail)?;
-    let (packages, _) = Installed::find(&invocation.context, &requirements, true).map_err(fail)?;
+    let (packages, _) = InstalledPackages::find(&invocation.context, &requirements, true).map_err(fail)?;
     let sources = invocation.view.known_files();
     let text = block_on(async {
         let pool = ProviderPool::new(pool_options(&invocation.context));

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use selection::Selection;
+use selection::StateSelector;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_planner::ProviderSet;
@@ -30,7 +30,7 @@ use crate::addresses::{escaped, written_instance};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
-use crate::packages::{Installed, pool_options, require_locked};
+use crate::packages::{InstalledPackages, pool_options, require_locked};
 use crate::project::Project;
 use crate::render::schemas::fitting;
 use crate::render::state::{self as render, Schemas};
@@ -140,7 +140,7 @@ pub fn schemas_of(invocation: &Invocation<'_>, state: &StateFile) -> Result<Sche
             require(&mut requirements, source, &Constraints::any());
         }
     }
-    let (packages, _) = Installed::find_with(&invocation.context, &Requirements::new(), &requirements, true)?;
+    let (packages, _) = InstalledPackages::find_with(&invocation.context, &Requirements::new(), &requirements, true)?;
     let sources: Vec<_> = requirements.into_keys().collect();
     let read = block_on(async {
         let pool = ProviderPool::new(pool_options(&invocation.context));
@@ -182,7 +182,7 @@ fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         })
         .collect();
     all.sort_by(|(a, _), (b, _)| a.in_lists().cmp(&b.in_lists()));
-    let wanted = arguments.positionals.iter().map(|text| Selection::parse(text)).collect::<Result<Vec<_>, _>>();
+    let wanted = arguments.positionals.iter().map(|text| StateSelector::parse(text)).collect::<Result<Vec<_>, _>>();
     let wanted = wanted.map_err(|problems| invocation.fail(&problems))?;
     let id = arguments.value("id");
     let has_id = |object: &InstanceObject| id.is_none_or(|id| has_id(object, id));

@@ -11,7 +11,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{switch, text};
-use crate::packages::{Installed, PlannedPackages};
+use crate::packages::{InstalledPackages, PlannedPackages};
 use crate::project::Project;
 use crate::render::events;
 use crate::runtime::block_on;
@@ -19,9 +19,9 @@ use crate::testing::engine::Engine;
 use crate::testing::given::Globals;
 use crate::testing::interrupts::{Interrupts, Wish};
 use crate::testing::load::Tests;
-use crate::testing::report::Report;
+use crate::testing::report::TestReport;
 use crate::testing::runs::FileRunner;
-use crate::testing::status::{Status, StatusCounts};
+use crate::testing::status::{StatusCounts, TestStatus};
 
 /// The command.
 pub const TEST: Command = Command {
@@ -62,7 +62,7 @@ fn test(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let (project, tests) = loaded(invocation, &mut said).map_err(fail)?;
     let files = selected(&tests, arguments.values("filter"), &mut said);
     let requirements = tests.all_requirements(&project).map_err(fail)?;
-    let (installed, found) = Installed::present(&invocation.context, &requirements).map_err(fail)?;
+    let (installed, found) = InstalledPackages::present(&invocation.context, &requirements).map_err(fail)?;
     said.extend(found);
     let (packages, found) = PlannedPackages::new(&invocation.context, &[]);
     said.extend(found);
@@ -116,10 +116,10 @@ struct Suite<'a> {
 }
 
 impl Suite<'_> {
-    async fn run(self, installed: &Installed, packages: Arc<PlannedPackages>) -> Result<Exit, Vec<Diagnostic>> {
+    async fn run(self, installed: &InstalledPackages, packages: Arc<PlannedPackages>) -> Result<Exit, Vec<Diagnostic>> {
         let Suite { invocation, project, tests, globals, files } = self;
         let Invocation { arguments, context, view, .. } = invocation;
-        let report = Report::new(view);
+        let report = TestReport::new(view);
         let names = |file: &Arc<TestFile>| file.runs.iter().map(|run| run.name.to_string()).collect();
         let list: Vec<(String, Vec<String>)> = files.iter().map(|file| (file.name.to_string(), names(file))).collect();
         report.begin(&list);
@@ -133,8 +133,8 @@ impl Suite<'_> {
             interrupts: Interrupts::begin(move |wish| tell(wish, json)),
             kept: AtomicUsize::new(0),
         };
-        let mut worst = Status::Pass;
-        let mut statuses: Vec<Status> = Vec::new();
+        let mut worst = TestStatus::Pass;
+        let mut statuses: Vec<TestStatus> = Vec::new();
         for file in files {
             let mut runner = FileRunner {
                 engine: &engine,
@@ -154,7 +154,7 @@ impl Suite<'_> {
             }
         }
         report.end(worst, &StatusCounts::of(statuses));
-        Ok(if worst == Status::Pass { Exit::DONE } else { Exit::FAILED })
+        Ok(if worst == TestStatus::Pass { Exit::DONE } else { Exit::FAILED })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::options::switch;
 use crate::packages::require_locked;
 use crate::prompt::Prompt;
 use crate::runtime::block_on;
-use crate::store::{Access, RemoteState, StoreLocation};
+use crate::store::{Access, RemoteLocation, StoreLocation};
 
 /// The command.
 pub const FORCE_UNLOCK: Command = Command {
@@ -73,8 +73,8 @@ fn unlock(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-/// Removes the lock of a backend, whoever holds it.
-fn unlock_remote(invocation: &Invocation<'_>, remote: &RemoteState, id: &str) -> Result<Exit, Exit> {
+/// Removes the lock of a backend, also that of another user.
+fn unlock_remote(invocation: &Invocation<'_>, remote: &RemoteLocation, id: &str) -> Result<Exit, Exit> {
     if !approved(invocation)? {
         invocation.view.line("force-unlock cancelled.");
         return Ok(Exit::FAILED);

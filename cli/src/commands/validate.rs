@@ -14,7 +14,7 @@ use crate::commands::problems;
 use crate::context::{DEFAULT_WORKSPACE, is_directory};
 use crate::exit::Exit;
 use crate::options::{switch, text};
-use crate::packages::{Installed, pool_options};
+use crate::packages::{InstalledPackages, pool_options};
 use crate::plan::PARALLELISM;
 use crate::project::Project;
 use crate::runtime::block_on;
@@ -112,7 +112,7 @@ fn validated(invocation: &Invocation<'_>, directory: Option<&str>) -> Vec<Diagno
         Ok(requirements) => requirements,
         Err(found) => return [problems, found].concat(),
     };
-    let packages = match Installed::find(context, &requirements, true) {
+    let packages = match InstalledPackages::find(context, &requirements, true) {
         Ok((packages, said)) => {
             problems.extend(said);
             packages

@@ -104,7 +104,7 @@ impl<'a> ModuleInstaller<'a> {
     fn fetching(&mut self) -> Result<&mut Fetching, Vec<Diagnostic>> {
         if self.fetching.is_none() {
             let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-            let environment = weft_registry::Environment::of_process(directory);
+            let environment = weft_registry::ProcessEnvironment::of_process(directory);
             let (config, said) = weft_registry::CliConfig::load(&environment);
             if has_errors(&said) {
                 return Err(said);

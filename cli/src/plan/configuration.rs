@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_evaluator::config::{CompiledModule, Sources};
+use weft_evaluator::config::{CompiledModule, SourceFiles};
 use weft_evaluator::document::{DocumentInputs, document, providers_of};
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::schema::ProviderSchema;
@@ -13,7 +13,7 @@ use crate::project::of_module;
 
 /// The document as JSON. Providers that planning did not need are asked for their schemas here. Planning has already
 /// reported failures that matter.
-pub async fn text(root: &Arc<CompiledModule>, sources: &Sources, providers: &ProviderSet) -> String {
+pub async fn text(root: &Arc<CompiledModule>, sources: &SourceFiles, providers: &ProviderSet) -> String {
     let mut schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>> = BTreeMap::new();
     for module in root.all() {
         for source in providers_of(&module) {

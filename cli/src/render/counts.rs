@@ -5,7 +5,7 @@ use weft_graph_format::graph::Action;
 
 /// The number of objects that an operation adds, changes and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ChangeCounts {
     /// Created.
     pub add: usize,
     /// Updated in place.
@@ -18,10 +18,10 @@ pub struct Counts {
     pub forget: usize,
 }
 
-impl Counts {
+impl ChangeCounts {
     /// The counts of a plan.
-    pub fn of_plan(changes: &Changes) -> Counts {
-        let mut counts = Counts::default();
+    pub fn of_plan(changes: &Changes) -> ChangeCounts {
+        let mut counts = ChangeCounts::default();
         for change in &changes.resources {
             if change.address.resource.mode != weft_graph_format::address::ResourceMode::Managed {
                 continue;

@@ -12,7 +12,6 @@ mod snippet;
 pub use consolidation::consolidated;
 pub use human::human;
 pub use object::object;
-pub use snippet::enclosing_block;
 
 /// A source of lines: files that were read, or the snippets of a plan file.
 pub trait SourceLines {

@@ -47,7 +47,7 @@ impl Effect {
 
 /// A change of sensitivity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum SensitivityChange {
     /// It becomes sensitive.
     BecomesSensitive,
     /// It is no longer sensitive.
@@ -62,14 +62,14 @@ pub struct DifferenceNode {
     /// It forces the replacement of the whole object.
     pub forces: bool,
     /// Its contents.
-    pub shape: Shape,
+    pub shape: NodeShape,
     /// A notice that is printed above it.
-    pub notice: Option<Notice>,
+    pub notice: Option<SensitivityChange>,
 }
 
 /// The contents of a node, before and after.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
+pub enum NodeShape {
     /// A number, boolean or null, formatted.
     Plain {
         /// `None` if it did not exist.

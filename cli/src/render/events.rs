@@ -7,7 +7,7 @@ use weft_graph_format::graph::Action;
 use weft_protocol::ShownName;
 use weft_state::OutputRecord;
 
-pub use super::counts::Counts;
+pub use super::counts::ChangeCounts;
 pub use super::hook::Hook;
 
 /// The version of the stream's format.
@@ -110,8 +110,8 @@ pub fn resource_drift(change: &ResourceChange) -> Json {
 }
 
 /// The totals at the end of a plan (`plan`), an apply (`apply`) or a destroy (`destroy`).
-pub fn change_summary(counts: &Counts, operation: &str) -> Json {
-    let Counts { add, change, import, remove, forget } = *counts;
+pub fn change_summary(counts: &ChangeCounts, operation: &str) -> Json {
+    let ChangeCounts { add, change, import, remove, forget } = *counts;
     let message = match operation {
         "plan" => super::plan::plan_line(counts),
         "destroy" => super::plan::destroyed_line(counts),
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(done["hook"]["elapsed_seconds"], 2);
         assert_eq!(apply_start(&hook)["hook"].get("elapsed_seconds"), None);
         assert_eq!(apply_errored(&hook)["@message"], "aws_x.y: Creation errored after 2s");
-        let counts = Counts { add: 1, ..Counts::default() };
+        let counts = ChangeCounts { add: 1, ..ChangeCounts::default() };
         let sums = change_summary(&counts, "apply");
         assert_eq!(sums["@message"], "Apply complete! Resources: 1 added, 0 changed, 0 destroyed.");
         assert_eq!(

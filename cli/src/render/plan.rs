@@ -20,7 +20,7 @@ pub use lines::{
     progress_line, provisioning_line, started_line, started_message,
 };
 
-use super::counts::Counts;
+use super::counts::ChangeCounts;
 use super::style::Style;
 use resource::Told;
 
@@ -59,7 +59,7 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
             text.push_str(&resource::change(change, &plan.schemas, told, style));
             text.push_str("\n\n");
         }
-        let counts = Counts::of_plan(&plan.changes);
+        let counts = ChangeCounts::of_plan(&plan.changes);
         text.push_str(&plan_line(&counts).replacen("Plan:", &style.bold("Plan:"), 1));
         text.push('\n');
     } else if plan.manifest.errored {

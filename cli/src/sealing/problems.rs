@@ -59,7 +59,7 @@ pub fn unknown_method(kind: &str) -> Diagnostic {
 
 /// What is wrong with the arguments of a block.
 #[derive(Clone, Copy)]
-pub enum Fault<'a> {
+pub enum ArgumentFault<'a> {
     /// A passphrase and a chain.
     PassphraseAndChain,
     /// Neither a passphrase nor a chain.
@@ -79,16 +79,18 @@ pub enum Fault<'a> {
 }
 
 /// The arguments of a block are not valid.
-pub fn invalid_arguments(block: &str, fault: Fault<'_>) -> Diagnostic {
+pub fn invalid_arguments(block: &str, fault: ArgumentFault<'_>) -> Diagnostic {
     let detail = match fault {
-        Fault::PassphraseAndChain => "It has both a passphrase and a chain. Remove one of them.".to_owned(),
-        Fault::NoPassphrase => "It needs a passphrase or a chain.".to_owned(),
-        Fault::HashFunction(error) => format!("{error}."),
-        Fault::Type(name, wanted) => format!("{name} must be a {wanted}."),
-        Fault::NotWhole(name) => format!("{name} must be a whole number that is not negative."),
-        Fault::NotWords(name) => format!("{name} must be a list of strings, none of them null."),
-        Fault::NotBytes(name) => format!("{name} must be a list of bytes, numbers from 0 to 255."),
-        Fault::NotAKeyProvider(name) => format!("{name} must name a key provider, such as key_provider.pbkdf2.main."),
+        ArgumentFault::PassphraseAndChain => "It has both a passphrase and a chain. Remove one of them.".to_owned(),
+        ArgumentFault::NoPassphrase => "It needs a passphrase or a chain.".to_owned(),
+        ArgumentFault::HashFunction(error) => format!("{error}."),
+        ArgumentFault::Type(name, wanted) => format!("{name} must be a {wanted}."),
+        ArgumentFault::NotWhole(name) => format!("{name} must be a whole number that is not negative."),
+        ArgumentFault::NotWords(name) => format!("{name} must be a list of strings, none of them null."),
+        ArgumentFault::NotBytes(name) => format!("{name} must be a list of bytes, numbers from 0 to 255."),
+        ArgumentFault::NotAKeyProvider(name) => {
+            format!("{name} must name a key provider, such as key_provider.pbkdf2.main.")
+        }
     };
     Diagnostic::error("Invalid encryption settings", format!("{block}: {detail}"))
 }

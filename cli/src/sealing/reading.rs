@@ -15,7 +15,7 @@ use weft_sealing::key_provider::{DEFAULT_ITERATIONS, DEFAULT_KEY_LENGTH, DEFAULT
 use weft_sealing::{HashFunction, KeyProviderName, Passphrase, Pbkdf2, Secret};
 
 use super::placed;
-use super::problems::{self, Fault};
+use super::problems::{self, ArgumentFault};
 use crate::backend::json_of;
 
 /// Reads the arguments of a block.
@@ -68,12 +68,12 @@ impl<'a> Reading<'a> {
             (Some(words), None) => Some(Passphrase::Words(Secret::new(words))),
             (None, Some(keys)) => Some(Passphrase::Chain(keys)),
             (Some(_), Some(_)) => {
-                self.refuse(Fault::PassphraseAndChain, &self.part.range.clone());
+                self.refuse(ArgumentFault::PassphraseAndChain, &self.part.range.clone());
                 None
             }
             (None, None) => {
                 if self.problems.len() == before {
-                    self.refuse(Fault::NoPassphrase, &self.part.range.clone());
+                    self.refuse(ArgumentFault::NoPassphrase, &self.part.range.clone());
                 }
                 None
             }
@@ -84,7 +84,7 @@ impl<'a> Reading<'a> {
                 Ok(found) => Some(found),
                 Err(error) => {
                     let error: weft_sealing::UnknownHashFunction = error;
-                    self.refuse(Fault::HashFunction(&error), &self.range_of("hash_function"));
+                    self.refuse(ArgumentFault::HashFunction(&error), &self.range_of("hash_function"));
                     None
                 }
             },
@@ -99,7 +99,7 @@ impl<'a> Reading<'a> {
         self.part.settings.get(name).map_or_else(|| self.part.range.clone(), |(_, range)| range.clone())
     }
 
-    fn refuse(&mut self, fault: Fault<'_>, at: &SourceRange) {
+    fn refuse(&mut self, fault: ArgumentFault<'_>, at: &SourceRange) {
         let problem = problems::invalid_arguments(self.what, fault);
         self.problems.push(placed(problem, at));
     }
@@ -108,7 +108,7 @@ impl<'a> Reading<'a> {
     fn value(&mut self, name: &str, ty: &Type) -> Option<Value> {
         self.read.insert(name.to_owned());
         let (setting, range) = self.part.settings.get(name)?;
-        let wanted = |this: &mut Self| this.refuse(Fault::Type(name, &ty.friendly_name()), range);
+        let wanted = |this: &mut Self| this.refuse(ArgumentFault::Type(name, &ty.friendly_name()), range);
         let EncryptionSetting::Value(value) = setting else {
             wanted(self);
             return None;
@@ -132,7 +132,7 @@ impl<'a> Reading<'a> {
         let value = self.value(name, &Type::Number)?;
         let found = value.as_number().and_then(weft_graph_format::number::Number::to_u64);
         if found.is_none() {
-            self.refuse(Fault::NotWhole(name), &self.range_of(name));
+            self.refuse(ArgumentFault::NotWhole(name), &self.range_of(name));
         }
         found
     }
@@ -142,7 +142,7 @@ impl<'a> Reading<'a> {
         let value = self.value(name, &Type::list(Type::String))?;
         let words = value.as_items()?.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
         if words.is_none() {
-            self.refuse(Fault::NotWords(name), &self.range_of(name));
+            self.refuse(ArgumentFault::NotWords(name), &self.range_of(name));
         }
         words
     }
@@ -153,7 +153,7 @@ impl<'a> Reading<'a> {
         let byte = |value: &Value| value.as_number()?.to_u64().and_then(|number| u8::try_from(number).ok());
         let bytes = value.as_items()?.iter().map(byte).collect::<Option<Vec<_>>>();
         if bytes.is_none() {
-            self.refuse(Fault::NotBytes(name), &self.range_of(name));
+            self.refuse(ArgumentFault::NotBytes(name), &self.range_of(name));
         }
         bytes
     }
@@ -165,7 +165,7 @@ impl<'a> Reading<'a> {
         match setting {
             EncryptionSetting::Keys((kind, name)) => Some(KeyProviderName::new(kind.as_str(), name.as_str())),
             EncryptionSetting::Value(_) => {
-                self.refuse(Fault::NotAKeyProvider(name), range);
+                self.refuse(ArgumentFault::NotAKeyProvider(name), range);
                 None
             }
         }

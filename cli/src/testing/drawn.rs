@@ -89,27 +89,27 @@ static FIXED: LazyLock<Box<Numbers>> = LazyLock::new(|| {
 });
 
 /// A generator of numbers.
-pub struct Drawing {
+pub struct NumberGenerator {
     numbers: Box<Numbers>,
     place: usize,
 }
 
-impl Drawing {
+impl NumberGenerator {
     /// A generator with this seed.
-    pub fn new(seed: u32) -> Drawing {
+    pub fn new(seed: u32) -> NumberGenerator {
         let seed = match u64::from(seed) % MODULUS {
             0 => FOR_ZERO,
             seed => seed,
         };
         let own = beginning(seed, [40, 20]);
         let numbers = Box::new(std::array::from_fn(|at| own[at] ^ FIXED[at]));
-        Drawing { numbers, place: FIRST_PLACE }
+        NumberGenerator { numbers, place: FIRST_PLACE }
     }
 
     /// A generator for a text: its seed is the 32-bit FNV-1 hash.
-    pub fn of(text: &str) -> Drawing {
+    pub fn of(text: &str) -> NumberGenerator {
         let hash = |hash: u32, byte| hash.wrapping_mul(0x0100_0193) ^ u32::from(byte);
-        Drawing::new(text.bytes().fold(0x811c_9dc5, hash))
+        NumberGenerator::new(text.bytes().fold(0x811c_9dc5, hash))
     }
 
     fn next(&mut self) -> u64 {
@@ -143,9 +143,9 @@ mod tests {
     fn random_numbers_are_those_of_go() {
         assert_eq!(FIXED[0], 14_264_951_931_575_795_690);
         assert_eq!(FIXED[LONG - 1], 4_152_330_101_494_654_406);
-        let mut drawing = Drawing::of("lab_thing");
+        let mut drawing = NumberGenerator::of("lab_thing");
         let first: Vec<u32> = (0..4).map(|_| drawing.below(12)).collect();
-        let mut again = Drawing::of("lab_thing");
+        let mut again = NumberGenerator::of("lab_thing");
         assert_eq!(first, (0..4).map(|_| again.below(12)).collect::<Vec<_>>());
         assert!((0..1_000).all(|_| drawing.below(62) < 62));
     }

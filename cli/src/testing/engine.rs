@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicUsize;
 use smol_str::SmolStr;
 use tokio::sync::mpsc;
 use weft_coordinator::{
-    Cancel, InProcess, Notice, Progress, ProgressKind, RunOptions, RunOutcome, RunPlan, pair, process, run_in_process,
-    term,
+    Cancel, InProcess, OperationEvent, OperationEventKind, RunEvent, RunOptions, RunOutcome, RunPlan, pair, process,
+    run_in_process, term,
 };
 use weft_evaluator::Session;
 use weft_evaluator::config::CompiledModule;
@@ -22,7 +22,7 @@ use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, UNSUITABLE_CONDI
 use weft_graph_format::plan_file::{self, PlanFile};
 use weft_graph_format::source::SourceRange;
 use weft_planner::planning::PlanInputs;
-use weft_planner::{Inspected, ProviderSet, Watch, inspect, plan_open};
+use weft_planner::{Inspected, ProgressSender, ProviderSet, inspect, plan_open};
 use weft_protocol::diagnostics::decode_diagnostics;
 use weft_providers::{PoolOptions, ProviderPool, StandIns};
 use weft_state::{Digest, ModelStore, Opaque, RunStore, Snapshot};
@@ -32,7 +32,7 @@ use super::problems;
 use super::stand_ins::TestStandIns;
 use crate::apply::run_problem;
 use crate::context::{Context, holder, now, unix_ms};
-use crate::packages::{Installed, PlannedPackages, pool_options};
+use crate::packages::{InstalledPackages, PlannedPackages, pool_options};
 use crate::plan::inputs::{Inputs, encoded};
 use crate::plan::{Basis, PARALLELISM, Wishes, assemble, configuration};
 use crate::render::schemas::Schemas;
@@ -57,7 +57,7 @@ pub struct Engine<'a> {
     /// The workspace.
     pub workspace: SmolStr,
     /// Packages for planning.
-    pub installed: &'a Installed,
+    pub installed: &'a InstalledPackages,
     /// Packages for applying.
     pub packages: Arc<PlannedPackages>,
     /// The interrupts of the user.
@@ -125,7 +125,7 @@ impl Engine<'_> {
             snapshot: snapshot.clone(),
             providers: providers.clone(),
             options: wishes.options(&timestamp),
-            watch: Watch::none(),
+            progress: ProgressSender::none(),
         };
         let planning = plan_open(inputs, true);
         tokio::pin!(planning);
@@ -295,9 +295,9 @@ impl Heard {
         Heard { problems: BTreeMap::new(), aside: Vec::new(), places, checks }
     }
 
-    fn notice(&mut self, notice: Notice) {
-        let Notice::Progress(step) = notice else { return };
-        if matches!(step.what, ProgressKind::Done { .. } | ProgressKind::Failed) {
+    fn notice(&mut self, notice: RunEvent) {
+        let RunEvent::Progress(step) = notice else { return };
+        if matches!(step.what, OperationEventKind::Done { .. } | OperationEventKind::Failed) {
             let told = decode_diagnostics(&step.diagnostics);
             let told = told.into_iter().map(|problem| self.placed(problem, Some(&step))).collect();
             self.problems.insert(step.operation, told);
@@ -312,7 +312,7 @@ impl Heard {
     }
 
     /// A problem with its range, and the object whose condition it is about.
-    fn placed(&self, mut problem: Diagnostic, step: Option<&Progress>) -> Diagnostic {
+    fn placed(&self, mut problem: Diagnostic, step: Option<&OperationEvent>) -> Diagnostic {
         let config =
             |address: &str| address.parse::<ResourceInstance>().ok().map(|address| address.config().to_string());
         if problem.subject.is_none() {

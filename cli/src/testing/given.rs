@@ -6,25 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use smol_str::SmolStr;
-use weft_evaluator::config::test_file::{TestFile, TestRun};
-use weft_evaluator::config::{CompiledModule, Condition, Sources, Variable};
+use weft_evaluator::config::test_file::{TestExpression, TestFile, TestNames, TestRun};
+use weft_evaluator::config::{CompiledModule, Condition, SourceFiles, Variable};
 use weft_evaluator::given_variables::{GivenVariable, GivenVariables};
-use weft_expressions::call_context::CallContext;
-use weft_expressions::constant::evaluate_constant;
-use weft_expressions::convert::convert_with_defaults;
-use weft_expressions::evaluate::evaluate;
-use weft_expressions::function_table::FunctionTable;
-use weft_expressions::functions::{self, FunctionError};
-use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
-use weft_graph_format::formula::Parameter;
 use weft_graph_format::source::SourceRange;
-use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{Expression, StepKind, Traversal, Tree};
 
 use super::problems;
 use crate::options::Arguments;
@@ -49,7 +38,7 @@ enum Global {
 pub struct Globals {
     values: BTreeMap<SmolStr, Global>,
     /// Variable files, for the source lines of problems.
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// Problems of files and options.
     pub problems: Vec<Diagnostic>,
 }
@@ -117,7 +106,7 @@ impl Globals {
     fn as_object(&self, module: &CompiledModule) -> Value {
         let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
         for variable in module.variables.values() {
-            fields.extend(default_of(variable).map(|value| (variable.name.clone(), value)));
+            fields.extend(variable.default_value().map(|value| (variable.name.clone(), value)));
         }
         for (name, global) in &self.values {
             let value = match global {
@@ -142,13 +131,6 @@ impl Globals {
     }
 }
 
-/// The default of a variable, converted to its type.
-fn default_of(variable: &Variable) -> Option<Value> {
-    let (value, problems) = evaluate_constant(variable.default.as_ref()?);
-    let value = convert_with_defaults(&value, &variable.ty, &variable.defaults).unwrap_or(value);
-    (!has_errors(&problems)).then_some(value)
-}
-
 /// Values for the variables of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunValues {
@@ -168,14 +150,7 @@ impl RunValues {
 
     /// The problems of variables that only the test declares and that these assertions use.
     pub fn problems_for(&self, assertions: &[Condition]) -> Vec<Diagnostic> {
-        let mut named = BTreeSet::new();
-        for expression in assertions.iter().flat_map(|one| [&one.condition, &one.error_message]) {
-            for traversal in weft_syntax::references(expression).into_iter().filter(|found| found.root.text == "var") {
-                if let Some(StepKind::Attribute(name)) = traversal.steps.first().map(|step| &step.kind) {
-                    named.insert(name.clone());
-                }
-            }
-        }
+        let named: BTreeSet<SmolStr> = assertions.iter().flat_map(Condition::variables).collect();
         named.iter().filter_map(|name| self.own_problems.get(name)).flatten().cloned().collect()
     }
 
@@ -196,20 +171,14 @@ pub fn values(
     globals: &Globals,
     outputs: &BTreeMap<SmolStr, Value>,
 ) -> Result<RunValues, Vec<Diagnostic>> {
-    let scope = TestScope {
-        names: BTreeMap::from([
-            ("var", globals.as_object(module)),
-            ("run", Value::object(outputs.iter().map(|(name, value)| (name.clone(), value.clone())))),
-        ]),
-        occurrences: AtomicU32::new(0),
-        parameters: AtomicU32::new(0),
-    };
+    let outputs = Value::object(outputs.iter().map(|(name, value)| (name.clone(), value.clone())));
+    let names = TestNames::new(globals.as_object(module), outputs);
     let mut values = RunValues::default();
     let mut problems = Vec::new();
     for variable in module.variables.values() {
         let written = run.variables.get(&variable.name).or_else(|| file.variables.get(&variable.name));
         let given = match written {
-            Some(expression) => Some(scope.value(expression)),
+            Some(expression) => Some(in_test(expression, &names)),
             None => globals.for_variable(variable),
         };
         match given {
@@ -220,7 +189,7 @@ pub fn values(
             Some(Err(found)) => problems.extend(found),
             None => {}
         }
-        if variable.default.is_none() {
+        if !variable.has_default() {
             problems.push(problems::no_value(variable.name.as_str()).at(variable.range.clone()));
         }
     }
@@ -229,7 +198,7 @@ pub fn values(
     }
     let written = file.variables.iter().chain(&run.variables);
     for (name, expression) in written.filter(|(name, _)| !module.variables.contains_key(*name)) {
-        match scope.value(expression) {
+        match in_test(expression, &names) {
             Ok(given) => drop(values.own.insert(name.clone(), given)),
             Err(found) => drop(values.own_problems.insert(name.clone(), found)),
         }
@@ -249,49 +218,8 @@ pub fn values(
     Ok(values)
 }
 
-/// The scope of expressions in test files.
-struct TestScope {
-    names: BTreeMap<&'static str, Value>,
-    occurrences: AtomicU32,
-    parameters: AtomicU32,
-}
-
-impl TestScope {
-    fn value(&self, expression: &Expression) -> Result<GivenVariable, Vec<Diagnostic>> {
-        let (value, problems) = evaluate(expression, self);
-        if has_errors(&problems) {
-            return Err(problems);
-        }
-        Ok(GivenVariable { value, range: Some(expression.range()), source: TEST_FILE.to_owned() })
-    }
-}
-
-impl Scope for TestScope {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
-        let name = traversal.root.text.as_str();
-        match self.names.get(name) {
-            Some(value) => Ok(ResolvedReference { value: value.clone(), consumed: 0 }),
-            None => Err(vec![problems::unknown_name(name).at(tree.range(traversal.root.span))]),
-        }
-    }
-
-    fn context(&self) -> CallContext<'_> {
-        CallContext { base_directory: Path::new("."), ..CallContext::new(&self.occurrences, &self.parameters) }
-    }
-
-    fn new_parameter(&self) -> Parameter {
-        Parameter(self.parameters.fetch_add(1, Ordering::Relaxed))
-    }
-
-    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        Err(problems::provider_function(name))
-    }
-
-    fn call_provider_function(&self, _: &ProviderFunction, _: &[Value]) -> Result<Value, FunctionError> {
-        Ok(Value::unknown(Type::Dynamic))
-    }
-
-    fn functions(&self) -> Option<&'static FunctionTable> {
-        Some(functions::built_in())
-    }
+/// A value of a test file.
+fn in_test(expression: &TestExpression, names: &TestNames) -> Result<GivenVariable, Vec<Diagnostic>> {
+    let (value, range) = (expression.value(names)?, Some(expression.range()));
+    Ok(GivenVariable { value, range, source: TEST_FILE.to_owned() })
 }

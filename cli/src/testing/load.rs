@@ -7,7 +7,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::{TestFile, TestModule, TestRun, find_tests};
 use weft_evaluator::config::{
-    CompiledModule, ModulePlaces, ModuleRequest, Sources, StaticGiven, StaticInputs, load_tree_under,
+    CompiledModule, ModulePlaces, ModuleRequest, SourceFiles, StaticGiven, StaticInputs, load_tree_under,
 };
 use weft_graph_format::address::Module;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
@@ -144,7 +144,7 @@ fn known_as(file: &str, run: &str) -> Module {
     Module(steps.map(SmolStr::new).collect())
 }
 
-type Loaded = (Option<Arc<CompiledModule>>, Sources, Vec<Diagnostic>);
+type Loaded = (Option<Arc<CompiledModule>>, SourceFiles, Vec<Diagnostic>);
 
 fn load(
     file: &TestFile,
@@ -164,7 +164,7 @@ fn load(
         source_range: called.source_range.clone(),
     };
     let mut problems = Vec::new();
-    let Some(dir) = places.place(&request, &mut problems) else { return (None, Sources::new(), problems) };
+    let Some(dir) = places.place(&request, &mut problems) else { return (None, SourceFiles::default(), problems) };
     let workspace = invocation.context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into());
     let inputs = StaticInputs { given: &|_| StaticGiven::default(), workspace, encryption: None };
     let (module, sources, said) = load_tree_under(Path::new("."), &dir, &path, places, &inputs);

@@ -13,7 +13,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_providers::ProviderDiagnostic;
 
-use super::drawn::Drawing;
+use super::drawn::NumberGenerator;
 use super::problems;
 
 /// The minimum and maximum length of a made-up text.
@@ -28,13 +28,13 @@ pub fn object(
     config: &Value,
     given: &GivenValues,
 ) -> (Value, Vec<ProviderDiagnostic>) {
-    let mut maker = Maker { drawing: Drawing::of(type_name), problems: Vec::new() };
+    let mut maker = Maker { drawing: NumberGenerator::of(type_name), problems: Vec::new() };
     let value = maker.block(schema, config, given);
     (value, maker.problems)
 }
 
 /// A made-up text.
-fn text(drawing: &mut Drawing) -> String {
+fn text(drawing: &mut NumberGenerator) -> String {
     let (least, most) = TEXT_LENGTH;
     let length = least + drawing.below(most - least + 1);
     let character = |number: u32| CHARACTERS[usize::try_from(number).unwrap_or_default() % CHARACTERS.len()];
@@ -42,7 +42,7 @@ fn text(drawing: &mut Drawing) -> String {
 }
 
 /// A made-up value of a type.
-fn made_up(ty: &Type, drawing: &mut Drawing) -> Value {
+fn made_up(ty: &Type, drawing: &mut NumberGenerator) -> Value {
     match ty {
         Type::String => Value::string(text(drawing)),
         Type::Number => Value::int(0),
@@ -59,7 +59,7 @@ fn made_up(ty: &Type, drawing: &mut Drawing) -> Value {
 }
 
 struct Maker {
-    drawing: Drawing,
+    drawing: NumberGenerator,
     problems: Vec<ProviderDiagnostic>,
 }
 
@@ -232,7 +232,7 @@ mod tests {
         let (second, _) = object("t", &schema(), &config(vec![("name", Value::string("other"))]), &given(vec![]));
         let id = part(&first, "id");
         // As recorded of OpenTofu 1.12.6: the first text of such a resource.
-        let mut drawing = Drawing::of("lab_thing");
+        let mut drawing = NumberGenerator::of("lab_thing");
         let recorded = ["nMFIdL4dM", "0RVXjI", "DPWIrm593nO2x", "YxR4AmaR1RThDm"];
         assert_eq!(recorded.map(|_| text(&mut drawing)), recorded);
         assert!((4..=15).contains(&id.as_str().unwrap().len()), "{id:?}");

@@ -149,19 +149,6 @@ pub fn no_value(name: &str) -> Diagnostic {
     )
 }
 
-/// An expression of a test file has an unknown name.
-pub fn unknown_name(name: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Unknown variable",
-        format!("{name:?} does not exist here. Test files can use var, run and functions."),
-    )
-}
-
-/// An expression of a test file calls a function of a provider.
-pub fn provider_function(name: &str) -> Diagnostic {
-    Diagnostic::error("Unknown provider function", format!("{name} cannot be called in a test file."))
-}
-
 /// Made-up values have a name that the type does not have.
 pub fn unknown_field(name: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(

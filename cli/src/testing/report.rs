@@ -5,7 +5,7 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::PlanFile;
 use weft_state::tfstate::StateFile;
 
-use super::status::{Status, StatusCounts};
+use super::status::{StatusCounts, TestStatus};
 use crate::render::schemas::Schemas;
 use crate::render::{events, plan, show_json, state};
 use crate::view::View;
@@ -15,7 +15,7 @@ pub struct RunResult {
     /// Its name.
     pub name: String,
     /// Its status.
-    pub status: Status,
+    pub status: TestStatus,
     /// Its diagnostics.
     pub problems: Vec<Diagnostic>,
     /// What it did, if that is shown.
@@ -67,14 +67,14 @@ pub struct Interrupted {
 }
 
 /// Reports on tests.
-pub struct Report<'a> {
+pub struct TestReport<'a> {
     view: &'a View,
 }
 
-impl<'a> Report<'a> {
+impl<'a> TestReport<'a> {
     /// The output.
-    pub fn new(view: &'a View) -> Report<'a> {
-        Report { view }
+    pub fn new(view: &'a View) -> TestReport<'a> {
+        TestReport { view }
     }
 
     /// The files and runs to come.
@@ -89,7 +89,7 @@ impl<'a> Report<'a> {
     }
 
     /// A file whose runs are all done.
-    pub fn file(&self, name: &str, status: Status, runs: &[RunResult]) {
+    pub fn file(&self, name: &str, status: TestStatus, runs: &[RunResult]) {
         let shown = self.view.style().paint(status.colour(), status.shown());
         self.view.line(&format!("{name}... {shown}"));
         let fields = [("test_file", json!({"path": name, "status": status.word()})), ("@testfile", name.into())];
@@ -210,8 +210,8 @@ impl<'a> Report<'a> {
     }
 
     /// The end.
-    pub fn end(&self, status: Status, tally: &StatusCounts) {
-        let passed = status == Status::Pass;
+    pub fn end(&self, status: TestStatus, tally: &StatusCounts) {
+        let passed = status == TestStatus::Pass;
         let (word, colour) = if passed { ("Success!", "32") } else { ("Failure!", "31") };
         let words = tally.words();
         self.view.line(&format!("\n{} {words}", self.view.style().paint(colour, word)));

@@ -25,8 +25,8 @@ use super::given::{Globals, RunValues, values};
 use super::interrupts::Wish;
 use super::load::Tests;
 use super::problems;
-use super::report::{Report, RunResult, Shown};
-use super::status::Status;
+use super::report::{RunResult, Shown, TestReport};
+use super::status::TestStatus;
 use super::transformed::{declare, transformed, with_settled_keys};
 use crate::addresses::written_instance;
 use crate::apply::applied_a_part;
@@ -69,7 +69,7 @@ pub struct FileRunner<'a> {
 /// The outcome of a run while it is in progress.
 #[derive(Default)]
 struct Course {
-    status: Option<Status>,
+    status: Option<TestStatus>,
     problems: Vec<Diagnostic>,
     shown: Option<Shown>,
 }
@@ -79,20 +79,24 @@ struct Stop(Vec<Diagnostic>);
 
 impl FileRunner<'_> {
     /// Carries out all runs, and reports them. Returns the statuses of the file and of its runs.
-    pub async fn execute(&mut self, report: &Report<'_>) -> (Status, Vec<Status>) {
+    pub async fn execute(&mut self, report: &TestReport<'_>) -> (TestStatus, Vec<TestStatus>) {
         let file = self.file.clone();
-        let mut status = Status::Pass;
+        let mut status = TestStatus::Pass;
         let mut results: Vec<RunResult> = Vec::new();
         for (number, run) in file.runs.iter().enumerate() {
             let wish = self.engine.interrupts.wish();
-            let mut result =
-                RunResult { name: run.name.to_string(), status: Status::Pending, problems: Vec::new(), shown: None };
-            if wish == Wish::GoOn && status != Status::Error {
+            let mut result = RunResult {
+                name: run.name.to_string(),
+                status: TestStatus::Pending,
+                problems: Vec::new(),
+                shown: None,
+            };
+            if wish == Wish::GoOn && status != TestStatus::Error {
                 let course = self.run(number, run).await;
-                result.status = course.status.unwrap_or(Status::Error);
+                result.status = course.status.unwrap_or(TestStatus::Error);
                 (result.problems, result.shown) = (course.problems, course.shown);
             } else if wish != Wish::Cancel {
-                result.status = Status::Skip;
+                result.status = TestStatus::Skip;
             }
             status = status.with(result.status);
             results.push(result);
@@ -115,11 +119,11 @@ impl FileRunner<'_> {
         let mut course = Course::default();
         if let Err(Stop(problems)) = self.execute_run(number, run, &mut course).await {
             course.problems.extend(problems);
-            course.status = Some(Status::Error);
+            course.status = Some(TestStatus::Error);
         }
         if self.engine.interrupts.wish() == Wish::Cancel {
             course.problems.push(problems::interrupted());
-            course.status = Some(Status::Error);
+            course.status = Some(TestStatus::Error);
         }
         course
     }
@@ -218,7 +222,7 @@ impl FileRunner<'_> {
         let keyed: Vec<(ProviderName, String)> = root
             .providers
             .iter()
-            .filter_map(|(name, block)| Some((name.clone(), block.for_each.as_ref()?.text().to_owned())))
+            .filter_map(|(name, block)| Some((name.clone(), block.repetition_text()?.to_owned())))
             .collect();
         if keyed.is_empty() {
             return root.clone();
@@ -305,7 +309,7 @@ impl FileRunner<'_> {
         if self.verbose {
             course.shown = plan.file.take().map(|file| Shown::Plan(Box::new(file)));
         }
-        let mut status = Status::Pass;
+        let mut status = TestStatus::Pass;
         for assertion in &run.asserts {
             let Some(session) = &plan.session else { break };
             let asserted = session.assert(assertion, None).await;
@@ -317,7 +321,7 @@ impl FileRunner<'_> {
     }
 
     async fn assert_state(&self, run: &TestRun, tested: &Tested, snapshot: Arc<Snapshot>, course: &mut Course) {
-        let mut status = Status::Pass;
+        let mut status = TestStatus::Pass;
         if !run.asserts.is_empty() {
             let outputs = marked_outputs(&snapshot);
             let (session, providers) = self.engine.inspect(tested, snapshot).await;
@@ -334,11 +338,11 @@ impl FileRunner<'_> {
     }
 }
 
-fn status_of(verdict: AssertionVerdict) -> Status {
+fn status_of(verdict: AssertionVerdict) -> TestStatus {
     match verdict {
-        AssertionVerdict::Holds => Status::Pass,
-        AssertionVerdict::Fails => Status::Fail,
-        AssertionVerdict::Unsound => Status::Error,
+        AssertionVerdict::Holds => TestStatus::Pass,
+        AssertionVerdict::Fails => TestStatus::Fail,
+        AssertionVerdict::Unsound => TestStatus::Error,
     }
 }
 

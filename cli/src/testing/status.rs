@@ -2,7 +2,7 @@
 
 /// The outcome of a run, from good to bad. The worst of several counts for all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
+pub enum TestStatus {
     /// It was not reached.
     #[default]
     Pending,
@@ -16,35 +16,35 @@ pub enum Status {
     Error,
 }
 
-impl Status {
+impl TestStatus {
     /// The worse of the two.
     #[must_use]
-    pub fn with(self, other: Status) -> Status {
+    pub fn with(self, other: TestStatus) -> TestStatus {
         self.max(other)
     }
 
     /// The name for programs.
     pub fn word(self) -> &'static str {
         match self {
-            Status::Pending => "pending",
-            Status::Skip => "skip",
-            Status::Pass => "pass",
-            Status::Fail => "fail",
-            Status::Error => "error",
+            TestStatus::Pending => "pending",
+            TestStatus::Skip => "skip",
+            TestStatus::Pass => "pass",
+            TestStatus::Fail => "fail",
+            TestStatus::Error => "error",
         }
     }
 
     /// The name for people. The messages show which kind of failure it is.
     pub fn shown(self) -> &'static str {
-        if self == Status::Error { "fail" } else { self.word() }
+        if self == TestStatus::Error { "fail" } else { self.word() }
     }
 
     /// The color of that name.
     pub fn colour(self) -> &'static str {
         match self {
-            Status::Error | Status::Fail => "31",
-            Status::Pass => "32",
-            Status::Pending | Status::Skip => "37",
+            TestStatus::Error | TestStatus::Fail => "31",
+            TestStatus::Pass => "32",
+            TestStatus::Pending | TestStatus::Skip => "37",
         }
     }
 }
@@ -64,15 +64,15 @@ pub struct StatusCounts {
 
 impl StatusCounts {
     /// Counts these statuses.
-    pub fn of(statuses: impl IntoIterator<Item = Status>) -> StatusCounts {
+    pub fn of(statuses: impl IntoIterator<Item = TestStatus>) -> StatusCounts {
         let mut tally = StatusCounts::default();
         for status in statuses {
             match status {
-                Status::Pending => {}
-                Status::Skip => tally.skipped += 1,
-                Status::Pass => tally.passed += 1,
-                Status::Fail => tally.failed += 1,
-                Status::Error => tally.errored += 1,
+                TestStatus::Pending => {}
+                TestStatus::Skip => tally.skipped += 1,
+                TestStatus::Pass => tally.passed += 1,
+                TestStatus::Fail => tally.failed += 1,
+                TestStatus::Error => tally.errored += 1,
             }
         }
         tally
@@ -91,18 +91,24 @@ mod tests {
 
     #[test]
     fn the_worst_status_counts() {
-        let worst = |statuses: &[Status]| statuses.iter().fold(Status::Pass, |all, one| all.with(*one));
-        assert_eq!(worst(&[]), Status::Pass);
-        assert_eq!(worst(&[Status::Pass, Status::Skip]), Status::Pass);
-        assert_eq!(worst(&[Status::Fail, Status::Pass]), Status::Fail);
-        assert_eq!(worst(&[Status::Fail, Status::Error, Status::Skip]), Status::Error);
+        let worst = |statuses: &[TestStatus]| statuses.iter().fold(TestStatus::Pass, |all, one| all.with(*one));
+        assert_eq!(worst(&[]), TestStatus::Pass);
+        assert_eq!(worst(&[TestStatus::Pass, TestStatus::Skip]), TestStatus::Pass);
+        assert_eq!(worst(&[TestStatus::Fail, TestStatus::Pass]), TestStatus::Fail);
+        assert_eq!(worst(&[TestStatus::Fail, TestStatus::Error, TestStatus::Skip]), TestStatus::Error);
     }
 
     #[test]
     fn statuses_are_counted() {
-        let tally =
-            StatusCounts::of([Status::Pass, Status::Pass, Status::Fail, Status::Error, Status::Skip, Status::Pending]);
+        let tally = StatusCounts::of([
+            TestStatus::Pass,
+            TestStatus::Pass,
+            TestStatus::Fail,
+            TestStatus::Error,
+            TestStatus::Skip,
+            TestStatus::Pending,
+        ]);
         assert_eq!(tally.words(), "2 passed, 2 failed, 1 skipped.");
-        assert_eq!(StatusCounts::of([Status::Pass]).words(), "1 passed, 0 failed.");
+        assert_eq!(StatusCounts::of([TestStatus::Pass]).words(), "1 passed, 0 failed.");
     }
 }

@@ -6,26 +6,18 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::{OverrideModule, OverrideResource, ProviderName, TestFile, TestRun};
-use weft_evaluator::config::{CompiledModule, Output, ProviderBlock, ResourceBlock, Variable};
+use weft_evaluator::config::{CompiledModule, ResourceBlock, Variable};
 use weft_evaluator::reference::{Reference, Subject};
-use weft_graph_format::address::{
-    ConfigResource, Module, ProviderConfig, ProviderSource, Resource, ResourceMode, quoted,
-};
+use weft_graph_format::address::{ConfigResource, Module, ProviderConfig, ProviderSource, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::formula::TypeDefaults;
-use weft_graph_format::source::{Position, SourceRange};
-use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, Value};
-use weft_syntax::Expression;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::value::Value;
 
 use super::problems;
 use super::stand_ins::TestStandIns;
 
 /// The root name of outputs of runs.
 const RUN: &str = "run";
-
-/// The name of texts that are not in a file.
-const MADE: &str = "<test>";
 
 /// The subject of a run.
 pub struct Transformed {
@@ -82,20 +74,19 @@ fn providers(
             ProviderConfig { module: Module::root(), source: module.provider_source(&name.0), alias: name.1.clone() };
         let block = match (file.providers.get(from), file.mocks.get(from)) {
             // As in OpenTofu, only mocked providers are repeated in a test.
-            (Some(block), _) => ProviderBlock { for_each: None, ..(**block).clone() },
+            (Some(block), _) => block.once(),
             (None, Some(mock)) => {
                 stand_ins.providers.insert(config, mock.clone());
-                ProviderBlock { for_each: mock.block.for_each.clone().filter(|_| repeats), ..(*mock.block).clone() }
+                if repeats { (*mock.block).clone() } else { mock.block.once() }
             }
             (None, None) => return false,
         };
-        let was_keyed = module.providers.get(&name).is_some_and(|block| block.for_each.is_some());
-        let is_mock = block.is_mock;
-        let mut block = ProviderBlock { local_name: name.0.clone(), alias: name.1.clone(), ..block };
-        if is_mock && was_keyed && block.for_each.is_none() && repeats {
-            // A reference to an instance finds none.
-            block.for_each = Some(written("{}"));
-        }
+        let was_keyed = module.providers.get(&name).is_some_and(|block| block.is_repeated());
+        // A reference to an instance finds none.
+        let is_empty = block.is_mock && was_keyed && !block.is_repeated() && repeats;
+        let mut block = if is_empty { block.repeated_over(&Value::empty_object()) } else { block };
+        block.local_name.clone_from(&name.0);
+        block.alias.clone_from(&name.1);
         module.providers.insert(name, Arc::new(block));
         true
     };
@@ -208,7 +199,7 @@ fn without_module(root: &Arc<CompiledModule>, one: &OverrideModule) -> (Option<A
                 .filter(|name| !module.outputs.contains_key(*name))
                 .map(|name| problems::output_not_found(name).at(one.range.clone())),
         );
-        reduced(module, one)
+        module.reduced_to_outputs(&one.outputs)
     });
     if found.is_none() {
         said.push(problems::module_not_found(&one.target).at(one.range.clone()));
@@ -229,36 +220,6 @@ fn replaced(
     Some(Arc::new(changed))
 }
 
-/// A module with only its variables and the given outputs.
-fn reduced(module: &CompiledModule, one: &OverrideModule) -> CompiledModule {
-    let output = |(name, output): (&SmolStr, &Arc<Output>)| {
-        let value = one.outputs.get(name).map_or_else(|| "null".to_owned(), literal);
-        let output = Output {
-            name: name.clone(),
-            value: written(&value),
-            description: output.description.clone(),
-            sensitive: output.sensitive,
-            ephemeral: output.ephemeral,
-            deprecated: output.deprecated.clone(),
-            depends_on: Vec::new(),
-            preconditions: Vec::new(),
-            references: Vec::new(),
-            range: output.range.clone(),
-        };
-        (name.clone(), Arc::new(output))
-    };
-    let mut left = CompiledModule {
-        path: module.path.clone(),
-        dir: module.dir.clone(),
-        variables: module.variables.clone(),
-        outputs: module.outputs.iter().map(output).collect(),
-        ..CompiledModule::default()
-    };
-    left.settings.experiments = module.settings.experiments;
-    left.settings.required_providers = module.settings.required_providers.clone();
-    left
-}
-
 /// Declares variables that only the test declares, so that assertions can use them.
 pub fn declare(root: &Arc<CompiledModule>, names: impl Iterator<Item = (SmolStr, SourceRange)>) -> Arc<CompiledModule> {
     let missing: Vec<(SmolStr, SourceRange)> = names.filter(|(name, _)| !root.variables.contains_key(name)).collect();
@@ -267,22 +228,7 @@ pub fn declare(root: &Arc<CompiledModule>, names: impl Iterator<Item = (SmolStr,
     }
     let mut module = (**root).clone();
     for (name, range) in missing {
-        let variable = Variable {
-            name: name.clone(),
-            ty: Type::Dynamic,
-            typed: false,
-            defaults: TypeDefaults::default(),
-            default: None,
-            description: None,
-            sensitive: false,
-            ephemeral: false,
-            nullable: true,
-            deprecated: None,
-            constant: None,
-            validations: Vec::new(),
-            references: Vec::new(),
-            range,
-        };
+        let variable = Variable::untyped(name.clone(), range);
         module.variables.insert(name, Arc::new(variable));
     }
     Arc::new(module)
@@ -293,51 +239,8 @@ pub fn with_settled_keys(root: &Arc<CompiledModule>, keys: &BTreeMap<ProviderNam
     let mut module = (**root).clone();
     for (name, value) in keys {
         if let Some(block) = module.providers.get_mut(name) {
-            let for_each = Some(written(&literal(value)));
-            *block = Arc::new(ProviderBlock { for_each, ..(**block).clone() });
+            *block = Arc::new(block.repeated_over(value));
         }
     }
     Arc::new(module)
-}
-
-/// A literal expression.
-fn written(text: &str) -> Expression {
-    weft_syntax::parse_expression(MADE, Arc::from(text), Position::START).0
-}
-
-/// A value as an expression that evaluates to it. Marks are dropped, and unknown values become null.
-pub fn literal(value: &Value) -> String {
-    let list = |items: &[Value]| items.iter().map(literal).collect::<Vec<_>>().join(", ");
-    let entry = |(name, value): (&SmolStr, &Value)| format!("{} = {}", quoted(name), literal(value));
-    match value.open().1 {
-        Kind::Bool(value) => value.to_string(),
-        Kind::Number(number) => number.to_string(),
-        Kind::String(text) => quoted(text),
-        Kind::List(items) => format!("tolist([{}])", list(items.items())),
-        Kind::Set(items) => format!("toset([{}])", list(items.items())),
-        Kind::Tuple(items) => format!("[{}]", list(items.items())),
-        Kind::Map(fields) => format!("tomap({{ {} }})", fields.iter().map(entry).collect::<Vec<_>>().join(", ")),
-        Kind::Object(fields) => format!("{{ {} }}", fields.iter().map(entry).collect::<Vec<_>>().join(", ")),
-        Kind::Null(_) | Kind::Unknown(_) | Kind::Provider(_) => "null".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use weft_expressions::constant::evaluate_constant;
-
-    #[test]
-    fn literals_give_their_values() {
-        let values = [
-            Value::string("a ${b} \"c\" %{d}\n"),
-            Value::int(-3),
-            Value::object([("k-1", Value::tuple(vec![Value::bool(true), Value::null(Type::Dynamic)]))]),
-            Value::empty_object(),
-        ];
-        for value in values {
-            let (found, problems) = evaluate_constant(&written(&literal(&value)));
-            assert!(problems.is_empty() && found.same_content(&value), "{}", literal(&value));
-        }
-    }
 }

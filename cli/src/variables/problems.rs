@@ -91,22 +91,3 @@ pub fn file_too_large(path: &str, size: u64, limit: u64) -> Diagnostic {
 pub fn file_unreadable(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to read variables file", format!("Error while reading {path}: {error}."))
 }
-
-/// A variables file declares a variable.
-pub fn declaration(name: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Variable declaration in .tfvars file",
-        format!(
-            "A variable file sets variables that are declared elsewhere, in the form NAME = VALUE. The block that \
-             declares {name:?} belongs into a .tf file."
-        ),
-    )
-}
-
-/// A variables file has a block.
-pub fn block(block_type: &str) -> Diagnostic {
-    Diagnostic::error(
-        format!("Unexpected \"{block_type}\" block"),
-        "Blocks are not allowed here. A variable file contains only arguments of the form NAME = VALUE.",
-    )
-}

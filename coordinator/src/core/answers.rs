@@ -6,8 +6,8 @@ use super::operation::{Doubt, State};
 use super::results::LateResult;
 use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::FinishReason;
+use crate::operation_event::OperationEventKind;
 use crate::problems::refusal;
-use crate::progress::ProgressKind;
 use crate::result::JournalledResult;
 use crate::status::Happening;
 use weft_protocol::diagnostics::encode_diagnostics;
@@ -112,7 +112,7 @@ impl Coordinator {
     pub(super) fn tell_refusal(&mut self, position: Position, answer: &StoreAnswer) {
         let problem = refusal(answer).about(self.outline.at(position).address.clone());
         let reason = "the store refused to record it".to_owned();
-        self.tell(position, ProgressKind::InDoubt { reason }, encode_diagnostics(&[problem]));
+        self.tell(position, OperationEventKind::InDoubt { reason }, encode_diagnostics(&[problem]));
     }
 
     fn doubt_stored(&mut self, position: Position, answer: StoreAnswer, doubted: Doubted) -> Handled {
@@ -162,7 +162,7 @@ impl Coordinator {
         self.checks.note(self.outline.at(position).kind, position, &kept.diagnostics);
         self.let_go(position);
         self.acknowledge(position);
-        self.tell(position, ProgressKind::Done { intended: kept.intended, shown: kept.shown }, kept.diagnostics);
+        self.tell(position, OperationEventKind::Done { intended: kept.intended, shown: kept.shown }, kept.diagnostics);
         self.keep_result(position, kept.result, kept.by);
         for freed in self.nodes.done(position) {
             self.ready_if_free(freed);
@@ -179,7 +179,7 @@ impl Coordinator {
         self.checks.note(self.outline.at(position).kind, position, &diagnostics);
         self.let_go(position);
         self.acknowledge(position);
-        self.tell(position, ProgressKind::Failed, diagnostics);
+        self.tell(position, OperationEventKind::Failed, diagnostics);
         self.spoil(position)
     }
 
@@ -209,7 +209,7 @@ impl Coordinator {
         self.happen(position, Happening::SettlePending)?;
         self.let_go(position);
         self.operations.was_in_vain(position);
-        self.tell(position, ProgressKind::Returned, Opaque::default());
+        self.tell(position, OperationEventKind::Returned, Opaque::default());
         self.mend(position)?;
         if let Some(LateResult { worker, attempt, result }) = self.results.take_late(position) {
             let task = Task { operation: self.outline.at(position).index, attempt };

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weft_graph_format::checked::{CheckedConfig, CheckedObject};
 use weft_graph_format::diagnostic::{Diagnostic, HIDDEN_MESSAGE, READ_FOR_CHECK, in_one_text};
 use weft_state::{CheckObject, CheckRecord, Opaque, StoredStatus, Writes};
 
 use super::Position;
 use super::operation::State;
 use super::operations::Operations;
-use crate::outline::{CHECK, CheckedConfig, CheckedObject, OperationKind, Outline, RunCheck};
+use crate::outline::{CHECK, OperationKind, Outline, RunCheck};
 use crate::status::Status;
 use weft_protocol::diagnostics::decode_diagnostics;
 
@@ -141,7 +142,7 @@ impl<'run> FinishedRun<'run> {
             // Only the block itself can refer to its data source.
             let config = source.config();
             let block = blocks().find(|check| check.needs.contains(&config));
-            let objects = block.into_iter().flat_map(|check| &check.objects);
+            let objects = block.into_iter().flat_map(RunCheck::objects);
             found.extend(objects.filter(|object| object.module() == source.module()).map(|object| (object, message)));
         }
         found
@@ -174,7 +175,7 @@ impl<'run> FinishedRun<'run> {
             let is_undone = |need: &CheckedConfig| *need != check.config && undone.configured.contains(need);
             let blocked = check.needs.iter().any(is_undone);
             let after_itself = check.needs.contains(&check.config);
-            for (object, address) in record.objects.iter_mut().flatten().zip(&check.objects) {
+            for (object, address) in record.objects.iter_mut().flatten().zip(check.objects()) {
                 let (checked, unread) = (checked.get(address), unread.get(address));
                 let missing = after_itself && undone.objects.contains(address);
                 if checked.is_some() && record.object_kind == CHECK {
@@ -238,6 +239,8 @@ mod tests {
     use weft_protocol::diagnostics::encode_diagnostics;
 
     use super::*;
+    use weft_graph_format::checked::CheckedAddress;
+
     use crate::core::operation::{Intended, Leased};
     use crate::outline::{OutlineOperation, OutlineShard, ShardKey};
 
@@ -246,11 +249,14 @@ mod tests {
 
     /// A resource, and a postcondition that needs it.
     fn outline() -> Outline {
-        let object =
-            CheckObject { object_addr: "a.b".to_owned(), status: StoredStatus::Unknown, failure_messages: Vec::new() };
+        let object = CheckObject {
+            object_addr: CheckedAddress::read("a.b"),
+            status: StoredStatus::Unknown,
+            failure_messages: Vec::new(),
+        };
         let record = CheckRecord {
             object_kind: "resource".to_owned(),
-            config_addr: "a.b".to_owned(),
+            config_addr: CheckedAddress::read("a.b"),
             status: StoredStatus::Unknown,
             objects: Some(vec![object]),
         };
@@ -259,10 +265,9 @@ mod tests {
             OutlineOperation::new(1, OperationKind::Check, "a.b", "check", 0),
         ];
         let config = CheckedConfig::parse("a.b");
-        let objects = vec![CheckedObject::parse("a.b")];
         Outline {
             check_subjects: (0..2).map(|index| (index, CheckedObject::parse("a.b"))).collect(),
-            checks: vec![RunCheck { record, objects, needs: vec![config.clone()], config }],
+            checks: vec![RunCheck { record, needs: vec![config.clone()], config }],
             operations,
             shards: vec![OutlineShard::new(ShardKey::Unplaced)],
             ..Outline::default()

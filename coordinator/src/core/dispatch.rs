@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::backlog::Work;
 use super::operation::{Leased, State};
 use super::{Coordinator, Handled, Position, ShardIndex, WorkerIndex};
+use crate::operation_event::OperationEventKind;
 use crate::outline::OutlineShard;
-use crate::progress::ProgressKind;
 use crate::status::Happening;
 use weft_protocol::{OpenShard, Order};
 use weft_state::Opaque;
@@ -88,7 +88,7 @@ impl Coordinator {
         }
         self.backlog.orphan(shard);
         if let Some(position) = self.backlog.first(shard) {
-            self.tell(position, ProgressKind::Waiting, Opaque::default());
+            self.tell(position, OperationEventKind::Waiting, Opaque::default());
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ impl Coordinator {
         let read_first = self.operations.was_tried(position) && operation.can_settle();
         let (shard, task) = (operation.shard.0, self.task(position));
         self.order(worker, Order::Start { shard, task, read_first });
-        self.tell(position, ProgressKind::Started, Opaque::default());
+        self.tell(position, OperationEventKind::Started, Opaque::default());
         Ok(())
     }
 

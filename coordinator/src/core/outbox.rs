@@ -7,7 +7,7 @@ use weft_state::StoreStep;
 
 use super::answers::StepInStore;
 use crate::event::{Defect, FinishReason};
-use crate::progress::Progress;
+use crate::operation_event::OperationEvent;
 use crate::table::WorkerIndex;
 
 /// What the commands of one step are made of.
@@ -18,7 +18,7 @@ pub(super) struct StepOutput {
     /// Orders for workers.
     pub(super) orders: BTreeMap<WorkerIndex, Vec<Order>>,
     /// Events for watchers.
-    pub(super) progress: Vec<Progress>,
+    pub(super) progress: Vec<OperationEvent>,
 }
 
 /// StepOutput of a step, and steps that the store has not answered.
@@ -53,7 +53,7 @@ impl Outbox {
     }
 
     /// Queues an event for watchers.
-    pub(super) fn tell(&mut self, progress: Progress) {
+    pub(super) fn tell(&mut self, progress: OperationEvent) {
         self.output.progress.push(progress);
     }
 

@@ -9,9 +9,9 @@ use super::answers::{CommittedResult, StepInStore};
 use super::operation::{Doubt, Intended, Leased, State};
 use super::results::LateResult;
 use super::{Coordinator, Handled, Position, ShardIndex, WorkerIndex};
+use crate::operation_event::OperationEventKind;
 use crate::outline::{OperationKind, OutlineOperation};
 use crate::problems;
-use crate::progress::ProgressKind;
 use crate::result::JournalledResult;
 use crate::status::Status;
 use weft_protocol::diagnostics::encode_diagnostics;
@@ -247,7 +247,7 @@ impl Coordinator {
                     object,
                 };
                 self.outbox.store(StepInStore::Told, StoreStep::Stray(stray));
-                self.tell(position, ProgressKind::Stray, Opaque::default());
+                self.tell(position, OperationEventKind::Stray, Opaque::default());
             }
         }
         self.order(worker, Order::Acknowledged(task));

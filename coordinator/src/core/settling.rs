@@ -9,7 +9,7 @@ use super::operation::{Doubt, Intended, State};
 use super::reports::{NO_OBJECT, failure_kind, lacks_object};
 use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::{Decision, UserResolution};
-use crate::progress::ProgressKind;
+use crate::operation_event::OperationEventKind;
 use crate::result::JournalledResult;
 use weft_protocol::{Order, SettleOrder, SettleVerdict, Task, TaskDone, TaskResult};
 
@@ -73,7 +73,7 @@ impl Coordinator {
         } else if self.outline.at(position).can_settle() && !self.options.only_resolve {
             self.doubts.keep_reason(position, reason.clone());
             self.queue_settle(position)?;
-            self.tell(position, ProgressKind::Settling { reason }, Opaque::default());
+            self.tell(position, OperationEventKind::Settling { reason }, Opaque::default());
             Ok(())
         } else {
             self.unsettled(position, reason)
@@ -99,7 +99,7 @@ impl Coordinator {
         self.enter(position, State::InDoubt(Doubt::AwaitsHolder), "its worker may still report the outcome")?;
         self.roster.add_doubt(holder, position);
         let reason = format!("worker {} is asked about the outcome", self.roster.id(holder));
-        self.tell(position, ProgressKind::Settling { reason }, Opaque::default());
+        self.tell(position, OperationEventKind::Settling { reason }, Opaque::default());
         Ok(())
     }
 
@@ -188,7 +188,7 @@ impl Coordinator {
         self.holder_doubts(position);
         self.doubts.end_decision(position);
         self.enter(position, State::InDoubt(Doubt::Unsettled), "there is no evidence")?;
-        self.tell(position, ProgressKind::InDoubt { reason: reason.clone() }, Opaque::default());
+        self.tell(position, OperationEventKind::InDoubt { reason: reason.clone() }, Opaque::default());
         self.doubts.keep_reason(position, reason);
         if self.options.only_resolve { Ok(()) } else { self.spoil(position) }
     }

@@ -279,8 +279,8 @@ fn progress_distinguishes_results_with_and_without_an_intent() {
     assert_eq!(
         told,
         [
-            (0, ProgressKind::Done { intended: true, shown: None }),
-            (1, ProgressKind::Done { intended: false, shown: None })
+            (0, OperationEventKind::Done { intended: true, shown: None }),
+            (1, OperationEventKind::Done { intended: false, shown: None })
         ]
     );
 }

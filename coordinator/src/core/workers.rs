@@ -8,9 +8,9 @@ use super::operation::{Doubt, Intended, Leased, State};
 use super::roster::Abilities;
 use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::Hello;
+use crate::operation_event::OperationEventKind;
 use crate::plan::is_of_command_line;
 use crate::process::worker_name;
-use crate::progress::ProgressKind;
 use crate::status::Happening;
 use crate::timing::WINDOW;
 use weft_protocol::{HeldPhase, HeldTask, Order, TaskResult};
@@ -176,7 +176,7 @@ impl Coordinator {
     /// Frees a leased task. Nothing can have happened.
     pub(super) fn unlease(&mut self, position: Position) -> Handled {
         self.happen(position, Happening::Unlease)?;
-        self.tell(position, ProgressKind::Returned, Opaque::default());
+        self.tell(position, OperationEventKind::Returned, Opaque::default());
         self.let_go(position);
         self.ready_if_free(position);
         Ok(())

@@ -6,7 +6,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::timeout;
 use weft_state::{Holder, RunId, RunStore};
 
-use super::{Driver, EVENT_BATCHES, Notice, RunOutcome, Surroundings};
+use super::{Driver, EVENT_BATCHES, RunEvent, RunOutcome, Surroundings};
 use crate::core::RunOptions;
 use crate::event::{Cancel, Event};
 use crate::hub::Hub;
@@ -31,7 +31,7 @@ pub struct InProcess {
     /// The coordinator's ends of the workers' connections.
     pub workers: Vec<CoordinatorEnd>,
     /// Receives notices. When it is full, progress is dropped and the run continues.
-    pub notices: mpsc::Sender<Notice>,
+    pub notices: mpsc::Sender<RunEvent>,
     /// The user's signals.
     pub cancel: mpsc::Receiver<Cancel>,
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weft_graph_format::checked::{CheckedAddress, CheckedConfig, CheckedObject};
 use weft_graph_format::checks::{by_config, checked_object};
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 use weft_state::{CheckObject, CheckRecord, StoredStatus};
 
-use super::checked::{CheckedConfig, CheckedObject};
 use super::{OperationKind, OutlineOperation, RunCheck};
 
 /// The kind of a check block in results of checks.
@@ -21,19 +21,23 @@ pub fn planned_checks(checks: &[CheckResult]) -> Option<Vec<CheckRecord>> {
             object_kind: word(found.kind).to_owned(),
             status: stored(found.status()),
             objects: found.has_instances().then(|| found.instances.iter().map(|result| object(result)).collect()),
-            config_addr: found.config,
+            config_addr: CheckedAddress::read(&found.config),
         })
         .collect();
-    records.sort_by(|a, b| (&a.object_kind, &a.config_addr).cmp(&(&b.object_kind, &b.config_addr)));
+    records.sort_by(|a, b| (&a.object_kind, a.config_addr.text()).cmp(&(&b.object_kind, b.config_addr.text())));
     (!records.is_empty()).then_some(records)
 }
 
 /// The checks of a plan, with what each one needs. `needs` has addresses without keys.
 pub(super) fn run_checks(records: Vec<CheckRecord>, needs: &BTreeMap<String, Vec<String>>) -> Vec<RunCheck> {
     let check = |record: CheckRecord| RunCheck {
-        config: CheckedConfig::parse(&record.config_addr),
-        objects: record.objects.iter().flatten().map(|object| CheckedObject::parse(&object.object_addr)).collect(),
-        needs: needs.get(&record.config_addr).into_iter().flatten().map(|need| CheckedConfig::parse(need)).collect(),
+        config: record.config_addr.config(),
+        needs: needs
+            .get(record.config_addr.text())
+            .into_iter()
+            .flatten()
+            .map(|need| CheckedConfig::parse(need))
+            .collect(),
         record,
     };
     records.into_iter().map(check).collect()
@@ -45,7 +49,7 @@ pub(super) fn check_subjects(operations: &[OutlineOperation], checks: &[RunCheck
     if checks.is_empty() {
         return BTreeMap::new();
     }
-    let objects: BTreeSet<&CheckedObject> = checks.iter().flat_map(|check| &check.objects).collect();
+    let objects: BTreeSet<&CheckedObject> = checks.iter().flat_map(RunCheck::objects).collect();
     let needed: BTreeSet<&CheckedConfig> = checks.iter().flat_map(|check| &check.needs).collect();
     let counted = operations.iter().filter(|operation| matches!(operation.kind, Create | Update | Read | Check));
     let found = counted.filter_map(|operation| {
@@ -73,7 +77,7 @@ fn word(kind: CheckedKind) -> &'static str {
 
 fn object(result: &CheckResult) -> CheckObject {
     CheckObject {
-        object_addr: result.address.clone(),
+        object_addr: CheckedAddress::read(&result.address),
         status: stored(result.status),
         failure_messages: result.messages.clone(),
     }
@@ -119,12 +123,12 @@ mod tests {
         .collect();
         let check = CheckRecord {
             object_kind: "check".to_owned(),
-            config_addr: "module.m.check.c".to_owned(),
+            config_addr: CheckedAddress::read("module.m.check.c"),
             status: StoredStatus::Unknown,
             objects: None,
         };
         let needs = ["module.m.a.b", "data.a.d[1]"].map(str::to_owned).to_vec();
-        let needs = BTreeMap::from([(check.config_addr.clone(), needs)]);
+        let needs = BTreeMap::from([(check.config_addr.text().to_owned(), needs)]);
         let found = check_subjects(&operations, &run_checks(vec![check], &needs));
         let wanted = [
             (0, "module.m[\"k\"].a.b[0]"),

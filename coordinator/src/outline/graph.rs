@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use weft_graph_format::graph::{self, Action, Fragment, Opcode, OutlineRow, Shard, Waits};
+use weft_graph_format::graph::{Action, Claim, Fragment, Opcode, OutlineRow, Shard, Waits};
 use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::PlanFile;
-use weft_state::{Claim, ClaimMode, Revision, Subject};
+use weft_state::{ClaimMode, Revision};
 
 use super::checks::{check_subjects, planned_checks, run_checks};
-use super::{Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ShardKey, Waiter};
+use super::{Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, RunClaim, ShardKey, Waiter};
 use crate::table::ShardIndex;
-
-/// The prefix of claims on outputs.
-const OUTPUT: &str = "output.";
 
 /// The outline of a plan file: its operations as a coordinator sees them.
 pub fn outline(plan: &PlanFile) -> Outline {
@@ -112,11 +109,7 @@ fn shard(index: usize, fragment: &Fragment, plan: &PlanFile) -> OutlineShard {
     }
 }
 
-fn claim(claim: &graph::Claim) -> Claim {
-    let subject = match claim.address.strip_prefix(OUTPUT) {
-        Some(name) if !name.contains('.') => Subject::Output(name.to_owned()),
-        _ => Subject::Instance(claim.address.clone()),
-    };
+fn claim(claim: &Claim) -> RunClaim {
     let mode = if claim.exclusive { ClaimMode::Exclusive } else { ClaimMode::Shared };
-    Claim { subject, mode, expected: Revision(claim.revision) }
+    RunClaim { subject: claim.subject.clone(), mode, expected: Revision(claim.revision) }
 }

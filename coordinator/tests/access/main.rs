@@ -12,9 +12,9 @@ use weft_coordinator::server::{ListenError, Server};
 use weft_coordinator::service::{Resumption, Submission};
 use weft_coordinator::{Address, Cancel, Client, Decision, Dialer, Guard, ReadPlan, RunPlan, Service};
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_identity::authority::{self, Issued, Request};
+use weft_identity::authority::{self, CertificateRequest, Issued};
 use weft_identity::files::{Callers, OwnFiles, Reloading};
-use weft_identity::{Access, Name, Role, Roles, TlsFiles};
+use weft_identity::{AccessRules, Role, Roles, SpiffeId, TlsFiles};
 use weft_proto::cluster as proto;
 use weft_state::{Holder, ModelStore, RevisionRule};
 
@@ -53,9 +53,9 @@ impl Place {
 }
 
 fn issue(directory: &Path, authority: &Issued, name: &str, roles: &[Role], hosts: &[&str]) -> TlsFiles {
-    let named = Name::with_roles("example.org", &Roles::new(roles.iter().copied()), name).unwrap();
+    let named = SpiffeId::with_roles("example.org", &Roles::new(roles.iter().copied()), name).unwrap();
     let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-    let issued = authority::issue(authority, &Request { name: named, hosts, valid: DAY }).unwrap();
+    let issued = authority::issue(authority, &CertificateRequest { name: named, hosts, valid: DAY }).unwrap();
     let (certificate, key) = (directory.join(format!("{name}.pem")), directory.join(format!("{name}-key.pem")));
     std::fs::write(&certificate, issued.certificate).unwrap();
     std::fs::write(&key, issued.key).unwrap();
@@ -74,7 +74,7 @@ async fn place() -> Place {
     let authority = authority::create("example.org", DAY).unwrap();
     let files = issue(directory.path(), &authority, "coordinator", &[], &["localhost"]);
     let tls = Reloading::server(files, Callers::WithCertificate).unwrap();
-    let access = Access { state: "prod".to_owned(), policy: None };
+    let access = AccessRules { state: "prod".to_owned(), policy: None };
     let guard = Guard { tls: Some(tls), access, tokens: None };
     let any = Address::Tcp { host: "localhost".to_owned(), port: 0 };
     let server = Server::bind(service(), &any, guard).await.unwrap();

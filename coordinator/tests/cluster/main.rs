@@ -13,12 +13,12 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use weft_coordinator::client::{WatchEnd, WatchEvent, connect_worker};
-use weft_coordinator::driver::Notice;
+use weft_coordinator::driver::RunEvent;
 use weft_coordinator::server::Server;
 use weft_coordinator::service::{Resumption, Submission};
 use weft_coordinator::{
-    Address, Cancel, Client, Decision, Dialer, FinishReason, Guard, InProcess, ProgressKind, ReadPlan, RunOptions,
-    RunOutcome, Service, UserResolution, pair, run_in_process, term,
+    Address, Cancel, Client, Decision, Dialer, FinishReason, Guard, InProcess, OperationEventKind, ReadPlan,
+    RunOptions, RunOutcome, Service, UserResolution, pair, run_in_process, term,
 };
 use weft_state::{Holder, ModelStore, Opaque, RevisionRule, RunId, RunStatus, RunStore, StoreError, StoreStep};
 use worker::{Habits, work};
@@ -42,7 +42,7 @@ async fn run_plan(
     text: &str,
     workers: Vec<Habits>,
     options: RunOptions,
-) -> (RunOutcome, Vec<Notice>) {
+) -> (RunOutcome, Vec<RunEvent>) {
     let run = RunId::parse(run).unwrap();
     let plan = Reader.read(text.as_bytes()).unwrap();
     let bytes = Opaque(text.as_bytes().to_vec());
@@ -84,10 +84,10 @@ async fn one_process_applies_a_plan() {
     assert_eq!((outcome.reason, outcome.status), (FinishReason::Complete, Some(RunStatus::Done)));
     assert_eq!((outcome.counts.done, outcome.exit_code()), (40, 0));
     assert_eq!(store.snapshot().await.unwrap().instances.len(), 40);
-    let is_done = |what: &ProgressKind| matches!(what, ProgressKind::Done { .. });
-    let done = |notice: &&Notice| matches!(notice, Notice::Progress(progress) if is_done(&progress.what));
+    let is_done = |what: &OperationEventKind| matches!(what, OperationEventKind::Done { .. });
+    let done = |notice: &&RunEvent| matches!(notice, RunEvent::Progress(progress) if is_done(&progress.what));
     assert_eq!(notices.iter().filter(done).count(), 40);
-    assert!(matches!(notices.last(), Some(Notice::Ended(_))));
+    assert!(matches!(notices.last(), Some(RunEvent::Ended(_))));
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn a_failure_skips_its_dependents_and_a_resume_continues() {
     assert_eq!((outcome.status, outcome.exit_code()), (Some(RunStatus::Failed), 1));
     let (outcome, notices) = run_plan(&store, "r", "2 3", vec![habits("me")], RunOptions::in_process()).await;
     assert_eq!((outcome.counts.done, outcome.exit_code()), (6, 0));
-    let started = |notice: &&Notice| matches!(notice, Notice::Progress(p) if p.what == ProgressKind::Started);
+    let started = |notice: &&RunEvent| matches!(notice, RunEvent::Progress(p) if p.what == OperationEventKind::Started);
     assert_eq!(notices.iter().filter(started).count(), 2, "what was done is not done again");
 }
 
@@ -111,7 +111,7 @@ async fn results_of_calls_are_collected_after_the_store_has_failed() {
     let slow = Habits { slow: vec!["a.b[1]".to_owned()], ..habits("me") };
     let (outcome, notices) = run_plan(&store, "r", "1 2", vec![slow], RunOptions::in_process()).await;
     assert!(matches!(outcome.store_error, Some(StoreError::Closed(_))), "{:?}", outcome.store_error);
-    assert!(notices.contains(&Notice::StoreFailed(1)), "{notices:?}");
+    assert!(notices.contains(&RunEvent::StoreFailed(1)), "{notices:?}");
     let results = outcome.unrecorded.iter().filter(|step| matches!(step, StoreStep::Commit(_)));
     assert_eq!(results.count(), 2, "{:?}", outcome.unrecorded);
     assert_eq!((outcome.exit_code(), outcome.unfinished.len()), (1, 4));

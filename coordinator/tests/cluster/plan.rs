@@ -5,12 +5,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use weft_coordinator::{
-    Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ReadPlan, RunPlan, ShardIndex,
-    ShardKey,
+    Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ReadPlan, RunClaim, RunPlan,
+    ShardIndex, ShardKey,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Path;
-use weft_state::{Claim, ClaimMode, Digest, Revision, Subject};
+use weft_state::{ClaimMode, Digest, Revision};
 
 /// Reads such plans.
 #[derive(Debug)]
@@ -64,8 +64,8 @@ fn pairs(plan: &[u8], shards: u32, count: u32, home: bool) -> RunPlan {
         for operation in [first, second] {
             let line = &mut fragments[operation.shard.0 as usize];
             let _ = writeln!(line, "{} {} world", operation.index, operation.address);
-            outline.claims.push(Claim {
-                subject: Subject::Instance(operation.address.clone()),
+            outline.claims.push(RunClaim {
+                subject: operation.address.parse().expect("an address"),
                 mode: ClaimMode::Exclusive,
                 expected: Revision::NEVER,
             });

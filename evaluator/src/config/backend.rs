@@ -17,8 +17,9 @@ use weft_syntax::{Body, BodyId, Expression, Role, Syntax, Tree};
 
 use super::compiling::Compiling;
 use super::content::FoundBlock;
+use super::source_files::parse_arguments;
 use super::static_values::{Needing, StaticValues};
-use super::{BodySource, Settings, problems};
+use super::{BodySource, ModuleSettings, problems};
 use crate::problems::{
     insufficient_blocks, missing_argument, second_block, too_many_blocks, unsupported_argument, unsupported_block,
     wrong_type,
@@ -230,22 +231,26 @@ fn written(kind: SmolStr, compiling: &Compiling<'_>, block: &FoundBlock) -> Back
     }
 }
 
-/// The arguments and blocks that a file of settings has, in the order of their names. Values are constants.
+/// The arguments and blocks in a file of settings, which has this name and content, in the order of their names. Values are constants.
 ///
 /// # Errors
 /// Those of the file, and arguments and blocks that the schema does not have.
-pub fn settings_in_file(tree: &Arc<Tree>, schema: &Block) -> Result<Vec<(SmolStr, Value)>, Vec<Diagnostic>> {
-    let mut problems = Vec::new();
+pub fn settings_in_file(name: &str, content: &[u8], schema: &Block) -> Result<Vec<(SmolStr, Value)>, Vec<Diagnostic>> {
+    let (tree, mut problems) = parse_arguments(name, content);
+    if has_errors(&problems) {
+        return Err(problems);
+    }
+    problems.clear();
     let mut evaluate = |_: &str, expression: &Expression| {
         let (value, found) = evaluate_constant(expression);
         let sound = !has_errors(&found);
         problems.extend(found);
         sound.then_some(value)
     };
-    let evaluated = Evaluated::of(tree, tree.root_id(), "", &mut evaluate);
+    let evaluated = Evaluated::of(&tree, tree.root_id(), "", &mut evaluate);
     let content = tree.arguments(tree.root_id(), &|_| false).body;
     let header = tree.range(tree.root_body().span);
-    let mut reader = SettingsReader { tree, header: &header, problems: &mut problems };
+    let mut reader = SettingsReader { tree: &tree, header: &header, problems: &mut problems };
     let value = reader.body(tree.root_id(), schema, &evaluated, &header);
     if has_errors(&problems) {
         return Err(problems);
@@ -288,7 +293,7 @@ pub(super) fn cloud(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 
 /// A module has one backend.
 fn refuse_both(compiling: &mut Compiling<'_>) {
-    let Settings { backend, cloud, .. } = &compiling.module.settings;
+    let ModuleSettings { backend, cloud, .. } = &compiling.module.settings;
     if let (Some(backend), Some(cloud)) = (backend, cloud) {
         let problem = problems::backend::beside_cloud(&backend.range, &cloud.range);
         compiling.report(problem);

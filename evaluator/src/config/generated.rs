@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_syntax::Tree;
 
 use super::compile::compile_module;
-use super::{CompiledModule, ImportBlock, ImportKey, problems};
+use super::{CompiledModule, ImportBlock, ImportKey, SourceFiles, problems};
 
 /// The `import` blocks, in order, for which configuration can be generated: those without a resource block.
 ///
@@ -44,12 +43,16 @@ fn has_block(root: &CompiledModule, block: &ImportBlock) -> bool {
     module.resources.contains_key(&block.to.resource)
 }
 
-/// The root module with the resources of one more file, and the problems of that file.
-pub fn with_resources(root: &Arc<CompiledModule>, file: &Arc<Tree>) -> (Arc<CompiledModule>, Vec<Diagnostic>) {
-    let mut problems = Vec::new();
-    let (added, together) = compile_module(Module::root(), &root.dir, std::slice::from_ref(file), &[], &mut problems);
+/// The root module with the resources of one more file, which has this name and text; the file, and its problems.
+pub fn with_resources(
+    root: &Arc<CompiledModule>,
+    name: &str,
+    text: &str,
+) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
+    let (file, mut problems) = weft_syntax::parse_file(name, text.into());
+    let (added, together) = compile_module(Module::root(), &root.dir, std::slice::from_ref(&file), &[], &mut problems);
     problems.extend(together);
     let mut whole = CompiledModule::clone(root);
     whole.resources.extend(added.resources);
-    (Arc::new(whole), problems)
+    (Arc::new(whole), SourceFiles::of(name, &file), problems)
 }

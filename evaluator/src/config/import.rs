@@ -1,8 +1,8 @@
 //! `import` blocks: existing objects to import.
 
-use weft_graph_format::address::{Module, ModuleInstance, ModuleStep, Resource, ResourceInstance};
+use weft_graph_format::address::{InstanceKey, Module, ModuleInstance, ModuleStep, Resource, ResourceInstance, quoted};
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::source::SourceRange;
+use weft_graph_format::source::{Position, SourceRange};
 use weft_syntax::{ExprKind, Expression};
 
 use super::ProviderReference;
@@ -12,6 +12,9 @@ use super::literal::{optional, required};
 use super::problems;
 use super::relative_address::{RelativeAddress, address_of};
 use crate::reference::Reference;
+
+/// The name of the ID of an import that is in no file.
+const ID: &str = "<import id>";
 
 const IMPORT: ContentRules = ContentRules {
     attributes: &[required("to"), optional("id"), optional("identity"), optional("provider"), optional("for_each")],
@@ -23,15 +26,15 @@ const IMPORT: ContentRules = ContentRules {
 #[derive(Clone, Debug)]
 pub struct ImportBlock {
     /// The resource that the object is imported to, without keys.
-    pub to: ImportTarget,
+    pub to: ImportAddress,
     /// The provider's ID of the object.
-    pub id: Option<Expression>,
+    pub(crate) id: Option<Expression>,
     /// The identity of the object, by the provider's identity schema.
-    pub identity: Option<Expression>,
+    pub(crate) identity: Option<Expression>,
     /// `provider`
     pub provider: Option<ProviderReference>,
     /// `for_each`
-    pub for_each: Option<Expression>,
+    pub(crate) for_each: Option<Expression>,
     /// The references of the block.
     pub references: Vec<Reference>,
     /// The header of the block.
@@ -40,34 +43,53 @@ pub struct ImportBlock {
 
 /// The address in `to`.
 #[derive(Clone, Debug)]
-pub struct ImportTarget {
+pub struct ImportAddress {
     /// The module calls, each with the expression of its key unless it is constant.
-    pub module: Vec<(ModuleStep, Option<Expression>)>,
+    pub(crate) module: Vec<(ModuleStep, Option<Expression>)>,
     /// The resource.
     pub resource: Resource,
     /// Its key, if there is one.
-    pub key: ImportKey,
+    pub(crate) key: ImportKey,
     /// The range of the address.
     pub range: SourceRange,
 }
 
 /// A key in an import's address.
 #[derive(Clone, Debug)]
-pub enum ImportKey {
+pub(crate) enum ImportKey {
     /// A literal key, or none.
-    Constant(weft_graph_format::address::InstanceKey),
+    Constant(InstanceKey),
     /// An expression, which may use `each`.
     Computed(Expression),
 }
 
 impl ImportBlock {
+    /// The import of the object with this ID. `range` is its place in diagnostics.
+    ///
+    /// # Errors
+    /// An ID that cannot be written.
+    pub fn of_object(address: &ResourceInstance, id: &str, range: SourceRange) -> Result<ImportBlock, Diagnostic> {
+        let (id, problems) = weft_syntax::parse_expression(ID, quoted(id).into(), Position::START);
+        if let Some(problem) = problems.into_iter().find(Diagnostic::is_error) {
+            return Err(problem);
+        }
+        let to = ImportAddress {
+            module: address.module.0.iter().map(|step| (step.clone(), None)).collect(),
+            resource: address.resource.clone(),
+            key: ImportKey::Constant(address.key.clone()),
+            range: range.clone(),
+        };
+        let (identity, provider, for_each, references) = (None, None, None, Vec::new());
+        Ok(ImportBlock { to, id: Some(id), identity, provider, for_each, references, range })
+    }
+
     /// Whether this may be the address of an instance. Expressions match every key.
     fn means(&self, address: &ResourceInstance) -> bool {
         self.for_each.is_none() && self.to.static_address().as_ref() == Some(address)
     }
 }
 
-impl ImportTarget {
+impl ImportAddress {
     /// The address, if it has no expressions.
     fn static_address(&self) -> Option<ResourceInstance> {
         let ImportKey::Constant(key) = &self.key else { return None };
@@ -133,7 +155,7 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 }
 
 /// Reads an address. The keys of modules and the last key may be expressions.
-fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
+fn target(expression: &Expression) -> Result<ImportAddress, Diagnostic> {
     let range = expression.range();
     // `a.b[each.key]` is an index on a traversal, `module.a[each.key].b.c` attributes on an index on a traversal.
     let mut computed: Vec<Expression> = Vec::new();
@@ -181,7 +203,7 @@ fn target(expression: &Expression) -> Result<ImportTarget, Diagnostic> {
             _ => return Err(problems::import::misplaced_key(range)),
         }
     }
-    Ok(ImportTarget { module: steps, resource, key: own, range })
+    Ok(ImportAddress { module: steps, resource, key: own, range })
 }
 
 enum RelativePart {

@@ -2,7 +2,7 @@
 
 mod files;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,23 +15,21 @@ use weft_graph_format::module_source::ModuleSource;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_syntax::{ExprKind, Expression, Tree, is_identifier};
+use weft_syntax::{ExprKind, Expression, is_identifier};
 
 pub(super) use self::files::LARGEST_FILE;
 use self::files::{is_override, kind_of};
 use super::compile::compile_module;
 use super::encryption_settings::Encryption;
-use super::module_places::{AsWritten, Below, Installed, ModulePlaces, ModuleRequest};
+use super::module_places::{AsWritten, Below, InstalledModules, ModulePlaces, ModuleRequest};
 use super::provider_links::{check_providers, unsuitable};
 use super::required_version::unmet;
+use super::source_files::SourceFiles;
 use super::static_values::{Needing, StaticGiven, StaticInputs, StaticValues, static_text};
 use super::{CallSource, CompiledModule, ModuleCall, problems};
 
 /// The maximum nesting of module calls. It stops a module that calls itself.
 const DEEPEST_MODULES: usize = 100;
-
-/// All files that were read, by the name in diagnostics.
-pub type Sources = BTreeMap<SmolStr, Arc<Tree>>;
 
 /// A directory that cannot be read.
 #[derive(Debug, Error)]
@@ -50,7 +48,7 @@ pub enum LoadError {
 ///
 /// File names in diagnostics are relative to `root`. The module is as complete as the files allow; problems are
 /// returned with it. Problems between modules are found by [`link_problems`].
-pub fn load_tree(root: &Path, installed: &Installed) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+pub fn load_tree(root: &Path, installed: &InstalledModules) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
     let workspace = SmolStr::new_static("default");
     let inputs = StaticInputs { given: &|_| StaticGiven::default(), workspace, encryption: None };
     load_tree_with(root, installed, &inputs)
@@ -61,9 +59,9 @@ pub fn load_tree(root: &Path, installed: &Installed) -> (Arc<CompiledModule>, So
 /// If the root module has errors, called modules are not loaded.
 pub fn load_tree_with(
     root: &Path,
-    installed: &Installed,
+    installed: &InstalledModules,
     inputs: &StaticInputs<'_>,
-) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
     load_tree_from(root, &mut AsWritten { root, installed }, inputs)
 }
 
@@ -72,7 +70,7 @@ pub fn load_tree_from(
     root: &Path,
     places: &mut dyn ModulePlaces,
     inputs: &StaticInputs<'_>,
-) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
     Loader::new(root, places, inputs).loaded()
 }
 
@@ -82,7 +80,7 @@ pub fn load_tree_beyond(
     root: &Path,
     places: &mut dyn ModulePlaces,
     inputs: &StaticInputs<'_>,
-) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
     Loader { beyond: true, ..Loader::new(root, places, inputs) }.loaded()
 }
 
@@ -94,7 +92,7 @@ pub fn load_tree_under(
     path: &Module,
     places: &mut dyn ModulePlaces,
     inputs: &StaticInputs<'_>,
-) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
     let mut places = Below { path, places };
     let mut loader = Loader::new(root, &mut places, inputs);
     let module = Arc::new(loader.module(dir, Module::root(), None));
@@ -108,8 +106,8 @@ pub fn load_tree_under(
 ///
 /// Returns the problems of single blocks, of variables and local values, and of the requested parts. Duplicate names,
 /// missing modules and invalid providers are not reported.
-pub fn load_early(root: &Path, inputs: &StaticInputs<'_>) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
-    let installed = Installed::new();
+pub fn load_early(root: &Path, inputs: &StaticInputs<'_>) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
+    let installed = InstalledModules::new();
     let mut places = AsWritten { root, installed: &installed };
     Loader { early: true, ..Loader::new(root, &mut places, inputs) }.loaded()
 }
@@ -139,7 +137,7 @@ struct Loader<'a> {
     /// Whether called modules have errors.
     children_failed: bool,
     statics: StaticValues,
-    sources: Sources,
+    sources: SourceFiles,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -153,12 +151,12 @@ impl<'a> Loader<'a> {
             beyond: false,
             children_failed: false,
             statics: StaticValues::new(root, &inputs.workspace),
-            sources: Sources::new(),
+            sources: SourceFiles::default(),
             diagnostics: Vec::new(),
         }
     }
 
-    fn loaded(mut self) -> (Arc<CompiledModule>, Sources, Vec<Diagnostic>) {
+    fn loaded(mut self) -> (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>) {
         let module = Arc::new(self.module(".", Module::root(), None));
         // Otherwise the caller asks for the links of a tree without errors.
         if self.beyond && has_errors(&self.diagnostics) && !self.children_failed {

@@ -11,7 +11,7 @@ use weft_graph_format::source::SourceRange;
 use super::problems;
 
 /// The directories of installed modules, by the path of the call.
-pub type Installed = BTreeMap<Module, PathBuf>;
+pub type InstalledModules = BTreeMap<Module, PathBuf>;
 
 /// A call whose module is looked up.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub trait ModulePlaces {
 /// Local modules by their path, others by the list of installed modules.
 pub(super) struct AsWritten<'a> {
     pub(super) root: &'a Path,
-    pub(super) installed: &'a Installed,
+    pub(super) installed: &'a InstalledModules,
 }
 
 impl ModulePlaces for AsWritten<'_> {

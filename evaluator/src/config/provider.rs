@@ -69,7 +69,7 @@ pub struct ProviderBlock {
     /// `alias`
     pub alias: Option<SmolStr>,
     /// `for_each`
-    pub for_each: Option<Expression>,
+    pub(crate) for_each: Option<Expression>,
     /// `version`, which is deprecated.
     pub version: Option<SmolStr>,
     /// The arguments of the provider.

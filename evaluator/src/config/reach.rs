@@ -17,7 +17,7 @@ use crate::selection::{SelectedAddress, Selection};
 
 /// Parts of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct NeededParts {
     /// Resources.
     pub resources: BTreeSet<ConfigResource>,
     /// Local values.
@@ -32,7 +32,7 @@ pub struct Reach {
     pub listed_checks: BTreeSet<(Module, SmolStr)>,
 }
 
-impl Reach {
+impl NeededParts {
     /// Whether the expression at a place is evaluated. Outputs of the root module count unless their values are known
     /// (`settled`).
     pub fn comes_to(&self, root: &Arc<CompiledModule>, place: &SourceRange, settled: &BTreeSet<SmolStr>) -> bool {
@@ -65,14 +65,14 @@ impl Reach {
 }
 
 /// The parts that a plan with a selection evaluates.
-pub fn planned(root: &Arc<CompiledModule>, selection: &Selection) -> Reach {
+pub fn planned(root: &Arc<CompiledModule>, selection: &Selection) -> NeededParts {
     let graph = StaticGraph::new(root);
     let all = vec![true; graph.parts().0.len()];
     graph.reach(root, selection, &all)
 }
 
 /// The parts that the apply of such a plan evaluates. `active` are the resources that change or have conditions.
-pub fn applied(root: &Arc<CompiledModule>, selection: &Selection, active: &BTreeSet<ConfigResource>) -> Reach {
+pub fn applied(root: &Arc<CompiledModule>, selection: &Selection, active: &BTreeSet<ConfigResource>) -> NeededParts {
     let graph = StaticGraph::new(root);
     let kept = graph.kept(root, active);
     graph.reach(root, selection, &kept)
@@ -80,7 +80,7 @@ pub fn applied(root: &Arc<CompiledModule>, selection: &Selection, active: &BTree
 
 /// The parts that a destroy plan and its apply evaluate: variables that configure the needed providers, and the outputs
 /// of the root module if everything is destroyed.
-pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig>, everything: bool) -> Reach {
+pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig>, everything: bool) -> NeededParts {
     let graph = StaticGraph::new(root);
     let (nodes, next) = graph.parts();
     let starts = nodes.iter().enumerate().filter(|(_, node)| match node {
@@ -93,7 +93,7 @@ pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig
         _ => false,
     });
     let needed = below(starts.map(|(index, _)| index).collect(), next, &vec![true; nodes.len()]);
-    let mut reach = Reach::default();
+    let mut reach = NeededParts::default();
     for (index, node) in nodes.iter().enumerate() {
         match node {
             Node::Variable(module, name) if needed[index] => {
@@ -229,14 +229,14 @@ impl StaticGraph {
     }
 
     /// The selected nodes in the kept part of the graph.
-    fn reach(&self, root: &Arc<CompiledModule>, selection: &Selection, kept: &[bool]) -> Reach {
+    fn reach(&self, root: &Arc<CompiledModule>, selection: &Selection, kept: &[bool]) -> NeededParts {
         let nodes = self.parts().0;
         let everything = *selection == Selection::All;
         let reached = match everything {
             true => kept.to_vec(),
             false => self.chosen(selection, kept),
         };
-        let mut reach = Reach::default();
+        let mut reach = NeededParts::default();
         for (index, node) in nodes.iter().enumerate().filter(|(index, _)| reached[*index]) {
             match node {
                 Node::Variable(module, name) => {

@@ -9,7 +9,7 @@ use weft_graph_format::address::{ConfigResource, Module};
 
 use super::static_graph::Node;
 use super::{CompiledModule, StaticGraph};
-use crate::drawing::{Drawing, Shape};
+use crate::drawing::{Drawing, VertexKind};
 use crate::reference::{Reference, Subject};
 
 /// Draws a configuration. Cycles are kept.
@@ -78,24 +78,27 @@ impl Pen<'_> {
     }
 
     fn vertex(&mut self, node: &Node) -> usize {
-        let mut expanded = |name: String, shape: Shape| self.drawing.vertex(&format!("{name} (expand)"), &name, shape);
+        let mut expanded =
+            |name: String, shape: VertexKind| self.drawing.vertex(&format!("{name} (expand)"), &name, shape);
         match node {
             Node::Variable(module, name) if module.is_root() => {
                 let name = format!("var.{name}");
-                self.drawing.vertex(&name, &name, Shape::Note)
+                self.drawing.vertex(&name, &name, VertexKind::Note)
             }
-            Node::Variable(module, name) => expanded(within(module, &format!("var.{name}")), Shape::Plain),
-            Node::Local(module, name) => expanded(within(module, &format!("local.{name}")), Shape::Plain),
-            Node::Output(module, name) => expanded(within(module, &format!("output.{name}")), Shape::Plain),
+            Node::Variable(module, name) => expanded(within(module, &format!("var.{name}")), VertexKind::Plain),
+            Node::Local(module, name) => expanded(within(module, &format!("local.{name}")), VertexKind::Plain),
+            Node::Output(module, name) => expanded(within(module, &format!("output.{name}")), VertexKind::Plain),
             Node::Resource(module, resource) => {
                 let config = ConfigResource { module: module.clone(), resource: resource.clone() };
-                expanded(config.to_string(), Shape::Box)
+                expanded(config.to_string(), VertexKind::Box)
             }
-            Node::Expand(module) => expanded(module.to_string(), Shape::Plain),
-            Node::Close(module) => self.drawing.vertex(&format!("{module} (close)"), &module.to_string(), Shape::Plain),
+            Node::Expand(module) => expanded(module.to_string(), VertexKind::Plain),
+            Node::Close(module) => {
+                self.drawing.vertex(&format!("{module} (close)"), &module.to_string(), VertexKind::Plain)
+            }
             Node::Provider(module, local_name, alias) => {
                 let name = self.provider(module, local_name, alias.as_ref());
-                self.drawing.vertex(&name, &name, Shape::Diamond)
+                self.drawing.vertex(&name, &name, VertexKind::Diamond)
             }
         }
     }
@@ -119,7 +122,7 @@ impl Pen<'_> {
                 self.drawing.edge(from, to);
                 if let (Node::Resource(..), Node::Provider(..)) = (node, &nodes[owner]) {
                     let name = self.drawing.vertices()[to].name.clone();
-                    let close = self.drawing.vertex(&format!("{name} (close)"), &name, Shape::Plain);
+                    let close = self.drawing.vertex(&format!("{name} (close)"), &name, VertexKind::Plain);
                     self.drawing.edge(close, to);
                     self.drawing.edge(close, from);
                 }
@@ -131,8 +134,8 @@ impl Pen<'_> {
     fn module(&mut self, module: &Arc<CompiledModule>) {
         for check in module.checks.values() {
             let name = within(&module.path, &format!("check.{}", check.name));
-            let expand = self.drawing.vertex(&format!("{name} (expand)"), &name, Shape::Plain);
-            let report = self.drawing.vertex(&format!("{name} (report)"), &name, Shape::Plain);
+            let expand = self.drawing.vertex(&format!("{name} (expand)"), &name, VertexKind::Plain);
+            let report = self.drawing.vertex(&format!("{name} (report)"), &name, VertexKind::Plain);
             self.drawing.edge(expand, report);
             let named = self.named(module, &check.references);
             let data = check

@@ -9,6 +9,7 @@ mod overrides;
 mod run;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,9 +20,10 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::module_source::ModuleSource;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
-use weft_syntax::{Expression, Tree};
+use weft_syntax::Tree;
 
 pub use finding::{FoundTests, find_tests};
+pub use values::{TestExpression, TestNames};
 
 use super::compiling::Compiling;
 use super::content::rule;
@@ -41,7 +43,7 @@ pub struct TestFile {
     /// Its path.
     pub name: SmolStr,
     /// Values of variables for all runs.
-    pub variables: BTreeMap<SmolStr, Expression>,
+    pub variables: BTreeMap<SmolStr, TestExpression>,
     /// `provider` blocks.
     pub providers: BTreeMap<ProviderName, Arc<ProviderBlock>>,
     /// `mock_provider` blocks.
@@ -72,7 +74,7 @@ pub struct TestRun {
     /// `plan_options`
     pub options: TestOptions,
     /// Values of variables for this run.
-    pub variables: BTreeMap<SmolStr, Expression>,
+    pub variables: BTreeMap<SmolStr, TestExpression>,
     /// `providers`, if it lists them.
     pub providers: Vec<PassedProvider>,
     /// `module`: a module that is tested instead of the configuration.
@@ -232,7 +234,7 @@ pub(crate) fn read_test_file(name: &str, tree: &Arc<Tree>, diagnostics: &mut Vec
 }
 
 /// The first `variables` block: its range and values.
-type Variables = Option<(SourceRange, BTreeMap<SmolStr, Expression>)>;
+type Variables = Option<(SourceRange, BTreeMap<SmolStr, TestExpression>)>;
 
 impl Compiling<'_> {
     /// Reads a `variables` block. `place` names its parent, which can have one.
@@ -247,8 +249,10 @@ impl Compiling<'_> {
             let at = tree.range(inner.block_type.span);
             self.report(problems::test_file::block_in_variables(&inner.block_type.text, at));
         }
-        let named =
-            |attribute: &weft_syntax::Attribute| (attribute.name.text.clone(), tree.expression(attribute.expression));
+        let named = |attribute: &weft_syntax::Attribute| {
+            let expression = tree.expression(attribute.expression);
+            (attribute.name.text.clone(), TestExpression::new(expression))
+        };
         *first = Some((block.range.clone(), body.attributes.iter().map(named).collect()));
     }
 

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
 use weft_expressions::constant::evaluate_constant;
 use weft_expressions::convert::convert_with_defaults;
 use weft_expressions::type_constraint::{TypeConstraint, variable_type_with};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::formula::TypeDefaults;
 use weft_graph_format::marks::Marks;
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
 use weft_syntax::Expression;
 
 use super::call_arguments::check_ignored;
@@ -37,6 +40,38 @@ const VARIABLE: ContentRules = ContentRules {
 const RESERVED: &[&str] = &["source", "version", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"];
 
 impl Variable {
+    /// A variable without a type or a default.
+    pub fn untyped(name: SmolStr, range: SourceRange) -> Variable {
+        Variable {
+            name,
+            ty: Type::Dynamic,
+            typed: false,
+            defaults: TypeDefaults::default(),
+            default: None,
+            description: None,
+            sensitive: false,
+            ephemeral: false,
+            nullable: true,
+            deprecated: None,
+            constant: None,
+            validations: Vec::new(),
+            references: Vec::new(),
+            range,
+        }
+    }
+
+    /// Whether it has a default.
+    pub fn has_default(&self) -> bool {
+        self.default.is_some()
+    }
+
+    /// The default, converted to the type if it can be. `None` if there is none, or if it has errors.
+    pub fn default_value(&self) -> Option<Value> {
+        let (value, problems) = evaluate_constant(self.default.as_ref()?);
+        let value = convert_with_defaults(&value, &self.ty, &self.defaults).unwrap_or(value);
+        (!has_errors(&problems)).then_some(value)
+    }
+
     /// The marks of every reference to the variable.
     pub(crate) fn marks(&self) -> Marks {
         let sensitive = if self.sensitive { Marks::SENSITIVE } else { Marks::NONE };

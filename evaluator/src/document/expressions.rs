@@ -14,7 +14,7 @@ use weft_graph_format::value::{Kind, Value};
 use weft_syntax::{Expression, Key, Role, StepKind, Syntax, Traversal, TraversalStep, Tree, references};
 
 use crate::attribute_blocks::written_as_blocks;
-use crate::config::{BodySource, Sources};
+use crate::config::{BodySource, SourceFiles};
 use crate::reference::{Reference, Subject, provider_calls, resolve};
 
 /// The maximum nesting of blocks. Real schemas are far below it.
@@ -235,15 +235,13 @@ fn step_text(step: Option<&TraversalStep>) -> String {
 }
 
 /// The name of an entry of `depends_on`. An entry with a key is parsed again from the source.
-pub(super) fn subject_of(reference: &Reference, sources: &Sources) -> String {
+pub(super) fn subject_of(reference: &Reference, sources: &SourceFiles) -> String {
     let plain = || subject(reference, &[]).0;
     if reference.key.is_none() {
         return plain();
     }
-    let Some(tree) = sources.get(&reference.range.file) else { return plain() };
-    let text = tree.source().text();
-    let bounds = [reference.range.start.byte, reference.range.end.byte].map(|at| usize::try_from(at).unwrap_or(0));
-    let written = text.get(bounds[0]..bounds[1]).unwrap_or_default();
+    let Some(tree) = sources.tree(&reference.range.file) else { return plain() };
+    let written = sources.part(&reference.range).unwrap_or_default();
     let written = written.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')).unwrap_or(written);
     let written = if tree.syntax() == Syntax::Json { written.replace("\\\"", "\"") } else { written.to_owned() };
     let (parsed, problems) =

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use smol_str::SmolStr;
 use weft_expressions::console::INPUT_NAME;
 use weft_expressions::type_text::type_text;
 use weft_graph_format::address::{ConfigResource, ResourceInstance};
@@ -16,7 +15,7 @@ use super::module_node::ModuleNode;
 use super::problems::values as problems;
 use super::repetition_data::RepetitionData;
 use crate::Environment;
-use crate::config::{CompiledModule, Sources};
+use crate::config::{CompiledModule, SourceFiles};
 use crate::given_variables::GivenVariables;
 use crate::glue::{Failed, Glue};
 use crate::reference::references_of;
@@ -39,7 +38,7 @@ pub struct Answer {
     /// The diagnostics of the question.
     pub problems: Vec<Diagnostic>,
     /// The source text of the question, for diagnostics.
-    pub sources: Sources,
+    pub sources: SourceFiles,
 }
 
 /// An answer.
@@ -96,7 +95,7 @@ impl Session {
     /// Evaluates an expression in the root module.
     pub async fn ask(&self, text: &str) -> Answer {
         let (expression, problems) = weft_syntax::parse_expression(INPUT_NAME, Arc::from(text), Position::START);
-        let sources = Sources::from([(SmolStr::new_static(INPUT_NAME), expression.tree.clone())]);
+        let sources = SourceFiles::of(INPUT_NAME, &expression.tree);
         if has_errors(&problems) {
             return Answer { said: None, problems, sources };
         }

@@ -186,7 +186,7 @@ fn override_files_replace_the_blocks_that_they_name() {
                 lifecycle {\n  create_before_destroy = true\n }\n}";
     let (root, problems) = loaded(&[("main.tf", main), ("x_override.tf", over)], &[]);
     assert_eq!(problems, Vec::<String>::new());
-    assert_eq!(root.variables["v"].default.as_ref().map(|default| default.text().to_owned()), Some("\"y\"".to_owned()));
+    assert_eq!(root.variables["v"].default_value().as_ref().and_then(|value| value.as_str()), Some("y"));
     assert!(root.variables["v"].typed);
     let block = root.resources.values().next().expect("the resource");
     assert_eq!(block.lifecycle.create_before_destroy, Some(true));

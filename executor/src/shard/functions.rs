@@ -12,7 +12,7 @@ use weft_expressions::terraform_functions;
 use weft_graph_format::address::{FunctionProvider, ProviderSource};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::value::Value;
-use weft_providers::{InstanceRequest, Lease, Provider};
+use weft_providers::{InstanceRequest, PooledProvider, Provider};
 
 use super::Shard;
 use crate::host::Host;
@@ -127,6 +127,6 @@ fn is_terraform(provider: &FunctionProvider) -> bool {
     provider.instance().is_none() && *provider.source() == ProviderSource::builtin("terraform")
 }
 
-fn lease_of(provider: &Provider) -> Option<&Lease> {
+fn lease_of(provider: &Provider) -> Option<&PooledProvider> {
     provider.plugin()
 }

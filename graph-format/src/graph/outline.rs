@@ -1,18 +1,68 @@
 //! The part of each operation that a coordinator needs for scheduling.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use smol_str::SmolStr;
 
 use super::{Action, Opcode, OperationId, Waits};
+use crate::address::{AddressError, ResourceInstance};
 
-/// A resource instance that a run changes or reads, and the revision that the plan was made from.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// The prefix of claims on outputs.
+const OUTPUT: &str = "output.";
+
+/// Something that a run changes or reads, and the revision that the plan was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// The instance, or `output.NAME`.
-    pub address: String,
+    /// What it is.
+    pub subject: ClaimedSubject,
     /// Revision in the store; 0 for an instance that was not there.
     pub revision: u64,
     /// The run changes it.
     pub exclusive: bool,
+}
+
+/// The subject of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimedSubject {
+    /// A resource instance.
+    Instance(ResourceInstance),
+    /// A root output, by name.
+    Output(SmolStr),
+}
+
+impl fmt::Display for ClaimedSubject {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClaimedSubject::Instance(address) => address.fmt(out),
+            ClaimedSubject::Output(name) => write!(out, "{OUTPUT}{name}"),
+        }
+    }
+}
+
+impl FromStr for ClaimedSubject {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<ClaimedSubject, AddressError> {
+        match text.strip_prefix(OUTPUT) {
+            Some(name) if !name.contains('.') => Ok(ClaimedSubject::Output(name.into())),
+            _ => text.parse().map(ClaimedSubject::Instance),
+        }
+    }
+}
+
+/// Stored as its text.
+impl Serialize for ClaimedSubject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ClaimedSubject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ClaimedSubject, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
 }
 
 /// One tracked operation.

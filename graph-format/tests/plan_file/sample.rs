@@ -110,7 +110,7 @@ pub fn sample() -> PlanFile {
             ephemeral_variables: BTreeMap::from([("token".into(), token)]),
             targets: vec!["cloud_network.a".into()],
             backend: "local terraform.tfstate".into(),
-            claims: vec![Claim { address: "cloud_network.a[0]".into(), revision: 3, exclusive: true }],
+            claims: vec![Claim { subject: "cloud_network.a[0]".parse().unwrap(), revision: 3, exclusive: true }],
             checks: vec![CheckResult {
                 address: "output.o".into(),
                 kind: CheckedKind::Output,

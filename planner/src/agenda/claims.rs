@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft_evaluator::config::{Beginnings, CompiledModule, needed_resources};
 use weft_graph_format::address::{ConfigResource, ResourceInstance};
 use weft_graph_format::changes::Changes;
-use weft_graph_format::graph::{Action, CheckKind, Claim, ExecutionGraph, Operation};
+use weft_graph_format::graph::{Action, CheckKind, Claim, ClaimedSubject, ExecutionGraph, Operation};
 use weft_state::{Snapshot, Subject};
 
 use crate::facts::Facts;
@@ -35,7 +35,7 @@ impl Claims {
             // Only the outputs show that such a plan was applied. Beside changes of instances, outputs are not claimed:
             // other plans may change other parts of them.
             found.extend(outputs.iter().map(|name| Claim {
-                address: format!("output.{name}"),
+                subject: ClaimedSubject::Output(name.clone()),
                 revision: original.revision(&Subject::Output(name.to_string())).0,
                 exclusive: true,
             }));
@@ -46,8 +46,8 @@ impl Claims {
         };
         // Static references do not distinguish the instances of a resource.
         let kept = self.0.into_iter().filter(|(address, exclusive)| *exclusive || read.contains(&address.config()));
-        found.extend(kept.map(|(address, exclusive)| claim(original, &address, exclusive)));
-        found.sort_by(|a, b| a.address.cmp(&b.address));
+        found.extend(kept.map(|(address, exclusive)| claim(original, address, exclusive)));
+        found.sort_by_cached_key(|claim| claim.subject.to_string());
         found
     }
 
@@ -57,8 +57,9 @@ impl Claims {
     }
 }
 
-fn claim(original: &Snapshot, address: &ResourceInstance, exclusive: bool) -> Claim {
-    Claim { address: address.to_string(), revision: original.instance_revision(address).0, exclusive }
+fn claim(original: &Snapshot, address: ResourceInstance, exclusive: bool) -> Claim {
+    let revision = original.instance_revision(&address).0;
+    Claim { subject: ClaimedSubject::Instance(address), revision, exclusive }
 }
 
 /// The resources that the plan's changes read.

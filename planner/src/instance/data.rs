@@ -20,7 +20,7 @@ use crate::diagnostics::{call_failed, placed};
 use crate::planner::Planner;
 use crate::prior::{Prior, sensitive_in, with_schema_marks, without_provenance};
 use crate::problems::Problems;
-use crate::watch::Looking;
+use crate::progress::ProgressStep;
 
 impl Planner {
     /// Reads the data source of a check block. A failure fails the check and does not stop the plan.
@@ -192,7 +192,7 @@ impl Ask {
         let text = desired.address.to_string();
         let places = Some(&desired.block.places);
         let plain = &accepted.plain;
-        let began = self.watch.begin(&desired.address, Looking::ReadStarted, &Value::null(plain.ty()));
+        let began = self.progress.begin(&desired.address, ProgressStep::ReadStarted, &Value::null(plain.ty()));
         let meta = self.meta(&desired.address, &desired.provider.source);
         let reply = provider
             .read_data_source(&desired.address, plain, meta.as_ref())
@@ -208,7 +208,7 @@ impl Ask {
             return invalid("values that are not known");
         }
         let value = found.mark_paths(&sensitive_in(&found, &accepted.marks, &desired.schema.block));
-        self.watch.end(&desired.address, Looking::ReadDone, &value, began);
+        self.progress.end(&desired.address, ProgressStep::ReadDone, &value, began);
         Ok(value)
     }
 }

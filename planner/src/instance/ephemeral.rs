@@ -22,8 +22,8 @@ use crate::diagnostics::{call_failed, placed};
 use crate::planner::Planner;
 use crate::prior::sensitive_in;
 use crate::problems::Problems;
+use crate::progress::ProgressStep;
 use crate::providers::OpenedHere;
-use crate::watch::Looking;
 
 impl Planner {
     /// Opens an ephemeral resource. Leaves that to apply if the configuration is unknown or a dependency is about to
@@ -74,7 +74,7 @@ impl Ask {
         let text = desired.address.to_string();
         let places = Some(&desired.block.places);
         let nothing = Value::null(plain.ty());
-        let began = self.watch.begin(&desired.address, Looking::OpenStarted, &nothing);
+        let began = self.progress.begin(&desired.address, ProgressStep::OpenStarted, &nothing);
         let reply = provider
             .open_ephemeral(&desired.address.resource.type_name, plain)
             .await
@@ -86,12 +86,12 @@ impl Ask {
                 address: desired.address.clone(),
                 provider: desired.provider.clone(),
                 range: desired.block.range.clone(),
-                watch: self.watch.clone(),
+                progress: self.progress.clone(),
             };
             Arc::clone(&self.providers).keep_open(here, &opened);
         }
         self.report.accept(said)?;
-        self.watch.end(&desired.address, Looking::OpenDone, &nothing, began);
+        self.progress.end(&desired.address, ProgressStep::OpenDone, &nothing, began);
         let found = opened.result.unmark_deep().0;
         if let Some(what) = opened_problem(&desired.schema.block, plain, &found) {
             return Err(vec![problems::read_invalid(desired, &what.to_string())]);

@@ -15,7 +15,7 @@ use weft_providers::{OpenObject, ProviderDiagnostic, Renewal};
 
 use super::ProviderSet;
 use crate::problems;
-use crate::watch::{Looking, Watch};
+use crate::progress::{ProgressSender, ProgressStep};
 
 /// The ephemeral objects of a set of providers.
 #[derive(Default)]
@@ -47,7 +47,7 @@ pub struct OpenedHere {
     /// Its block.
     pub range: SourceRange,
     /// The receiver of progress reports.
-    pub watch: Watch,
+    pub progress: ProgressSender,
 }
 
 impl ProviderSet {
@@ -75,10 +75,10 @@ impl ProviderSet {
 
     async fn renewed(&self, of: &OpenedHere, renewal: Renewal) {
         let what = match &renewal {
-            Renewal::Started => Looking::RenewStarted,
-            _ => Looking::RenewDone,
+            Renewal::Started => ProgressStep::RenewStarted,
+            _ => ProgressStep::RenewDone,
         };
-        of.watch.tell(&of.address, what, &Value::null(Type::Dynamic), std::time::Duration::ZERO);
+        of.progress.tell(&of.address, what, &Value::null(Type::Dynamic), std::time::Duration::ZERO);
         let said = match renewal {
             Renewal::Started => Vec::new(),
             Renewal::Done(said) | Renewal::Refused(said) => of.converted(&said),
@@ -97,7 +97,7 @@ impl ProviderSet {
     pub async fn close_ephemerals(&self) -> Vec<Diagnostic> {
         let OpenList { mut kept, hushed, renewals } = std::mem::take(&mut *self.ephemerals.open());
         for (here, _) in kept.iter_mut().filter(|(here, _)| hushed.contains(&here.address.to_string())) {
-            here.watch = Watch::none();
+            here.progress = ProgressSender::none();
         }
         let mut said = Vec::new();
         while let Some((last, object)) = kept.pop() {
@@ -124,11 +124,11 @@ impl OpenedHere {
 
 async fn close(here: OpenedHere, object: OpenObject) -> Vec<Diagnostic> {
     let nothing = Value::null(Type::Dynamic);
-    let began = here.watch.begin(&here.address, Looking::CloseStarted, &nothing);
+    let began = here.progress.begin(&here.address, ProgressStep::CloseStarted, &nothing);
     let said = match object.close().await {
         Ok(said) => here.converted(&said),
         Err(error) => vec![problems::ephemeral_not_closed(&here.address, &error, &here.range)],
     };
-    here.watch.end(&here.address, Looking::CloseDone, &nothing, began);
+    here.progress.end(&here.address, ProgressStep::CloseDone, &nothing, began);
     said
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use weft_evaluator::config::CompiledModule;
-use weft_evaluator::config::reach::{Reach, applied, destroyed, planned};
+use weft_evaluator::config::reach::{NeededParts, applied, destroyed, planned};
 use weft_evaluator::selection::Selection;
 use weft_evaluator::{LOCAL_MODULE, REMOTE_MODULE, create_first};
 use weft_graph_format::address::{
@@ -29,8 +29,8 @@ enum CheckedPart {
 
 /// What the plan and its apply evaluate.
 struct Looks {
-    at_plan: Reach,
-    at_apply: Reach,
+    at_plan: NeededParts,
+    at_apply: NeededParts,
     /// Data sources that apply reads.
     read: BTreeSet<ResourceInstance>,
 }
@@ -160,7 +160,7 @@ fn looks(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Lo
     let providers: BTreeSet<ProviderConfig> =
         going.filter_map(|(_, stored)| stored.provider().ok().map(ProviderInstance::config)).collect();
     let reach = destroyed(&facts.root, &providers, *selection == Selection::All);
-    let at_apply = Reach { outputs: BTreeSet::new(), ..reach.clone() };
+    let at_apply = NeededParts { outputs: BTreeSet::new(), ..reach.clone() };
     Looks { at_plan: reach, at_apply, read }
 }
 
@@ -221,7 +221,7 @@ fn is_looked_at_again(facts: &Facts, one: &CheckedPart, object: &Object, looks: 
 fn objects(
     one: &CheckedPart,
     evaluated: &Evaluated,
-    reach: &Reach,
+    reach: &NeededParts,
     modules: &BTreeMap<Module, Vec<ModuleInstance>>,
 ) -> Option<Vec<Object>> {
     match one {

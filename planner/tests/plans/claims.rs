@@ -9,7 +9,7 @@ async fn claims(case: Case) -> String {
     let planned = case.planned().await;
     let line = |claim: &weft_graph_format::graph::Claim| {
         let how = if claim.exclusive { "changed" } else { "read" };
-        format!("{} {how} at {}\n", claim.address, claim.revision)
+        format!("{} {how} at {}\n", claim.subject, claim.revision)
     };
     planned.claims.iter().map(line).collect()
 }

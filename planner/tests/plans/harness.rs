@@ -16,7 +16,7 @@ use weft_graph_format::graph::{disassemble, verify};
 use weft_graph_format::stored::PathStep;
 use weft_graph_format::value::Value;
 use weft_planner::planning::PlanInputs;
-use weft_planner::{PlanKind, PlanOptions, PlanOutcome, Planned, ProviderSet, Watch, plan};
+use weft_planner::{PlanKind, PlanOptions, PlanOutcome, Planned, ProgressSender, ProviderSet, plan};
 use weft_providers::{PoolOptions, ProviderPool};
 use weft_state::{
     InstanceObject, InstanceRecord, OutputRecord, RawJson, Revision, Snapshot, StoredInstance, StoredOutput,
@@ -259,7 +259,7 @@ impl Case {
             snapshot: Arc::new(self.snapshot),
             providers: Arc::new(ProviderSet::new(found, ProviderPool::new(PoolOptions::default()), 4)),
             options: self.options,
-            watch: Watch::none(),
+            progress: ProgressSender::none(),
         })
         .await
     }

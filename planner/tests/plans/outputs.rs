@@ -44,7 +44,7 @@ async fn outputs_are_created_updated_and_deleted() {
 async fn an_output_alone_makes_a_plan_applyable() {
     let planned = Case::of("output \"o\" {\n value = 1\n}\n").planned().await;
     assert!(planned.applyable);
-    assert_eq!(planned.claims.iter().map(|claim| claim.address.as_str()).collect::<Vec<_>>(), ["output.o"]);
+    assert_eq!(planned.claims.iter().map(|claim| claim.subject.to_string()).collect::<Vec<_>>(), ["output.o"]);
 }
 
 /// Statuses of all conditions.

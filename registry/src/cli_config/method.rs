@@ -6,17 +6,17 @@ use url::Url;
 use weft_graph_format::address::{DEFAULT_REGISTRY, ProviderSource};
 use weft_providers::source;
 
-use super::template::Template;
+use super::template::RepositoryTemplate;
 
 /// An installation method, and the providers that it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Method {
+pub struct InstallationMethod {
     /// The source of packages.
     pub kind: MethodKind,
     /// Only these providers, if there are any.
-    pub include: Vec<Pattern>,
+    pub include: Vec<SourcePattern>,
     /// None of these providers.
-    pub exclude: Vec<Pattern>,
+    pub exclude: Vec<SourcePattern>,
     /// `download_retry_count`: the number of retries, if not the default.
     pub download_retries: Option<u32>,
 }
@@ -34,15 +34,15 @@ pub enum MethodKind {
         trust_all_hashes: bool,
     },
     /// An OCI registry with packages: the template of its repositories.
-    OciMirror(Template),
+    OciMirror(RepositoryTemplate),
     /// The providers' own registries.
     Direct,
 }
 
-impl Method {
+impl InstallationMethod {
     /// A method for all providers.
-    pub fn for_all(kind: MethodKind) -> Method {
-        Method { kind, include: Vec::new(), exclude: Vec::new(), download_retries: None }
+    pub fn for_all(kind: MethodKind) -> InstallationMethod {
+        InstallationMethod { kind, include: Vec::new(), exclude: Vec::new(), download_retries: None }
     }
 
     /// Whether the method covers a provider.
@@ -71,18 +71,18 @@ pub enum PatternError {
 
 /// A source address whose parts may be `*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
+pub struct SourcePattern {
     host: Option<String>,
     namespace: Option<String>,
     type_name: Option<String>,
 }
 
-impl Pattern {
+impl SourcePattern {
     /// Parses `HOST/NAMESPACE/TYPE` or `NAMESPACE/TYPE`, with the default host.
     ///
     /// # Errors
     /// When it has another form, or when a part that is not `*` follows one that is.
-    pub fn parse(text: &str) -> Result<Pattern, PatternError> {
+    pub fn parse(text: &str) -> Result<SourcePattern, PatternError> {
         let parts: Vec<&str> = text.split('/').collect();
         let (host, namespace, type_name) = match parts.as_slice() {
             [namespace, type_name] => (DEFAULT_REGISTRY, *namespace, *type_name),
@@ -96,7 +96,7 @@ impl Pattern {
         if star(namespace) && !star(type_name) {
             return Err(PatternError::Namespace(text.to_owned()));
         }
-        Ok(Pattern {
+        Ok(SourcePattern {
             host: if star(host) { None } else { Some(source::host(host)?) },
             namespace: if star(namespace) { None } else { Some(source::part("namespace", namespace)?) },
             type_name: if star(type_name) { None } else { Some(source::part("type", type_name)?) },
@@ -104,9 +104,13 @@ impl Pattern {
     }
 
     /// The pattern for one provider.
-    pub fn only(source: &ProviderSource) -> Pattern {
+    pub fn only(source: &ProviderSource) -> SourcePattern {
         let part = |text: &str| Some(text.to_owned());
-        Pattern { host: part(&source.host), namespace: part(&source.namespace), type_name: part(&source.type_name) }
+        SourcePattern {
+            host: part(&source.host),
+            namespace: part(&source.namespace),
+            type_name: part(&source.type_name),
+        }
     }
 
     pub(super) fn any_host(&self) -> bool {

@@ -9,12 +9,12 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_providers::settings::{self, Item, Setting};
 use weft_providers::source;
 
-use super::method::{Method, MethodKind, Pattern};
+use super::method::{InstallationMethod, MethodKind, SourcePattern};
 use super::problems::{self, Fault, InstallationFault};
-use super::template::Template;
+use super::template::RepositoryTemplate;
 use super::{CliConfig, Helper, OciCredentials};
 use crate::host::Host;
-use crate::secret::Secret;
+use crate::secret::SecretString;
 
 pub(super) struct Reader<'a> {
     file: PathBuf,
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
     fn credentials(&mut self, host: Host, content: Vec<Setting>, line: usize) {
         let token = content.iter().find(|setting| setting.words == ["token"]).and_then(|s| s.value.as_text());
         match token {
-            Some(token) => drop(self.config.credentials.insert(host, Secret::new(token))),
+            Some(token) => drop(self.config.credentials.insert(host, SecretString::new(token))),
             None => self.error(line, Fault::NoToken(&host)),
         }
     }
@@ -182,11 +182,11 @@ impl<'a> Reader<'a> {
         let text = |name: &str| content.iter().find(|s| s.words == [name]).and_then(|s| s.value.as_text());
         let credentials = match (text("username"), text("password"), text("access_token")) {
             (Some(user), Some(password), None) => {
-                Some(OciCredentials::Password { user: user.to_owned(), password: Secret::new(password) })
+                Some(OciCredentials::Password { user: user.to_owned(), password: SecretString::new(password) })
             }
             (None, None, Some(access)) => {
-                let refresh = text("refresh_token").map(Secret::new);
-                Some(OciCredentials::Token { access: Secret::new(access), refresh })
+                let refresh = text("refresh_token").map(SecretString::new);
+                Some(OciCredentials::Token { access: SecretString::new(access), refresh })
             }
             (None, None, None) => text("docker_credentials_helper").map(|name| OciCredentials::Helper(name.to_owned())),
             _ => None,
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn method(&mut self, kind: &str, line: usize, content: Vec<Setting>) -> Option<Method> {
+    fn method(&mut self, kind: &str, line: usize, content: Vec<Setting>) -> Option<InstallationMethod> {
         let (mut location, mut include, mut exclude) = (None, Vec::new(), Vec::new());
         let (mut download_retries, mut trust_all_hashes) = (None, false);
         let wanted = match kind {
@@ -269,10 +269,10 @@ impl<'a> Reader<'a> {
                 }
             },
             ("oci_mirror", Some(template)) => {
-                let open = |is_open: fn(&Pattern) -> bool| include.is_empty() || include.iter().any(is_open);
-                let template = Template::parse(&template).and_then(|template| {
-                    let (host, namespace) = (open(Pattern::any_host), open(Pattern::any_namespace));
-                    template.check(host, namespace, open(Pattern::any_type)).map(|()| template)
+                let open = |is_open: fn(&SourcePattern) -> bool| include.is_empty() || include.iter().any(is_open);
+                let template = RepositoryTemplate::parse(&template).and_then(|template| {
+                    let (host, namespace) = (open(SourcePattern::any_host), open(SourcePattern::any_namespace));
+                    template.check(host, namespace, open(SourcePattern::any_type)).map(|()| template)
                 });
                 match template {
                     Ok(template) => MethodKind::OciMirror(template),
@@ -288,15 +288,15 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
-        Some(Method { kind, include, exclude, download_retries })
+        Some(InstallationMethod { kind, include, exclude, download_retries })
     }
 
-    fn patterns(&mut self, value: &Item, line: usize) -> Option<Vec<Pattern>> {
+    fn patterns(&mut self, value: &Item, line: usize) -> Option<Vec<SourcePattern>> {
         let Some(texts) = value.as_texts() else {
             self.installation_error(line, InstallationFault::PatternsNotAList);
             return None;
         };
-        match texts.into_iter().map(Pattern::parse).collect() {
+        match texts.into_iter().map(SourcePattern::parse).collect() {
             Ok(patterns) => Some(patterns),
             Err(error) => {
                 self.installation_error(line, InstallationFault::Pattern(&error));

@@ -4,7 +4,7 @@ use weft_graph_format::address::ProviderSource;
 
 /// A parsed template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template(Vec<TemplateSegment>);
+pub struct RepositoryTemplate(Vec<TemplateSegment>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TemplateSegment {
@@ -28,12 +28,12 @@ pub enum TemplateError {
     Missing(&'static str),
 }
 
-impl Template {
+impl RepositoryTemplate {
     /// Parses a template. `$${` stands for `${`.
     ///
     /// # Errors
     /// When a placeholder is not valid.
-    pub fn parse(text: &str) -> Result<Template, TemplateError> {
+    pub fn parse(text: &str) -> Result<RepositoryTemplate, TemplateError> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
@@ -62,7 +62,7 @@ impl Template {
         if !plain.is_empty() {
             parts.push(TemplateSegment::Text(plain));
         }
-        Ok(Template(parts))
+        Ok(RepositoryTemplate(parts))
     }
 
     /// Checks that providers which differ in the wildcard parts of patterns have different repositories.
@@ -100,11 +100,11 @@ mod tests {
     #[test]
     fn templates_contain_parts_of_addresses() {
         let source = weft_providers::source::parse("x.test/acme/lab").unwrap();
-        let template = Template::parse("oci.test/p/${ hostname }/${namespace}/${type}-$${x}").unwrap();
+        let template = RepositoryTemplate::parse("oci.test/p/${ hostname }/${namespace}/${type}-$${x}").unwrap();
         assert_eq!(template.expand(&source), "oci.test/p/x.test/acme/lab-${x}");
         assert!(template.check(true, true, true).is_ok());
-        assert!(Template::parse("${other}").is_err() && Template::parse("${type").is_err());
-        let fixed = Template::parse("oci.test/${type}").unwrap();
+        assert!(RepositoryTemplate::parse("${other}").is_err() && RepositoryTemplate::parse("${type").is_err());
+        let fixed = RepositoryTemplate::parse("oci.test/${type}").unwrap();
         assert_eq!(fixed.check(true, false, true), Err(TemplateError::Missing("hostname")));
     }
 }

@@ -46,11 +46,12 @@ fn mistakes_name_their_line() {
 #[test]
 fn the_file_is_found_where_the_environment_says() {
     let home = tempfile::tempdir().unwrap();
-    let at_home = Environment::new("/project", &[("HOME", home.path())]);
+    let at_home = ProcessEnvironment::new("/project", &[("HOME", home.path())]);
     assert_eq!(CliConfig::load(&at_home), Default::default());
     std::fs::write(home.path().join(".terraformrc"), "provider_installation {\n  direct {}\n}\n").unwrap();
     assert_eq!(CliConfig::load(&at_home).0.installation.unwrap()[0].kind, MethodKind::Direct);
-    let named = Environment::new("/project", &[("HOME", home.path()), ("TF_CLI_CONFIG_FILE", Path::new("/not/there"))]);
+    let named =
+        ProcessEnvironment::new("/project", &[("HOME", home.path()), ("TF_CLI_CONFIG_FILE", Path::new("/not/there"))]);
     assert_eq!(CliConfig::load(&named).1[0].summary, "Unable to open CLI configuration file");
     let directories = at_home.implied_directories();
     assert_eq!(directories[0], Path::new("/project/terraform.d/plugins"));
@@ -97,10 +98,11 @@ fn further_files_are_merged() {
     std::fs::write(folder.join("credentials.tfrc.json"), text).unwrap();
     std::fs::write(folder.join("readme.txt"), "no configuration").unwrap();
     std::fs::write(home.path().join(".tofurc"), "credentials \"b.test\" { token = \"rc\" }\n").unwrap();
-    let (config, diagnostics) = CliConfig::load(&Environment::new("/project", &[("HOME", home.path())]));
+    let (config, diagnostics) = CliConfig::load(&ProcessEnvironment::new("/project", &[("HOME", home.path())]));
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     assert_eq!(config.credentials.len(), 2);
-    let cache = Environment::new("/project", &[("HOME", home.path()), ("TF_PLUGIN_CACHE_DIR", Path::new("/none"))]);
+    let cache =
+        ProcessEnvironment::new("/project", &[("HOME", home.path()), ("TF_PLUGIN_CACHE_DIR", Path::new("/none"))]);
     let (_, diagnostics) = CliConfig::load(&cache);
     assert!(diagnostics[0].summary.starts_with("The specified plugin cache dir"), "{diagnostics:?}");
 }

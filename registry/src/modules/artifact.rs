@@ -22,7 +22,7 @@ const LONGEST_TAG: usize = 128;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Manifest {
+struct ArtifactManifest {
     #[serde(default)]
     media_type: String,
     #[serde(default)]
@@ -85,7 +85,7 @@ pub(super) async fn fetch(
     let place = format!("{}:{reference}", address.base);
     let unusable = |problem: &str| FetchError::NoModulePackage { place: place.clone(), problem: problem.to_owned() };
     let manifest = client.manifest(&repository, &reference).await?.ok_or_else(|| unusable("is not there"))?;
-    let manifest: Manifest = manifest.parse(&repository)?;
+    let manifest: ArtifactManifest = manifest.parse(&repository)?;
     if manifest.media_type != MANIFEST {
         return Err(unusable("is not an OCI image manifest"));
     }

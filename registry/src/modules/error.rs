@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::archive::ArchiveError;
 use crate::http::HttpError;
-use crate::problem::Problem;
+use crate::package_error::PackageError;
 
 /// Why a package cannot be fetched.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +46,7 @@ pub enum FetchError {
     Archive(#[from] ArchiveError),
     /// An OCI registry failed.
     #[error("{0}")]
-    Oci(#[from] Problem),
+    Oci(#[from] PackageError),
     /// An artifact in an OCI registry is not a module.
     #[error("{place} {problem}")]
     NoModulePackage {

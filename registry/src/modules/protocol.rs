@@ -10,7 +10,7 @@ use super::web::{LEADS_TO, resolved};
 use crate::credentials::{Credentials, CredentialsError};
 use crate::discovery::{Discovery, DiscoveryError, MODULES};
 use crate::host::{Host, HostError};
-use crate::http::{Answer, Http, HttpError, Request};
+use crate::http::{Http, HttpError, Request, Response};
 
 /// Why a registry failed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -153,7 +153,7 @@ impl Registry<'_> {
         }
     }
 
-    async fn get(&self, module: &RegistryModule, rest: &str) -> Result<Answer, RegistryError> {
+    async fn get(&self, module: &RegistryModule, rest: &str) -> Result<Response, RegistryError> {
         let host: Host = module.host.parse()?;
         let base = self.discovery.service(&host, MODULES).await?;
         let path = format!("{}/{rest}", module.path());
@@ -169,7 +169,7 @@ impl Registry<'_> {
     }
 }
 
-fn read_location(answer: &Answer, module: &RegistryModule) -> Result<PackageLocation, RegistryError> {
+fn read_location(answer: &Response, module: &RegistryModule) -> Result<PackageLocation, RegistryError> {
     let header = answer.header(LEADS_TO).filter(|text| !text.is_empty());
     let document = match answer.json::<LocationDocument>() {
         Ok(document) => document,

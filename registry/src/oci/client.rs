@@ -14,11 +14,11 @@ use url::Url;
 
 use super::credentials::{OciKeys, OciLogin};
 use super::repository::Repository;
-use crate::cli_config::{CliConfig, Environment};
-use crate::http::{Answer, Http, Request, shown};
+use crate::cli_config::{CliConfig, ProcessEnvironment};
+use crate::http::{Http, Request, Response, shown};
 use crate::offer::Authorization;
-use crate::problem::Problem;
-use crate::secret::Secret;
+use crate::package_error::PackageError;
+use crate::secret::SecretString;
 
 /// The maximum size of a manifest. Registries refuse larger ones.
 const MAX_MANIFEST: u64 = 4 << 20;
@@ -45,7 +45,7 @@ pub struct Descriptor {
 
 /// A manifest as received. Its digest was checked if it was requested by digest.
 #[derive(Clone, Debug)]
-pub struct Manifest {
+pub struct ImageManifest {
     /// Its bytes, which are JSON.
     pub content: Vec<u8>,
 }
@@ -72,13 +72,13 @@ struct Token {
     access_token: Option<String>,
 }
 
-impl Manifest {
+impl ImageManifest {
     /// Parses its content.
     ///
     /// # Errors
     /// When it has another form.
-    pub fn parse<T: DeserializeOwned>(&self, repository: &Repository) -> Result<T, Problem> {
-        serde_json::from_slice(&self.content).map_err(|error| Problem::Answer {
+    pub fn parse<T: DeserializeOwned>(&self, repository: &Repository) -> Result<T, PackageError> {
+        serde_json::from_slice(&self.content).map_err(|error| PackageError::Answer {
             place: format!("oci://{repository}"),
             problem: format!("a manifest cannot be read: {error}"),
         })
@@ -87,7 +87,7 @@ impl Manifest {
 
 impl OciClient {
     /// Uses this client, with the credentials of configuration and environment.
-    pub fn new(http: Http, config: &CliConfig, environment: &Environment) -> OciClient {
+    pub fn new(http: Http, config: &CliConfig, environment: &ProcessEnvironment) -> OciClient {
         OciClient { http, keys: Arc::new(OciKeys::new(config, environment)), opened: Arc::default() }
     }
 
@@ -95,7 +95,7 @@ impl OciClient {
     ///
     /// # Errors
     /// When the registry does not answer, or its answer is not valid.
-    pub async fn tags(&self, repository: &Repository) -> Result<Option<Vec<String>>, Problem> {
+    pub async fn tags(&self, repository: &Repository) -> Result<Option<Vec<String>>, PackageError> {
         let mut url = repository.url(&["tags", "list"])?;
         let mut tags = Vec::new();
         for _ in 0..MAX_PAGES {
@@ -108,20 +108,24 @@ impl OciClient {
             let next = answer.headers.get(LINK).and_then(|link| next_page(link.to_str().ok()?));
             let Some(next) = next else { return Ok(Some(tags)) };
             let next = answer.url.join(&next).ok().filter(|next| next.origin() == url.origin());
-            url = next.ok_or_else(|| Problem::Answer {
+            url = next.ok_or_else(|| PackageError::Answer {
                 place: shown(&answer.url),
                 problem: "the next page of tags is elsewhere".to_owned(),
             })?;
         }
         let problem = format!("it has more than {MAX_PAGES} pages of tags");
-        Err(Problem::Answer { place: format!("oci://{repository}"), problem })
+        Err(PackageError::Answer { place: format!("oci://{repository}"), problem })
     }
 
     /// A manifest by its tag or digest; `None` if it does not exist.
     ///
     /// # Errors
     /// When the registry does not answer, or its answer is not the requested manifest.
-    pub async fn manifest(&self, repository: &Repository, reference: &str) -> Result<Option<Manifest>, Problem> {
+    pub async fn manifest(
+        &self,
+        repository: &Repository,
+        reference: &str,
+    ) -> Result<Option<ImageManifest>, PackageError> {
         let request =
             Request::get(repository.url(&["manifests", reference])?).accept(MANIFESTS).with_limit(MAX_MANIFEST);
         let answer = self.ask(repository, request).await?;
@@ -133,17 +137,17 @@ impl OciClient {
             let found = HEXLOWER.encode(digest(&SHA256, &answer.body).as_ref());
             if found != expected {
                 let problem = format!("it should have the digest {expected}, but has {found}");
-                return Err(Problem::Answer { place: shown(&answer.url), problem });
+                return Err(PackageError::Answer { place: shown(&answer.url), problem });
             }
         }
-        Ok(Some(Manifest { content: answer.body }))
+        Ok(Some(ImageManifest { content: answer.body }))
     }
 
     /// The address of a blob.
     ///
     /// # Errors
     /// When the repository's host is not valid.
-    pub fn blob_url(&self, repository: &Repository, digest: &str) -> Result<Url, Problem> {
+    pub fn blob_url(&self, repository: &Repository, digest: &str) -> Result<Url, PackageError> {
         repository.url(&["blobs", digest])
     }
 
@@ -151,12 +155,12 @@ impl OciClient {
     ///
     /// # Errors
     /// When a credentials helper fails.
-    pub async fn authorization(&self, repository: &Repository) -> Result<Authorization, Problem> {
+    pub async fn authorization(&self, repository: &Repository) -> Result<Authorization, PackageError> {
         Ok(self.opened.lock().await.get(repository).cloned().unwrap_or(Authorization::None))
     }
 
     /// Sends a request. If the registry asks for credentials, repeats it with them.
-    async fn ask(&self, repository: &Repository, request: Request) -> Result<Answer, Problem> {
+    async fn ask(&self, repository: &Repository, request: Request) -> Result<Response, PackageError> {
         let settings = self.http.settings();
         let request =
             request.with_retries(settings.registry_retries).with_timeout(settings.registry_timeout.saturating_mul(3));
@@ -172,8 +176,8 @@ impl OciClient {
         Ok(self.http.send(&authorization.on(request)).await?)
     }
 
-    async fn open(&self, repository: &Repository, challenges: &[&str]) -> Result<Option<Authorization>, Problem> {
-        let login = self.keys.login(repository).await.map_err(Problem::Credentials)?;
+    async fn open(&self, repository: &Repository, challenges: &[&str]) -> Result<Option<Authorization>, PackageError> {
+        let login = self.keys.login(repository).await.map_err(PackageError::Credentials)?;
         if let Some(OciLogin::Access(token)) = &login {
             return Ok(Some(Authorization::Bearer(token.clone())));
         }
@@ -198,9 +202,9 @@ impl OciClient {
         repository: &Repository,
         said: &BTreeMap<String, String>,
         login: Option<&OciLogin>,
-    ) -> Result<Authorization, Problem> {
+    ) -> Result<Authorization, PackageError> {
         let unusable =
-            |problem: &str| Problem::Answer { place: format!("oci://{repository}"), problem: problem.to_owned() };
+            |problem: &str| PackageError::Answer { place: format!("oci://{repository}"), problem: problem.to_owned() };
         let realm = said.get("realm").and_then(|realm| Url::parse(realm).ok());
         let mut realm = realm
             .filter(|url| url.scheme() == "https")
@@ -228,7 +232,7 @@ impl OciClient {
         let token: Token =
             self.http.json(&request.header(HeaderName::from_static("accept"), "application/json")).await?;
         let token = token.token.or(token.access_token).ok_or_else(|| unusable("it returned no token"))?;
-        Ok(Authorization::Bearer(Secret::new(token)))
+        Ok(Authorization::Bearer(SecretString::new(token)))
     }
 }
 

@@ -12,9 +12,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 use super::repository::Repository;
-use crate::cli_config::{CliConfig, Environment, OciCredentials, OciDefaults};
+use crate::cli_config::{CliConfig, OciCredentials, OciDefaults, ProcessEnvironment};
 use crate::credentials::CredentialsError;
-use crate::secret::Secret;
+use crate::secret::SecretString;
 
 /// The prefix of helper programs.
 const HELPER_PREFIX: &str = "docker-credential-";
@@ -30,12 +30,12 @@ const TOKEN_USER: &str = "<token>";
 pub(super) enum OciLogin {
     Password {
         user: String,
-        password: Secret,
+        password: SecretString,
     },
     /// Sent unchanged.
-    Access(Secret),
+    Access(SecretString),
     /// Exchanged for another token.
-    Refresh(Secret),
+    Refresh(SecretString),
 }
 
 /// All sources of credentials.
@@ -70,7 +70,7 @@ struct HelperAnswer {
 }
 
 impl OciKeys {
-    pub(super) fn new(config: &CliConfig, environment: &Environment) -> OciKeys {
+    pub(super) fn new(config: &CliConfig, environment: &ProcessEnvironment) -> OciKeys {
         let docker = environment.path("DOCKER_CONFIG").or_else(|| Some(environment.path("HOME")?.join(".docker")));
         let usual = [
             environment.path("XDG_RUNTIME_DIR").map(|folder| folder.join("containers/auth.json")),
@@ -130,11 +130,11 @@ impl OciKeys {
 impl DockerAuth {
     fn login(&self) -> Option<OciLogin> {
         if !self.identitytoken.is_empty() {
-            return Some(OciLogin::Refresh(Secret::new(self.identitytoken.as_str())));
+            return Some(OciLogin::Refresh(SecretString::new(self.identitytoken.as_str())));
         }
         let text = String::from_utf8(STANDARD.decode(self.auth.trim()).ok()?).ok()?;
         let (user, password) = text.split_once(':')?;
-        Some(OciLogin::Password { user: user.to_owned(), password: Secret::new(password) })
+        Some(OciLogin::Password { user: user.to_owned(), password: SecretString::new(password) })
     }
 }
 
@@ -177,7 +177,7 @@ async fn ask(helper: &str, host: &str) -> Result<Option<OciLogin>, CredentialsEr
     }
     let answer: HelperAnswer =
         serde_json::from_slice(&output.stdout).map_err(|_| CredentialsError::Answer { program: program.clone() })?;
-    let secret = Secret::new(answer.secret);
+    let secret = SecretString::new(answer.secret);
     Ok(Some(match answer.username.as_str() {
         TOKEN_USER => OciLogin::Refresh(secret),
         user => OciLogin::Password { user: user.to_owned(), password: secret },
@@ -198,16 +198,16 @@ mod tests {
         std::fs::write(home.path().join(".docker/config.json"), file).unwrap();
         let text = "oci_credentials \"x.test\" {\n  username = \"host\"\n  password = \"p\"\n}\n\
                     oci_credentials \"x.test/a/b\" {\n  access_token = \"t\"\n}\n";
-        let environment = Environment::new("/", &[("HOME", home.path())]);
+        let environment = ProcessEnvironment::new("/", &[("HOME", home.path())]);
         let (config, problems) = CliConfig::parse(text, Path::new("tofurc"), Path::new("/"));
         assert!(problems.is_empty(), "{problems:?}");
         let login = async |config: &CliConfig, name: &str| {
             OciKeys::new(config, &environment).login(&Repository::parse(name).unwrap()).await.unwrap()
         };
         let user = |user: &str, password: &str| {
-            Some(OciLogin::Password { user: user.to_owned(), password: Secret::new(password) })
+            Some(OciLogin::Password { user: user.to_owned(), password: SecretString::new(password) })
         };
-        assert_eq!(login(&config, "x.test/a/b/c").await, Some(OciLogin::Access(Secret::new("t"))));
+        assert_eq!(login(&config, "x.test/a/b/c").await, Some(OciLogin::Access(SecretString::new("t"))));
         assert_eq!(login(&config, "x.test/c").await, user("host", "p"));
         let plain = CliConfig::default();
         assert_eq!(login(&plain, "x.test/a/z").await, user("docker", "secret"));

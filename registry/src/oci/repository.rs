@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::problem::Problem;
+use crate::package_error::PackageError;
 
 /// A repository in a registry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +18,7 @@ impl Repository {
     ///
     /// # Errors
     /// When it has no host, or a part of its name is not valid.
-    pub fn parse(text: &str) -> Result<Repository, Problem> {
+    pub fn parse(text: &str) -> Result<Repository, PackageError> {
         let sound = |part: &str| {
             let end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
             let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
@@ -28,7 +28,7 @@ impl Repository {
             Some((host, name)) if !host.is_empty() && name.split('/').all(sound) => {
                 Ok(Repository { host: host.to_owned(), name: name.to_owned() })
             }
-            _ => Err(Problem::Answer {
+            _ => Err(PackageError::Answer {
                 place: format!("oci://{text}"),
                 problem: "it is not the name of a repository".to_owned(),
             }),
@@ -39,15 +39,15 @@ impl Repository {
     ///
     /// # Errors
     /// When its host is not valid.
-    pub(super) fn url(&self, rest: &[&str]) -> Result<Url, Problem> {
+    pub(super) fn url(&self, rest: &[&str]) -> Result<Url, PackageError> {
         // The only registry whose address is not its name.
         let host = if self.host == "docker.io" { "registry-1.docker.io" } else { &self.host };
-        let base = Url::parse(&format!("https://{host}/v2/")).map_err(|error| Problem::Answer {
+        let base = Url::parse(&format!("https://{host}/v2/")).map_err(|error| PackageError::Answer {
             place: format!("oci://{self}"),
             problem: format!("its host is not valid: {error}"),
         })?;
         let parts: Vec<&str> = self.name.split('/').chain(rest.iter().copied()).collect();
-        Ok(crate::problem::path_of(&base, &parts))
+        Ok(crate::package_error::path_of(&base, &parts))
     }
 }
 

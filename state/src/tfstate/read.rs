@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use weft_graph_format::address::{AbsResource, DeposedKey, InstanceKey, Resource, ResourceMode};
+use weft_graph_format::checked::CheckedAddress;
 use weft_graph_format::codec::type_json;
 
 use super::digit::find_format_digit;
@@ -262,13 +263,13 @@ fn read_step(form: StepForm) -> Result<PathStep, String> {
 
 fn read_check(form: CheckForm) -> CheckRecord {
     let object = |form: CheckObjectForm| CheckObject {
-        object_addr: form.object_addr,
+        object_addr: CheckedAddress::read(&form.object_addr),
         status: StoredStatus::read(&form.status),
         failure_messages: form.failure_messages.unwrap_or_default(),
     };
     CheckRecord {
         object_kind: form.object_kind,
-        config_addr: form.config_addr,
+        config_addr: CheckedAddress::read(&form.config_addr),
         status: StoredStatus::read(&form.status),
         objects: form.objects.map(|objects| objects.into_iter().map(object).collect()),
     }

@@ -287,7 +287,7 @@ fn write_object(
 fn write_check(page: &mut Page, check: &CheckRecord) {
     page.open('{');
     page.string("object_kind", &check.object_kind);
-    page.string("config_addr", &check.config_addr);
+    page.string("config_addr", check.config_addr.text());
     page.string("status", check.status.word());
     page.key("objects");
     match &check.objects {
@@ -306,7 +306,7 @@ fn write_check(page: &mut Page, check: &CheckRecord) {
 
 fn write_check_object(page: &mut Page, object: &CheckObject) {
     page.open('{');
-    page.string("object_addr", &object.object_addr);
+    page.string("object_addr", object.object_addr.text());
     page.string("status", object.status.word());
     if !object.failure_messages.is_empty() {
         page.strings("failure_messages", &object.failure_messages);

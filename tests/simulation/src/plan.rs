@@ -1,10 +1,10 @@
 //! Random plans.
 
 use weft_coordinator::{
-    Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ShardIndex, ShardKey, Waiter,
+    Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, RunClaim, ShardIndex, ShardKey, Waiter,
 };
 use weft_graph_format::path::Path;
-use weft_state::{Claim, ClaimMode, Revision, Subject};
+use weft_state::{ClaimMode, Revision};
 
 use crate::random::Random;
 
@@ -46,8 +46,8 @@ pub(crate) fn random_plan(random: &mut Random) -> Outline {
             }
         }
         if operation.changes_world {
-            outline.claims.push(Claim {
-                subject: Subject::Instance(operation.address.clone()),
+            outline.claims.push(RunClaim {
+                subject: operation.address.parse().expect("an address"),
                 mode: ClaimMode::Exclusive,
                 expected: Revision::NEVER,
             });

@@ -9,7 +9,7 @@ use weft_graph_format::plan_file::PlanFile;
 use weft_graph_format::source::SourceRange;
 use weft_protocol::ShownName;
 
-use super::happening::Happening;
+use super::shown_event::ShownEvent;
 
 /// A provisioner of the plan.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub struct Foreknown {
 
 impl Foreknown {
     /// The id of an object before the run. An object that this run deposes had the address of its instance.
-    pub(super) fn id_before(&self, happening: &Happening) -> Option<ShownName> {
+    pub(super) fn id_before(&self, happening: &ShownEvent) -> Option<ShownName> {
         let known = self.ids.get(&happening.subject()).or_else(|| self.ids.get(&happening.address));
         known.cloned().flatten()
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use weft_evaluator::drawing::{Drawing, Shape};
+use weft_evaluator::drawing::{Drawing, VertexKind};
 
 /// The prefix of each name.
 const PREFIX: &str = "[root] ";
@@ -22,10 +22,10 @@ pub fn text(drawing: &Drawing, colour_circles: bool) -> String {
     let mut lines: BTreeSet<String> = BTreeSet::new();
     for (vertex, name) in drawing.vertices().iter().zip(&names) {
         let shape = match vertex.shape {
-            Shape::Box => "box",
-            Shape::Diamond => "diamond",
-            Shape::Note => "note",
-            Shape::Plain => continue,
+            VertexKind::Box => "box",
+            VertexKind::Diamond => "diamond",
+            VertexKind::Note => "note",
+            VertexKind::Plain => continue,
         };
         lines.insert(format!("{name} [label = {}, shape = \"{shape}\"]", quoted(&vertex.label)));
     }
@@ -63,8 +63,8 @@ mod tests {
     #[test]
     fn a_graph_has_the_recorded_layout() {
         let mut drawing = Drawing::default();
-        let a = drawing.vertex("a.b (expand)", "a.b", Shape::Box);
-        let p = drawing.vertex("provider[\"h/n/t\"]", "provider[\"h/n/t\"]", Shape::Diamond);
+        let a = drawing.vertex("a.b (expand)", "a.b", VertexKind::Box);
+        let p = drawing.vertex("provider[\"h/n/t\"]", "provider[\"h/n/t\"]", VertexKind::Diamond);
         drawing.edge(a, p);
         drawing.add_root();
         let expected = "digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n\
@@ -78,8 +78,8 @@ mod tests {
     #[test]
     fn cycles_are_colored() {
         let mut drawing = Drawing::default();
-        let a = drawing.vertex("a", "a", Shape::Plain);
-        let b = drawing.vertex("b", "b", Shape::Plain);
+        let a = drawing.vertex("a", "a", VertexKind::Plain);
+        let b = drawing.vertex("b", "b", VertexKind::Plain);
         drawing.edge(a, b);
         drawing.edge(b, a);
         assert!(text(&drawing, true).contains("\"[root] a\" -> \"[root] b\" [color = \"red\", penwidth = \"2.0\"]"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_coordinator::{Need, OperationKind, OutlineOperation, ShardKey};
-use weft_evaluator::drawing::{Drawing, Shape};
+use weft_evaluator::drawing::{Drawing, VertexKind};
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::plan_file::PlanFile;
 
@@ -19,14 +19,14 @@ pub fn draw(plan: &PlanFile) -> Drawing {
         by_index.insert(operation.index, vertex);
         let shard = outline.shard(operation.shard);
         if let Some(ShardKey::Provider(instance)) = shard.map(|shard| &shard.key) {
-            let open = drawing.vertex(instance, instance, Shape::Diamond);
-            let close = drawing.vertex(&format!("{instance} (close)"), instance, Shape::Plain);
+            let open = drawing.vertex(instance, instance, VertexKind::Diamond);
+            let close = drawing.vertex(&format!("{instance} (close)"), instance, VertexKind::Plain);
             drawing.edge(vertex, open);
             drawing.edge(close, vertex);
         }
     }
     let waiters: Vec<usize> = (0..outline.waiters.len())
-        .map(|index| drawing.vertex(&format!("waiter {index}"), "waiter", Shape::Plain))
+        .map(|index| drawing.vertex(&format!("waiter {index}"), "waiter", VertexKind::Plain))
         .collect();
     let place = |need: &Need| match need {
         Need::Operation(index) => by_index.get(index).copied(),
@@ -59,7 +59,8 @@ fn vertex(drawing: &mut Drawing, operation: &OutlineOperation) -> usize {
         Ok(instance) => instance.config().to_string(),
         Err(_) => operation.address.clone(),
     };
-    let shape = if matches!(operation.kind, Create | Update | Delete | Read) { Shape::Box } else { Shape::Plain };
+    let shape =
+        if matches!(operation.kind, Create | Update | Delete | Read) { VertexKind::Box } else { VertexKind::Plain };
     drawing.vertex(&unused(drawing, name), &label, shape)
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use smol_str::SmolStr;
 use weft_backends::catalog;
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -10,7 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use super::migration::{Migration, has_content};
 use super::problems;
 use super::selection;
-use super::tell;
+use super::{place, tell};
 use crate::backend::{CLOUD, SavedBackend, StateBackend, WrittenBackend};
 use crate::command::Invocation;
 use crate::context::environment;
@@ -171,12 +170,4 @@ fn ask_for_missing(invocation: &Invocation<'_>, written: &mut WrittenBackend) {
             written.settings.insert(name, answer.into());
         }
     }
-}
-
-/// Where a backend has the state of a workspace.
-pub fn place(invocation: &Invocation<'_>, backend: &StateBackend, workspace: &SmolStr) -> Result<StoreLocation, Exit> {
-    let Invocation { arguments, context, .. } = invocation;
-    let sealing = context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;
-    StoreLocation::of_backend(backend, workspace, context, arguments, sealing)
-        .map_err(|problems| invocation.fail(&problems))
 }

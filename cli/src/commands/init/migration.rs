@@ -209,7 +209,7 @@ impl Migration<'_> {
     }
 
     fn place(&self, backend: &StateBackend, workspace: &SmolStr) -> Result<StoreLocation, Exit> {
-        super::backend::place(self.invocation, backend, workspace)
+        super::place(self.invocation, backend, workspace)
     }
 
     /// A state without its lock, and its runs.

@@ -154,7 +154,7 @@ pub fn no_workspaces() -> Diagnostic {
     )
 }
 
-/// The selected workspace does not exist, and nobody can be asked for another one.
+/// The selected workspace does not exist, and without input the user cannot select another one.
 pub fn selected_workspace_missing(name: &str, all: &[String]) -> Diagnostic {
     Diagnostic::error(
         format!("Currently selected workspace \"{name}\" does not exist"),
@@ -181,7 +181,7 @@ pub fn no_workspace_name() -> Diagnostic {
     )
 }
 
-/// The default workspace needs a name in the new backend, and nobody can be asked for it.
+/// The default workspace needs a name in the new backend, and without input the user cannot give it.
 pub fn default_needs_name() -> Diagnostic {
     Diagnostic::error(
         "Default workspace needs another name",

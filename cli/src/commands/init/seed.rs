@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use weft_evaluator::config::{Installed, StaticInputs, has_configuration, load_tree_with};
+use weft_evaluator::config::{InstalledModules, StaticInputs, has_configuration, load_tree_with};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::module_source::{ModuleSource, is_local, join, split_subdir};
 
@@ -62,7 +62,7 @@ fn source(text: &str) -> io::Result<Result<ModuleSource, Diagnostic>> {
 /// The calls whose sources are outside of the module, and so were not copied.
 fn leading_up(text: &str) -> Vec<Diagnostic> {
     let inputs = StaticInputs { given: &|_| Default::default(), workspace: DEFAULT_WORKSPACE.into(), encryption: None };
-    let (root, _, _) = load_tree_with(Path::new("."), &Installed::new(), &inputs);
+    let (root, _, _) = load_tree_with(Path::new("."), &InstalledModules::new(), &inputs);
     let up = root.sources.values().map(|source| &source.address).filter(|source| source.starts_with("../"));
     let (package, subdir) = split_subdir(text);
     up.map(|source| {

@@ -12,7 +12,7 @@ use crate::prompt::Prompt;
 /// Selects a workspace that exists. Asks for it if there is more than one.
 ///
 /// # Errors
-/// There is none, or nobody to ask.
+/// There is no workspace, or no input to select one.
 pub fn select(invocation: &Invocation<'_>, backend: &StateBackend) -> Result<(), Diagnostic> {
     if !backend.has_workspaces()? {
         return Ok(());
@@ -61,7 +61,7 @@ fn one_of(selected: &str, all: &[String]) -> Result<String, Diagnostic> {
 /// The name that the state of the default workspace gets in a backend without such a workspace.
 ///
 /// # Errors
-/// Nobody can be asked for it, or the answer is not a name.
+/// There is no input, or the answer is not a name.
 pub fn name_for_default(invocation: &Invocation<'_>, now: &StateBackend) -> Result<SmolStr, Diagnostic> {
     if now.kind() == CLOUD
         && now.tags().is_empty()

@@ -14,7 +14,6 @@ use weft_graph_format::address::{InstanceKey, ModuleInstance, ResourceInstance};
 use weft_graph_format::changes::Importing;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::{PlanFile, UiMode};
-use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_state::Snapshot;
@@ -181,10 +180,8 @@ fn with_text(
     name: &str,
     text: &str,
 ) -> Result<Arc<CompiledModule>, Vec<Diagnostic>> {
-    let (tree, mut problems) = weft_syntax::parse_file(name, text.into());
-    invocation.view.know(&[(name.into(), tree.clone())].into_iter().collect());
-    let (root, said) = with_resources(root, &tree);
-    problems.extend(said);
+    let (root, sources, problems) = with_resources(root, name, text);
+    invocation.view.know(&sources);
     if has_errors(&problems) { Err(problems) } else { Ok(root) }
 }
 
@@ -204,9 +201,7 @@ fn address_of(block: &ImportBlock) -> ResourceInstance {
 /// A reference to a provider, as the configuration writes it.
 fn written(provider: &ProviderReference, invocation: &Invocation<'_>) -> String {
     let files = invocation.view.known_files();
-    let SourceRange { file, start, end } = &provider.range;
-    let tree = files.get(file);
-    let found = tree.and_then(|tree| tree.source().text().get(start.byte as usize..end.byte as usize));
+    let found = files.part(&provider.range);
     let alias = || provider.alias.as_ref().map(|alias| format!(".{alias}")).unwrap_or_default();
     found.map_or_else(|| format!("{}{}", provider.local_name, alias()), str::to_owned)
 }

@@ -8,7 +8,7 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_providers::lock_file::{self, Lock, LockFile};
 use weft_providers::packages::Requirements;
 use weft_providers::platform::Platform;
-use weft_registry::cli_config::{Method, MethodKind, Template, mirror_url};
+use weft_registry::cli_config::{InstallationMethod, MethodKind, RepositoryTemplate, mirror_url};
 use weft_registry::{InstallEvent, Installer};
 
 use super::platforms;
@@ -160,19 +160,19 @@ async fn obtain<'a>(
 }
 
 /// The installation method that an option names, in place of those of the CLI configuration.
-fn method(arguments: &Arguments) -> Result<Option<Method>, Diagnostic> {
+fn method(arguments: &Arguments) -> Result<Option<InstallationMethod>, Diagnostic> {
     let kind = if let Some(directory) = arguments.value("fs-mirror") {
         MethodKind::FilesystemMirror(PathBuf::from(directory))
     } else if let Some(url) = arguments.value("net-mirror") {
         MethodKind::NetworkMirror { url: mirror_url(url).map_err(problems::invalid_mirror)?, trust_all_hashes: false }
     } else if let Some(template) = arguments.value("oci-mirror") {
-        let template =
-            Template::parse(template).and_then(|template| template.check(true, true, true).map(|()| template));
+        let template = RepositoryTemplate::parse(template)
+            .and_then(|template| template.check(true, true, true).map(|()| template));
         MethodKind::OciMirror(template.map_err(|error| problems::invalid_template(&error))?)
     } else {
         return Ok(None);
     };
-    Ok(Some(Method::for_all(kind)))
+    Ok(Some(InstallationMethod::for_all(kind)))
 }
 
 /// The requirements that the command line names, by default all.

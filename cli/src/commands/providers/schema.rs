@@ -15,7 +15,7 @@ use super::problems;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
 use crate::options::text;
-use crate::packages::{Installed, pool_options};
+use crate::packages::{InstalledPackages, pool_options};
 use crate::plan::PARALLELISM;
 use crate::project::Project;
 use crate::render::schema_json;
@@ -56,7 +56,7 @@ fn schema(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let place = StoreLocation::find(context, arguments, Some(&project.root)).map_err(fail)?;
     let state = block_on(place.snapshot()).and_then(|read| read).map_err(|problem| fail(vec![problem]))?;
     let requirements = project.requirements(Some(&state)).map_err(fail)?;
-    let (packages, said) = Installed::find(context, &requirements, false).map_err(fail)?;
+    let (packages, said) = InstalledPackages::find(context, &requirements, false).map_err(fail)?;
     view.diagnostics(&said);
     let read = block_on(async {
         let pool = ProviderPool::new(pool_options(context));

@@ -9,7 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::InstanceRecord;
 use weft_state::tfstate::StateFile;
 
-use super::selection::Selection;
+use super::selection::StateSelector;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::commands::state::problems as state_problems;
@@ -51,8 +51,8 @@ pub const MOVE: Command = Command {
 /// One move: its source, its target, and the instances.
 #[derive(Debug)]
 struct Move {
-    from: Selection,
-    to: Selection,
+    from: StateSelector,
+    to: StateSelector,
     instances: Vec<(ResourceInstance, ResourceInstance)>,
 }
 
@@ -61,7 +61,7 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let [from, to] = arguments.positionals.as_slice() else {
         return Err(invocation.mistake(&problems::two_arguments()));
     };
-    let parse = |text: &str| Selection::parse(text).map_err(|problems| invocation.fail(&problems));
+    let parse = |text: &str| StateSelector::parse(text).map_err(|problems| invocation.fail(&problems));
     let (from, to) = (parse(from)?, parse(to)?);
     let dry = arguments.switch("dry-run", false);
     let source = StoreLocation::for_edit(invocation, "state-mv", true)?;
@@ -114,25 +114,25 @@ fn run(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     Ok(Exit::DONE)
 }
 
-fn quoted(selection: &Selection) -> String {
+fn quoted(selection: &StateSelector) -> String {
     let text = match selection {
-        Selection::Module(module) => module.to_string(),
-        Selection::Resource(resource) => resource.to_string(),
-        Selection::Instance(instance) => instance.to_string(),
+        StateSelector::Module(module) => module.to_string(),
+        StateSelector::Resource(resource) => resource.to_string(),
+        StateSelector::Instance(instance) => instance.to_string(),
     };
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// The moves, checked against both states.
 fn plan(
-    from: &Selection,
-    to: &Selection,
+    from: &StateSelector,
+    to: &StateSelector,
     source: &StateFile,
     target: &StateFile,
 ) -> Result<Vec<Move>, Vec<Diagnostic>> {
     let invalid_target = |what: String| vec![state_problems::invalid_move_target(what)];
     let mut found = from.of(source);
-    if let Selection::Module(module) = from {
+    if let StateSelector::Module(module) = from {
         // The source is one instance: no key stands for the one of a call that is not repeated.
         found.retain(|address| address.module.0.starts_with(&module.0));
     }
@@ -141,13 +141,13 @@ fn plan(
     }
     let cannot = |why: &str| invalid_target(format!("Cannot move {} to {}: {why}.", quoted(from), quoted(to)));
     let moves = match (from, to) {
-        (Selection::Module(outer), Selection::Module(goal)) => modules(outer, goal, &found),
-        (Selection::Module(_), _) => return Err(cannot("the target must also be a module")),
-        (Selection::Resource(resource), _) if found.iter().any(|address| address.key == InstanceKey::None) => {
+        (StateSelector::Module(outer), StateSelector::Module(goal)) => modules(outer, goal, &found),
+        (StateSelector::Module(_), _) => return Err(cannot("the target must also be a module")),
+        (StateSelector::Resource(resource), _) if found.iter().any(|address| address.key == InstanceKey::None) => {
             // A resource without repetition: its only instance moves, so that it can get a key.
             vec![instance(&one(resource, InstanceKey::None), to).ok_or_else(|| cannot("the target is a module"))?]
         }
-        (Selection::Resource(_), Selection::Resource(goal)) => {
+        (StateSelector::Resource(_), StateSelector::Resource(goal)) => {
             let rename = |address: &ResourceInstance| {
                 let key = address.key.clone();
                 (address.clone(), one(goal, key))
@@ -155,12 +155,12 @@ fn plan(
             let instances = found.iter().map(rename).collect();
             vec![Move { from: from.clone(), to: to.clone(), instances }]
         }
-        (Selection::Resource(_), _) => {
+        (StateSelector::Resource(_), _) => {
             return Err(cannot(
                 "the source is a whole resource (not a resource instance) so the target must also be a whole resource",
             ));
         }
-        (Selection::Instance(address), _) => {
+        (StateSelector::Instance(address), _) => {
             vec![instance(address, to).ok_or_else(|| cannot("the target must also be a resource instance"))?]
         }
     };
@@ -178,13 +178,13 @@ fn plan(
                 return Err(invalid_target(format!("Cannot move {before} to {after}: resource types don't match.")));
             }
         }
-        let occupied = |selection: &Selection| !selection.of(target).is_empty();
+        let occupied = |selection: &StateSelector| !selection.of(target).is_empty();
         let kind = match &moved.to {
-            Selection::Module(_) => "module",
-            Selection::Resource(_) => "resource",
-            Selection::Instance(_) => "resource instance",
+            StateSelector::Module(_) => "module",
+            StateSelector::Resource(_) => "resource",
+            StateSelector::Instance(_) => "resource instance",
         };
-        let single = moved.instances.len() == 1 && !matches!(moved.to, Selection::Module(_));
+        let single = moved.instances.len() == 1 && !matches!(moved.to, StateSelector::Module(_));
         let taken = if single {
             moved.instances.iter().any(|(_, after)| target.instances.contains_key(&after.to_string()))
         } else {
@@ -202,13 +202,13 @@ fn one(resource: &AbsResource, key: InstanceKey) -> ResourceInstance {
 }
 
 /// The move of one instance; `None` when the target is a module.
-fn instance(address: &ResourceInstance, goal: &Selection) -> Option<Move> {
+fn instance(address: &ResourceInstance, goal: &StateSelector) -> Option<Move> {
     let after = match goal {
-        Selection::Module(_) => return None,
-        Selection::Resource(resource) => one(resource, InstanceKey::None),
-        Selection::Instance(instance) => instance.clone(),
+        StateSelector::Module(_) => return None,
+        StateSelector::Resource(resource) => one(resource, InstanceKey::None),
+        StateSelector::Instance(instance) => instance.clone(),
     };
-    let shown = |address: &ResourceInstance| Selection::Instance(address.clone());
+    let shown = |address: &ResourceInstance| StateSelector::Instance(address.clone());
     Some(Move { from: shown(address), to: shown(&after), instances: vec![(address.clone(), after)] })
 }
 
@@ -220,10 +220,10 @@ fn modules(outer: &ModuleInstance, goal: &ModuleInstance, found: &[ResourceInsta
         let below = module.0.get(outer.0.len()..).unwrap_or_default();
         let after = ModuleInstance(goal.0.iter().chain(below).cloned().collect());
         let moved = (address.clone(), ResourceInstance { module: after.clone(), ..address.clone() });
-        let from = Selection::Module(module.clone());
+        let from = StateSelector::Module(module.clone());
         match moves.iter_mut().find(|known| known.from == from) {
             Some(known) => known.instances.push(moved),
-            None => moves.push(Move { from, to: Selection::Module(after), instances: vec![moved] }),
+            None => moves.push(Move { from, to: StateSelector::Module(after), instances: vec![moved] }),
         }
     }
     moves
@@ -236,7 +236,7 @@ fn take(file: &mut StateFile, moves: &[Move]) -> Vec<(ResourceInstance, Instance
 }
 
 /// Puts records in at their new addresses, and lets dependents find their dependencies again.
-fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, from: &Selection) {
+fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, from: &StateSelector) {
     for (address, mut record) in records {
         let resource = Resource { mode: record.mode(), ..address.resource };
         record.address = ResourceInstance { resource, ..address };
@@ -255,17 +255,17 @@ fn put(file: &mut StateFile, records: Vec<(ResourceInstance, InstanceRecord)>, f
 
 /// Whether the moved address is, or contains, a resource that others depend on. Dependencies have no keys, so they
 /// never name one instance of a module.
-fn touches(selection: &Selection, dependency: &ConfigResource) -> bool {
+fn touches(selection: &StateSelector, dependency: &ConfigResource) -> bool {
     let of = |module: &ModuleInstance, resource: &Resource| {
         dependency.module == unkeyed(module) && dependency.resource == *resource
     };
     match selection {
-        Selection::Module(module) => {
+        StateSelector::Module(module) => {
             module.0.iter().all(|step| step.key == InstanceKey::None)
                 && dependency.module.0.starts_with(&unkeyed(module).0)
         }
-        Selection::Resource(resource) => of(&resource.module, &resource.resource),
-        Selection::Instance(instance) => of(&instance.module, &instance.resource),
+        StateSelector::Resource(resource) => of(&resource.module, &resource.resource),
+        StateSelector::Instance(instance) => of(&instance.module, &instance.resource),
     }
 }
 

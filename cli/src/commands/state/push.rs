@@ -10,7 +10,7 @@ use weft_state::{EmbeddedStore, RunStore, StoreError};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
-use crate::commands::runs::tell_stalled;
+use crate::commands::stalled::report_stalled;
 use crate::commands::state::problems as state_problems;
 use crate::edits::{Change, change_in, file_of};
 use crate::exit::Exit;
@@ -103,7 +103,7 @@ impl Push {
         .await?;
         // A run that has not ended still guards the state.
         if let Ok((snapshot, headers)) = store.overview().await {
-            tell_stalled(&invocation.view, &headers, &snapshot);
+            report_stalled(&invocation.view, &headers, &snapshot);
         }
         Ok(())
     }

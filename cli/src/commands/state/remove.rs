@@ -1,6 +1,6 @@
 //! `weft state rm`: removes objects from the state, and leaves the real objects as they are.
 
-use super::selection::Selection;
+use super::selection::StateSelector;
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::state::problems as state_problems;
 use crate::edits::{Change, change, file_of};
@@ -47,7 +47,7 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         let mut file = file_of(snapshot);
         let mut removed = Vec::new();
         for text in &arguments.positionals {
-            let selection = Selection::parse(text)?;
+            let selection = StateSelector::parse(text)?;
             let mut found = selection.of(&file);
             found.retain(|address| !removed.contains(address));
             removed.append(&mut found);

@@ -9,7 +9,7 @@ use crate::commands::state::problems as state_problems;
 
 /// A module, a resource, or one instance of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selection {
+pub enum StateSelector {
     /// A module instance and everything below it. Without a key at its end, all instances of that call.
     Module(ModuleInstance),
     /// A resource in one module instance, all its instances.
@@ -18,30 +18,30 @@ pub enum Selection {
     Instance(ResourceInstance),
 }
 
-impl Selection {
+impl StateSelector {
     /// Parses an address from the command line.
     ///
     /// # Errors
     /// When the text is not such an address.
-    pub fn parse(text: &str) -> Result<Selection, Vec<Diagnostic>> {
+    pub fn parse(text: &str) -> Result<StateSelector, Vec<Diagnostic>> {
         if let Some(module) = written_module(text) {
-            return Ok(Selection::Module(module));
+            return Ok(StateSelector::Module(module));
         }
         let address = written_instance(text).ok_or_else(|| invalid_address(text, None, SELECTED))?;
         Ok(match address.key {
             InstanceKey::None => {
-                Selection::Resource(AbsResource { module: address.module, resource: address.resource })
+                StateSelector::Resource(AbsResource { module: address.module, resource: address.resource })
             }
-            _ => Selection::Instance(address),
+            _ => StateSelector::Instance(address),
         })
     }
 
     /// Whether it selects an instance.
     pub fn matches(&self, address: &ResourceInstance) -> bool {
         match self {
-            Selection::Module(module) => holds(module, &address.module),
-            Selection::Resource(wanted) => wanted.module == address.module && wanted.resource == address.resource,
-            Selection::Instance(wanted) => wanted == address,
+            StateSelector::Module(module) => holds(module, &address.module),
+            StateSelector::Resource(wanted) => wanted.module == address.module && wanted.resource == address.resource,
+            StateSelector::Instance(wanted) => wanted == address,
         }
     }
 
@@ -56,9 +56,9 @@ impl Selection {
     /// Reports that it selects nothing in a state.
     pub fn missing(&self) -> Diagnostic {
         let (kind, what) = match self {
-            Selection::Module(module) => ("module", format!("module at {module}")),
-            Selection::Resource(resource) => ("resource", format!("resource {resource}")),
-            Selection::Instance(instance) => ("resource", format!("resource {instance}")),
+            StateSelector::Module(module) => ("module", format!("module at {module}")),
+            StateSelector::Resource(resource) => ("resource", format!("resource {resource}")),
+            StateSelector::Instance(instance) => ("resource", format!("resource {instance}")),
         };
         state_problems::unknown_selection(kind, &what)
     }

@@ -2,7 +2,6 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{ExprId, ExprKind, KeyForm, Syntax, Tree};
 
 use super::SourceLines;
 
@@ -79,73 +78,4 @@ fn offset(lines: &[String], first: u32, line: u32, column: u32) -> usize {
     let Some(text) = lines.get(index) else { return before };
     let column = column.saturating_sub(1) as usize;
     before + text.grapheme_indices(true).nth(column).map_or(text.len(), |(at, _)| at)
-}
-
-/// The header of the outermost block around a byte of a file, labels quoted. In the JSON syntax, the names of all
-/// objects and the indices of all arrays around it.
-pub fn enclosing_block(tree: &Tree, byte: u32) -> Option<String> {
-    if tree.syntax() == Syntax::Json {
-        return enclosing_properties(tree, byte);
-    }
-    let blocks = &tree.root_body().blocks;
-    let block = &blocks[blocks.partition_point(|block| block.header_span.start <= byte).checked_sub(1)?];
-    if byte >= block.span().end {
-        return None;
-    }
-    let labels = block.labels.iter().map(|label| format!(" {}", weft_graph_format::address::quoted(&label.text)));
-    Some(format!("{}{}", block.block_type.text, labels.collect::<String>()))
-}
-
-/// The path from the root of a JSON text to the innermost object or array around a byte.
-fn enclosing_properties(tree: &Tree, byte: u32) -> Option<String> {
-    let mut way = String::new();
-    let mut here = ExprId(tree.root_id().0);
-    let holds = |id: ExprId| {
-        let node = tree.node(id);
-        let nested = matches!(node.kind, ExprKind::Object { .. } | ExprKind::Tuple { .. });
-        nested && (node.span.start..node.span.end).contains(&byte)
-    };
-    loop {
-        let (step, inner) = match &tree.node(here).kind {
-            ExprKind::Object { items } => {
-                let Some(item) = items.iter().find(|item| holds(item.value)) else { break };
-                let KeyForm::Property(name) = &item.form else { break };
-                (format!(".{name}"), item.value)
-            }
-            ExprKind::Tuple { items } => {
-                let Some(index) = items.iter().position(|item| holds(*item)) else { break };
-                (format!("[{index}]"), items[index])
-            }
-            _ => break,
-        };
-        way.push_str(&step);
-        here = inner;
-    }
-    let way = way.strip_prefix('.').unwrap_or(&way);
-    (!way.is_empty()).then(|| way.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::Arc;
-
-    #[test]
-    fn a_block_is_named_by_its_header() {
-        let text = "a = 1\nresource \"x_y\" \"z\" {\n  b = 2\n}\nlocals {\n}\n";
-        let (tree, _) = weft_syntax::parse_file("main.tf", Arc::from(text));
-        let at = |needle: &str| u32::try_from(text.find(needle).unwrap_or_default()).unwrap_or_default();
-        assert_eq!(enclosing_block(&tree, at("b = 2")).as_deref(), Some("resource \"x_y\" \"z\""));
-        assert_eq!(enclosing_block(&tree, at("a = 1")), None);
-        assert_eq!(enclosing_block(&tree, at("locals")).as_deref(), Some("locals"));
-    }
-    #[test]
-    fn the_property_around_a_byte_is_found() {
-        let text = r#"{"variable": {"x": {"default": 1}}, "locals": [{"a": {"b": [2]}}], "c": 3}"#;
-        let (tree, _) = weft_syntax::parse_json_file("main.tf.json", Arc::from(text));
-        let at = |needle: &str| u32::try_from(text.find(needle).unwrap_or_default()).unwrap_or_default();
-        assert_eq!(enclosing_block(&tree, at("1}")).as_deref(), Some("variable.x"));
-        assert_eq!(enclosing_block(&tree, at("2]")).as_deref(), Some("locals[0].a.b"));
-        assert_eq!(enclosing_block(&tree, at("3}")), None);
-    }
 }

@@ -8,7 +8,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
 use super::sequence::{self, Match, fingerprint};
-use super::{DifferenceNode, Effect, FieldForm, ItemForm, Notice, Shape};
+use super::{DifferenceNode, Effect, FieldForm, ItemForm, NodeShape, SensitivityChange};
 
 /// A value before and after. Null counts as absent, unless it is explicit: a null element or entry.
 #[derive(Clone, Copy, Debug)]
@@ -132,11 +132,11 @@ pub(super) fn guarded(
         let changes = pair.before.is_some() && pair.after.is_some() && was != will;
         let notice = match (changes, will) {
             (false, _) => None,
-            (true, true) => Some(Notice::BecomesSensitive),
-            (true, false) => Some(Notice::BecomesPlain),
+            (true, true) => Some(SensitivityChange::BecomesSensitive),
+            (true, false) => Some(SensitivityChange::BecomesPlain),
         };
         let effect = if changes && within.effect == Effect::Same { Effect::Changed } else { within.effect };
-        return DifferenceNode { effect, forces: reasons.here(), shape: Shape::Hidden(Box::new(within)), notice };
+        return DifferenceNode { effect, forces: reasons.here(), shape: NodeShape::Hidden(Box::new(within)), notice };
     }
     revealed(pair, reasons, inner)
 }
@@ -154,7 +154,7 @@ fn revealed(
     let forces = reasons.here();
     // As in OpenTofu, it follows both.
     let before = before.before.map(|_| Box::new(DifferenceNode { forces, ..inner(before, &Reasons::default()) }));
-    DifferenceNode { effect, forces, shape: Shape::Unknown { before }, notice: None }
+    DifferenceNode { effect, forces, shape: NodeShape::Unknown { before }, notice: None }
 }
 
 /// Compares two values of a type; [`Type::Dynamic`] if each has a type of its own.
@@ -233,7 +233,7 @@ fn by_content(pair: Pair<'_>) -> DifferenceNode {
         (Some(was), Some(will)) if was != will => {
             let before = Box::new(by_content(Pair { before, after: None }));
             let after = Box::new(by_content(Pair { before: None, after }));
-            let shape = Shape::Retyped { before, after };
+            let shape = NodeShape::Retyped { before, after };
             DifferenceNode { effect: Effect::Changed, forces: reasons.here(), shape, notice: None }
         }
         (None, None)
@@ -265,13 +265,13 @@ fn plain(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
         Kind::String(s) => super::super::quoting::quoted(s),
         _ => "null".to_owned(),
     };
-    let shape = Shape::Plain { before: pair.before.map(show), after: pair.after.map(show) };
+    let shape = NodeShape::Plain { before: pair.before.map(show), after: pair.after.map(show) };
     DifferenceNode { effect: whole_effect(pair), forces: reasons.here(), shape, notice: None }
 }
 
 fn text(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
     let show = |value: &Value| value.as_str().map(SmolStr::new);
-    let shape = Shape::Text { before: pair.before.map(show), after: pair.after.map(show) };
+    let shape = NodeShape::Text { before: pair.before.map(show), after: pair.after.map(show) };
     DifferenceNode { effect: whole_effect(pair), forces: reasons.here(), shape, notice: None }
 }
 
@@ -287,7 +287,7 @@ pub(super) fn container<'p>(
 
 fn items(pair: Pair<'_>, form: ItemForm, parts: Vec<DifferenceNode>, reasons: &Reasons<'_>) -> DifferenceNode {
     let (effect, forces) = container(pair, reasons, &parts);
-    DifferenceNode { effect, forces, shape: Shape::Items { form, parts }, notice: None }
+    DifferenceNode { effect, forces, shape: NodeShape::Items { form, parts }, notice: None }
 }
 
 /// A container that is absent on both sides.
@@ -367,5 +367,5 @@ fn fields(
         parts.insert(name.clone(), typed(field, &ty(name), &reasons.named(name)));
     }
     let (effect, forces) = container(pair, reasons, parts.values());
-    DifferenceNode { effect, forces, shape: Shape::Fields { form, parts }, notice: None }
+    DifferenceNode { effect, forces, shape: NodeShape::Fields { form, parts }, notice: None }
 }

@@ -6,7 +6,8 @@ use smol_str::SmolStr;
 
 use super::super::quoting::{attribute_name, quoted};
 use super::super::style::Style;
-use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, Notice, Shape, text};
+use super::text::{self, TextForm};
+use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, NodeShape, SensitivityChange};
 
 /// Attributes that are shown even if unchanged, because they identify an object.
 const TELLING: [&str; 3] = ["id", "name", "tags"];
@@ -21,7 +22,7 @@ pub struct Printing {
     /// With unchanged parts.
     pub all: bool,
     /// Without `-> null` after removed parts.
-    pub(super) no_null: bool,
+    no_null: bool,
 }
 
 impl Printing {
@@ -35,11 +36,11 @@ impl Printing {
         Printing { style: *style, bare: true, all: true, no_null: false }
     }
 
-    pub(super) fn without_null(self) -> Printing {
+    fn without_null(self) -> Printing {
         Printing { no_null: true, ..self }
     }
 
-    pub(super) fn with_null(self) -> Printing {
+    fn with_null(self) -> Printing {
         Printing { no_null: false, ..self }
     }
 
@@ -62,15 +63,15 @@ impl Printing {
     }
 
     /// The indentation of a line at a level.
-    pub(super) fn lead(&self, level: usize, effect: Effect) -> String {
+    fn lead(&self, level: usize, effect: Effect) -> String {
         format!("{}{}", " ".repeat(4 * level), self.sign(effect))
     }
 
-    pub(super) fn null(&self, effect: Effect) -> String {
+    fn null(&self, effect: Effect) -> String {
         if effect == Effect::Removed && !self.no_null { self.style.paint("90", " -> null") } else { String::new() }
     }
 
-    pub(super) fn forces(&self, part: &DifferenceNode) -> String {
+    fn forces(&self, part: &DifferenceNode) -> String {
         if part.forces { self.style.paint("31", " # forces replacement") } else { String::new() }
     }
 
@@ -87,28 +88,30 @@ impl Printing {
     /// The part, without the prefix of its first line and without a final newline.
     pub fn part(&self, part: &DifferenceNode, level: usize) -> String {
         match &part.shape {
-            Shape::Plain { before, after } => self.plain(part, before.as_deref(), after.as_deref()),
-            Shape::Text { before, after } => text::text(self, part, before.as_ref(), after.as_ref(), level),
-            Shape::Unknown { before: None } => format!("(known after apply){}", self.forces(part)),
-            Shape::Unknown { before: Some(before) } => {
+            NodeShape::Plain { before, after } => self.plain(part, before.as_deref(), after.as_deref()),
+            NodeShape::Text { before, after } => {
+                self.text(part, text::form(part.effect, before.as_ref(), after.as_ref()), level)
+            }
+            NodeShape::Unknown { before: None } => format!("(known after apply){}", self.forces(part)),
+            NodeShape::Unknown { before: Some(before) } => {
                 let before = self.without_null().part(before, level);
                 format!("{before} {} (known after apply){}", self.arrow(), self.forces(part))
             }
-            Shape::Hidden(within) if self.style.reveal => {
+            NodeShape::Hidden(within) if self.style.reveal => {
                 // A change of sensitivity alone has no arrow.
                 let printing = if within.effect == part.effect { *self } else { self.showing_all() };
                 printing.part(within, level)
             }
-            Shape::Hidden(_) => format!("(sensitive value){}{}", self.null(part.effect), self.forces(part)),
-            Shape::WriteOnly => format!("(write-only attribute){}{}", self.null(part.effect), self.forces(part)),
-            Shape::Retyped { before, after } => {
+            NodeShape::Hidden(_) => format!("(sensitive value){}{}", self.null(part.effect), self.forces(part)),
+            NodeShape::WriteOnly => format!("(write-only attribute){}{}", self.null(part.effect), self.forces(part)),
+            NodeShape::Retyped { before, after } => {
                 let this = self.without_null();
                 let (before, after) = (this.part(before, level), this.part(after, level));
                 format!("{before} {} {after}{}", self.arrow(), self.forces(part))
             }
-            Shape::Fields { form, parts } => self.fields(part, *form, parts, level),
-            Shape::Items { form, parts } => self.items(part, *form, parts, level),
-            Shape::Block { attributes, blocks } => self.block(part, attributes, blocks, level),
+            NodeShape::Fields { form, parts } => self.fields(part, *form, parts, level),
+            NodeShape::Items { form, parts } => self.items(part, *form, parts, level),
+            NodeShape::Block { attributes, blocks } => self.block(part, attributes, blocks, level),
         }
     }
 
@@ -122,6 +125,46 @@ impl Printing {
         }
     }
 
+    fn text(&self, part: &DifferenceNode, form: TextForm<'_>, level: usize) -> String {
+        let (forces, null) = (self.forces(part), self.null(part.effect));
+        match form {
+            TextForm::Line { before, after } => {
+                let simple = |text: Option<&str>| text.map_or_else(|| "null".to_owned(), quoted);
+                match part.effect {
+                    Effect::Added | Effect::Same => format!("{}{forces}", simple(after)),
+                    Effect::Removed => format!("{}{null}{forces}", simple(before)),
+                    Effect::Changed => format!("{} {} {}{forces}", simple(before), self.arrow(), simple(after)),
+                }
+            }
+            TextForm::Lines(lines) => {
+                let mut out = format!("<<-EOT{forces}\n");
+                for (effect, line) in lines {
+                    out.push_str(&format!("{}{line}\n", self.lead(level + 1, effect)));
+                }
+                out.push_str(&format!("{}EOT{null}", self.lead(level, Effect::Same)));
+                out
+            }
+            TextForm::Document { value, only_spaces } => self.document(part, &value, only_spaces, level),
+        }
+    }
+
+    fn document(&self, part: &DifferenceNode, value: &DifferenceNode, only_spaces: bool, level: usize) -> String {
+        let note = match (only_spaces, part.forces) {
+            (true, true) => self.style.paint("31", " # whitespace changes force replacement"),
+            (true, false) => " # whitespace changes".to_owned(),
+            (false, _) => self.forces(part),
+        };
+        let within = if only_spaces { self.showing_all() } else { *self };
+        let shown = within.without_null().part(value, level + 1);
+        let null = self.null(part.effect);
+        if !shown.contains('\n') {
+            return format!("jsonencode({shown}){note}{null}");
+        }
+        let sign = if part.effect == Effect::Changed && !only_spaces { Effect::Changed } else { Effect::Same };
+        let (lead, end) = (self.lead(level + 1, sign), self.lead(level, Effect::Same));
+        format!("jsonencode({note}\n{lead}{shown}\n{end}){null}")
+    }
+
     /// A number, boolean or text. Null is dimmed and, as in OpenTofu, ends its color twice.
     fn simple(&self, text: Option<&str>) -> String {
         match text {
@@ -133,15 +176,15 @@ impl Printing {
     fn notice(&self, part: &DifferenceNode, what: &str, level: usize) -> String {
         let words = match part.notice {
             None => return String::new(),
-            Some(Notice::BecomesSensitive) => "will be marked as sensitive and will not",
-            Some(Notice::BecomesPlain) => "will no longer be marked as sensitive and",
+            Some(SensitivityChange::BecomesSensitive) => "will be marked as sensitive and will not",
+            Some(SensitivityChange::BecomesPlain) => "will no longer be marked as sensitive and",
         };
         let end = match part.notice {
-            Some(Notice::BecomesPlain) => "will display in UI output after applying this change.",
+            Some(SensitivityChange::BecomesPlain) => "will display in UI output after applying this change.",
             _ => "display in UI output after applying this change.",
         };
         let unchanged = match &part.shape {
-            Shape::Hidden(within) if within.effect == Effect::Same => " The value is unchanged.",
+            NodeShape::Hidden(within) if within.effect == Effect::Same => " The value is unchanged.",
             _ => "",
         };
         // The notice begins at the column of the signs.
@@ -193,7 +236,7 @@ impl Printing {
                     // A comma follows elements that are objects, and no others.
                     let objects = [FieldForm::Object, FieldForm::NestedObject];
                     let comma = match field.shape {
-                        Shape::Fields { form, .. } if objects.contains(&form) => ",",
+                        NodeShape::Fields { form, .. } if objects.contains(&form) => ",",
                         _ => "",
                     };
                     format!("{notice}{lead}{shown:width$} = {}{comma}\n", inner.part(field, level + 1))

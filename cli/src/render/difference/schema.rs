@@ -7,7 +7,7 @@ use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock,
 use weft_graph_format::value::Value;
 
 use super::compare::{Pair, Reasons, container, dynamic, guarded, matched, set_parts, shaped};
-use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, Shape, sequence};
+use super::{Blocks, DifferenceNode, Effect, FieldForm, ItemForm, NodeShape, sequence};
 
 /// The object of a resource, as a block.
 pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> DifferenceNode {
@@ -38,12 +38,12 @@ pub fn object(pair: Pair<'_>, block: &Block, reasons: &Reasons<'_>) -> Differenc
         let part = DifferenceNode {
             effect: if outer == Effect::Same { effect } else { outer },
             forces: reasons.named(name).here(),
-            shape: Shape::WriteOnly,
+            shape: NodeShape::WriteOnly,
             notice: None,
         };
         attributes.insert(name.clone(), part);
     }
-    DifferenceNode { effect, forces, shape: Shape::Block { attributes, blocks }, notice: None }
+    DifferenceNode { effect, forces, shape: NodeShape::Block { attributes, blocks }, notice: None }
 }
 
 /// An object without a schema: all parts are arguments of any type.
@@ -56,7 +56,7 @@ pub fn untyped_object(pair: Pair<'_>, reasons: &Reasons<'_>) -> DifferenceNode {
         .map(|name| (name.clone(), dynamic(pair.field(name).present(), &reasons.named(name))))
         .collect();
     let (effect, forces) = container(pair, reasons, attributes.values());
-    DifferenceNode { effect, forces, shape: Shape::Block { attributes, blocks: BTreeMap::new() }, notice: None }
+    DifferenceNode { effect, forces, shape: NodeShape::Block { attributes, blocks: BTreeMap::new() }, notice: None }
 }
 
 fn argument(pair: Pair<'_>, attribute: &Attribute, reasons: &Reasons<'_>) -> DifferenceNode {
@@ -79,7 +79,7 @@ fn nested_attribute(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons
                 .map(|name| (name.clone(), element(pair.field(name), &reasons.named(name))))
                 .collect();
             let outcome = container(pair, reasons, parts.values());
-            (Shape::Fields { form: FieldForm::NestedMap, parts }, outcome)
+            (NodeShape::Fields { form: FieldForm::NestedMap, parts }, outcome)
         }
         Nesting::List => {
             let (before, after) = pair.items();
@@ -87,13 +87,13 @@ fn nested_attribute(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons
             let parts: Vec<DifferenceNode> =
                 found.into_iter().map(|found| element(matched(before, after, found).0, &Reasons::default())).collect();
             let outcome = container(pair, reasons, &parts);
-            (Shape::Items { form: ItemForm::NestedList, parts }, outcome)
+            (NodeShape::Items { form: ItemForm::NestedList, parts }, outcome)
         }
         Nesting::Set => {
             let (before, after) = pair.items();
             let parts = set_parts(before, after, &|pair| element(pair, &Reasons::default()));
             let outcome = container(pair, reasons, &parts);
-            (Shape::Items { form: ItemForm::Set, parts }, outcome)
+            (NodeShape::Items { form: ItemForm::Set, parts }, outcome)
         }
     };
     DifferenceNode { effect, forces, shape, notice: None }
@@ -108,7 +108,7 @@ fn nested_object(pair: Pair<'_>, nested: &NestedAttributes, reasons: &Reasons<'_
         .map(|(name, a)| (name.clone(), argument(pair.field(name).present(), a, &reasons.named(name))))
         .collect();
     let (effect, forces) = container(pair, reasons, parts.values());
-    DifferenceNode { effect, forces, shape: Shape::Fields { form: FieldForm::NestedObject, parts }, notice: None }
+    DifferenceNode { effect, forces, shape: NodeShape::Fields { form: FieldForm::NestedObject, parts }, notice: None }
 }
 
 /// The blocks of one type; empty if both sides have none.

@@ -4,70 +4,76 @@ use smol_str::SmolStr;
 use weft_graph_format::codec;
 use weft_graph_format::value::Value;
 
-use super::super::quoting::quoted;
 use super::compare::{Pair, Reasons, dynamic};
 use super::sequence::{Match, lists};
-use super::{DifferenceNode, Effect, Printing};
+use super::{DifferenceNode, Effect};
 
 type Side<'a> = Option<&'a Option<SmolStr>>;
 
-/// A text before and after.
-pub fn text(printing: &Printing, part: &DifferenceNode, before: Side<'_>, after: Side<'_>, level: usize) -> String {
-    let of = |side: Side<'_>| side.and_then(Option::as_ref).cloned();
-    let (before, after) = (of(before), of(after));
-    let forces = printing.forces(part);
-    let (was, will) = match part.effect {
-        Effect::Added | Effect::Same => (None, after.as_deref()),
-        Effect::Removed => (before.as_deref(), None),
-        Effect::Changed => (before.as_deref(), after.as_deref()),
+/// The form in which a text is printed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TextForm<'a> {
+    /// In quotes, before and after. `None` is null.
+    Line {
+        /// Where it is removed or changed.
+        before: Option<&'a str>,
+        /// Where it is not removed.
+        after: Option<&'a str>,
+    },
+    /// A heredoc: its lines, each with its effect.
+    Lines(Vec<(Effect, &'a str)>),
+    /// A JSON document.
+    Document {
+        /// The difference between its values.
+        value: DifferenceNode,
+        /// The text is changed, and the value is not.
+        only_spaces: bool,
+    },
+}
+
+/// The form of a text with this effect.
+pub fn form<'a>(effect: Effect, before: Side<'a>, after: Side<'a>) -> TextForm<'a> {
+    let of = |side: Side<'a>| side.and_then(Option::as_deref);
+    let (before, after) = match effect {
+        Effect::Added | Effect::Same => (None, of(after)),
+        Effect::Removed => (of(before), None),
+        Effect::Changed => (of(before), of(after)),
     };
-    let documents = (was.and_then(document), will.and_then(document));
-    match (&documents, part.effect) {
+    let documents = (before.and_then(document), after.and_then(document));
+    match (&documents, effect) {
         ((Some(_), Some(_)), _)
         | ((None, Some(_)), Effect::Added | Effect::Same)
-        | ((Some(_), None), Effect::Removed) => {
-            return json(printing, part, documents.0, documents.1, level);
-        }
+        | ((Some(_), None), Effect::Removed) => return of_documents(effect, documents.0, documents.1),
         _ => {}
     }
-    let simple = |text: Option<&str>| text.map_or_else(|| "null".to_owned(), quoted);
     let several = |text: Option<&str>| text.is_some_and(|text| text.contains('\n'));
-    if !several(was) && !several(will) {
-        return match part.effect {
-            Effect::Added | Effect::Same => format!("{}{forces}", simple(will)),
-            Effect::Removed => format!("{}{}{forces}", simple(was), printing.null(part.effect)),
-            Effect::Changed => format!("{} {} {}{forces}", simple(was), printing.style.paint("33", "->"), simple(will)),
-        };
+    if !several(before) && !several(after) {
+        return TextForm::Line { before, after };
     }
-    let lines = |text: Option<&'_ str>| -> Vec<String> {
-        text.map(|text| text.trim_end_matches('\n').split('\n').map(str::to_owned).collect()).unwrap_or_default()
+    let lines = |text: Option<&'a str>| -> Vec<&'a str> {
+        text.map(|text| text.trim_end_matches('\n').split('\n').collect()).unwrap_or_default()
     };
-    let (was_lines, will_lines) = (lines(was), lines(will));
-    let mut out = format!("<<-EOT{forces}\n");
-    let mut line = |effect: Effect, text: &str| {
-        out.push_str(&printing.lead(level + 1, effect));
-        out.push_str(text);
-        out.push('\n');
-    };
-    match part.effect {
-        Effect::Added | Effect::Same => will_lines.iter().for_each(|text| line(Effect::Same, text)),
-        Effect::Removed => was_lines.iter().for_each(|text| line(Effect::Same, text)),
-        Effect::Changed => {
-            for found in lists(&was_lines, &will_lines, |_, _| false) {
-                match found {
-                    Match::Gone(b) => line(Effect::Removed, &was_lines[b]),
-                    Match::New(a) => line(Effect::Added, &will_lines[a]),
-                    Match::Both(b, a) if was_lines[b] == will_lines[a] => line(Effect::Same, &will_lines[a]),
-                    // Texts that are too long to align are compared line by line.
-                    Match::Both(b, a) => {
-                        line(Effect::Removed, &was_lines[b]);
-                        line(Effect::Added, &will_lines[a]);
-                    }
-                }
-            }
+    let (before, after) = (lines(before), lines(after));
+    let same = |lines: Vec<&'a str>| lines.into_iter().map(|line| (Effect::Same, line)).collect();
+    TextForm::Lines(match effect {
+        Effect::Added | Effect::Same => same(after),
+        Effect::Removed => same(before),
+        Effect::Changed => aligned(&before, &after),
+    })
+}
+
+/// The lines of two texts, in the order of output.
+fn aligned<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<(Effect, &'a str)> {
+    let mut out = Vec::new();
+    for found in lists(before, after, |_, _| false) {
+        match found {
+            Match::Gone(b) => out.push((Effect::Removed, before[b])),
+            Match::New(a) => out.push((Effect::Added, after[a])),
+            Match::Both(b, a) if before[b] == after[a] => out.push((Effect::Same, after[a])),
+            // Texts that are too long to align are compared line by line.
+            Match::Both(b, a) => out.extend([(Effect::Removed, before[b]), (Effect::Added, after[a])]),
         }
     }
-    out.push_str(&format!("{}EOT{}", printing.lead(level, Effect::Same), printing.null(part.effect)));
     out
 }
 
@@ -79,32 +85,9 @@ fn document(text: &str) -> Option<Value> {
     codec::json::decode_implied(text.as_bytes()).ok()
 }
 
-fn json(
-    printing: &Printing,
-    part: &DifferenceNode,
-    before: Option<Value>,
-    after: Option<Value>,
-    level: usize,
-) -> String {
-    let same = part.effect == Effect::Same;
-    let pair = Pair { before: if same { after.as_ref() } else { before.as_ref() }, after: after.as_ref() };
-    let inner = dynamic(pair, &Reasons::default());
-    let only_spaces = inner.effect == Effect::Same && part.effect == Effect::Changed;
-    let note = match (only_spaces, part.forces) {
-        (true, true) => printing.style.paint("31", " # whitespace changes force replacement"),
-        (true, false) => " # whitespace changes".to_owned(),
-        (false, _) => printing.forces(part),
-    };
-    let within = if only_spaces { printing.showing_all() } else { *printing };
-    let shown = within.without_null().part(&inner, level + 1);
-    let null = printing.null(part.effect);
-    if !shown.contains('\n') {
-        return format!("jsonencode({shown}){note}{null}");
-    }
-    let sign = if part.effect == Effect::Changed && !only_spaces { Effect::Changed } else { Effect::Same };
-    format!(
-        "jsonencode({note}\n{}{shown}\n{}){null}",
-        printing.lead(level + 1, sign),
-        printing.lead(level, Effect::Same)
-    )
+fn of_documents<'a>(effect: Effect, before: Option<Value>, after: Option<Value>) -> TextForm<'a> {
+    let before = if effect == Effect::Same { after.as_ref() } else { before.as_ref() };
+    let value = dynamic(Pair { before, after: after.as_ref() }, &Reasons::default());
+    let only_spaces = value.effect == Effect::Same && effect == Effect::Changed;
+    TextForm::Document { value, only_spaces }
 }

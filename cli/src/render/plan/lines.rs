@@ -5,19 +5,19 @@ use std::fmt::Display;
 use weft_executor::EphemeralStep;
 use weft_graph_format::address::ResourceInstance;
 
-use super::super::counts::Counts;
+use super::super::counts::ChangeCounts;
 use super::super::hook::Hook;
 use super::super::style::Style;
 
 /// `Plan: 1 to add, ...`
-pub fn plan_line(counts: &Counts) -> String {
+pub fn plan_line(counts: &ChangeCounts) -> String {
     let import = if counts.import > 0 { format!("{} to import, ", counts.import) } else { String::new() };
     let forget = if counts.forget > 0 { format!(", {} to forget", counts.forget) } else { String::new() };
     format!("Plan: {import}{} to add, {} to change, {} to destroy{forget}.", counts.add, counts.change, counts.remove)
 }
 
 /// `Apply complete! ...`
-pub fn applied_line(counts: &Counts) -> String {
+pub fn applied_line(counts: &ChangeCounts) -> String {
     let import = if counts.import > 0 { format!("{} imported, ", counts.import) } else { String::new() };
     let forget = if counts.forget > 0 { format!(", {} forgotten", counts.forget) } else { String::new() };
     format!(
@@ -27,7 +27,7 @@ pub fn applied_line(counts: &Counts) -> String {
 }
 
 /// `Destroy complete! ...`
-pub fn destroyed_line(counts: &Counts) -> String {
+pub fn destroyed_line(counts: &ChangeCounts) -> String {
     let forget = if counts.forget > 0 { format!(", {} forgotten", counts.forget) } else { String::new() };
     format!("Destroy complete! Resources: {} destroyed{forget}.", counts.remove)
 }
@@ -162,11 +162,11 @@ mod tests {
 
     #[test]
     fn summary_lines_have_the_words_that_scripts_match() {
-        let counts = Counts { add: 1, change: 2, remove: 3, ..Counts::default() };
+        let counts = ChangeCounts { add: 1, change: 2, remove: 3, ..ChangeCounts::default() };
         assert_eq!(plan_line(&counts), "Plan: 1 to add, 2 to change, 3 to destroy.");
         assert_eq!(applied_line(&counts), "Apply complete! Resources: 1 added, 2 changed, 3 destroyed.");
         assert_eq!(destroyed_line(&counts), "Destroy complete! Resources: 3 destroyed.");
-        let more = Counts { import: 4, forget: 5, ..counts };
+        let more = ChangeCounts { import: 4, forget: 5, ..counts };
         assert_eq!(plan_line(&more), "Plan: 4 to import, 1 to add, 2 to change, 3 to destroy, 5 to forget.");
         assert_eq!(
             applied_line(&more),

@@ -1,8 +1,9 @@
 //! The results of checks, in the form of `checks`.
 
 use serde_json::{Map, Value as Json, json};
-use weft_graph_format::address::{ResourceInstance, ResourceMode};
-use weft_graph_format::checks::{by_config, split_module};
+use weft_graph_format::address::ResourceMode;
+use weft_graph_format::checked::{CheckedAddress, CheckedObject};
+use weft_graph_format::checks::by_config;
 use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_state::CheckRecord;
 
@@ -17,10 +18,10 @@ pub fn planned(results: &[CheckResult]) -> Json {
             let instances: Vec<Json> = found
                 .instances
                 .iter()
-                .map(|result| instance(&result.address, result.status.word(), &result.messages))
+                .map(|result| instance(&CheckedAddress::read(&result.address), result.status.word(), &result.messages))
                 .collect();
             let mut object =
-                json!({ "address": address(kind_word(found.kind), &found.config), "status": found.status().word() });
+                json!({ "address": address(kind_word(found.kind), &CheckedAddress::read(&found.config)), "status": found.status().word() });
             if let Json::Object(fields) = &mut object
                 && known
             {
@@ -63,48 +64,43 @@ fn kind_word(kind: CheckedKind) -> &'static str {
     }
 }
 
-fn address(kind: &str, config: &str) -> Json {
+fn address(kind: &str, config: &CheckedAddress) -> Json {
     let mut object = Map::new();
     object.insert("kind".into(), kind.into());
-    object.insert("to_display".into(), config.into());
-    match (kind, config.parse::<ResourceInstance>()) {
-        ("resource", Ok(found)) => {
+    object.insert("to_display".into(), config.text().into());
+    let module = config.object().module();
+    if !module.is_root() {
+        object.insert("module".into(), module.to_string().into());
+    }
+    match config.object() {
+        CheckedObject::Resource(found) if kind == "resource" => {
             let mode = if found.resource.mode == ResourceMode::Data { "data" } else { "managed" };
-            if !found.module.is_root() {
-                object.insert("module".into(), found.module.to_string().into());
-            }
             object.insert("mode".into(), mode.into());
             object.insert("type".into(), found.resource.type_name.as_str().into());
             object.insert("name".into(), found.resource.name.as_str().into());
         }
-        _ => {
-            let (module, name) = split_module(config);
-            if let Some(module) = module {
-                object.insert("module".into(), module.into());
-            }
-            object.insert("name".into(), name.split_once('.').map_or(name, |(_, name)| name).into());
+        // Every name of two words has the form of a resource: `output.x`.
+        CheckedObject::Resource(found) => {
+            object.insert("name".into(), found.resource.name.as_str().into());
+        }
+        CheckedObject::Named { name, .. } => {
+            object.insert("name".into(), name.split_once('.').map_or(name.as_str(), |(_, name)| name).into());
         }
     }
     Json::Object(object)
 }
 
-fn instance(text: &str, status: &str, messages: &[String]) -> Json {
+fn instance(found: &CheckedAddress, status: &str, messages: &[String]) -> Json {
     let mut address = Map::new();
-    address.insert("to_display".into(), text.into());
-    match text.parse::<ResourceInstance>() {
-        Ok(found) => {
-            if !found.module.is_root() {
-                address.insert("module".into(), found.module.to_string().into());
-            }
-            if let Some(index) = key(&found.key) {
-                address.insert("instance_key".into(), index);
-            }
-        }
-        Err(_) => {
-            if let (Some(module), _) = split_module(text) {
-                address.insert("module".into(), module.into());
-            }
-        }
+    address.insert("to_display".into(), found.text().into());
+    let module = found.object().module();
+    if !module.is_root() {
+        address.insert("module".into(), module.to_string().into());
+    }
+    if let CheckedObject::Resource(found) = found.object()
+        && let Some(index) = key(&found.key)
+    {
+        address.insert("instance_key".into(), index);
     }
     let mut object = Map::new();
     object.insert("address".into(), Json::Object(address));

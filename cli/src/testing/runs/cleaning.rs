@@ -14,7 +14,7 @@ use crate::plan::{PARALLELISM, Wishes};
 use crate::testing::engine::{Engine, Tested};
 use crate::testing::interrupts::Wish;
 use crate::testing::problems;
-use crate::testing::report::{Interrupted, LeftOver, Report};
+use crate::testing::report::{Interrupted, LeftOver, TestReport};
 
 /// The state file of remaining objects. If a test leaves several states, the others have numbers.
 const ERRORED: &str = "errored_test";
@@ -33,7 +33,7 @@ pub struct LastRun {
 }
 
 /// Destroys what the runs of a file have made, the latest state first.
-pub async fn clean(runner: &FileRunner<'_>, report: &Report<'_>) {
+pub async fn clean(runner: &FileRunner<'_>, report: &TestReport<'_>) {
     let mut states: Vec<(&LastRun, &Arc<ModelStore>)> =
         runner.states.values().filter_map(|held| Some((held.last.as_ref()?, &held.store))).collect();
     states.sort_by_key(|(last, _)| std::cmp::Reverse(last.number));
@@ -131,7 +131,7 @@ fn write(path: &str, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// The user quits: lists the existing objects, and writes them to a file.
-pub async fn leave(runner: &FileRunner<'_>, report: &Report<'_>, run: &str) {
+pub async fn leave(runner: &FileRunner<'_>, report: &TestReport<'_>, run: &str) {
     let mut found = Interrupted { planned: runner.making.clone(), ..Interrupted::default() };
     let mut written = Vec::new();
     for (source, held) in &runner.states {

@@ -54,7 +54,7 @@ fn a_returning_worker_settles_a_doubt_of_an_earlier_term() {
         let (mut core, _) = begin(plan(), options.clone(), vec![(0, doubt("w/1"))]);
         let told = if comes { core.step(1, hello("w")) } else { core.step(options.grace_ms, Event::Tick) };
         let unsettled = |command: &Command| {
-            matches!(command, Command::Progress(Progress { what: ProgressKind::InDoubt { .. }, .. }))
+            matches!(command, Command::Progress(OperationEvent { what: OperationEventKind::InDoubt { .. }, .. }))
         };
         assert!(told.iter().any(unsettled), "{told:?}");
         assert_eq!(finish(&core.step(options.grace_ms + 1, ok(1))).unwrap().in_doubt, [0]);

@@ -24,7 +24,7 @@ fn a_run_without_a_suitable_worker_ends_or_waits() {
     let (mut core, _) = begin(plan, RunOptions { gather_ms: 0, ..RunOptions::default() }, Vec::new());
     let commands = core.step(0, hello("w"));
     assert!(finish(&commands).is_none());
-    let waiting = |command: &&Command| matches!(command, Command::Progress(p) if p.what == ProgressKind::Waiting);
+    let waiting = |command: &&Command| matches!(command, Command::Progress(p) if p.what == OperationEventKind::Waiting);
     assert_eq!(commands.iter().filter(waiting).count(), 1);
 }
 

@@ -71,7 +71,7 @@ impl Loader<'_> {
     pub(super) fn file(&mut self, dir: &str, name: &str) -> Option<Arc<Tree>> {
         let shown = if dir == "." { name.to_string() } else { format!("{dir}/{name}") };
         // Several calls may use the same directory. It is read once.
-        if let Some(found) = self.sources.get(shown.as_str()) {
+        if let Some(found) = self.sources.tree(&shown) {
             return Some(found.clone());
         }
         let path = self.root.join(dir).join(name);
@@ -94,7 +94,7 @@ impl Loader<'_> {
             _ => weft_syntax::parse_bytes(&shown, &bytes),
         };
         self.diagnostics.extend(problems);
-        self.sources.insert(shown.into(), tree.clone());
+        self.sources.insert(&shown, &tree);
         Some(tree)
     }
 }

@@ -42,3 +42,14 @@ pub(in crate::config) fn block_in_variables(block_type: &str, at: SourceRange) -
     let detail = "A variables block cannot have nested blocks. Write each value as an argument.";
     Diagnostic::error(format!("Unexpected {block_type:?} block"), detail).at(at)
 }
+
+/// An expression of a test file reads an unknown name.
+pub(in crate::config) fn unknown_name(name: &str, at: SourceRange) -> Diagnostic {
+    let detail = format!("{name:?} does not exist here. Test files can use var, run and functions.");
+    Diagnostic::error("Unknown variable", detail).at(at)
+}
+
+/// An expression of a test file calls a function of a provider.
+pub(in crate::config) fn provider_function(name: &str) -> Diagnostic {
+    Diagnostic::error("Unknown provider function", format!("{name} cannot be called in a test file."))
+}

@@ -8,7 +8,7 @@ use weft_graph_format::module_source::clean;
 
 use super::{TestFile, read_test_file};
 use crate::config::load::LARGEST_FILE;
-use crate::config::{Sources, problems};
+use crate::config::{SourceFiles, problems};
 
 /// Extensions of test files.
 const ENDS: [&str; 4] = [".tftest.hcl", ".tftest.json", ".tofutest.hcl", ".tofutest.json"];
@@ -22,7 +22,7 @@ pub struct FoundTests {
     /// The files, by name.
     pub files: Vec<Arc<TestFile>>,
     /// Their source texts.
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// Their problems.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -99,7 +99,7 @@ fn read(name: &str, found: &mut FoundTests) {
         false => weft_syntax::parse_bytes(name, &bytes),
     };
     found.diagnostics.extend(problems);
-    found.sources.insert(name.into(), tree.clone());
+    found.sources.insert(name, &tree);
     let file = read_test_file(name, &tree, &mut found.diagnostics);
     found.files.push(Arc::new(file));
 }

@@ -9,7 +9,7 @@ use weft_graph_format::value::Value;
 
 /// The event of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Looking {
+pub enum ProgressStep {
     /// The refresh of a managed object begins.
     RefreshStarted,
     /// The refresh is done.
@@ -34,13 +34,13 @@ pub enum Looking {
 
 /// A progress report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct ProgressReport {
     /// The instance.
     pub address: ResourceInstance,
     /// The key of a deposed object; `None` for the current one.
     pub deposed: Option<DeposedKey>,
     /// The event.
-    pub what: Looking,
+    pub what: ProgressStep,
     /// The object's `id`, else its `name`, with the attribute's name. `None` if it has neither, or if it is sensitive.
     pub id: Option<ShownName>,
     /// The time since the start.
@@ -52,36 +52,42 @@ pub struct Look {
 /// Planning does not wait for the receiver, so the queue is unbounded. There are two reports for each object, both far
 /// smaller than the object itself.
 #[derive(Clone, Debug, Default)]
-pub struct Watch(Option<UnboundedSender<Look>>);
+pub struct ProgressSender(Option<UnboundedSender<ProgressReport>>);
 
-impl Watch {
+impl ProgressSender {
     /// A sender without a receiver.
-    pub fn none() -> Watch {
-        Watch(None)
+    pub fn none() -> ProgressSender {
+        ProgressSender(None)
     }
 
     /// Creates a sender and its receiver.
-    pub fn new() -> (Watch, UnboundedReceiver<Look>) {
+    pub fn new() -> (ProgressSender, UnboundedReceiver<ProgressReport>) {
         let (sender, receiver) = unbounded_channel();
-        (Watch(Some(sender)), receiver)
+        (ProgressSender(Some(sender)), receiver)
     }
 
     /// Reports the start. The returned time is for the report of the end.
-    pub(crate) fn begin<'a>(&self, object: impl Into<ObjectName<'a>>, what: Looking, value: &Value) -> Instant {
+    pub(crate) fn begin<'a>(&self, object: impl Into<ObjectName<'a>>, what: ProgressStep, value: &Value) -> Instant {
         self.tell(object, what, value, Duration::ZERO);
         Instant::now()
     }
 
     /// Reports the end.
-    pub(crate) fn end<'a>(&self, object: impl Into<ObjectName<'a>>, what: Looking, value: &Value, began: Instant) {
+    pub(crate) fn end<'a>(&self, object: impl Into<ObjectName<'a>>, what: ProgressStep, value: &Value, began: Instant) {
         self.tell(object, what, value, began.elapsed());
     }
 
-    pub(crate) fn tell<'a>(&self, object: impl Into<ObjectName<'a>>, what: Looking, value: &Value, elapsed: Duration) {
+    pub(crate) fn tell<'a>(
+        &self,
+        object: impl Into<ObjectName<'a>>,
+        what: ProgressStep,
+        value: &Value,
+        elapsed: Duration,
+    ) {
         if let Some(sender) = &self.0 {
             let ObjectName { address, deposed } = object.into();
             let id = ShownName::of(value);
-            let look = Look { address: address.clone(), deposed: deposed.cloned(), what, id, elapsed };
+            let look = ProgressReport { address: address.clone(), deposed: deposed.cloned(), what, id, elapsed };
             // A closed receiver does not affect the plan.
             let _ = sender.send(look);
         }

@@ -1,13 +1,13 @@
 //! An event of an operation, with its diagnostics decoded.
 
 use weft_coordinator::process::worker_name;
-use weft_coordinator::{Progress, ProgressKind};
+use weft_coordinator::{OperationEvent, OperationEventKind};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_protocol::diagnostics::decode_diagnostics;
 
 /// An event of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Happening {
+pub struct ShownEvent {
     /// The operation's number in the plan.
     pub operation: u32,
     /// The address of the object.
@@ -23,12 +23,12 @@ pub struct Happening {
     /// Milliseconds since a worker received the operation.
     pub elapsed_ms: u64,
     /// The kind of event.
-    pub what: ProgressKind,
+    pub what: OperationEventKind,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Happening {
+impl ShownEvent {
     /// The object as the lists of doubts name it.
     pub fn subject(&self) -> String {
         match &self.deposed {
@@ -38,9 +38,9 @@ impl Happening {
     }
 }
 
-impl From<Progress> for Happening {
-    fn from(step: Progress) -> Happening {
-        Happening {
+impl From<OperationEvent> for ShownEvent {
+    fn from(step: OperationEvent) -> ShownEvent {
+        ShownEvent {
             operation: step.operation,
             address: step.address,
             deposed: step.deposed,

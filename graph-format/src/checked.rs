@@ -1,7 +1,11 @@
-//! Addresses of objects that have conditions.
+//! Addresses of objects that have conditions, and their text in a state file.
 
-use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ModuleInstance, ResourceInstance};
-use weft_graph_format::checks::split_module;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::address::{ConfigResource, InstanceKey, Module, ModuleInstance, ResourceInstance};
+use crate::checks::split_module;
 
 /// The address of an object that has conditions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +90,54 @@ impl CheckedConfig {
     }
 }
 
+/// An address that was read once, with its text. The text is kept as it is stored.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CheckedAddress {
+    text: Box<str>,
+    object: CheckedObject,
+}
+
+impl CheckedAddress {
+    /// Reads an address.
+    pub fn read(text: &str) -> CheckedAddress {
+        CheckedAddress { text: text.into(), object: CheckedObject::parse(text) }
+    }
+
+    /// The stored text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The object. For an address without keys, its only instance.
+    pub fn object(&self) -> &CheckedObject {
+        &self.object
+    }
+
+    /// The object of the configuration.
+    pub fn config(&self) -> CheckedConfig {
+        self.object.keyed().unwrap_or_else(|| self.object.config())
+    }
+}
+
+impl fmt::Debug for CheckedAddress {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text, out)
+    }
+}
+
+/// Stored as its text.
+impl Serialize for CheckedAddress {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for CheckedAddress {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CheckedAddress, D::Error> {
+        String::deserialize(deserializer).map(|text| CheckedAddress::read(&text))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +155,16 @@ mod tests {
             assert_eq!(found.keyed(), keyed.map(CheckedConfig::parse), "{object}");
         }
         assert_ne!(CheckedConfig::parse("a.b"), CheckedConfig::parse("a.b[0]"));
+    }
+
+    #[test]
+    fn the_text_of_an_address_is_kept() {
+        for text in ["module.m[\"k\"].check.c", "a.b[0]", "no address at all", ""] {
+            let address = CheckedAddress::read(text);
+            assert_eq!((address.text(), address.object()), (text, &CheckedObject::parse(text)));
+            let stored = postcard::to_stdvec(&address).unwrap();
+            assert_eq!(stored, postcard::to_stdvec(text).unwrap());
+            assert_eq!(postcard::from_bytes::<CheckedAddress>(&stored).unwrap(), address);
+        }
     }
 }

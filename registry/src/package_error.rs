@@ -12,7 +12,7 @@ use crate::http::HttpError;
 
 /// Why a package is not available.
 #[derive(Debug, thiserror::Error)]
-pub enum Problem {
+pub enum PackageError {
     /// The registry does not have it.
     #[error("provider registry {registry} does not have a provider named {provider}")]
     UnknownProvider {

@@ -8,7 +8,7 @@ use crate::process::worker_name;
 
 /// Something to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct OperationEvent {
     /// The operation's number.
     pub operation: u32,
     /// Its address.
@@ -26,14 +26,14 @@ pub struct Progress {
     /// Milliseconds since a worker received it.
     pub elapsed_ms: u64,
     /// What happened.
-    pub what: ProgressKind,
+    pub what: OperationEventKind,
     /// Encoded diagnostics.
     pub diagnostics: Opaque,
 }
 
 /// What happened to an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProgressKind {
+pub enum OperationEventKind {
     /// A worker has it.
     Started,
     /// The worker returned it, and it waits again.
@@ -69,40 +69,40 @@ pub enum ProgressKind {
     Waiting,
 }
 
-impl ProgressKind {
+impl OperationEventKind {
     /// The word that names it on the wire and in JSON.
     pub fn word(&self) -> &'static str {
         match self {
-            ProgressKind::Started => "started",
-            ProgressKind::Returned => "returned",
-            ProgressKind::Done { .. } => "done",
-            ProgressKind::Failed => "failed",
-            ProgressKind::Skipped { .. } => "skipped",
-            ProgressKind::Settling { .. } => "settling",
-            ProgressKind::InDoubt { .. } => "in-doubt",
-            ProgressKind::Stray => "stray",
-            ProgressKind::Waiting => "waiting",
+            OperationEventKind::Started => "started",
+            OperationEventKind::Returned => "returned",
+            OperationEventKind::Done { .. } => "done",
+            OperationEventKind::Failed => "failed",
+            OperationEventKind::Skipped { .. } => "skipped",
+            OperationEventKind::Settling { .. } => "settling",
+            OperationEventKind::InDoubt { .. } => "in-doubt",
+            OperationEventKind::Stray => "stray",
+            OperationEventKind::Waiting => "waiting",
         }
     }
 }
 
-impl Progress {
+impl OperationEvent {
     /// The event for the wire. Only the name of the worker travels, not its incarnation.
     pub(crate) fn into_wire(self) -> proto::OperationEvent {
         let status = self.what.word().to_owned();
         let (mut reason, mut intended, mut shown) = (String::new(), false, None);
         match self.what {
-            ProgressKind::Settling { reason: why } | ProgressKind::InDoubt { reason: why } => reason = why,
-            ProgressKind::Skipped { because } => reason = because.to_string(),
-            ProgressKind::Done { intended: called, shown: name } => {
+            OperationEventKind::Settling { reason: why } | OperationEventKind::InDoubt { reason: why } => reason = why,
+            OperationEventKind::Skipped { because } => reason = because.to_string(),
+            OperationEventKind::Done { intended: called, shown: name } => {
                 intended = called;
                 shown = name.map(|name| proto::ShownName { attribute: name.attribute, value: name.value });
             }
-            ProgressKind::Started
-            | ProgressKind::Returned
-            | ProgressKind::Failed
-            | ProgressKind::Stray
-            | ProgressKind::Waiting => {}
+            OperationEventKind::Started
+            | OperationEventKind::Returned
+            | OperationEventKind::Failed
+            | OperationEventKind::Stray
+            | OperationEventKind::Waiting => {}
         }
         proto::OperationEvent {
             operation: self.operation,
@@ -122,24 +122,24 @@ impl Progress {
     }
 
     /// The event from the wire; `None` for a kind of a later version.
-    pub(crate) fn from_wire(event: proto::OperationEvent) -> Option<Progress> {
+    pub(crate) fn from_wire(event: proto::OperationEvent) -> Option<OperationEvent> {
         let reason = event.reason;
         let what = match event.status.as_str() {
-            "started" => ProgressKind::Started,
-            "returned" => ProgressKind::Returned,
+            "started" => OperationEventKind::Started,
+            "returned" => OperationEventKind::Returned,
             "done" => {
                 let shown = event.shown.map(|name| ShownName { attribute: name.attribute, value: name.value });
-                ProgressKind::Done { intended: event.intended, shown }
+                OperationEventKind::Done { intended: event.intended, shown }
             }
-            "failed" => ProgressKind::Failed,
-            "skipped" => ProgressKind::Skipped { because: reason.parse().unwrap_or_default() },
-            "settling" => ProgressKind::Settling { reason },
-            "in-doubt" => ProgressKind::InDoubt { reason },
-            "stray" => ProgressKind::Stray,
-            "waiting" => ProgressKind::Waiting,
+            "failed" => OperationEventKind::Failed,
+            "skipped" => OperationEventKind::Skipped { because: reason.parse().unwrap_or_default() },
+            "settling" => OperationEventKind::Settling { reason },
+            "in-doubt" => OperationEventKind::InDoubt { reason },
+            "stray" => OperationEventKind::Stray,
+            "waiting" => OperationEventKind::Waiting,
             _ => return None,
         };
-        Some(Progress {
+        Some(OperationEvent {
             operation: event.operation,
             address: event.address,
             deposed: (!event.deposed.is_empty()).then_some(event.deposed),
@@ -162,19 +162,19 @@ mod tests {
     fn every_kind_round_trips() {
         let shown = ShownName { attribute: "id".to_owned(), value: "i-1".to_owned() };
         let kinds = [
-            ProgressKind::Started,
-            ProgressKind::Returned,
-            ProgressKind::Done { intended: true, shown: Some(shown) },
-            ProgressKind::Done { intended: false, shown: None },
-            ProgressKind::Failed,
-            ProgressKind::Skipped { because: 7 },
-            ProgressKind::Settling { reason: "lost".to_owned() },
-            ProgressKind::InDoubt { reason: "lost".to_owned() },
-            ProgressKind::Stray,
-            ProgressKind::Waiting,
+            OperationEventKind::Started,
+            OperationEventKind::Returned,
+            OperationEventKind::Done { intended: true, shown: Some(shown) },
+            OperationEventKind::Done { intended: false, shown: None },
+            OperationEventKind::Failed,
+            OperationEventKind::Skipped { because: 7 },
+            OperationEventKind::Settling { reason: "lost".to_owned() },
+            OperationEventKind::InDoubt { reason: "lost".to_owned() },
+            OperationEventKind::Stray,
+            OperationEventKind::Waiting,
         ];
         for what in kinds {
-            let progress = Progress {
+            let progress = OperationEvent {
                 operation: 3,
                 address: "a.b".to_owned(),
                 deposed: Some("0badcafe".to_owned()),
@@ -186,9 +186,9 @@ mod tests {
                 what,
                 diagnostics: Opaque(vec![1]),
             };
-            assert_eq!(Progress::from_wire(progress.clone().into_wire()), Some(progress));
+            assert_eq!(OperationEvent::from_wire(progress.clone().into_wire()), Some(progress));
         }
         let later = proto::OperationEvent { status: "pondering".to_owned(), ..Default::default() };
-        assert_eq!(Progress::from_wire(later), None);
+        assert_eq!(OperationEvent::from_wire(later), None);
     }
 }
