@@ -15,11 +15,11 @@ use drafts::random::{graph_of, steps};
 use drafts::*;
 use proptest::prelude::*;
 use sample::*;
-use weft_graph_format::address::ProviderSource;
+use weft_graph_format::address::{ProviderSource, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, RelevantAttribute, ResourceChange};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, TypeDefaults};
-use weft_graph_format::graph::{Action, Builder, CheckKind, Claim, ExecutionGraph, Shard, disassemble};
+use weft_graph_format::graph::{Action, Builder, CheckKind, Claim, ClaimedSubject, ExecutionGraph, Shard, disassemble};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
@@ -398,4 +398,16 @@ proptest! {
         part.splice(at..end, junk);
         let _ = read_in_every_way(&put_together(&parts));
     }
+}
+
+#[test]
+fn subjects_of_claims_are_stored_as_their_text() {
+    let key: ResourceInstance = "module.m[\"a.b\"].cloud_network.a[\"\\\"]\"]".parse().unwrap();
+    for subject in [ClaimedSubject::Instance(key), ClaimedSubject::Output("o".into())] {
+        let text = subject.to_string();
+        let stored = serde_json::to_string(&subject).unwrap();
+        assert_eq!(stored, serde_json::to_string(&text).unwrap());
+        assert_eq!(serde_json::from_str::<ClaimedSubject>(&stored).unwrap(), subject);
+    }
+    assert!(serde_json::from_str::<ClaimedSubject>("\"no address\"").is_err());
 }
