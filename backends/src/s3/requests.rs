@@ -28,7 +28,7 @@ use crate::xml;
 pub(super) const TARGET_HEADER: &str = "x-amz-target";
 /// The codes of answers that may pass, beside those of services that have too much to do.
 const PASSING: [&str; 3] = ["RequestTimeout", "InternalError", "InternalServerError"];
-/// The codes of answers that mean that a session has ended if the credentials have an end.
+/// The codes of answers that mean that a session has ended if their source has other keys now.
 const UNKNOWN: [&str; 5] =
     ["InvalidAccessKeyId", "InvalidClientTokenId", "InvalidToken", "UnrecognizedClientException", "RequestExpired"];
 /// The number of objects that one request can delete, by the documentation of the service.
@@ -99,12 +99,7 @@ impl Client {
     /// The credentials, looked for again before they expire.
     async fn credentials(&self) -> Result<Expiring, BackendError> {
         let mut known = self.credentials.lock().await;
-        if let Some(found) = known.as_ref().filter(|found| !found.expires_soon()) {
-            return Ok(found.clone());
-        }
-        let found = self.provider.find(&self.place(&self.settings.key)).await?;
-        *known = Some(found.clone());
-        Ok(found)
+        self.provider.current(&self.place(&self.settings.key), &mut known).await
     }
 
     /// Signs and sends a request, again if it fails for a reason that may pass.
@@ -124,11 +119,15 @@ impl Client {
         };
         // Credentials that do not hold any more are replaced once.
         let answer = match self.renewed(&credentials, &answer).await {
-            Some(renewed) => match self.exchange(request, place, &renewed, number).await {
+            Ok(Some(renewed)) => match self.exchange(request, place, &renewed, number).await {
                 Ok(answer) => answer,
                 Err(failed) => return failed,
             },
-            None => answer,
+            Ok(None) => answer,
+            // Their source may answer the next time.
+            Err(why) => {
+                return Attempt::Again(refusals::not_renewed(self.refused(request, &answer), &why), None);
+            }
         };
         match answer.may_pass() {
             true => Attempt::Again(self.refused(request, &answer), None),
@@ -163,24 +162,25 @@ impl Client {
     }
 
     /// Other credentials, if the answer says that these do not hold any more, and there are others.
-    async fn renewed(&self, old: &Expiring, answer: &Answer) -> Option<Expiring> {
-        if !answer.status.is_client_error() {
-            return None;
-        }
-        let code = refusals::code(&answer.body)?;
-        let ended = EXPIRED.contains(&code.as_str()) || old.expires() && UNKNOWN.contains(&code.as_str());
-        if !ended {
-            return None;
+    ///
+    /// # Errors
+    /// Their source failed.
+    async fn renewed(&self, old: &Expiring, answer: &Answer) -> Result<Option<Expiring>, BackendError> {
+        let code = if answer.status.is_client_error() { refusals::code(&answer.body) } else { None };
+        if !code.is_some_and(|code| EXPIRED.contains(&code.as_str()) || UNKNOWN.contains(&code.as_str())) {
+            return Ok(None);
         }
         let mut known = self.credentials.lock().await;
         // Another request may have found them already.
         if let Some(found) = known.as_ref().filter(|found| !found.is(old)) {
-            return Some(found.clone());
+            return Ok(Some(found.clone()));
         }
-        let found = self.provider.find(&self.place(&self.settings.key)).await;
-        let found = found.ok().filter(|found| !found.is(old))?;
+        let found = self.provider.find(&self.place(&self.settings.key), Some(old)).await?;
+        if found.is(old) {
+            return Ok(None);
+        }
         *known = Some(found.clone());
-        Some(found)
+        Ok(Some(found))
     }
 
     /// The error in an answer.
