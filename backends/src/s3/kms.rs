@@ -20,7 +20,7 @@ use super::login::Login;
 use super::refusals::{self, About};
 use super::schema::{assume_role, object, web_identity};
 use super::settings::{self, ServiceName};
-use super::signing;
+use super::signing::{self, Regions};
 use super::sts::seconds;
 use crate::arguments::{self, Arguments};
 use crate::catalog::{Environment, Settings};
@@ -184,7 +184,8 @@ impl Authorize for Signer {
         let found = self.provider.current(&self.place, &mut known).await?;
         let headers: Vec<(String, String)> =
             call.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        let signed = signing::headers(&found.keys, &self.region, "kms", &call.method, &call.url, &headers, &call.body);
+        let region = Regions::One(&self.region);
+        let signed = signing::headers(&found.keys, region, "kms", &call.method, &call.url, &headers, &call.body);
         signed.map_err(|error| refusals::unreachable(self.place.clone(), call.doing, error))
     }
 
