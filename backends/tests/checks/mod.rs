@@ -74,7 +74,7 @@ fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
         // Each process begins elsewhere.
-        let at = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_add(std::process::id() as u16 * 31);
+        let at = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_add((std::process::id() as u16).wrapping_mul(31));
         let port = PORTS.start + at % (PORTS.end - PORTS.start);
         if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
             return port;
