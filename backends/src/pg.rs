@@ -205,7 +205,8 @@ impl RemoteState for PgState {
         let PgRow { session, workspace } = &*self.0;
         let statement = format!("SELECT data FROM {} WHERE name = $1", session.settings.names.table());
         let row = ask!(session, "reading the state", query_opt, &statement, &[workspace])?;
-        let data = row.and_then(|row| row.try_get::<_, Option<String>>(0).ok().flatten());
+        let Some(row) = row else { return Ok(None) };
+        let data = row.try_get::<_, Option<String>>(0).map_err(|_| session.settings.other_type("reading the state"))?;
         Ok(data.map(|data| Object { version: version_of(data.as_bytes()), content: data.into_bytes().into() }))
     }
 
@@ -291,10 +292,12 @@ impl Objects for PgState {
         let statement =
             format!("SELECT data, version FROM {} WHERE state = $1 AND name = $2", session.settings.names.objects());
         let row = ask!(session, "reading a journal", query_opt, &statement, &[workspace, &name])?;
-        Ok(row.and_then(|row| {
-            let version: i64 = row.try_get(1).ok()?;
-            Some(Object { content: row.try_get::<_, Vec<u8>>(0).ok()?.into(), version: Version(version.to_string()) })
-        }))
+        let Some(row) = row else { return Ok(None) };
+        let (content, version) = (row.try_get::<_, Vec<u8>>(0), row.try_get::<_, i64>(1));
+        let (Ok(content), Ok(version)) = (content, version) else {
+            return Err(session.settings.other_type("reading a journal"));
+        };
+        Ok(Some(Object { content: content.into(), version: Version(version.to_string()) }))
     }
 
     async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError> {

@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use checks::{Server, done, held, id, info, locked};
-use front::{Front, Seen};
+use front::{Front, Refusal, Seen};
 use reqwest::Method;
 use serde_json::{Value, json};
 use weft_backends::catalog::connect;
@@ -183,6 +183,94 @@ async fn a_missing_container_is_named_with_the_command_that_creates_it() {
             "{error}"
         );
     }
+}
+
+/// The answer of the service with this code, and with this detail if there is one.
+fn refusal(status: u16, code: &str, detail: &str) -> Refusal {
+    let detail = match detail {
+        "" => String::new(),
+        detail => format!("<AuthenticationErrorDetail>{detail}</AuthenticationErrorDetail>"),
+    };
+    let body = format!("<Error><Code>{code}</Code><Message>It failed.\nRequestId:1</Message>{detail}</Error>");
+    (status, format!("x-ms-request-id: 1\r\nx-ms-error-code: {code}\r\n"), body)
+}
+
+#[tokio::test]
+async fn each_refusal_names_the_way_out() {
+    let Some(stage) = stage().await else { return };
+    // The service at this account is not Azurite.
+    let key = json!({"storage_account_name": "states2", "access_key": KEY});
+    let signature = json!({"storage_account_name": "states2", "sas_token": "sv=1&sig=secret"});
+    let listed = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs/";
+    for (proof, answer, read, write) in [
+        // Wrong credentials.
+        (&key, refusal(403, "AuthenticationFailed", "The MAC signature found is not the same"), "Check access_key", ""),
+        (
+            &key,
+            refusal(403, "AuthenticationFailed", "Request date header too old"),
+            "Set the clock of this machine",
+            "",
+        ),
+        (
+            &signature,
+            refusal(403, "AuthenticationFailed", "Signature not valid in the specified time frame"),
+            "The SAS token has ended",
+            "",
+        ),
+        (&signature, refusal(403, "AuthenticationFailed", "Signature did not match"), "Check the SAS token", ""),
+        (&key, refusal(409, "PublicAccessNotPermitted", ""), "Set \"access_key\"", ""),
+        (&key, refusal(403, "KeyBasedAuthenticationNotPermitted", ""), "use_azuread_auth = true", ""),
+        // No permission.
+        (&signature, refusal(403, "AuthorizationPermissionMismatch", ""), "(sp) include \"r\"", "(sp) include \"cw\""),
+        (&signature, refusal(403, "AuthorizationSourceIPMismatch", ""), "holds for other addresses only", ""),
+        (&key, refusal(403, "AuthorizationFailure", ""), "the network rules of the storage account states2", ""),
+        // What is missing.
+        (&key, refusal(404, "ContainerNotFound", ""), "az storage container create --account-name states2", ""),
+        (&key, refusal(409, "ContainerBeingDeleted", ""), "Try again in a minute", ""),
+        (&key, refusal(403, "AccountIsDisabled", ""), "Enable the storage account states2", ""),
+        // Locks.
+        (&key, refusal(412, "LeaseIdMissing", ""), "weft force-unlock", ""),
+        // Other objects, and other services.
+        (&key, refusal(409, "InvalidBlobType", ""), "There is a blob of another kind with this key", ""),
+        (&key, refusal(409, "BlobArchived", ""), "az storage blob set-tier", ""),
+        (&key, refusal(409, "BlobImmutableDueToPolicy", ""), "does not let blobs be changed", ""),
+        (&key, refusal(409, "BlobUsesCustomerSpecifiedEncryption", ""), "Set the customer_provided_key", ""),
+        (&key, (403, String::new(), "<html>no</html>".to_owned()), "not one of the blob service", ""),
+    ] {
+        stage.front.refuse(answer.clone());
+        let state = stage.try_backend(proof, &[]).unwrap().state("default").unwrap();
+        let reading = state.read().await.unwrap_err().to_string();
+        assert!(reading.contains(read) && reading.contains("reading the state"), "{read}: {reading}");
+        assert!(!reading.contains("secret") && !reading.contains(KEY), "{reading}");
+        let objects = state.objects().unwrap();
+        let writing = objects.create("journal", Bytes::from("1")).await.unwrap_err().to_string();
+        let want = if write.is_empty() { read } else { write };
+        assert!(writing.contains(want), "{want}: {writing}");
+    }
+    // A token of Entra ID without a role.
+    let token = json!({"storage_account_name": "states2", "use_azuread_auth": true, "tenant_id": "tenant-1",
+        "use_oidc": true, "oidc_token": "t", "client_id": "client-1"});
+    let state = stage.try_backend(&token, &[]).unwrap().state("default").unwrap();
+    // The first answer is that of Entra ID.
+    stage.front.refuse((200, String::new(), json!({"access_token": "t", "expires_in": 3599}).to_string()));
+    assert!(state.read().await.is_ok());
+    stage.front.refuse(refusal(403, "AuthorizationPermissionMismatch", ""));
+    for (error, action) in [
+        (state.read().await.unwrap_err(), "read"),
+        (state.objects().unwrap().create("journal", Bytes::from("1")).await.unwrap_err(), "write"),
+    ] {
+        let error = error.to_string();
+        assert!(error.contains("Storage Blob Data Contributor"), "{error}");
+        assert!(error.contains(&format!("{listed}{action}")), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_named() {
+    let Some(stage) = stage().await else { return };
+    let state = stage.try_backend(&json!({"access_key": STANDARD.encode("another")}), &[]).unwrap();
+    let error = state.state("default").unwrap().read().await.unwrap_err().to_string();
+    assert!(error.contains("Check access_key: it is not a key of the storage account states1"), "{error}");
 }
 
 #[tokio::test]

@@ -204,12 +204,17 @@ async fn credentials_that_end_are_replaced_and_the_request_repeated() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn credentials_of_key_providers_are_replaced_too() {
+    for ending in [json!("2099-01-01T00:00:00Z"), json!(null)] {
+        replaced_for_key_providers(ending).await;
+    }
+}
+
+async fn replaced_for_key_providers(ending: Value) {
     let given = AtomicUsize::new(0);
     let cloud = Cloud::start(move |seen| match seen.path.as_str() {
         "/keys" => {
             let id = format!("key{}", given.fetch_add(1, Ordering::SeqCst));
-            let keys = json!({"AccessKeyId": id, "SecretAccessKey": "s", "Token": "t",
-                "Expiration": "2099-01-01T00:00:00Z"});
+            let keys = json!({"AccessKeyId": id, "SecretAccessKey": "s", "Token": "t", "Expiration": ending});
             reply(200, keys.to_string())
         }
         _ if seen.id() == "key0" => reply(400, json!({"__type": "ExpiredTokenException"}).to_string()),
@@ -252,6 +257,172 @@ async fn credentials_that_have_no_successor_are_reported() {
     let error = state(&cloud, &Home::new(), json!({}), &with(&[])).read().await.unwrap_err().to_string();
     assert!(error.contains("ExpiredToken: No. Get new credentials: the session has ended"), "{error}");
     assert_eq!(cloud.seen().len(), 1, "nothing else can be tried");
+}
+
+/// A process that prints other keys each time: `key0`, `key1` and so on.
+fn counting_process(home: &Home, more: &str) -> String {
+    let count = home.path().join("count");
+    let count = count.display();
+    format!(
+        "n=$(cat {count} 2>/dev/null || echo 0); echo $((n + 1)) > {count}; printf \
+         '{{\"Version\": 1, \"AccessKeyId\": \"key%s\", \"SecretAccessKey\": \"s\"{more}}}' $n"
+    )
+}
+
+/// A cloud where each source has other keys each time, and those that it had first are refused with this code.
+async fn cloud_with_sources(code: &'static str) -> Cloud {
+    let given = AtomicUsize::new(0);
+    let next = move || format!("key{}", given.fetch_add(1, Ordering::SeqCst));
+    Cloud::start(move |seen| match (seen.method.as_str(), seen.path.as_str()) {
+        ("PUT", "/latest/api/token") => reply(200, "t"),
+        ("GET", "/latest/meta-data/iam/security-credentials/") => reply(200, "role"),
+        ("GET", "/latest/meta-data/iam/security-credentials/role" | "/keys") => {
+            let keys = json!({"AccessKeyId": next(), "SecretAccessKey": "s", "Token": "t",
+                "Expiration": "2099-01-01T00:00:00Z"});
+            reply(200, keys.to_string())
+        }
+        ("GET", path) if path.starts_with("/federation/credentials") => {
+            let keys = json!({"accessKeyId": next(), "secretAccessKey": "s", "sessionToken": "t",
+                "expiration": 4_070_908_800_000_u64});
+            reply(200, json!({"roleCredentials": keys}).to_string())
+        }
+        ("POST", "/v1/token") => {
+            let keys = json!({"accessKeyId": "key1", "secretAccessKey": "s", "sessionToken": "t"});
+            reply(200, json!({"accessToken": keys, "expiresIn": 900}).to_string())
+        }
+        _ if field(seen, "Action").starts_with("AssumeRole") => reply(
+            200,
+            format!(
+                "<R><Credentials><AccessKeyId>{}</AccessKeyId><SecretAccessKey>s</SecretAccessKey>\
+                 <SessionToken>t</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></R>",
+                next()
+            ),
+        ),
+        _ if seen.id() == "key0" => refusal(400, code),
+        _ => refusal(404, "NoSuchKey"),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn every_source_is_asked_again_at_once() {
+    let login = json!({"accessToken": {"accessKeyId": "key0", "secretAccessKey": "s", "sessionToken": "t",
+        "expiresAt": "2099-01-01T00:00:00Z"}, "clientId": "c", "refreshToken": "r",
+        "dpopKey": rcgen::KeyPair::generate().unwrap().serialize_pem()});
+    let login_file = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, b"arn:l");
+    let login_file: String = login_file.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    for code in ["ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidAccessKeyId"] {
+        for source in [
+            "process",
+            "process without an end",
+            "role with a process",
+            "sso",
+            "login",
+            "web identity",
+            "container",
+            "instance",
+        ] {
+            let cloud = cloud_with_sources(code).await;
+            let home = sso_home();
+            home.file("token", "tok");
+            home.file(SESSION_FILE, json!({"accessToken": "t", "expiresAt": "2099-01-01T00:00:00Z"}).to_string());
+            home.file(&format!(".aws/login/cache/{login_file}.json"), login.to_string());
+            let ending = r#", "Expiration": "2099-01-01T00:00:00Z""#;
+            let process = counting_process(&home, if source == "process" { ending } else { "" });
+            let base = "[profile base]\naws_access_key_id = base\naws_secret_access_key = s\n";
+            let config = match source {
+                "role with a process" => format!("{base}[default]\nrole_arn = r\nsource_profile = base\n"),
+                "process" | "process without an end" => format!("[default]\ncredential_process = {process}\n"),
+                "login" => "[default]\nlogin_session = arn:l\n".to_owned(),
+                _ => String::new(),
+            };
+            let known = String::from_utf8(std::fs::read(home.path().join(".aws/config")).unwrap()).unwrap();
+            home.file(".aws/config", format!("{known}{config}"));
+            let (address, keys) = (cloud.address(), format!("{}/keys", cloud.address()));
+            let token = home.path().join("token").display().to_string();
+            let variables = match source {
+                "web identity" => vec![("AWS_WEB_IDENTITY_TOKEN_FILE", token.as_str()), ("AWS_ROLE_ARN", "web")],
+                "container" => vec![("AWS_CONTAINER_CREDENTIALS_FULL_URI", keys.as_str())],
+                "instance" => vec![("AWS_EC2_METADATA_SERVICE_ENDPOINT", address.as_str())],
+                _ => vec![],
+            };
+            let settings = if source == "sso" { json!({"profile": "new"}) } else { json!({}) };
+            let read = state(&cloud, &home, settings, &variables).read().await;
+            assert!(matches!(read, Ok(None)), "{source}, {code}: {read:?}");
+            let ids: Vec<String> = cloud.seen().iter().filter(|seen| seen.service() == "s3").map(Seen::id).collect();
+            assert_eq!(ids, ["key0", "key1"], "{source}, {code}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn concurrent_requests_with_ended_keys_renew_them_once() {
+    let cloud = cloud_with_sources("ExpiredToken").await;
+    let home = Home::new();
+    let process = counting_process(&home, "");
+    home.file(".aws/config", format!("[default]\ncredential_process = {process}\n"));
+    let state = state(&cloud, &home, json!({}), &[]);
+    let reads = (0..20).map(|_| {
+        let state = Arc::clone(&state);
+        tokio::spawn(async move { state.read().await })
+    });
+    for read in reads.collect::<Vec<_>>() {
+        assert_eq!(read.await.unwrap().unwrap(), None);
+    }
+    assert_eq!(std::fs::read_to_string(home.path().join("count")).unwrap().trim(), "2");
+}
+
+#[tokio::test]
+async fn a_source_that_fails_is_asked_again_with_the_request() {
+    let cloud = cloud_with_sources("ExpiredToken").await;
+    for (fails, retries, want) in [(1, 3, None), (9, 2, Some("credential_process: the command ended with"))] {
+        let home = Home::new();
+        let process = counting_process(&home, "");
+        // It has keys the first time, and after it has failed.
+        let failing = format!("{process}; test $n -lt 1 -o $n -gt {fails}");
+        home.file("keys", format!("#!/bin/sh\n{failing}\n"));
+        home.file(".aws/config", format!("[default]\ncredential_process = sh {}/keys\n", home.path().display()));
+        let read = state(&cloud, &home, json!({"max_retries": retries}), &[]).read().await;
+        match (read, want) {
+            (read, None) => assert_eq!(read.unwrap(), None),
+            (read, Some(want)) => {
+                let error = read.unwrap_err().to_string();
+                assert!(error.contains(want) && error.contains("ExpiredToken"), "{error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn keys_hold_until_they_end_if_their_source_fails() {
+    let cloud = Cloud::start(|_| refusal(404, "NoSuchKey")).await;
+    let home = Home::new();
+    let soon = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(120);
+    let process = counting_process(&home, &format!(r#", "Expiration": "{soon}""#));
+    home.file("keys", format!("{process}; test $n -lt 1"));
+    home.file(".aws/config", format!("[default]\ncredential_process = sh {}/keys\n", home.path().display()));
+    let state = state(&cloud, &home, json!({}), &[]);
+    for _ in 0..2 {
+        assert_eq!(state.read().await.unwrap(), None);
+    }
+    let ids: Vec<String> = cloud.seen().iter().map(Seen::id).collect();
+    assert_eq!(ids, ["key0", "key0"]);
+}
+
+#[tokio::test]
+async fn a_base_that_has_ended_is_asked_again_before_a_role_is_given_up() {
+    let cloud = Cloud::start(|seen| match sts(seen) {
+        Some(_) if seen.id() == "key0" => refusal(403, "ExpiredToken"),
+        Some(keys) => keys,
+        None => refusal(404, "NoSuchKey"),
+    })
+    .await;
+    let home = Home::new();
+    let process = counting_process(&home, "");
+    home.file(".aws/config", format!("[default]\ncredential_process = {process}\n"));
+    let settings = json!({"assume_role": {"role_arn": "arn:r"}});
+    assert_eq!(state(&cloud, &home, settings, &[]).read().await.unwrap(), None);
+    assert_eq!(cloud.seen().last().unwrap().id(), "key1.arn:r");
 }
 
 #[tokio::test]
@@ -371,6 +542,13 @@ async fn logins_with_sso() {
     assert_eq!((&stored["region"], &stored["clientId"]), (&json!("eu-west-1"), &json!("c")));
     assert!(stored["expiresAt"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap() > jiff::Timestamp::now());
     assert_eq!(std::fs::read_dir(home.path().join(".aws/sso/cache")).unwrap().count(), 1);
+    // So is one that the service has ended before its time.
+    let home = sso_home();
+    let mut ended = expired.clone();
+    ended["expiresAt"] = json!(later);
+    home.file(SESSION_FILE, ended.to_string());
+    state(&cloud, &home, json!({"profile": "new"}), &[]).read().await.unwrap();
+    assert_eq!(home.read(SESSION_FILE)["accessToken"], "good");
     // What is wrong is said, with the command that helps.
     let mut refused = expired.clone();
     refused["refreshToken"] = json!("other");

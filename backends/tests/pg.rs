@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use checks::{done, info, locked};
-use serde_json::json;
+use serde_json::{Value, json};
 use weft_backends::catalog::connect;
 use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo};
 
@@ -92,8 +92,14 @@ impl Postgres {
     }
 
     fn backend(&self, more: &str) -> Arc<dyn Backend> {
-        let text = format!("postgres://weft@127.0.0.1:{}/postgres?sslmode=disable{more}", self.port);
-        let settings = json!({ "conn_str": text });
+        self.backend_as("weft@", "postgres", more, json!({}))
+    }
+
+    /// The backend as this user, in this database, with these settings.
+    fn backend_as(&self, user: &str, database: &str, more: &str, settings: Value) -> Arc<dyn Backend> {
+        let text = format!("postgres://{user}127.0.0.1:{}/{database}?sslmode=disable{more}", self.port);
+        let mut settings = settings;
+        settings["conn_str"] = json!(text);
         connect("pg", settings.as_object().unwrap(), &|_| None).unwrap().backend
     }
 }
@@ -151,6 +157,100 @@ async fn a_run_that_loses_its_session_ends() {
     assert!(errors[1].contains("the session that holds the lock has ended, and the lock with it"), "{errors:?}");
     // Another process takes the lock now.
     locked(server.backend("").state("default").unwrap().lock(&info("2")).await.unwrap());
+}
+
+#[tokio::test]
+async fn each_refusal_names_the_way_out() {
+    let Some(server) = Postgres::start().await else { return };
+    let admin = server.client().await.unwrap();
+    let prepare = "
+        CREATE ROLE low LOGIN; CREATE ROLE reader LOGIN; CREATE DATABASE closed;
+        CREATE SCHEMA ready; GRANT USAGE ON SCHEMA ready TO reader;
+        CREATE TABLE ready.states (id bigserial PRIMARY KEY, name text UNIQUE, data text);
+        CREATE TABLE ready.states_weft (state text, name text, data bytea, version bigint DEFAULT 1,
+          PRIMARY KEY (state, name));
+        CREATE SCHEMA foreign_ones; CREATE TABLE foreign_ones.states (id int, city text);
+        CREATE TABLE foreign_ones.typed (id int, name text UNIQUE, data jsonb);
+        INSERT INTO foreign_ones.typed VALUES (1, 'default', '{}');
+        CREATE TABLE foreign_ones.states_weft (x int); CREATE TABLE foreign_ones.typed_weft (x int)";
+    for statement in prepare.split(';') {
+        // Databases are not created in a block of statements.
+        admin.batch_execute(statement).await.unwrap();
+    }
+    let no_table = json!({"schema_name": "ready", "table_name": "none", "skip_table_creation": true,
+        "skip_index_creation": true});
+    let no_schema = json!({"schema_name": "none", "skip_schema_creation": true});
+    for (user, database, more, settings, want) in [
+        // Users and databases.
+        ("weft@", "absent", "", json!({}), "Create the database with: createdb -h 127.0.0.1 -p "),
+        ("absent1@", "postgres", "", json!({}), "Create the user with: CREATE ROLE \"absent1\" LOGIN"),
+        // Schemas and tables that are missing and must not be created.
+        ("weft@", "postgres", "", no_schema, "Create the schema with: CREATE SCHEMA \"none\""),
+        ("weft@", "postgres", "", no_table, "Create the table with: CREATE TABLE \"ready\".\"none\""),
+        // Rights.
+        ("low@", "postgres", "", json!({}), "GRANT CREATE ON DATABASE \"postgres\" TO \"low\""),
+        ("low@", "postgres", "", json!({"schema_name": "ready"}), "GRANT USAGE, CREATE ON SCHEMA \"ready\" TO \"low\""),
+        (
+            "reader@",
+            "postgres",
+            "",
+            json!({"schema_name": "ready"}),
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \"ready\" TO \"reader\"",
+        ),
+        ("weft@", "postgres", "&default_transaction_read_only=on", json!({}), "The server takes no writes"),
+        // Tables of others.
+        ("weft@", "postgres", "", json!({"schema_name": "foreign_ones"}), "is not a table of states"),
+        (
+            "weft@",
+            "postgres",
+            "",
+            json!({"schema_name": "foreign_ones", "table_name": "typed"}),
+            "\"foreign_ones\".\"typed\" is not a table of states",
+        ),
+    ] {
+        let backend = server.backend_as(user, database, more, settings.clone());
+        let error = backend.state("default").unwrap().read().await.unwrap_err().to_string();
+        assert!(error.contains(want), "{settings}: {want}: {error}");
+    }
+    // The server is not there, or has no encryption.
+    let closed = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    for (text, want) in [
+        (
+            format!("postgres://weft@127.0.0.1:{closed}/postgres?sslmode=disable"),
+            format!("Check host (127.0.0.1) and port ({closed})"),
+        ),
+        (format!("postgres://weft@127.0.0.1:{}/postgres?sslmode=require", server.port), "sslmode=disable".to_owned()),
+        (
+            format!("postgres://weft@no-such-host.invalid:{closed}/postgres?sslmode=disable"),
+            "Check host (no-such-host.invalid)".to_owned(),
+        ),
+    ] {
+        let backend = connect("pg", json!({ "conn_str": text }).as_object().unwrap(), &|_| None).unwrap().backend;
+        let error = backend.state("default").unwrap().read().await.unwrap_err().to_string();
+        assert!(error.contains(&want), "{text}: {error}");
+    }
+    // Passwords are demanded from now on.
+    let hba = server.folder.join("data/pg_hba.conf");
+    std::fs::write(&hba, "host all weft 127.0.0.1/32 scram-sha-256\nhost all low 127.0.0.1/32 trust\n").unwrap();
+    admin.batch_execute("ALTER ROLE weft PASSWORD 'right'; SELECT pg_reload_conf()").await.unwrap();
+    for (user, want) in [
+        ("weft:wrong@", "Check user and password in conn_str"),
+        ("reader@", "Add a line for this user, database and address to pg_hba.conf"),
+    ] {
+        let begin = Instant::now();
+        let error = loop {
+            // The server reads its file soon.
+            let state = server.backend_as(user, "postgres", "", json!({"schema_name": "ready"})).state("default");
+            match state.unwrap().read().await {
+                Err(error) if error.to_string().contains(want) || begin.elapsed() > Duration::from_secs(60) => {
+                    break error;
+                }
+                _ => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        };
+        let error = error.to_string();
+        assert!(error.contains(want) && !error.contains("wrong"), "{error}");
+    }
 }
 
 /// A server that accepts connections and says nothing.

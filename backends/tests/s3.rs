@@ -238,6 +238,24 @@ async fn buckets_can_be_access_points() {
 }
 
 #[tokio::test]
+async fn buckets_can_be_access_points_to_several_regions() {
+    let cloud = careless("neither").await;
+    let bucket = "arn:aws:s3::123456789012:accesspoint/point.mrap";
+    let state = backend(cloud.port, json!({"bucket": bucket})).state("default").unwrap();
+    done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
+    let seen = cloud.seen().pop().unwrap();
+    assert_eq!(seen.path, "/point.mrap/dir/k.tfstate");
+    // The signature holds in all regions, so its scope has none.
+    assert_eq!(seen.header("x-amz-region-set"), Some("*"));
+    let authorization = seen.header("authorization").unwrap();
+    assert!(authorization.starts_with("AWS4-ECDSA-P256-SHA256 Credential="), "{authorization}");
+    let scope = authorization.split_once("Credential=").unwrap().1.split(',').next().unwrap();
+    let parts: Vec<&str> = scope.split('/').collect();
+    assert_eq!((parts.len(), &parts[2..]), (4, &["s3", "aws4_request"][..]), "{scope}");
+    assert!(authorization.contains("x-amz-region-set"), "it is signed: {authorization}");
+}
+
+#[tokio::test]
 async fn a_digest_that_does_not_fit_is_awaited_and_then_reported() {
     let Some(moto) = moto().await else { return };
     let state = backend(moto.port, json!({"dynamodb_table": "locks"})).state("default").unwrap();

@@ -87,10 +87,11 @@ pub enum StoreError {
         /// The last acknowledged line.
         sequence: u64,
     },
-    /// Acknowledged records of a run are lost, and could not be replayed. The run is frozen until the user gives it up.
+    /// Acknowledged records of a run are lost or changed, and could not be replayed. The run is frozen until the user
+    /// gives it up.
     #[error(
-        "the store has lost acknowledged records of run {run}: {what}. The run does not go on, so that no call is \
-         repeated. Look at these objects, then give the run up with `weft runs abandon {run}` and make a new plan"
+        "the store has lost or changed acknowledged records of run {run}: {what}. The run does not go on, so that no call \
+         is repeated. Look at these objects, then give the run up with `weft runs abandon {run}` and make a new plan"
     )]
     Frozen {
         /// The run.

@@ -6,7 +6,8 @@
 //! - Every script checks incarnation and token first, and validates everything before its first write.
 //! - Every call may be sent twice: after a broken connection, the store sends a whole batch again.
 //! - Each journal line carries a link: the sha1 (which scripts can compute) of the link before it and the blake3 digest
-//!   of the event. After a reconnect, the last acknowledged link must still be there.
+//!   of the event. After a reconnect, the last acknowledged link must still be there. A line also has digests of its
+//!   words and of what the event stored. ACQUIRE compares them with the records of the run, and freezes it if they differ.
 //! - A missing meta record is an error and never means "free". Only [`RedisStore::connect`] with `create` makes one,
 //!   and only if the workspace has no other key.
 
@@ -16,6 +17,7 @@ mod codec;
 mod connection;
 mod copies;
 mod edit;
+mod integrity;
 mod keys;
 mod marks;
 mod problems;
@@ -56,7 +58,7 @@ use codec::Words;
 use connection::Connection;
 use keys::Keys;
 pub(crate) use marks::{CopyMark, CopyMarks, Front, Tip};
-use problems::{Damage, Large};
+use problems::{Damage, Large, RunDamage};
 use reading::{RunContents, journal_line, link_digest};
 use scripts::Script;
 use sealed::RecordSeal;
@@ -268,7 +270,7 @@ impl RunStore for RedisStore {
             .arg(serde_json::to_string(&request.holder).unwrap_or_default())
             .arg(seen.map(|seen| seen.token.to_string()).unwrap_or_default())
             .arg(seen.map(|seen| seen.heartbeat.to_string()).unwrap_or_default())
-            .arg(line)
+            .arg(steps::plain(&line, &digest))
             .arg(digest);
         let words = core.connection.script(command).await?;
         let bad = || core.damaged(&core.keys.run(&request.run), Damage::Lease);
@@ -277,7 +279,12 @@ impl RunStore for RedisStore {
             "GRANTED" => {
                 core.acknowledge(&request.run, &words, 2);
                 let token = codec::token(&words.text(1)).ok_or_else(bad)?;
-                Ok(AcquireAnswer::Granted(Lease { run: request.run, incarnation: core.incarnation, token }))
+                let lease = Lease { run: request.run, incarnation: core.incarnation, token };
+                // A run that has just begun has nothing else, and a repeated request was answered before.
+                if words.text(2).parse::<u64>().is_ok_and(|lines| lines > 1) {
+                    self.check_run(&lease).await?;
+                }
+                Ok(AcquireAnswer::Granted(lease))
             }
             "HELD" => Ok(AcquireAnswer::Held(LeaseView {
                 token: codec::token(&words.text(1)).ok_or_else(bad)?,
@@ -287,7 +294,7 @@ impl RunStore for RedisStore {
                 age_ms: words.text(4).parse().ok(),
             })),
             "FROZEN" => Err(StoreError::Frozen { run: request.run, what: words.text(1) }),
-            "BROKEN" => Err(core.damaged(&core.keys.run(&request.run), Damage::OtherTip)),
+            "BROKEN" => Err(self.frozen(&request.run, &RunDamage::OtherTip).await?),
             _ => Err(core.damaged(&core.keys.meta(), Damage::OtherStore)),
         }
     }
@@ -460,10 +467,10 @@ impl RunStore for RedisStore {
                 return Ok(lines);
             }
             for text in part {
-                let line = journal_line(&text, &before, lines.len() as u64);
-                let (line, link) = line.ok_or_else(|| core.damaged(&key, Damage::BrokenChain(lines.len())))?;
-                before = link;
-                lines.push(line);
+                let read = journal_line(&text, &before, lines.len() as u64);
+                let read = read.ok_or_else(|| core.damaged(&key, Damage::BrokenChain(lines.len())))?;
+                before = read.link;
+                lines.push(read.line);
             }
         }
     }

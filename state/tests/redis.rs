@@ -266,3 +266,139 @@ async fn a_state_that_moves_to_encryption_leaves_nothing_unencrypted() {
     sealed.reseal().await.unwrap();
     assert_eq!(sealed.snapshot().await.unwrap().serial, snapshot.serial, "once is enough");
 }
+
+/// A run that is stopped after two results, an intent in doubt and a failure, ready to be taken over.
+async fn stopped(server: &Server) -> RedisStore {
+    let store = connect(server).await;
+    let lease = started(&store, "run-a", 5, &[0, 1, 2]).await;
+    let steps = vec![
+        intent(0, 1, 0),
+        intent(1, 1, 1),
+        commit(0, 1, 0, Some(5)),
+        commit(1, 1, 1, Some(6)),
+        intent(2, 1, 2),
+        StoreStep::Doubt { op: OpIndex(2), attempt: Attempt(1), reason: "its worker is gone".to_owned() },
+        StoreStep::Skip { op: OpIndex(3), because: OpIndex(2) },
+        StoreStep::Reopen { op: OpIndex(3) },
+        output_commit(4, 1, "o", Some("\"v\"")),
+    ];
+    assert_all_ok(&store.step_batch(&lease, steps).await.unwrap());
+    assert!(matches!(store.release(&lease, TermEnding::Stopped).await.unwrap(), ReleaseAnswer::Released(_)));
+    store
+}
+
+const RUN: &str = "weft:{test/default}:run:run-a";
+const JOURNAL: &str = "weft:{test/default}:run:run-a:journal";
+
+#[tokio::test]
+async fn a_run_whose_records_were_changed_is_frozen() {
+    let other_op = "is not the one that its journal names";
+    type Change = fn(&Server);
+    let cases: [(Change, &str); 9] = [
+        (|server| drop(server.ask(&["HDEL", RUN, "op:1"])), "the record of operation 1 is missing"),
+        (
+            |server| {
+                // Two results are exchanged.
+                let [first, second] = ["op:0", "op:1"].map(|op| server.ask(&["HGET", RUN, op]));
+                server.command(&["HSET", RUN, "op:0", &second, "op:1", &first]);
+            },
+            other_op,
+        ),
+        (
+            |server| {
+                let value = server.ask(&["HGET", RUN, "op:2"]);
+                server.command(&["HSET", RUN, "op:2", &format!("{}\n", value.replacen('Q', "D", 1))]);
+            },
+            "operation 2 (sim_thing.x[2]) is not the one that its journal names",
+        ),
+        (
+            |server| {
+                let value = server.ask(&["HGET", RUN, "op:2"]);
+                server.command(&["HSET", RUN, "op:2", &format!("{}\n", value.replacen("x[2]", "x[1]", 1))]);
+            },
+            other_op,
+        ),
+        (|server| drop(server.ask(&["HSET", RUN, "op:9", "P 0 - - - - -"])), "operation 9"),
+        (|server| drop(server.ask(&["HSET", RUN, "done", "2"])), "counts 2 operations that are done, and there are 3"),
+        (
+            |server| {
+                // A line is removed from the middle.
+                let line = server.ask(&["LINDEX", JOURNAL, "3"]);
+                server.command(&["LREM", JOURNAL, "1", &line]);
+            },
+            "line 4 of its journal was changed, or does not follow from the one before",
+        ),
+        (
+            |server| {
+                let line = server.ask(&["LINDEX", JOURNAL, "2"]);
+                server.command(&["LSET", JOURNAL, "2", &line.replacen(" intent 0 ", " intent 3 ", 1)]);
+            },
+            "line 3 of its journal was changed",
+        ),
+        (|server| drop(server.ask(&["RPOP", JOURNAL])), "its journal does not end where its header says"),
+    ];
+    for (change, reason) in cases {
+        let Some(server) = Server::start() else { return };
+        stopped(&server).await;
+        change(&server);
+        let store = connect(&server).await;
+        for term in [8, 9] {
+            // It stays frozen, for every holder.
+            let error = store.acquire(acquire_request("run-a", term)).await.unwrap_err();
+            let StoreError::Frozen { what, .. } = &error else { panic!("{reason}: {error}") };
+            assert!(what.contains(reason), "{what}");
+        }
+        // The user gives the run up.
+        assert!(store.thaw(&run_id("run-a")).await.unwrap().unwrap().contains(reason));
+        granted(&store, "run-a", 10).await;
+    }
+}
+
+#[tokio::test]
+async fn a_run_with_its_records_is_taken_over() {
+    let Some(server) = Server::start() else { return };
+    let store = stopped(&server).await;
+    let lease = granted(&store, "run-a", 8).await;
+    let strays = (0..2).map(|number| {
+        StoreStep::Stray(Stray {
+            op: OpIndex(0),
+            attempt: Attempt(number),
+            key: DoubtKey::current(address(0)),
+            worker: worker(),
+            object: record(0, 5).current,
+        })
+    });
+    assert_all_ok(&store.step_batch(&lease, strays.collect()).await.unwrap());
+    assert!(matches!(store.release(&lease, TermEnding::Stopped).await.unwrap(), ReleaseAnswer::Released(_)));
+    granted(&store, "run-a", 9).await;
+    // One of the strays is gone.
+    let second = connect(&server).await;
+    let names = server.ask(&["HKEYS", &format!("{RUN}:strays")]);
+    server.command(&["HDEL", &format!("{RUN}:strays"), names.lines().next().unwrap()]);
+    let AcquireAnswer::Held(seen) = second.acquire(acquire_request("run-a", 10)).await.unwrap() else { panic!() };
+    let request = Acquire { unmoved: Some(seen), ..acquire_request("run-a", 10) };
+    let error = second.acquire(request).await.unwrap_err();
+    assert!(error.to_string().contains("the objects of superseded attempts are not those"), "{error}");
+}
+
+#[tokio::test]
+async fn runs_of_earlier_versions_are_taken_over() {
+    let Some(server) = Server::start() else { return };
+    stopped(&server).await;
+    // Earlier versions wrote lines without the last two words.
+    let lines: usize = server.ask(&["LLEN", JOURNAL]).parse().unwrap();
+    for number in 0..lines {
+        let line = server.ask(&["LINDEX", JOURNAL, &number.to_string()]);
+        let short = line.rsplitn(3, ' ').last().unwrap().to_owned();
+        server.command(&["LSET", JOURNAL, &number.to_string(), &short]);
+    }
+    let store = connect(&server).await;
+    granted(&store, "run-a", 8).await;
+    assert_eq!(store.journal(&run_id("run-a")).await.unwrap().len(), lines + 1);
+    // A record that is missing is noticed without digests, too.
+    server.command(&["HDEL", RUN, "op:1"]);
+    let second = connect(&server).await;
+    let AcquireAnswer::Held(seen) = second.acquire(acquire_request("run-a", 10)).await.unwrap() else { panic!() };
+    let request = Acquire { unmoved: Some(seen), ..acquire_request("run-a", 10) };
+    assert!(matches!(second.acquire(request).await.unwrap_err(), StoreError::Frozen { .. }));
+}

@@ -74,8 +74,9 @@ FAULTS = 0.1
 OUTAGE, FIRST_SECONDS = 8, 4
 # The time for a client to give up a request without an answer, in seconds. It is added to the maximum time.
 SILENCE = 150
-# The room that a full disk has for the run, in KiB: less than the journal reserves, or little more than that.
-ROOM, RESERVED = (0, 160), 16 * 1024
+# The room that a full disk has for the run, in KiB: less than the journal reserves for the results of ten intents, or
+# little more than that.
+ROOM, RESERVED = (0, 160), 10 * 64
 # The latency of a request in the cloud, and its maximum variation, in milliseconds.
 LATENCY, JITTER = 40, 60
 # The time after a death in which effects may still happen: the maximum latency of requests on their way, doubled.

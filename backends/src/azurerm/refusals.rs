@@ -1,13 +1,16 @@
 //! What the service refuses, in words, each with the way out.
 
+use jiff::Timestamp;
 use weft_state::remote::BackendError;
 
-use super::settings::AzureSettings;
+use super::settings::{AzureSettings, Proof};
 use crate::exchange::Reply;
 use crate::xml;
 
 /// The header with the code of an error. The answers to some requests have no body.
 const CODE: &str = "x-ms-error-code";
+/// The header that every answer of the service has.
+const REQUEST: &str = "x-ms-request-id";
 
 /// The code of the error in an answer.
 pub(super) fn code(reply: &Reply) -> String {
@@ -37,8 +40,87 @@ pub(super) fn too_late(place: String, doing: &'static str, seconds: u64) -> Back
     BackendError::Unreachable { place, doing, error }
 }
 
+/// The right that a request needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Right {
+    Read,
+    List,
+    Write,
+    Delete,
+}
+
+impl Right {
+    /// The last part of the action that a role must have.
+    fn action(self) -> &'static str {
+        match self {
+            Right::Read | Right::List => "read",
+            Right::Write => "write",
+            Right::Delete => "delete",
+        }
+    }
+
+    /// The letters of a shared access signature.
+    fn letters(self) -> &'static str {
+        match self {
+            Right::Read => "r",
+            Right::List => "l",
+            Right::Write => "cw",
+            Right::Delete => "d",
+        }
+    }
+}
+
+/// The largest difference between two clocks that the service accepts.
+const SKEW: i64 = 15 * 60;
+
+/// The difference between the clock of this machine and that of the service in whole minutes, if it is too large.
+fn skew(reply: &Reply, now: Timestamp) -> Option<i64> {
+    let there = jiff::fmt::rfc2822::parse(reply.header("date")?).ok()?.timestamp();
+    let seconds = now.as_second() - there.as_second();
+    (seconds.abs() >= SKEW).then_some(seconds.abs() / 60)
+}
+
+/// The host of the account cannot be found.
+pub(super) fn unreachable(account: &str, error: BackendError) -> BackendError {
+    match error {
+        BackendError::Unreachable { place, doing, error }
+            if ["lookup", "dns"].iter().any(|word| error.contains(word)) =>
+        {
+            let error = format!(
+                "{error}. Check storage_account_name ({account:?}), environment, and the name server of this machine"
+            );
+            BackendError::Unreachable { place, doing, error }
+        }
+        other => other,
+    }
+}
+
+/// The keys of the account cannot be listed in Resource Manager.
+pub(super) fn unlisted(account: &str, group: &str, error: &str) -> String {
+    let has = |words: &[&str]| words.iter().any(|word| error.contains(word));
+    let way_out = if has(&["listKeys", "does not have authorization", "AuthorizationFailed"]) {
+        ". Grant the caller the action Microsoft.Storage/storageAccounts/listKeys/action, for example with the role \
+         \"Storage Account Key Operator Service Role\", or set use_azuread_auth = true, which needs no key"
+            .to_owned()
+    } else if has(&["not found", "could not be found", "404"]) {
+        format!(
+            ". Check storage_account_name ({account:?}), resource_group_name ({group:?}) and subscription_id. The account \
+             is created with: az storage account create --name {account} --resource-group {group}"
+        )
+    } else {
+        String::new()
+    };
+    format!("error listing access keys on the storage account: {error}{way_out}")
+}
+
 /// The service answered with an error.
-pub(super) fn refused(settings: &AzureSettings, key: &str, doing: &'static str, reply: &Reply) -> BackendError {
+pub(super) fn refused(
+    settings: &AzureSettings,
+    key: &str,
+    doing: &'static str,
+    right: Right,
+    reply: &Reply,
+) -> BackendError {
     let code = code(reply);
     // The message ends with lines for the support of the service.
     let message = xml::text(&reply.body, "Message");
@@ -48,31 +130,42 @@ pub(super) fn refused(settings: &AzureSettings, key: &str, doing: &'static str, 
         (false, true) => Some(code.clone()),
         (false, false) => Some(format!("{} ({code})", message.trim_end_matches('.'))),
     };
-    reply.refusal(settings.place(key), doing, error, &advice(settings, key, &code))
+    let advice = advice(settings, key, &code, right, reply);
+    reply.refusal(settings.place(key), doing, error, &advice)
 }
 
-fn advice(settings: &AzureSettings, key: &str, code: &str) -> String {
+/// The way out.
+fn advice(settings: &AzureSettings, key: &str, code: &str, right: Right, reply: &Reply) -> String {
     let AzureSettings { account, container, .. } = settings;
     match code {
+        "" if reply.header(REQUEST).is_none() => {
+            "The answer is not one of the blob service. Check storage_account_name and environment, and the proxies on \
+             the way"
+                .to_owned()
+        }
+        "AccountIsDisabled" => format!("Enable the storage account {account} in the portal, or use another one"),
         "ContainerNotFound" => {
             format!(
                 "Create the container with: az storage container create --account-name {account} --name {container}"
             )
         }
-        "SnapshotsPresent" => format!(
-            "Delete the blob with its snapshots: az storage blob delete --account-name {account} --container-name \
-             {container} --name '{key}' --delete-snapshots include"
-        ),
-        "LeaseIdMissing" | "LeaseIdMismatchWithBlobOperation" | "LeaseLost" => {
+        "ContainerBeingDeleted" => {
+            format!("The container {container} is being deleted. Try again in a minute, or set another container_name")
+        }
+        "ContainerDisabled" => format!("An administrator must enable the container {container}, or set another one"),
+        "SnapshotsPresent" => {
+            format!("Delete the blob with its snapshots: {} --delete-snapshots include", delete(settings, key))
+        }
+        "LeaseIdMissing" | "LeaseIdMismatchWithBlobOperation" | "LeaseLost" | "LeaseAlreadyPresent" => {
             "Another holder has the lock of the state. Wait until it is released, or use: weft force-unlock".to_owned()
         }
-        "AuthenticationFailed" | "InvalidAuthenticationInfo" => {
-            "Check the access key, the signature or the credentials, and the clock of this machine".to_owned()
-        }
-        "AuthorizationPermissionMismatch" => {
-            "Grant the caller the role \"Storage Blob Data Contributor\" on the container, or set use_azuread_auth = \
-             false if it may list the keys of the account"
-                .to_owned()
+        "AuthenticationFailed" | "InvalidAuthenticationInfo" | "InvalidHeaderValue" => unauthenticated(settings, reply),
+        "AuthorizationPermissionMismatch"
+        | "AuthorizationResourceTypeMismatch"
+        | "AuthorizationServiceMismatch"
+        | "InsufficientAccountPermissions" => lacks(settings, right),
+        "AuthorizationSourceIPMismatch" => {
+            "The SAS token (sas_token) holds for other addresses only. Get one that includes this machine".to_owned()
         }
         "AuthorizationFailure" => {
             format!("Check the network rules of the storage account {account}, and what the caller may do")
@@ -84,6 +177,129 @@ fn advice(settings: &AzureSettings, key: &str, code: &str) -> String {
         "PublicAccessNotPermitted" | "NoAuthenticationInformation" => {
             "Set \"access_key\", \"sas_token\" or use_azuread_auth = true".to_owned()
         }
+        "BlobArchived" => format!(
+            "Move the blob to an online tier: az storage blob set-tier --account-name {account} --container-name \
+             {container} --name '{key}' --tier Hot"
+        ),
+        "BlobImmutableDueToPolicy" | "BlobImmutableDueToLegalHold" => {
+            format!("The container {container} does not let blobs be changed. A state needs one without such a policy")
+        }
+        "InvalidBlobType" => format!(
+            "There is a blob of another kind with this key, which Weft did not write. Set another key, or delete it with: {}",
+            delete(settings, key)
+        ),
+        "BlobUsesCustomerSpecifiedEncryption" | "BlobCustomerSpecifiedEncryptionMismatch" => {
+            "Set the customer_provided_key or the encryption_scope with which the state was written".to_owned()
+        }
+        "BlobDoesNotUseCustomerSpecifiedEncryption" => {
+            "The state was written without customer_provided_key. Unset it, or delete the state and write it again"
+                .to_owned()
+        }
         _ => String::new(),
+    }
+}
+
+/// The command that deletes a blob.
+fn delete(settings: &AzureSettings, key: &str) -> String {
+    let AzureSettings { account, container, .. } = settings;
+    format!("az storage blob delete --account-name {account} --container-name {container} --name '{key}'")
+}
+
+/// The caller is not allowed to do this.
+fn lacks(settings: &AzureSettings, right: Right) -> String {
+    let AzureSettings { account, container, proof, .. } = settings;
+    match proof {
+        Proof::Signature(_) => format!(
+            "Get a SAS token for the container {container} whose permissions (sp) include {:?}. One for the whole account \
+             also needs \"b\" in ss and \"co\" in srt",
+            right.letters()
+        ),
+        Proof::Key(_) | Proof::ListedKey(..) => {
+            format!("Check the network rules of the storage account {account}: a key has all rights")
+        }
+        Proof::Token(_) => format!(
+            "Grant the caller the role \"Storage Blob Data Contributor\" on the container {container}, or another one with \
+             the action Microsoft.Storage/storageAccounts/blobServices/containers/blobs/{}. Or set use_azuread_auth = \
+             false if it may list the keys of the account",
+            right.action()
+        ),
+    }
+}
+
+/// The service does not accept what proves who sends the request.
+fn unauthenticated(settings: &AzureSettings, reply: &Reply) -> String {
+    let account = &settings.account;
+    if let Some(minutes) = skew(reply, Timestamp::now()) {
+        return format!("Set the clock of this machine: it differs from that of the service by {minutes} minutes");
+    }
+    let detail = xml::text(&reply.body, "AuthenticationErrorDetail").unwrap_or_default();
+    let has = |words: &[&str]| words.iter().any(|word| detail.contains(word));
+    if has(&["date header", "Date header"]) {
+        return "Set the clock of this machine: it differs from that of the service".to_owned();
+    }
+    match &settings.proof {
+        Proof::Signature(_) if has(&["time frame"]) => {
+            "The SAS token has ended, or does not hold yet. Get another one, or check the clock of this machine"
+                .to_owned()
+        }
+        Proof::Signature(_) => "Check the SAS token in sas_token: its signature does not fit the account".to_owned(),
+        Proof::Key(_) | Proof::ListedKey(..) => format!(
+            "Check access_key: it is not a key of the storage account {account}. Its keys: az storage account keys list \
+             --account-name {account}"
+        ),
+        Proof::Token(_) => format!(
+            "Check tenant_id: the token must be one of the tenant of the storage account {account}. Check the clock of \
+             this machine, too"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::StatusCode;
+    use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn clocks_are_compared() {
+        let reply = |date: &str| {
+            let headers = [(HeaderName::from_static("date"), HeaderValue::from_str(date).unwrap())];
+            let headers: HeaderMap = headers.into_iter().collect();
+            Reply { attempt: 1, status: StatusCode::FORBIDDEN, headers, body: Default::default() }
+        };
+        let now = "2026-11-26T10:00:00Z".parse().unwrap();
+        for (date, want) in [
+            ("Thu, 26 Nov 2026 10:00:00 GMT", None),
+            ("Thu, 26 Nov 2026 10:14:00 GMT", None),
+            ("Thu, 26 Nov 2026 10:20:00 GMT", Some(20)),
+            ("Thu, 26 Nov 2026 08:00:00 GMT", Some(120)),
+            ("yesterday", None),
+        ] {
+            assert_eq!(skew(&reply(date), now), want, "{date}");
+        }
+    }
+
+    #[test]
+    fn keys_that_cannot_be_listed_have_a_way_out() {
+        for (error, want) in [
+            (
+                "it answered 403: The client 'x' does not have authorization to perform action",
+                "storageAccounts/listKeys/action",
+            ),
+            ("it answered 404: Resource group 'g' could not be found.", "--name account --resource-group g"),
+            ("it answered 429", "it answered 429"),
+        ] {
+            let found = unlisted("account", "g", error);
+            assert!(found.contains(error) && found.contains(want), "{found}");
+        }
+    }
+
+    #[test]
+    fn accounts_that_cannot_be_found_are_named() {
+        for (error, named) in [("dns error: failed to lookup address information", true), ("connection reset", false)] {
+            let error = BackendError::Unreachable { place: "p".to_owned(), doing: "reading", error: error.to_owned() };
+            assert_eq!(unreachable("states9", error).to_string().contains("\"states9\""), named);
+        }
     }
 }

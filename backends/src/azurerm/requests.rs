@@ -13,7 +13,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::{BackendError, Object, Version, Written};
 
 use super::cloud::Clouds;
-use super::refusals::{self, code};
+use super::refusals::{self, Right, code};
 use super::settings::{AzureSettings, Encryption, Proof};
 use super::sources::authorizer;
 use crate::bucket::{Bucket, ObjectKind, When};
@@ -149,11 +149,12 @@ impl Client {
     async fn send(&self, key: &str, call: &Call) -> Result<Reply, BackendError> {
         let timeout = self.settings.timeout;
         let sent = tokio::time::timeout(timeout, self.service.send(call)).await;
-        sent.map_err(|_| refusals::too_late(self.place(key), call.doing, timeout.as_secs()))?
+        let sent = sent.map_err(|_| refusals::too_late(self.place(key), call.doing, timeout.as_secs()))?;
+        sent.map_err(|error| refusals::unreachable(&self.settings.account, error))
     }
 
-    fn refused(&self, key: &str, doing: &'static str, reply: &Reply) -> BackendError {
-        refusals::refused(&self.settings, key, doing, reply)
+    fn refused(&self, key: &str, doing: &'static str, right: Right, reply: &Reply) -> BackendError {
+        refusals::refused(&self.settings, key, doing, right, reply)
     }
 
     /// The properties of a blob, or `None` if there is none.
@@ -163,7 +164,7 @@ impl Client {
         match reply.status {
             StatusCode::OK => Ok(Some(Properties::of(&reply))),
             StatusCode::NOT_FOUND if code(&reply) != "ContainerNotFound" => Ok(None),
-            _ => Err(self.refused(key, doing, &reply)),
+            _ => Err(self.refused(key, doing, Right::Read, &reply)),
         }
     }
 
@@ -181,7 +182,7 @@ impl Client {
         match reply.status {
             StatusCode::OK => Ok(Some(reply.header("etag").unwrap_or_default().to_owned())),
             StatusCode::PRECONDITION_FAILED | StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(None),
-            _ => Err(self.refused(key, doing, &reply)),
+            _ => Err(self.refused(key, doing, Right::Write, &reply)),
         }
     }
 
@@ -206,7 +207,7 @@ impl Client {
             (StatusCode::PRECONDITION_FAILED | StatusCode::NOT_FOUND | StatusCode::CONFLICT, _) => Ok(false),
             // An id that no lease can have.
             (StatusCode::BAD_REQUEST, Lease::Release { .. }) => Ok(false),
-            _ => Err(self.refused(key, doing, &reply)),
+            _ => Err(self.refused(key, doing, Right::Write, &reply)),
         }
     }
 
@@ -216,7 +217,7 @@ impl Client {
         let reply = self.send(key, &self.encrypted(with_lease(call, lock), true)).await?;
         match reply.status {
             status if status.is_success() => Ok(()),
-            _ => Err(self.refused(key, doing, &reply)),
+            _ => Err(self.refused(key, doing, Right::Write, &reply)),
         }
     }
 
@@ -250,7 +251,7 @@ impl Client {
             {
                 Ok(if reply.attempt > 1 { Uploaded::Perhaps } else { Uploaded::No })
             }
-            _ => Err(self.refused(key, doing, &reply)),
+            _ => Err(self.refused(key, doing, Right::Write, &reply)),
         }
     }
 
@@ -327,7 +328,7 @@ impl Client {
             let call = self.call(doing, Method::GET, "", &query).await?;
             let reply = self.send("", &call).await?;
             if reply.status != StatusCode::OK {
-                return Err(self.refused("", doing, &reply));
+                return Err(self.refused("", doing, Right::List, &reply));
             }
             keys.extend(xml::texts(&reply.body, "Name"));
             next = xml::text(&reply.body, "NextMarker").filter(|marker| !marker.is_empty());
@@ -379,7 +380,7 @@ impl Bucket for Client {
         match reply.status {
             StatusCode::OK => Ok(Some(Object { version: version_of(&reply.body), content: reply.body })),
             StatusCode::NOT_FOUND if code(&reply) != "ContainerNotFound" => Ok(None),
-            _ => Err(self.refused(key, doing, &reply)),
+            _ => Err(self.refused(key, doing, Right::Read, &reply)),
         }
     }
 
@@ -410,7 +411,7 @@ impl Bucket for Client {
         let reply = self.send(key, &self.call(doing, Method::DELETE, key, &[]).await?).await?;
         match reply.status {
             status if status.is_success() || status == StatusCode::NOT_FOUND => Ok(()),
-            _ => Err(self.refused(key, doing, &reply)),
+            _ => Err(self.refused(key, doing, Right::Delete, &reply)),
         }
     }
 

@@ -19,7 +19,7 @@ use super::certificate::Certificate;
 use super::cloud::Clouds;
 use super::methods::{Application, Cli, Method, Pipeline, Statement, value_or_file};
 use super::settings::{Account, AzureSettings, Proof};
-use super::signing;
+use super::{refusals, signing};
 use crate::exchange::{Authorize, Call, Constant};
 use crate::jwt::{self, Algorithm};
 use crate::tokens::{Bearer, Token, TokenSource, ask, with_form};
@@ -297,7 +297,7 @@ impl Keys {
         let found = self.list(account, &token).await;
         found.map_err(|error| BackendError::Credentials {
             place: self.tokens.source.place.clone(),
-            error: format!("error listing access keys on the storage account: {error}"),
+            error: refusals::unlisted(account, &self.group.group, &error),
         })
     }
 

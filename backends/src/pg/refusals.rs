@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio_postgres::error::SqlState;
 use weft_state::remote::BackendError;
 
+use super::names::quoted;
 use super::settings::PgSettings;
 
 impl PgSettings {
@@ -14,12 +15,111 @@ impl PgSettings {
         let place = self.place();
         let Some(code) = error.code() else {
             let error = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-            return BackendError::Unreachable { place, doing, error };
+            let way_out = self.unreached(&error);
+            return BackendError::Unreachable { place, doing, error: format!("{error}{way_out}") };
         };
-        let advice = advice(code);
         let message = error.as_db_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());
+        let advice = self.advice(code, &message);
         let error = format!("{message} ({})", code.code());
-        BackendError::Refused { place, doing, error, advice: advice.to_owned() }
+        BackendError::Refused { place, doing, error, advice }
+    }
+
+    /// The way out if there is no connection.
+    fn unreached(&self, error: &str) -> String {
+        let has = |words: &[&str]| words.iter().any(|word| error.contains(word));
+        let (host, port) = (self.key("host").unwrap_or("localhost"), self.key("port").unwrap_or("5432"));
+        if has(&["does not support TLS", "no TLS"]) {
+            ". The server has no encryption: set sslmode=disable in conn_str, or switch ssl on in postgresql.conf"
+                .to_owned()
+        } else if has(&["certificate", "handshake"]) {
+            ". Check sslmode and sslrootcert in conn_str, and the clock of this machine".to_owned()
+        } else if has(&["refused", "lookup", "unreachable", "No such file", "timed out"]) {
+            format!(". Check host ({host}) and port ({port}) in conn_str, PGHOST and PGPORT, and that the server runs")
+        } else {
+            String::new()
+        }
+    }
+
+    /// The user, the database and the schema as SQL has them.
+    fn quoted_names(&self) -> [String; 3] {
+        let user = self.key("user").unwrap_or("user");
+        let database = self.key("dbname").unwrap_or(user);
+        [quoted(user), quoted(database), quoted(&self.names.schema)]
+    }
+
+    /// The way out of an error with this code.
+    fn advice(&self, code: &SqlState, message: &str) -> String {
+        let [user, _, schema] = self.quoted_names();
+        match *code {
+            SqlState::INSUFFICIENT_PRIVILEGE => self.grants(message),
+            SqlState::INVALID_CATALOG_NAME => {
+                let key = |name: &str, default: &'static str| self.key(name).unwrap_or(default).to_owned();
+                let database = self.key("dbname").or(self.key("user")).unwrap_or("NAME");
+                format!(
+                    "Create the database with: createdb -h {} -p {} -U {} {database}, or set another one in conn_str",
+                    key("host", "localhost"),
+                    key("port", "5432"),
+                    key("user", "USER")
+                )
+            }
+            SqlState::INVALID_SCHEMA_NAME => {
+                format!("Create the schema with: CREATE SCHEMA {schema}, or do not set skip_schema_creation")
+            }
+            SqlState::UNDEFINED_TABLE => {
+                let table = self.names.table();
+                format!(
+                    "Create the table with: CREATE TABLE {table} (id bigserial PRIMARY KEY, name text UNIQUE, data text), \
+                     or do not set skip_table_creation"
+                )
+            }
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION if message.contains("does not exist") => {
+                format!("Create the user with: CREATE ROLE {user} LOGIN, or set another one in conn_str or PGUSER")
+            }
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION if message.contains("pg_hba.conf") => {
+                "Add a line for this user, database and address to pg_hba.conf on the server, or set another sslmode"
+                    .to_owned()
+            }
+            SqlState::UNDEFINED_COLUMN
+            | SqlState::WRONG_OBJECT_TYPE
+            | SqlState::UNDEFINED_FUNCTION
+            | SqlState::INVALID_COLUMN_REFERENCE
+            | SqlState::DATATYPE_MISMATCH => self.foreign(),
+            _ => advice(code).to_owned(),
+        }
+    }
+
+    /// The way out if the table is not one of states.
+    fn foreign(&self) -> String {
+        format!(
+            "{} is not a table of states (id bigint, name text UNIQUE, data text). Set another schema_name or table_name",
+            self.names.table()
+        )
+    }
+
+    /// The rights that the user lacks. Messages in English name their object.
+    fn grants(&self, message: &str) -> String {
+        let [user, database, schema] = self.quoted_names();
+        let alone = "or let an administrator create schema and tables and set skip_schema_creation, skip_table_creation \
+                     and skip_index_creation";
+        let create = format!("GRANT CREATE ON DATABASE {database} TO {user}");
+        let public = format!("GRANT USAGE, CREATE ON SCHEMA public TO {user}");
+        let own = format!("GRANT USAGE, CREATE ON SCHEMA {schema} TO {user}");
+        let tables = format!("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {user}");
+        let sequence = format!("GRANT USAGE ON SEQUENCE public.global_states_id_seq TO {user}");
+        let names = |kind: &str| message.contains(&format!(" for {kind} "));
+        if names("database") {
+            format!("Let an administrator run: {create}; {alone}")
+        } else if names("schema public") {
+            format!("Let an administrator run: {public}; {alone}")
+        } else if message.contains(" for schema") {
+            format!("Let an administrator run: {own}; {alone}")
+        } else if names("table") || names("relation") {
+            format!("Let an administrator run: {tables}")
+        } else if names("sequence") {
+            format!("Let an administrator run: {sequence}")
+        } else {
+            format!("Let an administrator run: {create}; {public}; {own}; {tables}; {sequence}; {alone}")
+        }
     }
 
     /// The server does not answer, although the connection lives.
@@ -46,24 +146,23 @@ impl PgSettings {
         }
     }
 
+    /// The column does not have the type that the table of states or journals has.
+    pub(super) fn other_type(&self, doing: &'static str) -> BackendError {
+        let error = "the column has another type".to_owned();
+        BackendError::Refused { place: self.place(), doing, error, advice: self.foreign() }
+    }
+
     /// The content cannot be stored in a text column.
     pub(super) fn not_text(&self, doing: &'static str) -> BackendError {
         BackendError::Damaged { place: self.place(), doing, error: "the content is not UTF-8".to_owned() }
     }
 }
 
-/// The way out of an error with this code.
+/// The way out of an error with this code, whatever the settings are.
 fn advice(code: &SqlState) -> &'static str {
-    const ADVICE: [(&SqlState, &str); 15] = [
-        (
-            &SqlState::INSUFFICIENT_PRIVILEGE,
-            "Grant the user the rights on schema and tables, or let an administrator create them and set \
-             skip_schema_creation, skip_table_creation and skip_index_creation",
-        ),
-        (&SqlState::INVALID_CATALOG_NAME, "Create the database, with \"createdb\" for example"),
+    const ADVICE: [(&SqlState, &str); 12] = [
         (&SqlState::INVALID_PASSWORD, USER),
         (&SqlState::INVALID_AUTHORIZATION_SPECIFICATION, USER),
-        (&SqlState::UNDEFINED_TABLE, "Create the table, or do not set skip_table_creation"),
         (
             &SqlState::QUERY_CANCELED,
             "If its statement_timeout ended the statement, set a longer one for this user, or in conn_str",
@@ -105,10 +204,8 @@ mod tests {
     #[test]
     fn each_code_has_its_way_out() {
         for (code, want) in [
-            ("42501", "Grant the user"),
-            ("3D000", "Create the database"),
             ("28P01", "Check user and password"),
-            ("42P01", "Create the table"),
+            ("57P03", "The server starts or stops"),
             ("57014", "statement_timeout"),
             ("57P01", "The server ended the session"),
             ("57P05", "The server ended the session"),

@@ -21,6 +21,9 @@ impl<'a> Arn<'a> {
     }
 }
 
+/// The end of the names of access points to several regions.
+const MANY: &str = ".mrap";
+
 /// What a bucket's name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BucketName<'a> {
@@ -28,6 +31,8 @@ pub(super) enum BucketName<'a> {
     Plain(&'a str),
     /// An access point to a bucket: its name, its account and its region.
     AccessPoint([&'a str; 3]),
+    /// An access point to buckets in several regions: its name, which ends in `.mrap`.
+    ManyRegions(&'a str),
     /// A resource that cannot hold states.
     Other,
 }
@@ -45,7 +50,10 @@ impl<'a> BucketName<'a> {
                 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
         };
         match name {
-            // Without a region, it is one for several regions, whose requests are signed in another way.
+            Some(name) if service == "s3" && region.is_empty() && plain(account) => match name.strip_suffix(MANY) {
+                Some(alias) if plain(alias) => BucketName::ManyRegions(name),
+                _ => BucketName::Other,
+            },
             Some(name) if service == "s3" && [name, account, region].into_iter().all(plain) => {
                 BucketName::AccessPoint([name, account, region])
             }
@@ -133,7 +141,11 @@ mod tests {
             ("states", BucketName::Plain("states")),
             ("arn:aws:s3:eu-west-1:123456789012:accesspoint/p", point),
             ("arn:aws:s3:eu-west-1:123456789012:accesspoint:p", point),
-            ("arn:aws:s3::123456789012:accesspoint/p.mrap", BucketName::Other),
+            ("arn:aws:s3::123456789012:accesspoint/p.mrap", BucketName::ManyRegions("p.mrap")),
+            ("arn:aws:s3::123456789012:accesspoint:p.mrap", BucketName::ManyRegions("p.mrap")),
+            ("arn:aws:s3::123456789012:accesspoint/p", BucketName::Other),
+            ("arn:aws:s3::123456789012:accesspoint/p.x.mrap", BucketName::Other),
+            ("arn:aws:s3:eu-west-1:123456789012:accesspoint/p.mrap", BucketName::Other),
             ("arn:aws:s3:eu-west-1:123456789012:accesspoint/p/x", BucketName::Other),
             ("arn:aws:s3-outposts:eu-west-1:123456789012:outpost/o/accesspoint/p", BucketName::Other),
             ("arn:aws:s3:::states", BucketName::Other),

@@ -23,6 +23,24 @@ use profiles::{Base, Profiles};
 /// The profile unless the settings or the environment name one.
 const DEFAULT_PROFILE: &str = "default";
 
+/// Why there are no credentials.
+struct Failed {
+    error: BackendError,
+    /// The keys or the token with which others were asked for have ended. Their source may have new ones.
+    ended: bool,
+}
+
+impl From<BackendError> for Failed {
+    fn from(error: BackendError) -> Failed {
+        Failed { error, ended: false }
+    }
+}
+
+/// The failure of a request to STS, with its error in other words.
+fn failed_at_sts(error: &BackendError, words: impl FnOnce(&BackendError) -> BackendError) -> Failed {
+    Failed { ended: refusals::has_ended(error), error: words(error) }
+}
+
 /// The sources of credentials.
 pub(super) struct Provider {
     login: Login,
@@ -51,29 +69,58 @@ impl Provider {
         names.into_iter().find_map(|name| self.variable(name))
     }
 
-    /// Finds credentials.
+    /// Finds credentials. A service does not accept the keys in `refused` any more, so a cache that has them is renewed.
     ///
     /// # Errors
     /// There are none, or a role cannot be assumed.
-    pub(super) async fn find(&self, place: &str) -> Result<Expiring, BackendError> {
+    pub(super) async fn find(&self, place: &str, refused: Option<&Expiring>) -> Result<Expiring, BackendError> {
+        let found = match self.look(place, refused).await {
+            Err(Failed { ended: true, .. }) => self.look(place, refused).await,
+            found => found,
+        };
+        found.map_err(|failed| failed.error)
+    }
+
+    /// The known credentials. Before they expire, others are looked for, and become the known ones. If that fails, the
+    /// known ones are used until their end.
+    ///
+    /// # Errors
+    /// See [`Provider::find`].
+    pub(super) async fn current(&self, place: &str, known: &mut Option<Expiring>) -> Result<Expiring, BackendError> {
+        if let Some(found) = known.as_ref().filter(|found| !found.expires_soon()) {
+            return Ok(found.clone());
+        }
+        match (self.find(place, None).await, known.as_ref().filter(|found| found.lasts())) {
+            (Ok(found), _) => {
+                *known = Some(found.clone());
+                Ok(found)
+            }
+            (Err(_), Some(old)) => Ok(old.clone()),
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    async fn look(&self, place: &str, refused: Option<&Expiring>) -> Result<Expiring, Failed> {
         let profiles = self.profiles(place)?;
         let found = match (self.written(place)?, &self.login.web_identity) {
             (Some(written), _) => written,
             (None, Some(role)) => self.with_web_identity(place, role).await?,
-            (None, None) => self.chain(place, &profiles).await?,
+            (None, None) => self.chain(place, &profiles, refused).await?,
         };
         let found = match &self.login.role {
             Some(role) => {
                 let assumed = self.sts.assume(place, &found.keys, role).await;
-                assumed.map_err(|error| problems::role_not_assumed(place, &refusals::assuming(role, &error)))?
+                let words = |error: &BackendError| problems::role_not_assumed(place, &refusals::assuming(role, error));
+                assumed.map_err(|error| failed_at_sts(&error, |error| words(error).into()))?
             }
             None => found,
         };
         let [allowed, forbidden] = &self.login.accounts;
         if !allowed.is_empty() || !forbidden.is_empty() {
-            let account = self.sts.account(place, &found.keys).await?;
+            let account = self.sts.account(place, &found.keys).await;
+            let account = account.map_err(|error| failed_at_sts(&error, BackendError::clone))?;
             if forbidden.contains(&account) || (!allowed.is_empty() && !allowed.contains(&account)) {
-                return Err(problems::other_account(place, &account).into());
+                return Err(BackendError::from(problems::other_account(place, &account)).into());
             }
         }
         Ok(found)
@@ -81,6 +128,11 @@ impl Provider {
 
     fn none(place: &str, why: impl Into<String>) -> BackendError {
         refusals::no_credentials(place.to_owned(), &[why.into()])
+    }
+
+    /// A role of the environment or of a profile cannot be assumed.
+    fn not_assumed(place: &str, role: &Map<String, Json>, error: &BackendError) -> Failed {
+        failed_at_sts(error, |error| Provider::none(place, refusals::assuming(role, error)))
     }
 
     /// The shared files.
@@ -114,7 +166,7 @@ impl Provider {
     }
 
     /// The first source that has credentials.
-    async fn chain(&self, place: &str, profiles: &Profiles) -> Result<Expiring, BackendError> {
+    async fn chain(&self, place: &str, profiles: &Profiles, refused: Option<&Expiring>) -> Result<Expiring, Failed> {
         let mut tried = vec!["the settings have no access_key".to_owned()];
         // A profile in the settings beats the environment, but one that the environment names does not.
         if self.login.profile.is_none() {
@@ -139,14 +191,11 @@ impl Provider {
                 tried.push(format!("the shared files have no credentials for the profile {profile:?}"));
                 self.of_surroundings(place, tried).await?
             }
-            base => self.of_base(place, base).await?,
+            base => self.of_base(place, base, refused).await?,
         };
         for role in &roles {
-            found = self
-                .sts
-                .assume(place, &found.keys, role)
-                .await
-                .map_err(|error| Provider::none(place, refusals::assuming(role, &error)))?;
+            let assumed = self.sts.assume(place, &found.keys, role).await;
+            found = assumed.map_err(|error| Provider::not_assumed(place, role, &error))?;
         }
         Ok(found)
     }
@@ -180,25 +229,25 @@ impl Provider {
     }
 
     /// The role of the environment, with the token in a file.
-    async fn of_token(&self, place: &str, file: &Path) -> Result<Expiring, BackendError> {
+    async fn of_token(&self, place: &str, file: &Path) -> Result<Expiring, Failed> {
         let Some(role) = self.variable("AWS_ROLE_ARN") else {
-            return Err(Provider::none(place, "AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN"));
+            return Err(Provider::none(place, "AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN").into());
         };
         let role = Map::from_iter([("role_arn".to_owned(), Json::from(role))]);
         let session = self.variable("AWS_ROLE_SESSION_NAME");
         let token = token_in(place, file)?;
         let assumed = self.sts.assume_with_token(place, &role, session, &token).await;
-        assumed.map_err(|error| Provider::none(place, refusals::assuming(&role, &error)))
+        assumed.map_err(|error| Provider::not_assumed(place, &role, &error))
     }
 
     /// The role and the token of `assume_role_with_web_identity`.
-    async fn with_web_identity(&self, place: &str, role: &Map<String, Json>) -> Result<Expiring, BackendError> {
+    async fn with_web_identity(&self, place: &str, role: &Map<String, Json>) -> Result<Expiring, Failed> {
         let text = |name: &str, variable: &str| {
             let written = role.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
             written.or_else(|| self.variable(variable)).map(str::to_owned)
         };
         let Some(arn) = text("role_arn", "AWS_ROLE_ARN") else {
-            return Err(problems::no_web_identity("role_arn", "AWS_ROLE_ARN").into());
+            return Err(BackendError::from(problems::no_web_identity("role_arn", "AWS_ROLE_ARN")).into());
         };
         let token = match text("web_identity_token", "AWS_WEB_IDENTITY_TOKEN") {
             Some(token) => token,
@@ -207,7 +256,7 @@ impl Provider {
                 None => {
                     let variables = "AWS_WEB_IDENTITY_TOKEN or AWS_WEB_IDENTITY_TOKEN_FILE";
                     let arguments = "web_identity_token or web_identity_token_file";
-                    return Err(problems::no_web_identity(arguments, variables).into());
+                    return Err(BackendError::from(problems::no_web_identity(arguments, variables)).into());
                 }
             },
         };
@@ -215,35 +264,38 @@ impl Provider {
         role.insert("role_arn".to_owned(), arn.into());
         let session = self.variable("AWS_ROLE_SESSION_NAME");
         let assumed = self.sts.assume_with_token(place, &role, session, &token).await;
-        assumed.map_err(|error| problems::role_not_assumed_with_token(place, &refusals::assuming(&role, &error)).into())
+        let words = |error: &BackendError| {
+            problems::role_not_assumed_with_token(place, &refusals::assuming(&role, error)).into()
+        };
+        assumed.map_err(|error| failed_at_sts(&error, words))
     }
 
     /// The first credentials of a profile.
-    async fn of_base(&self, place: &str, base: Base) -> Result<Expiring, BackendError> {
+    async fn of_base(&self, place: &str, base: Base, refused: Option<&Expiring>) -> Result<Expiring, Failed> {
         let variable = |name: &str| self.variable(name).map(str::to_owned);
         let logins = Logins { http: &self.http, home: &self.login.home, variable: &variable };
-        let none = |error: String| Provider::none(place, error);
+        let none = |error: String| Failed::from(Provider::none(place, error));
         match base {
             Base::Keys(id, secret, token) => Ok(Expiring::new(&id, &secret, token.as_deref(), None)),
-            Base::Named(source) => self.of_source(place, &source).await,
+            Base::Named(source) => Ok(self.of_source(place, &source).await?),
             Base::Token(role, file) => {
                 let token = token_in(place, &self.login.at_home(&file.to_string_lossy()))?;
                 let assumed = self.sts.assume_with_token(place, &role, None, &token).await;
-                assumed.map_err(|error| none(refusals::assuming(&role, &error)))
+                assumed.map_err(|error| Provider::not_assumed(place, &role, &error))
             }
             Base::Sso(sso) => {
                 let found = logins.of_sso(&sso).await;
                 found.map_err(|error| none(format!("the profile {:?} uses SSO: {error}", sso.profile)))
             }
             Base::Login(session) => {
-                let found = logins.of_login(&session, &self.login.region).await;
+                let found = logins.of_login(&session, &self.login.region, refused).await;
                 found.map_err(|error| none(format!("the login session {session:?}: {error}")))
             }
             Base::Process(command) => {
                 let found = services::of_process(&command).await;
                 found.map_err(|error| none(format!("credential_process: {error}")))
             }
-            Base::Surroundings => self.of_surroundings(place, Vec::new()).await,
+            Base::Surroundings => Ok(self.of_surroundings(place, Vec::new()).await?),
         }
     }
 

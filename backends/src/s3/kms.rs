@@ -22,7 +22,7 @@ use super::login::Login;
 use super::refusals::{self, About};
 use super::schema::{assume_role, object, web_identity};
 use super::settings::{self, ServiceName};
-use super::signing;
+use super::signing::{self, Regions};
 use crate::arguments::{self, Arguments, Environment, Settings};
 use crate::client::client as http_client;
 use crate::exchange::{Authorize, Call, Reply, Service};
@@ -181,19 +181,22 @@ struct Signer {
 impl Authorize for Signer {
     async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError> {
         let mut known = self.known.lock().await;
-        let found = match known.as_ref().filter(|found| !found.expires_soon()) {
-            Some(found) => found.clone(),
-            None => self.provider.find(&self.place).await?,
-        };
-        *known = Some(found.clone());
+        let found = self.provider.current(&self.place, &mut known).await?;
         let headers: Vec<(String, String)> =
             call.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        let signed = signing::headers(&found.keys, &self.region, "kms", &call.method, &call.url, &headers, &call.body);
+        let region = Regions::One(&self.region);
+        let signed = signing::headers(&found.keys, region, "kms", &call.method, &call.url, &headers, &call.body);
         signed.map_err(|error| refusals::unreachable(self.place.clone(), call.doing, error))
     }
 
     async fn rejected(&self) -> bool {
-        self.known.lock().await.take().is_none_or(|found| found.expires())
+        let mut known = self.known.lock().await;
+        let Some(old) = known.take() else { return true };
+        // An error of the source is that of the next attempt.
+        let found = self.provider.find(&self.place, Some(&old)).await.ok();
+        let is_other = found.as_ref().is_none_or(|found| !found.is(&old));
+        *known = found;
+        is_other
     }
 }
 

@@ -74,8 +74,8 @@ pub(super) fn customer_key(name: &str) -> Diagnostic {
 /// The bucket is the name of a resource that cannot hold states.
 pub(super) fn not_a_bucket(bucket: &str) -> Diagnostic {
     let detail = format!(
-        "{bucket:?} is neither the name of a bucket nor the ARN of an access point in one region, such as \
-         arn:aws:s3:REGION:ACCOUNT:accesspoint/NAME."
+        "{bucket:?} is neither the name of a bucket nor the ARN of an access point, such as \
+         arn:aws:s3:REGION:ACCOUNT:accesspoint/NAME or, for several regions, arn:aws:s3::ACCOUNT:accesspoint/ALIAS.mrap."
     );
     Diagnostic::error("Invalid bucket value", detail)
 }
@@ -84,6 +84,22 @@ pub(super) fn not_a_bucket(bucket: &str) -> Diagnostic {
 pub(super) fn other_region(bucket: &str, region: &str) -> Diagnostic {
     let detail = format!("The access point {bucket:?} is not in the region {region:?}. Set the argument \"region\".");
     Diagnostic::error("Invalid bucket value", detail)
+}
+
+/// An argument does not fit the access point to several regions.
+pub(super) fn not_for_many_regions(name: &str) -> Diagnostic {
+    let detail = format!("An access point to several regions has no such addresses. Remove the argument {name:?}.");
+    Diagnostic::error("Invalid bucket value", detail)
+}
+
+/// Locks in an access point to several regions are not seen at once in all of them.
+pub(super) fn no_common_lock() -> Diagnostic {
+    Diagnostic::warning(
+        "Locks in several regions",
+        "The bucket is an access point to several regions, which copy their objects with a delay. If two regions are \
+         active, two processes can both take a lock, and both write the state. Make all regions but one passive, or set \
+         \"dynamodb_table\", whose region is that of the settings.",
+    )
 }
 
 /// At most one of these arguments can be set.

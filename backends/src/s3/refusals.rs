@@ -131,6 +131,23 @@ pub(super) fn is_denied(error: &BackendError) -> bool {
     matches!(error, BackendError::Refused { error, .. } if error.starts_with(DENIED))
 }
 
+/// Whether the keys or the token of a request have ended.
+pub(super) fn has_ended(error: &BackendError) -> bool {
+    let BackendError::Refused { error, .. } = error else { return false };
+    EXPIRED.contains(&error.split(':').next().unwrap_or_default())
+}
+
+/// A request was refused because its keys have ended, and their source has no others.
+pub(super) fn not_renewed(refused: BackendError, why: &BackendError) -> BackendError {
+    match refused {
+        BackendError::Refused { place, doing, error, advice } => {
+            let error = format!("{error}; looking for other credentials failed: {}", cause(why));
+            BackendError::Refused { place, doing, error, advice }
+        }
+        other => other,
+    }
+}
+
 /// What a request was about, for advice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct About<'a> {

@@ -17,7 +17,7 @@ use super::credentials::Provider;
 use super::expiring::Expiring;
 use super::refusals::{self, About};
 use super::settings::{Encryption, S3Settings};
-use super::signing;
+use super::signing::{self, Regions};
 use crate::bucket::{Bucket, ObjectKind, When};
 use crate::client::{client, reason};
 use crate::exchange::{EXPIRED, IN_PATHS, IN_QUERIES};
@@ -25,11 +25,15 @@ use crate::problems::no_client;
 use crate::retry::Attempt;
 use crate::xml;
 
+/// The name of the service for objects.
+const S3: &str = "s3";
+/// The host of access points to several regions, after their name and before the domain.
+const MANY_REGIONS: &str = "accesspoint.s3-global";
 /// The header with the name of an operation of DynamoDB.
 pub(super) const TARGET_HEADER: &str = "x-amz-target";
 /// The codes of answers that may pass, beside those of services that have too much to do.
 const PASSING: [&str; 3] = ["RequestTimeout", "InternalError", "InternalServerError"];
-/// The codes of answers that mean that a session has ended if the credentials have an end.
+/// The codes of answers that mean that a session has ended if their source has other keys now.
 const UNKNOWN: [&str; 5] =
     ["InvalidAccessKeyId", "InvalidClientTokenId", "InvalidToken", "UnrecognizedClientException", "RequestExpired"];
 /// The number of objects that one request can delete, by the documentation of the service.
@@ -100,12 +104,7 @@ impl Client {
     /// The credentials, looked for again before they expire.
     async fn credentials(&self) -> Result<Expiring, BackendError> {
         let mut known = self.credentials.lock().await;
-        if let Some(found) = known.as_ref().filter(|found| !found.expires_soon()) {
-            return Ok(found.clone());
-        }
-        let found = self.provider.find(&self.place(&self.settings.key)).await?;
-        *known = Some(found.clone());
-        Ok(found)
+        self.provider.current(&self.place(&self.settings.key), &mut known).await
     }
 
     /// Signs and sends a request, again if it fails for a reason that may pass.
@@ -125,11 +124,15 @@ impl Client {
         };
         // Credentials that do not hold any more are replaced once.
         let answer = match self.renewed(&credentials, &answer).await {
-            Some(renewed) => match self.exchange(request, place, &renewed, number).await {
+            Ok(Some(renewed)) => match self.exchange(request, place, &renewed, number).await {
                 Ok(answer) => answer,
                 Err(failed) => return failed,
             },
-            None => answer,
+            Ok(None) => answer,
+            // Their source may answer the next time.
+            Err(why) => {
+                return Attempt::Again(refusals::not_renewed(self.refused(request, &answer), &why), None);
+            }
         };
         match answer.may_pass() {
             true => Attempt::Again(self.refused(request, &answer), None),
@@ -147,8 +150,11 @@ impl Client {
     ) -> Result<Answer, Attempt<Answer, BackendError>> {
         let Request { doing, service, method, url, headers, body } = request;
         let failed = |error: String| refusals::unreachable(place.to_owned(), doing, error);
-        let region = &self.settings.region;
-        let signed = signing::headers(&credentials.keys, region, service, method, url, headers, body);
+        let regions = match (BucketName::parse(&self.settings.bucket), *service) {
+            (BucketName::ManyRegions(_), S3) => Regions::All,
+            _ => Regions::One(&self.settings.region),
+        };
+        let signed = signing::headers(&credentials.keys, regions, service, method, url, headers, body);
         let signed = signed.map_err(|error| Attempt::Final(Err(failed(error))))?;
         let mut sent = self.http.request(method.clone(), url.clone()).body(body.clone());
         for (name, value) in headers.iter().chain(&signed) {
@@ -164,24 +170,25 @@ impl Client {
     }
 
     /// Other credentials, if the answer says that these do not hold any more, and there are others.
-    async fn renewed(&self, old: &Expiring, answer: &Answer) -> Option<Expiring> {
-        if !answer.status.is_client_error() {
-            return None;
-        }
-        let code = refusals::code(&answer.body)?;
-        let ended = EXPIRED.contains(&code.as_str()) || old.expires() && UNKNOWN.contains(&code.as_str());
-        if !ended {
-            return None;
+    ///
+    /// # Errors
+    /// Their source failed.
+    async fn renewed(&self, old: &Expiring, answer: &Answer) -> Result<Option<Expiring>, BackendError> {
+        let code = if answer.status.is_client_error() { refusals::code(&answer.body) } else { None };
+        if !code.is_some_and(|code| EXPIRED.contains(&code.as_str()) || UNKNOWN.contains(&code.as_str())) {
+            return Ok(None);
         }
         let mut known = self.credentials.lock().await;
         // Another request may have found them already.
         if let Some(found) = known.as_ref().filter(|found| !found.is(old)) {
-            return Some(found.clone());
+            return Ok(Some(found.clone()));
         }
-        let found = self.provider.find(&self.place(&self.settings.key)).await;
-        let found = found.ok().filter(|found| !found.is(old))?;
+        let found = self.provider.find(&self.place(&self.settings.key), Some(old)).await?;
+        if found.is(old) {
+            return Ok(None);
+        }
         *known = Some(found.clone());
-        Some(found)
+        Ok(Some(found))
     }
 
     /// The error in an answer.
@@ -218,6 +225,17 @@ impl Client {
                 };
                 (format!("{name}-{account}"), own)
             }
+            BucketName::ManyRegions(name) => {
+                if is_of_aws(&url) {
+                    let domain = if host.ends_with(".cn") { "amazonaws.com.cn" } else { "amazonaws.com" };
+                    // A name is a part of that of a host.
+                    let _ = url.set_host(Some(&format!("{name}.{MANY_REGIONS}.{domain}")));
+                    url.set_path(&format!("/{encoded}"));
+                    set_query(&mut url, query);
+                    return url;
+                }
+                (name.to_owned(), host)
+            }
             _ => (settings.bucket.clone(), host),
         };
         let path_style = settings.path_style
@@ -232,18 +250,13 @@ impl Client {
             let _ = url.set_host(Some(&format!("{bucket}.{host}")));
             url.set_path(&format!("{base}/{encoded}"));
         }
-        if !query.is_empty() {
-            let encode = |text: &str| utf8_percent_encode(text, IN_QUERIES).to_string();
-            let pairs: Vec<String> =
-                query.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
-            url.set_query(Some(&pairs.join("&")));
-        }
+        set_query(&mut url, query);
         url
     }
 
     pub(super) fn request(&self, doing: &'static str, method: Method, key: &str) -> Request {
         let url = self.url(key, &[]);
-        Request { doing, service: "s3", method, url, headers: Vec::new(), body: Bytes::new() }
+        Request { doing, service: S3, method, url, headers: Vec::new(), body: Bytes::new() }
     }
 
     fn customer_headers(&self) -> Vec<(String, String)> {
@@ -285,6 +298,15 @@ impl Client {
         }
         headers.extend(self.customer_headers());
         headers
+    }
+}
+
+fn set_query(url: &mut Url, query: &[(&str, &str)]) {
+    if !query.is_empty() {
+        let encode = |text: &str| utf8_percent_encode(text, IN_QUERIES).to_string();
+        let pairs: Vec<String> =
+            query.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
+        url.set_query(Some(&pairs.join("&")));
     }
 }
 
@@ -411,4 +433,36 @@ impl Bucket for Client {
 pub(super) fn is_of_aws(url: &Url) -> bool {
     const DOMAINS: [&str; 3] = [".amazonaws.com", ".amazonaws.com.cn", ".api.aws"];
     url.host_str().is_some_and(|host| DOMAINS.iter().any(|domain| host.ends_with(domain)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn address(bucket: &str, more: &serde_json::Value) -> String {
+        let mut settings = json!({"bucket": bucket, "key": "dir/k", "region": "eu-west-1"});
+        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (settings, _) = S3Settings::read(settings.as_object().unwrap(), &|_| None).unwrap();
+        Client::new(settings).unwrap().url("dir/a b", &[("list-type", "2")]).to_string()
+    }
+
+    #[test]
+    fn addresses_of_buckets_and_access_points() {
+        let many = "arn:aws:s3::123456789012:accesspoint/mfzwi23gnjvgw.mrap";
+        let own = json!({"endpoints": {"s3": "http://127.0.0.1:9000/base"}});
+        for (bucket, more, want) in [
+            ("states", json!({}), "https://states.s3.eu-west-1.amazonaws.com/dir/a%20b?list-type=2"),
+            (
+                "arn:aws:s3:eu-west-1:123456789012:accesspoint/p",
+                json!({}),
+                "https://p-123456789012.s3-accesspoint.eu-west-1.amazonaws.com/dir/a%20b?list-type=2",
+            ),
+            (many, json!({}), "https://mfzwi23gnjvgw.mrap.accesspoint.s3-global.amazonaws.com/dir/a%20b?list-type=2"),
+            (many, own, "http://127.0.0.1:9000/base/mfzwi23gnjvgw.mrap/dir/a%20b?list-type=2"),
+        ] {
+            assert_eq!(address(bucket, &more), want);
+        }
+    }
 }

@@ -106,6 +106,7 @@ impl S3Settings {
             BucketName::AccessPoint([.., other]) if other != region => {
                 arguments.problems.push(problems::other_region(&bucket, &region));
             }
+            BucketName::ManyRegions(_) => many_regions(&mut arguments),
             _ => {}
         }
         let endpoints = endpoints(&mut arguments, &region, &SERVICES);
@@ -226,6 +227,24 @@ pub(super) fn endpoints(
         }
     }
     found
+}
+
+/// Checks the settings of an access point to several regions. It has one form of addresses, and no common order of writes.
+fn many_regions(arguments: &mut Arguments<'_>) {
+    const VARIABLES: [(&str, &[&str]); 4] = [
+        ("use_dualstack_endpoint", &["AWS_USE_DUALSTACK_ENDPOINT"]),
+        ("use_fips_endpoint", &["AWS_USE_FIPS_ENDPOINT"]),
+        ("use_path_style", &[]),
+        ("force_path_style", &[]),
+    ];
+    for (name, variables) in VARIABLES {
+        if arguments.flag(name, variables) == Some(true) {
+            arguments.problems.push(problems::not_for_many_regions(name));
+        }
+    }
+    if arguments.text("dynamodb_table", &[]).is_none_or(|table| table.is_empty()) {
+        arguments.problems.push(problems::no_common_lock());
+    }
 }
 
 fn path_style(arguments: &mut Arguments<'_>) -> bool {
@@ -414,7 +433,15 @@ mod tests {
             (json!({"http_proxy": "http://p"}), &[("HTTPS_PROXY", "p")], &[]),
             (json!({"bucket": "arn:aws:s3:us-east-1:123456789012:accesspoint/p"}), &[], &[]),
             (json!({"bucket": "arn:aws:s3:eu-west-1:123456789012:accesspoint/p"}), &[], &["Invalid bucket value"]),
-            (json!({"bucket": "arn:aws:s3::123456789012:accesspoint/p.mrap"}), &[], &["Invalid bucket value"]),
+            (json!({"bucket": "arn:aws:s3::123456789012:accesspoint/p.mrap", "dynamodb_table": "t"}), &[], &[]),
+            (json!({"bucket": "arn:aws:s3::123456789012:accesspoint/p.mrap"}), &[], &["Locks in several regions"]),
+            (
+                json!({"bucket": "arn:aws:s3::123456789012:accesspoint/p.mrap", "dynamodb_table": "t",
+                    "use_fips_endpoint": true, "use_path_style": true}),
+                &[],
+                &["Invalid bucket value", "Invalid bucket value"],
+            ),
+            (json!({"bucket": "arn:aws:s3::123456789012:accesspoint/p"}), &[], &["Invalid bucket value"]),
         ] {
             let mut all = json!({"bucket": "b", "key": "k", "region": "us-east-1"});
             all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());

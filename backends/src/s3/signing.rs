@@ -1,4 +1,4 @@
-//! Signing requests with Signature Version 4.
+//! Signing requests with Signature Version 4, or with 4A if any region may answer.
 
 use std::time::SystemTime;
 
@@ -7,9 +7,21 @@ use aws_sigv4::http_request::{
     PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
     sign,
 };
-use aws_sigv4::sign::v4;
+use aws_sigv4::sign::{v4, v4a};
 use reqwest::Method;
 use url::Url;
+
+/// The regions in which a signature holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Regions<'a> {
+    /// One region.
+    One(&'a str),
+    /// Every region.
+    All,
+}
+
+/// Every region, in the form of signatures.
+const ALL: &str = "*";
 
 /// The headers that a request needs beside its own.
 ///
@@ -17,7 +29,7 @@ use url::Url;
 /// A header or address that cannot be signed, in words.
 pub(super) fn headers(
     credentials: &Credentials,
-    region: &str,
+    regions: Regions<'_>,
     service: &str,
     method: &Method,
     url: &Url,
@@ -32,15 +44,18 @@ pub(super) fn headers(
         settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
     }
     let identity = credentials.clone().into();
-    let parameters = v4::SigningParams::builder()
-        .identity(&identity)
-        .region(region)
-        .name(service)
-        .time(SystemTime::now())
-        .settings(settings)
-        .build()
-        .map_err(|error| error.to_string())?
-        .into();
+    let parameters = match regions {
+        Regions::One(region) => {
+            let parameters = v4::SigningParams::builder().identity(&identity).region(region).name(service);
+            let parameters = parameters.time(SystemTime::now()).settings(settings).build();
+            parameters.map_err(|error| error.to_string())?.into()
+        }
+        Regions::All => {
+            let parameters = v4a::SigningParams::builder().identity(&identity).region_set(ALL).name(service);
+            let parameters = parameters.time(SystemTime::now()).settings(settings).build();
+            parameters.map_err(|error| error.to_string())?.into()
+        }
+    };
     let listed = own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let request = SignableRequest::new(method.as_str(), url.as_str(), listed, SignableBody::Bytes(body))
         .map_err(|error| error.to_string())?;

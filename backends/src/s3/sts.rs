@@ -10,7 +10,7 @@ use weft_state::remote::BackendError;
 use super::durations::seconds;
 use super::expiring::Expiring;
 use super::refusals::{self, About};
-use super::signing;
+use super::signing::{self, Regions};
 use crate::client::reason;
 use crate::xml;
 
@@ -121,8 +121,16 @@ impl Sts {
             let signed = match keys {
                 Some(keys) => {
                     let Sts { endpoint, region, .. } = self;
-                    signing::headers(keys, region, "sts", &Method::POST, endpoint, &headers, body.as_bytes())
-                        .map_err(failed)?
+                    signing::headers(
+                        keys,
+                        Regions::One(region),
+                        "sts",
+                        &Method::POST,
+                        endpoint,
+                        &headers,
+                        body.as_bytes(),
+                    )
+                    .map_err(failed)?
                 }
                 None => Vec::new(),
             };

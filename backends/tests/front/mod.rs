@@ -33,6 +33,9 @@ pub struct Seen {
     pub body: String,
 }
 
+/// An answer: status, headers as lines, and a body.
+pub type Refusal = (u16, String, String);
+
 /// The proxy.
 pub struct Front {
     pub port: u16,
@@ -46,6 +49,8 @@ struct Shared {
     key: String,
     /// Whether the answer to the next write of a blob is lost.
     cuts: AtomicBool,
+    /// What all requests that are not passed on are answered, if a test says so.
+    refusal: Mutex<Option<Refusal>>,
     seen: Mutex<Vec<Seen>>,
 }
 
@@ -66,8 +71,13 @@ impl Front {
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let shared =
-            Arc::new(Shared { blobs, key: key.to_owned(), cuts: AtomicBool::new(false), seen: Mutex::default() });
+        let shared = Arc::new(Shared {
+            blobs,
+            key: key.to_owned(),
+            cuts: AtomicBool::new(false),
+            refusal: Mutex::default(),
+            seen: Mutex::default(),
+        });
         let for_all = Arc::clone(&shared);
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
@@ -100,6 +110,11 @@ impl Front {
     /// Loses the answer to the next write of a blob.
     pub fn cut(&self) {
         self.shared.cuts.store(true, Ordering::SeqCst);
+    }
+
+    /// Answers all requests that are not passed on like this.
+    pub fn refuse(&self, refusal: Refusal) {
+        *self.shared.refusal.lock().unwrap() = Some(refusal);
     }
 
     /// Whether no answer waits to be lost.
@@ -183,6 +198,12 @@ async fn answer(
     let reply = reply(&line, &shared.key);
     let body = String::from_utf8(body).ok()?;
     shared.seen.lock().unwrap().push(Seen { line, head: head.to_owned(), body });
+    let refusal = shared.refusal.lock().unwrap().clone();
+    if let Some((status, headers, text)) = refusal {
+        let head = format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\n\r\n", text.len());
+        let text = if method == "HEAD" { "" } else { &text };
+        return near.write_all(format!("{head}{text}").as_bytes()).await.ok();
+    }
     let (status, text) = match &reply {
         Some(Value::String(text)) => ("200 OK", text.clone()),
         Some(reply) => ("200 OK", reply.to_string()),

@@ -19,7 +19,7 @@ use crate::event::Event;
 const RESULT_ROOM: u64 = 64 * 1024;
 
 /// The step in which room is reserved: large enough that most batches need no system call, and small compared with any
-/// disk.
+/// disk. If the disk has less, smaller steps are tried.
 const ROOM_STEP: u64 = 16 * 1024 * 1024;
 
 /// The number of lines in a group from which a journal counts as busy.
@@ -103,19 +103,18 @@ impl Writer {
         }
     }
 
-    /// Reserves room for the results of this many open intents.
+    /// Reserves room for the results of this many open intents, and more if the disk has it.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if the disk is too full. Nothing has happened then, and the journal can continue.
+    /// [`StoreError::Io`] if the disk is too full for these results. Nothing has happened then, and the journal can
+    /// continue.
     pub(super) fn reserve(&self, open_intents: u64) -> Result<(), StoreError> {
         let mut queue = self.queue();
         let needed = queue.written + queue.group.len() as u64 + open_intents.saturating_mul(RESULT_ROOM);
         if needed <= queue.reserved {
             return Ok(());
         }
-        let upto = needed.next_multiple_of(ROOM_STEP);
-        self.shared.sink.reserve(queue.written, upto)?;
-        queue.reserved = upto;
+        queue.reserved = reserve_most(self.shared.sink.as_ref(), queue.written, needed)?;
         Ok(())
     }
 
@@ -163,6 +162,22 @@ impl Drop for Writer {
         if queue.closed.is_none() && queue.reserved > queue.written {
             // Frees the reserved room after the end.
             self.shared.sink.close(queue.written);
+        }
+    }
+}
+
+/// Reserves room up to `needed`, and beyond it as much of a step as the disk has. Returns the end of the room.
+///
+/// # Errors
+/// There is no room for what is needed.
+fn reserve_most(sink: &dyn JournalSink, written: u64, needed: u64) -> Result<u64, StoreError> {
+    let mut spare = needed.next_multiple_of(ROOM_STEP) - needed;
+    loop {
+        match sink.reserve(written, needed + spare) {
+            Ok(()) => return Ok(needed + spare),
+            Err(error) if spare == 0 => return Err(error),
+            // Less than one result is not worth another attempt.
+            Err(_) => spare = if spare / 2 < RESULT_ROOM { 0 } else { spare / 2 },
         }
     }
 }
@@ -232,4 +247,91 @@ fn write_group(shared: &Shared, group: &Group, offset: u64) -> Result<u64, Store
     let frame = group.frame(&shared.seal).map_err(|error| problems::write_failed(path, &error))?;
     shared.sink.append(offset, &frame)?;
     Ok(frame.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use weft_sealing::Sealing;
+
+    use super::super::sealed::Seals;
+    use super::*;
+    use crate::run::RunId;
+
+    /// A journal on a disk that has room up to this offset.
+    #[derive(Clone, Default)]
+    struct Disk(Arc<[AtomicU64; 2]>);
+
+    impl Disk {
+        fn with_room(&self, end: u64) -> &Disk {
+            self.0[0].store(end, Ordering::SeqCst);
+            self
+        }
+
+        /// The number of attempts to reserve room since the last call.
+        fn attempts(&self) -> u64 {
+            self.0[1].swap(0, Ordering::SeqCst)
+        }
+    }
+
+    impl JournalSink for Disk {
+        fn path(&self) -> &Path {
+            Path::new("journal")
+        }
+
+        fn append(&self, _offset: u64, _frame: &[u8]) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        fn reserve(&self, _from: u64, upto: u64) -> Result<(), StoreError> {
+            self.0[1].fetch_add(1, Ordering::SeqCst);
+            if upto <= self.0[0].load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            Err(problems::reserving_room(self.path())(std::io::ErrorKind::StorageFull.into()))
+        }
+
+        fn close(&self, _end: u64) {}
+    }
+
+    #[test]
+    fn a_nearly_full_disk_gives_what_it_has() {
+        let disk = Disk::default();
+        let needed = 3 * RESULT_ROOM;
+        for (room, want) in [
+            (u64::MAX, Some(ROOM_STEP)),
+            (ROOM_STEP, Some(ROOM_STEP)),
+            // Half of the step fits, and no more.
+            (ROOM_STEP - 1, Some(needed + (ROOM_STEP - needed) / 2)),
+            (needed + RESULT_ROOM, Some(needed)),
+            (needed, Some(needed)),
+            (needed - 1, None),
+            (0, None),
+        ] {
+            let found = reserve_most(disk.with_room(room), 0, needed);
+            assert_eq!(found.ok(), want, "{room}");
+            assert!(disk.attempts() <= 9);
+        }
+    }
+
+    #[test]
+    fn intents_go_on_until_their_results_have_no_room() {
+        let disk = Disk::default();
+        let seals = Seals::new(Arc::new(Sealing::default()));
+        let seal = seals.journal(&RunId::parse("run").unwrap(), 1);
+        disk.with_room(4 * RESULT_ROOM);
+        let writer = Writer::start(Box::new(disk.clone()), seal, 0, Chain::default()).unwrap();
+        for open in 1..=4 {
+            writer.reserve(open).unwrap();
+        }
+        let error = writer.reserve(5).unwrap_err().to_string();
+        assert!(error.contains("reserving room in journal"), "{error}");
+        // Results can still be written, and intents continue when there is room.
+        writer.check().unwrap();
+        writer.append(&[]).wait_blocking().unwrap();
+        disk.with_room(8 * RESULT_ROOM);
+        writer.reserve(5).unwrap();
+    }
 }

@@ -48,7 +48,7 @@ impl Core {
             if take && position + 1 == parts.len() {
                 let line = steps::line("claimed", None, None, None);
                 let digest = steps::event_digest(&line, &claims);
-                command.arg(line).arg(digest);
+                command.arg(steps::plain(&line, &digest)).arg(digest);
             } else {
                 command.arg("").arg("");
             }
@@ -168,7 +168,7 @@ impl Core {
         let digest = steps::event_digest(&line, &());
         command
             .arg(u8::from(ending == TermEnding::Stopped))
-            .arg(line)
+            .arg(steps::plain(&line, &digest))
             .arg(digest)
             .arg(u8::from(event == ABANDONED_EVENT));
         let words = self.connection.script(command).await?;

@@ -131,6 +131,44 @@ pub(super) fn status(letter: &str) -> Option<OpStatus> {
     all.into_iter().find(|status| status_letter(*status) == letter)
 }
 
+/// The length of the digests in journal lines: enough to notice damage.
+const SHORT: usize = 16;
+
+/// A short digest, as journal lines have it.
+pub(super) fn short_digest(bytes: &[u8]) -> String {
+    let mut hex = Digest::of(bytes).hex();
+    hex.truncate(SHORT);
+    hex
+}
+
+/// The short digest of an outcome with its mark.
+pub(super) fn outcome_digest(mark: u8, outcome: &[u8]) -> String {
+    short_digest(&[&[mark], outcome].concat())
+}
+
+/// What stands for no digest of a payload.
+pub(super) const NO_PAYLOAD: &str = "-";
+
+/// A journal line with the digest of the payload that the step stores, and with a digest of the whole line. `digest` is
+/// that of the event, which the line begins with in the journal. The script adds it and the link.
+pub(super) fn checked_line(line: &str, payload: &str, digest: &str) -> String {
+    let check = short_digest(format!("{digest} {line} {payload}").as_bytes());
+    format!("{line} {payload} {check}")
+}
+
+/// The digest of a payload in a line without its link, or `None` if the line was changed. Lines of earlier versions have
+/// no digests, and nothing is known of them.
+pub(super) fn payload_of(line: &str) -> Option<Option<&str>> {
+    /// The words of a line of an earlier version: digest, event, operation, attempt, worker.
+    const WORDS: usize = 5;
+    if line.split(' ').count() == WORDS {
+        return Some(None);
+    }
+    let (text, check) = line.rsplit_once(' ')?;
+    let payload = text.split(' ').nth(WORDS)?;
+    (short_digest(text.as_bytes()) == check).then_some(Some(payload))
+}
+
 /// Marks a payload as the result of a commit.
 pub(super) const RESULT: u8 = b'R';
 /// Marks a payload as a failure.

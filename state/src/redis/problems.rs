@@ -66,8 +66,6 @@ pub(super) enum Damage<'a> {
         /// The number that is there.
         found: u64,
     },
-    /// The end of a run's journal is not the one in the run's header.
-    OtherTip,
     /// The plan is not the one of the run.
     OtherPlan,
     /// A line of a journal does not follow from the one before.
@@ -95,14 +93,58 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
         Damage::RunName(name) => format!("{name:?} is not the name of a run"),
         Damage::NoHeader(run) => format!("the run {run} is listed and has no header"),
         Damage::Count { what, counted, found } => format!("it has {found} {what}, and there were {counted}"),
-        Damage::OtherTip => "its journal does not end where its header says".to_owned(),
         Damage::OtherPlan => "its digest is not the one in the run's header".to_owned(),
-        Damage::BrokenChain(line) => format!("line {line} does not follow from the one before"),
+        Damage::BrokenChain(line) => {
+            format!("line {line} was changed, or does not follow from the one before")
+        }
     };
     StoreError::Damaged {
         place: format!("{key} in {place}"),
         what,
         way_out: "Restore the server's data from a backup. A newer version of Weft may also have written it".to_owned(),
+    }
+}
+
+/// What differs between the records of a run and its journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RunDamage {
+    /// The end of the journal is not the one in the header.
+    OtherTip,
+    /// A line was changed, or does not follow from the one before.
+    Line(u64),
+    /// The journal names an operation whose record is missing.
+    NoRecord(OpIndex),
+    /// The record of an operation is not the one that the journal names. Its object is known if the record can be read.
+    OtherRecord(OpIndex, Option<String>),
+    /// The objects of superseded attempts are not those that the journal names.
+    Strays,
+    /// A count of the header is another one than that of the records.
+    Count {
+        /// What is counted.
+        what: &'static str,
+        /// The number in the header.
+        counted: u32,
+        /// The number of records.
+        found: u32,
+    },
+}
+
+/// The reason for which a run is frozen.
+pub(super) fn run_damage(damage: &RunDamage) -> String {
+    match damage {
+        RunDamage::OtherTip => "its journal does not end where its header says".to_owned(),
+        RunDamage::Line(line) => {
+            format!("line {line} of its journal was changed, or does not follow from the one before")
+        }
+        RunDamage::NoRecord(op) => format!("the record of operation {op} is missing"),
+        RunDamage::OtherRecord(op, object) => {
+            let object = object.as_ref().map(|object| format!(" ({object})")).unwrap_or_default();
+            format!("the record of operation {op}{object} is not the one that its journal names")
+        }
+        RunDamage::Strays => "the objects of superseded attempts are not those that its journal names".to_owned(),
+        RunDamage::Count { what, counted, found } => {
+            format!("its header counts {counted} operations that are {what}, and there are {found}")
+        }
     }
 }
 

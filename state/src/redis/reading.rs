@@ -350,8 +350,17 @@ pub(super) fn link_digest(link: &str) -> Digest {
     if link.is_empty() { Digest::default() } else { Digest::of(link.as_bytes()) }
 }
 
-/// A journal line `LINK DIGEST WORD OP ATTEMPT WORKER` and its link, if it follows from the link before.
-pub(super) fn journal_line(text: &str, before: &str, sequence: u64) -> Option<(JournalLine, String)> {
+/// A line of a journal as it was read.
+pub(super) struct ReadLine {
+    pub(super) line: JournalLine,
+    pub(super) link: String,
+    /// The digest of what the event stored, unless an earlier version wrote the line.
+    pub(super) payload: Option<String>,
+}
+
+/// A journal line `LINK DIGEST WORD OP ATTEMPT WORKER PAYLOAD CHECK`, if it follows from the link before and was not
+/// changed. Lines of earlier versions have no `PAYLOAD` and no `CHECK`.
+pub(super) fn journal_line(text: &str, before: &str, sequence: u64) -> Option<ReadLine> {
     /// All event names, so that a line can refer to one of them.
     const EVENTS: [&str; 14] = [
         "began",
@@ -369,8 +378,10 @@ pub(super) fn journal_line(text: &str, before: &str, sequence: u64) -> Option<(J
         "abandoned",
         "image",
     ];
-    let mut words = text.split(' ');
-    let (link, digest) = (words.next()?, words.next()?);
+    let (link, rest) = text.split_once(' ')?;
+    let payload = codec::payload_of(rest)?.map(str::to_owned);
+    let mut words = rest.split(' ');
+    let digest = words.next()?;
     if sha1_hex(format!("{before}{digest}").as_bytes()) != link {
         return None;
     }
@@ -380,5 +391,6 @@ pub(super) fn journal_line(text: &str, before: &str, sequence: u64) -> Option<(J
     let op = number(words.next()?)?.map(OpIndex);
     let attempt = number(words.next()?)?.map(Attempt);
     let worker = Some(codec::unword(words.next()?)?).filter(|name| !name.is_empty()).map(WorkerId);
-    Some((JournalLine { sequence, hash: link_digest(link), event, op, attempt, worker }, link.to_owned()))
+    let line = JournalLine { sequence, hash: link_digest(link), event, op, attempt, worker };
+    Some(ReadLine { line, link: link.to_owned(), payload })
 }

@@ -3,8 +3,8 @@
 use redis::Cmd;
 
 use super::codec::{
-    FAILURE, RESULT, Words, doubt, record_bytes, status, status_letter, subject, subject_text, target_word, token,
-    unword, word,
+    FAILURE, NO_PAYLOAD, RESULT, Words, checked_line, doubt, outcome_digest, record_bytes, short_digest, status,
+    status_letter, subject, subject_text, target_word, token, unword, word,
 };
 use super::keys::Keys;
 use super::problems::{self, Large};
@@ -63,22 +63,29 @@ impl Calls<'_> {
             StoreStep::Doubt { op, attempt, reason } => {
                 let mut command = self.begin(Script::Doubt, &[&base[..], &[self.keys.doubts()]].concat());
                 let reason = self.seal.seal_text(&doubt_name(run.as_str(), op.0), reason)?;
-                command.arg(run.as_str()).arg(op.0).arg(attempt.0).arg(word(&reason)).arg(line).arg(digest);
+                command
+                    .arg(run.as_str())
+                    .arg(op.0)
+                    .arg(attempt.0)
+                    .arg(word(&reason))
+                    .arg(plain(&line, &digest))
+                    .arg(digest);
                 command
             }
             StoreStep::Skip { op, .. } => self.mark(&base, *op, OpStatus::Skipped, "PF", &line, &digest),
             StoreStep::Reopen { op } => self.mark(&base, *op, OpStatus::Pending, "FS", &line, &digest),
             StoreStep::Checks(writes) => {
                 let mut command = self.writing(Script::Checks);
-                command.arg(line).arg(digest);
+                command.arg(plain(&line, &digest)).arg(digest);
                 add_writes(&mut command, writes, self.seal)?;
                 command
             }
             StoreStep::Stray(stray) => {
                 let keys = [self.keys.meta(), self.keys.run(run), self.keys.strays(run), self.keys.journal(run)];
                 let mut command = self.begin(Script::Stray, &keys);
-                let name = digest_of(stray).hex();
-                let record = self.seal.seal(&name, record_bytes(stray))?;
+                let (name, record) = (digest_of(stray).hex(), record_bytes(stray));
+                let line = checked_line(&line, &short_digest(&record), &name);
+                let record = self.seal.seal(&name, record)?;
                 command.arg(name).arg(bounded(Large::Stray, record)?).arg(line);
                 command
             }
@@ -89,23 +96,26 @@ impl Calls<'_> {
         let more = [self.keys.doubts(), self.keys.revisions()];
         let mut command = self.begin(Script::Intent, &[base, &more].concat());
         let subject = Subject::Instance(intent.target.address.clone());
+        let (target, planned, action) = (target_word(&intent.target), intent.planned.hex(), word(&intent.action));
+        // As the operation has them.
+        let intended = short_digest(format!("{planned} {target} {action}").as_bytes());
         command
             .arg(intent.op.0)
             .arg(intent.attempt.0)
             .arg(word(&intent.worker.0))
-            .arg(target_word(&intent.target))
-            .arg(intent.planned.hex())
-            .arg(word(&intent.action))
+            .arg(target)
+            .arg(planned)
+            .arg(action)
             .arg(subject_text(&subject))
             .arg(intent.base.map(|revision| revision.0.to_string()).unwrap_or_default())
-            .arg(line)
+            .arg(checked_line(line, &intended, digest))
             .arg(digest);
         command
     }
 
     fn mark(&self, base: &[String], op: OpIndex, to: OpStatus, from: &str, line: &str, digest: &str) -> Cmd {
         let mut command = self.begin(Script::Mark, base);
-        command.arg(op.0).arg(status_letter(to)).arg(from).arg(line).arg(digest);
+        command.arg(op.0).arg(status_letter(to)).arg(from).arg(plain(line, digest)).arg(digest);
         command
     }
 
@@ -130,44 +140,49 @@ impl Calls<'_> {
 
     fn commit(&self, commit: &CommitRecord, line: &str) -> Result<Cmd, StoreError> {
         let mut command = self.writing(Script::Settle);
+        let (digest, (check, payload)) = (digest_of(commit).hex(), self.result(commit)?);
         command
             .arg(commit.op.0)
             .arg(commit.attempt.0)
             .arg(word(&commit.worker.0))
-            .arg(digest_of(commit).hex())
+            .arg(&digest)
             .arg(status_letter(OpStatus::Done))
             .arg(u8::from(commit.intended))
-            .arg(self.result(commit)?)
-            .arg(line);
+            .arg(payload)
+            .arg(checked_line(line, &check, &digest));
         add_writes(&mut command, &commit.writes, self.seal)?;
         Ok(command)
     }
 
     fn failure(&self, failure: &Failure, line: &str) -> Result<Cmd, StoreError> {
         let mut command = self.writing(Script::Settle);
+        let (digest, (check, payload)) = (digest_of(failure).hex(), self.failed(failure)?);
         command
             .arg(failure.op.0)
             .arg(failure.attempt.0)
             .arg(word(&failure.worker.0))
-            .arg(digest_of(failure).hex())
+            .arg(&digest)
             .arg(status_letter(OpStatus::Failed))
             .arg(u8::from(failure.intended))
-            .arg(self.failed(failure)?)
-            .arg(line);
+            .arg(payload)
+            .arg(checked_line(line, &check, &digest));
         add_writes(&mut command, &failure.writes, self.seal)?;
         Ok(command)
     }
 
     fn resolution(&self, resolution: &Resolution, line: &str, digest: &str) -> Result<Cmd, StoreError> {
         let nothing = Writes::default();
-        let (becomes, settled, worker, payload, writes) = match &resolution.outcome {
+        let (becomes, settled, worker, (check, payload), writes) = match &resolution.outcome {
             DoubtOutcome::Done(commit) => {
                 (OpStatus::Done, digest_of(commit), &commit.worker.0, self.result(commit)?, &commit.writes)
             }
             DoubtOutcome::Failed(failure) => {
                 (OpStatus::Failed, digest_of(failure), &failure.worker.0, self.failed(failure)?, &failure.writes)
             }
-            DoubtOutcome::Pending => (OpStatus::Pending, digest_of(resolution), &String::new(), Vec::new(), &nothing),
+            DoubtOutcome::Pending => {
+                let none = (NO_PAYLOAD.to_owned(), Vec::new());
+                (OpStatus::Pending, digest_of(resolution), &String::new(), none, &nothing)
+            }
         };
         let mut command = self.writing(Script::Resolve);
         command
@@ -178,26 +193,38 @@ impl Calls<'_> {
             .arg(status_letter(becomes))
             .arg(digest)
             .arg(payload)
-            .arg(line);
+            .arg(checked_line(line, &check, digest));
         add_writes(&mut command, writes, self.seal)?;
         Ok(command)
     }
 
-    fn result(&self, commit: &CommitRecord) -> Result<Vec<u8>, StoreError> {
-        let payload = self.outcome(RESULT, commit.op, commit.result.0.clone())?;
-        bounded(Large::Result(commit.op), payload)
+    /// The digest of a result, and its stored form.
+    fn result(&self, commit: &CommitRecord) -> Result<(String, Vec<u8>), StoreError> {
+        self.outcome(Large::Result(commit.op), RESULT, commit.op, commit.result.0.clone())
     }
 
-    fn failed(&self, failure: &Failure) -> Result<Vec<u8>, StoreError> {
-        let payload = self.outcome(FAILURE, failure.op, record_bytes(failure))?;
-        bounded(Large::Failure(failure.op), payload)
+    /// The digest of a failure, and its stored form.
+    fn failed(&self, failure: &Failure) -> Result<(String, Vec<u8>), StoreError> {
+        self.outcome(Large::Failure(failure.op), FAILURE, failure.op, record_bytes(failure))
     }
 
-    fn outcome(&self, mark: u8, op: OpIndex, outcome: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    fn outcome(
+        &self,
+        what: Large<'_>,
+        mark: u8,
+        op: OpIndex,
+        outcome: Vec<u8>,
+    ) -> Result<(String, Vec<u8>), StoreError> {
+        let check = outcome_digest(mark, &outcome);
         let mut payload = vec![mark];
         payload.extend(self.seal.seal(&outcome_name(self.lease.run.as_str(), op.0), outcome)?);
-        Ok(payload)
+        Ok((check, bounded(what, payload)?))
     }
+}
+
+/// The line of an event that stores no payload.
+pub(super) fn plain(line: &str, digest: &str) -> String {
+    checked_line(line, NO_PAYLOAD, digest)
 }
 
 fn bounded(value: Large<'_>, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {

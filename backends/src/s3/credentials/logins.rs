@@ -55,7 +55,7 @@ impl Logins<'_> {
     pub(super) async fn of_sso(&self, sso: &Sso) -> Found<Expiring> {
         let key = sso.session.as_deref().unwrap_or(&sso.start_url);
         let path = self.home.join(".aws/sso/cache").join(hashed(&SHA1_FOR_LEGACY_USE_ONLY, key));
-        let token = self.sso_token(sso, &path).await;
+        let token = self.sso_token(sso, &path, false).await;
         let command = match &sso.session {
             Some(session) => format!("aws sso login --sso-session {session}"),
             None => format!("aws sso login --profile {}", sso.profile),
@@ -64,8 +64,16 @@ impl Logins<'_> {
         let token = token.map_err(way_out)?;
         let url = format!("{}/federation/credentials", self.address(SSO, &sso.region));
         let query = crate::exchange::query(&[("role_name", &sso.role), ("account_id", &sso.account)]);
-        let request = self.http.get(format!("{url}?{query}")).header("x-amz-sso_bearer_token", token);
-        let answer = answer(request).await.map_err(|error| match error {
+        let ask =
+            |token: String| answer(self.http.get(format!("{url}?{query}")).header("x-amz-sso_bearer_token", token));
+        let mut asked = ask(token).await;
+        if let Err(Refusal::Unauthorized(_)) = asked
+            && let Ok(renewed) = self.sso_token(sso, &path, true).await
+        {
+            // The service has ended the token before its time.
+            asked = ask(renewed).await;
+        }
+        let answer = asked.map_err(|error| match error {
             Refusal::Unauthorized(error) => way_out(format!("the SSO session has ended: {error}")),
             error => format!("the role {} of the account {}: {}", sso.role, sso.account, error.words()),
         })?;
@@ -78,12 +86,12 @@ impl Logins<'_> {
         Ok(Expiring::until(id, secret, text("sessionToken"), expires))
     }
 
-    /// The token of a login with SSO. That of a session is renewed if it has expired.
-    async fn sso_token(&self, sso: &Sso, path: &Path) -> Found<String> {
+    /// The token of a login with SSO. That of a session is renewed if it has expired, or if it was `refused`.
+    async fn sso_token(&self, sso: &Sso, path: &Path, refused: bool) -> Found<String> {
         let mut cached = read(path)?;
         let token = cached.text("accessToken").ok_or_else(|| cached.lacks("accessToken"))?.to_owned();
         let expires = cached.text("expiresAt").and_then(moment).ok_or_else(|| cached.lacks("expiresAt"))?;
-        if expires > SystemTime::now() {
+        if expires > SystemTime::now() && !refused {
             return Ok(token);
         }
         let part = |name: &str| cached.text(name).map(str::to_owned);
@@ -118,8 +126,9 @@ impl Logins<'_> {
         Ok(token.to_owned())
     }
 
-    /// The credentials of a login with `aws login`. They are renewed if they have expired.
-    pub(super) async fn of_login(&self, session: &str, region: &str) -> Found<Expiring> {
+    /// The credentials of a login with `aws login`. They are renewed if they have expired, or if they are those in
+    /// `refused`.
+    pub(super) async fn of_login(&self, session: &str, region: &str, refused: Option<&Expiring>) -> Found<Expiring> {
         let folder = (self.variable)("AWS_LOGIN_CACHE_DIRECTORY").map(PathBuf::from);
         let folder = folder.unwrap_or_else(|| self.home.join(".aws/login/cache"));
         let path = folder.join(hashed(&SHA256, session.trim()));
@@ -130,7 +139,7 @@ impl Logins<'_> {
             values.push(cached.text(name).ok_or_else(|| way_out(cached.lacks(name)))?.to_owned());
         }
         let keys = login_keys(&cached.fields).ok_or_else(|| way_out(cached.lacks("accessToken")))?;
-        if keys.lasts() {
+        if keys.lasts() && !refused.is_some_and(|refused| refused.is(&keys)) {
             return Ok(keys);
         }
         let [client, refresh, key] = values.as_slice() else { return Err(cached.lacks("clientId")) };
