@@ -43,7 +43,7 @@ pub mod simulation;
 pub use client::Client;
 pub use core::{Coordinator, RunOptions};
 pub use dial::{Address, Dialer};
-pub use door::Guard;
+pub use door::{Guard, Inherited};
 pub use driver::{InProcess, Notice, RunOutcome, run_in_process};
 pub use event::{Cancel, Decision, FinishReason, UserResolution};
 pub use outline::{Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, ShardKey, Waiter};

@@ -1,11 +1,13 @@
 //! `weft coordinator`: serves runs to many workers and command lines.
 
+mod activation;
+
 use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use weft_coordinator::server::Server;
-use weft_coordinator::{Address, Guard, PlanFiles, Service};
+use weft_coordinator::{Address, Guard, Inherited, PlanFiles, Service};
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -48,7 +50,7 @@ pub const COORDINATOR: Command = Command {
                 "listen",
                 "ADDR",
                 "Where to listen: unix:PATH for this user's processes on this machine, or IP:PORT with TLS. [default: \
-                 a socket in XDG_RUNTIME_DIR, or in .weft]",
+                 the socket of systemd, one in XDG_RUNTIME_DIR, or one in .weft]",
             ),
             text("port-file", "FILE", "Write the port to FILE when the coordinator accepts connections."),
             text("policy", "FILE", "Who may do what with which states. [default: the roles in certificates]"),
@@ -63,15 +65,32 @@ pub const COORDINATOR: Command = Command {
 fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, .. } = invocation;
     invocation.at_most(0, problems::coordinator_arguments)?;
-    let text = arguments.value("listen").map_or_else(usual_address, |text| Ok(text.to_owned()));
-    let text = text.map_err(|problem| invocation.fail(&[problem]))?;
-    let address = Address::parse(&text);
-    let address = address.ok_or_else(|| invocation.mistake(&problems::invalid_listen_address(&text, FORMS)))?;
+    let door = door(invocation)?;
     let place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
     let guard = identity::guard(arguments, place.state_name()).map_err(|problem| invocation.fail(&[problem]))?;
-    let served = block_on(serve(invocation, &place, &address, guard)).and_then(|served| served);
+    let served = block_on(serve(invocation, &place, door, guard)).and_then(|served| served);
     served.map_err(|problem| invocation.fail(&[problem]))?;
     Ok(Exit::DONE)
+}
+
+/// Where a coordinator listens.
+enum Door {
+    /// At an address.
+    At(Address),
+    /// On a socket of the service manager.
+    Inherited(Inherited),
+}
+
+fn door(invocation: &Invocation<'_>) -> Result<Door, Exit> {
+    let text = match invocation.arguments.value("listen") {
+        Some(text) => text.to_owned(),
+        None => match activation::inherited().map_err(|problem| invocation.fail(&[problem]))? {
+            Some(socket) => return Ok(Door::Inherited(socket)),
+            None => usual_address().map_err(|problem| invocation.fail(&[problem]))?,
+        },
+    };
+    let address = Address::parse(&text);
+    address.map(Door::At).ok_or_else(|| invocation.mistake(&problems::invalid_listen_address(&text, FORMS)))
 }
 
 /// The socket where a coordinator listens by default. Makes the folder of runs, if the socket is there.
@@ -88,7 +107,7 @@ fn usual_address() -> Result<String, Diagnostic> {
 async fn serve(
     invocation: &Invocation<'_>,
     place: &StoreLocation,
-    address: &Address,
+    door: Door,
     guard: Guard,
 ) -> Result<(), Diagnostic> {
     let view = &invocation.view;
@@ -97,7 +116,11 @@ async fn serve(
     store.reseal().await.map_err(|error| crate::store::problem(&error))?;
     let words = store.place();
     let service = Service::new(store, Arc::new(PlanFiles), holder());
-    let server = Server::bind(Arc::clone(&service), address, guard).await.map_err(failed)?;
+    let server = match door {
+        Door::At(address) => Server::bind(Arc::clone(&service), &address, guard).await,
+        Door::Inherited(socket) => Server::inherit(Arc::clone(&service), socket, guard),
+    };
+    let server = server.map_err(failed)?;
     let address = server.address();
     if let Some(path) = invocation.arguments.value("port-file") {
         let port = match address {

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
@@ -65,6 +67,13 @@ impl Scope {
     }
 }
 
+/// Whether there is a process with this number. The system does not allow a signal to one of another user, which is
+/// another answer than that there is none.
+fn exists(process: u32) -> bool {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
+}
+
 impl HolderRecord {
     /// The record of this process.
     pub(super) fn new(lock: &str, holder: &Holder) -> HolderRecord {
@@ -87,7 +96,9 @@ impl HolderRecord {
     /// Whether the process is known to be dead: it was on this machine, and is not there any more.
     fn is_gone(&self) -> bool {
         let (Some(then), Some(now)) = (&self.scope, Scope::of(self.process)) else { return false };
-        (&then.boot, &then.namespace) == (&now.boot, &now.namespace) && then.started != now.started
+        let here = (&then.boot, &then.namespace) == (&now.boot, &now.namespace);
+        // No start time: the process is gone, or `/proc` hides it (`hidepid`) because it belongs to another user.
+        here && if now.started == 0 { !exists(self.process) } else { then.started != now.started }
     }
 
     /// Whether the record was written long ago, as far as the clocks agree.
