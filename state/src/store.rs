@@ -198,6 +198,12 @@ pub enum StoreError {
     /// Another process has taken over the run of this journal. It accepts no more writes.
     #[error("another process has taken over the run: a later term has begun after the journal {0}")]
     Superseded(String),
+    /// Another process has taken over the lock.
+    #[error(
+        "another process has taken over the lock of {0}, because this process could not renew it in time. Runs continue \
+         there"
+    )]
+    LockLost(String),
     /// An earlier write failed. The store accepts no more writes.
     #[error("the journal accepts no more records since an earlier write failed: {0}")]
     Closed(String),
@@ -243,6 +249,12 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// Whether the plans of runs are encrypted.
     fn seals_plans(&self) -> bool {
         self.is_sealed()
+    }
+
+    /// Whether another process has taken over the lock of the state, because this one did not renew it in time. The store
+    /// accepts no more writes then. `false` for a store whose lock is for single runs.
+    fn is_superseded(&self) -> bool {
+        false
     }
 
     /// Rewrites the state if it is sealed differently than configured now. The state thus moves to encryption or away

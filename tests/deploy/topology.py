@@ -348,12 +348,14 @@ def kubernetes(stage):
 
     words, variables = container("base/coordinator.yaml", "Deployment")
     variables = {key: value.replace("/etc/weft/tls", str(certificates / "coordinator")) for key, value in variables.items()}
-    running = {}
-    for replica in replicas:
-        running[replica] = topology.start(replica, replica, [topology.bin / "weft", *words], topology.folder(f"data-{replica}"),
-                                          {**variables, **store})
-        if replica == replicas[0]:
-            listening(running[replica])
+    command, environment = [topology.bin / "weft", *words], {**variables, **store}
+
+    def coordinator(replica, again=""):
+        return topology.start(f"{replica}{again}", replica, command, topology.folder(f"data-{replica}"), environment)
+
+    active = coordinator(replicas[0])
+    listening(active)
+    standby = coordinator(replicas[1])
     addresses = ",".join(f"{replica}:{COORDINATOR_PORT}" for replica in replicas)
     words, variables = container("workers/base/worker.yaml", "Deployment")
     variables = {key: value.replace("/etc/weft/tls", str(certificates / "worker")) for key, value in variables.items()}
@@ -365,7 +367,7 @@ def kubernetes(stage):
         worker = topology.start(name, name, [topology.bin / "weft", *own], topology.folder(f"tmp-{name}"),
                                 {**variables, "WEFT_COORDINATOR": addresses})
         wait_until("a worker connects", lambda w=worker: "works for" in w.stdout() or not w.alive())
-    if "listening" in running[replicas[1]].stdout():
+    if "listening" in standby.stdout():
         raise Broken("the standby listens while the other coordinator is active")
 
     topology.must(0, "user", "init", "-no-color", f"-plugin-dir={topology.providers}", env=store)
@@ -375,10 +377,17 @@ def kubernetes(stage):
     topology.follow(apply, TOTAL // 3)
     topology.network.cut(replicas[0])
     print("the active coordinator has lost its network")
-    wait_until("the standby takes over", lambda: "listening" in running[replicas[1]].stdout(), 120)
+    wait_until("the standby takes over", lambda: "listening" in standby.stdout(), 120)
     print("the standby has taken over")
     topology.network.cut(replicas[0], cut=False)
     print("the former coordinator has its network again")
+    wait_until("the former coordinator ends", lambda: not active.alive(), 120)
+    said = " ".join(active.stderr().replace("│", " ").split())
+    if "another process has taken over the lock" not in said:
+        raise Broken(f"the former coordinator ended for another reason:\n{active.tail()}")
+    print("the former coordinator has ended, because it lost the lock")
+    # Kubernetes starts its container again, which waits for the lock now.
+    coordinator(replicas[0], "-again")
     topology.finish(apply, user)
     topology.judge(user)
 

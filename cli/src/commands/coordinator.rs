@@ -9,6 +9,7 @@ use std::time::Duration;
 use weft_coordinator::server::Server;
 use weft_coordinator::{Address, Guard, Inherited, PlanFiles, Service};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::StoreError;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
@@ -30,6 +31,9 @@ const SOCKET: &str = "weft-coordinator.sock";
 const DRAIN: Duration = Duration::from_secs(30);
 /// The pause between two checks whether they have drained.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// The pause between two checks whether another coordinator has taken the lock over.
+const CHECK: Duration = Duration::from_secs(1);
 
 /// The command.
 pub const COORDINATOR: Command = Command {
@@ -115,7 +119,7 @@ async fn serve(
     let store = place.open(Access::Change).await?;
     store.reseal().await.map_err(|error| crate::store::problem(&error))?;
     let words = store.place();
-    let service = Service::new(store, Arc::new(PlanFiles), holder());
+    let service = Service::new(Arc::clone(&store), Arc::new(PlanFiles), holder());
     let server = match door {
         Door::At(address) => Server::bind(Arc::clone(&service), &address, guard).await,
         Door::Inherited(socket) => Server::inherit(Arc::clone(&service), socket, guard),
@@ -145,5 +149,14 @@ async fn serve(
             () = attention.next() => {}
         }
     };
-    server.serve(shutdown).await.map_err(failed)
+    // Two coordinators that listen would share the workers, but only one of them can carry out runs.
+    let replaced = async {
+        while !store.is_superseded() {
+            tokio::time::sleep(CHECK).await;
+        }
+    };
+    tokio::select! {
+        served = server.serve(shutdown) => served.map_err(failed),
+        () = replaced => Err(crate::store::problem(&StoreError::LockLost(words))),
+    }
 }

@@ -235,6 +235,10 @@ impl Medium for RemoteMedium {
         Ok((content, held))
     }
 
+    fn is_superseded(&self) -> bool {
+        matches!(&self.files, Files::Objects(files) if files.is_superseded())
+    }
+
     fn files(&self) -> Arc<dyn RunFiles> {
         match &self.files {
             Files::Objects(files) => Arc::clone(files) as Arc<dyn RunFiles>,

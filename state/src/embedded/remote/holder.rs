@@ -112,16 +112,21 @@ impl HolderRecord {
 pub(super) struct Beats(JoinHandle<()>);
 
 impl Beats {
-    /// Writes the record, and rewrites it until the end.
+    /// Writes the record, and rewrites it until the end, or until another process has taken the lock over.
     pub(super) fn start(files: &Arc<ObjectFiles>, bridge: &Bridge, record: HolderRecord) -> Result<Beats, StoreError> {
         let objects = Arc::clone(files.objects());
         let name = format!("{PREFIX}{}", record.lock);
         let (first, at) = (Arc::clone(&objects), name.clone());
         let content = record.bytes();
         bridge.wait(async move { first.put(&at, content).await })??;
+        let files = Arc::clone(files);
         Ok(Beats(bridge.handle().spawn(async move {
             loop {
                 tokio::time::sleep(BEAT).await;
+                // A process that takes the lock over removes the record.
+                if matches!(objects.read(&name).await, Ok(None)) {
+                    return files.supersede();
+                }
                 // A beat that fails is made up for by the next one. Without any, another process may take over.
                 let _ = objects.put(&name, record.bytes()).await;
             }
@@ -200,6 +205,16 @@ mod tests {
         assert!(!other.is_gone());
         other.scope = None;
         assert!(!other.is_gone());
+    }
+
+    #[test]
+    fn a_process_without_a_readable_entry_is_looked_up() {
+        assert!(exists(1), "the first process, which may belong to another user");
+        assert!(exists(std::process::id()));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        assert!(!exists(child.id()));
+        assert!(!exists(u32::MAX));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) struct ObjectFiles {
     place: String,
     /// What is known of the files while this process has the lock.
     known: Arc<Mutex<Option<Known>>>,
-    /// Another process has taken over a run that this process carried out.
+    /// Another process has taken over the lock, or a run that this process carried out.
     superseded: Arc<AtomicBool>,
 }
 
@@ -84,9 +84,15 @@ impl ObjectFiles {
         ObjectFiles { objects, bridge, place, known: Arc::default(), superseded: Arc::default() }
     }
 
-    /// Whether another process has taken over a run that this process carried out. The lock is not ours any more then.
+    /// Whether another process has taken over the lock, or a run that this process carried out. The lock is not ours any
+    /// more then.
     pub(super) fn is_superseded(&self) -> bool {
         self.superseded.load(Ordering::Relaxed)
+    }
+
+    /// Another process has taken over the lock.
+    pub(super) fn supersede(&self) {
+        self.superseded.store(true, Ordering::Relaxed);
     }
 
     /// The objects themselves.
