@@ -14,6 +14,7 @@ import argparse
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -268,6 +269,26 @@ def compose(stage):
     topology.finish(apply, user)
     topology.judge(user)
     refusals(topology, services, user)
+    drill(topology, services, redis, coordinator, user)
+
+
+def drill(topology, services, redis, coordinator, user):
+    """The restore of docs/operate.md: Redis has lost its data, and the state comes back from a backup."""
+    backup = topology.work / "backup.tfstate"
+    done = topology.weft("coordinator", "state", "pull", env=user)
+    backup.write_text(done.stdout)
+    coordinator.send(signal.SIGTERM)
+    coordinator.wait(PATIENCE)
+    redis.kill()
+    (services.folder / "data/redis").rename(services.folder / "data/redis-lost")
+    (services.folder / "data/redis").mkdir()
+    topology.give(services.folder / "data/redis")
+    redis = services.start("redis", "-restored")
+    wait_until("the start of Redis", lambda: "Ready to accept" in redis.stdout() or not redis.alive())
+    topology.must(0, "coordinator", "state", "push", "-no-color", "backup.tfstate", env=user)
+    listening(services.start("coordinator", "-restored"))
+    topology.must(0, "coordinator", "plan", "-no-color", "-detailed-exitcode", env=user)
+    print("restored: no changes are planned after the restore of a backup")
 
 
 def refusals(topology, services, user):

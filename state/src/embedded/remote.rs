@@ -29,7 +29,7 @@ use crate::run::{Digest, Holder};
 use crate::store::StoreError;
 use crate::tfstate::FormatDigit;
 use bridge::Bridge;
-use holder::{Beats, HolderRecord};
+use holder::Beats;
 use objects::ObjectFiles;
 
 /// The first pause between two attempts to lock, as in OpenTofu. It is doubled up to [`LONGEST_PAUSE`].
@@ -125,9 +125,12 @@ impl RemoteMedium {
             folder.map(|folder| folder.note(&wanted.id)).transpose()?;
             return Ok((Some(self.wait_for_lock(&wanted)?), None));
         };
-        let beats = Beats::start(files, &self.bridge, HolderRecord::new(&wanted.id, holder))?;
+        let beats = Beats::start(files, &self.bridge, state, &wanted, holder)?;
         match self.wait_for_lock(&wanted) {
-            Ok(info) => Ok((Some(info), Some(beats))),
+            Ok(info) => {
+                beats.hold();
+                Ok((Some(info), Some(beats)))
+            }
             Err(error) => {
                 beats.end();
                 holder::forget(files, &self.bridge, &wanted.id)?;

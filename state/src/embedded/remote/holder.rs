@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -15,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::bridge::Bridge;
 use super::objects::ObjectFiles;
-use crate::remote::Version;
+use crate::remote::{LockAnswer, LockInfo, RemoteState, Version};
 use crate::run::Holder;
 use crate::store::StoreError;
 
@@ -108,34 +109,80 @@ impl HolderRecord {
     }
 }
 
-/// The task that rewrites the record.
-pub(super) struct Beats(JoinHandle<()>);
+/// The task that rewrites the record, and notices that the lock was taken over.
+pub(super) struct Beats {
+    task: JoinHandle<()>,
+    /// This process has the lock.
+    holds: Arc<AtomicBool>,
+}
 
 impl Beats {
     /// Writes the record, and rewrites it until the end, or until another process has taken the lock over.
-    pub(super) fn start(files: &Arc<ObjectFiles>, bridge: &Bridge, record: HolderRecord) -> Result<Beats, StoreError> {
-        let objects = Arc::clone(files.objects());
-        let name = format!("{PREFIX}{}", record.lock);
-        let (first, at) = (Arc::clone(&objects), name.clone());
-        let content = record.bytes();
+    pub(super) fn start(
+        files: &Arc<ObjectFiles>,
+        bridge: &Bridge,
+        state: &Arc<dyn RemoteState>,
+        wanted: &LockInfo,
+        holder: &Holder,
+    ) -> Result<Beats, StoreError> {
+        let record = HolderRecord::new(&wanted.id, holder);
+        let (objects, name) = (Arc::clone(files.objects()), format!("{PREFIX}{}", record.lock));
+        let (first, at, content) = (Arc::clone(&objects), name.clone(), record.bytes());
         bridge.wait(async move { first.put(&at, content).await })??;
-        let files = Arc::clone(files);
-        Ok(Beats(bridge.handle().spawn(async move {
+        let holds = Arc::new(AtomicBool::new(false));
+        let (files, state, held) = (Arc::clone(files), Arc::clone(state), Arc::clone(&holds));
+        let (wanted, holder) = (wanted.clone(), holder.clone());
+        let beat = async move {
+            let mut renewed = jiff::Timestamp::now();
             loop {
                 tokio::time::sleep(BEAT).await;
                 // A process that takes the lock over removes the record.
                 if matches!(objects.read(&name).await, Ok(None)) {
                     return files.supersede();
                 }
+                let now = jiff::Timestamp::now();
                 // A beat that fails is made up for by the next one. Without any, another process may take over.
-                let _ = objects.put(&name, record.bytes()).await;
+                if objects.put(&name, record.bytes()).await.is_err() {
+                    continue;
+                }
+                // A request that was under way during the pause may have written the record again. So the lock is asked.
+                if held.load(Ordering::Relaxed) && jiff::Timestamp::now().duration_since(renewed) > STALE_AFTER {
+                    let other = LockInfo::new(&wanted.operation, &holder);
+                    let Ok(answer) = state.lock(&other).await else { continue };
+                    if is_lost(&answer, &wanted, &other) {
+                        if let LockAnswer::Locked(other) = answer {
+                            let _ = state.unlock(&other.id).await;
+                        }
+                        let _ = objects.remove(&[name]).await;
+                        return files.supersede();
+                    }
+                }
+                renewed = now;
             }
-        })))
+        };
+        Ok(Beats { task: bridge.handle().spawn(beat), holds })
+    }
+
+    /// The lock was granted.
+    pub(super) fn hold(&self) {
+        self.holds.store(true, Ordering::Relaxed);
     }
 
     /// Stops rewriting.
     pub(super) fn end(self) {
-        self.0.abort();
+        self.task.abort();
+    }
+}
+
+/// Whether an answer to a request for the lock shows that `ours` is lost. A service that does not know the holder names
+/// the request itself (`other`), or nothing.
+fn is_lost(answer: &LockAnswer, ours: &LockInfo, other: &LockInfo) -> bool {
+    match answer {
+        LockAnswer::Locked(_) => true,
+        LockAnswer::Held { holder, .. } => {
+            let ids = [holder.id.as_str(), holder.asked()];
+            !holder.id.is_empty() && !ids.contains(&ours.id.as_str()) && !ids.contains(&other.id.as_str())
+        }
     }
 }
 
@@ -215,6 +262,20 @@ mod tests {
         child.wait().unwrap();
         assert!(!exists(child.id()));
         assert!(!exists(u32::MAX));
+    }
+
+    #[test]
+    fn a_lock_of_another_process_is_a_lost_one() {
+        let holder = Holder { machine: "host".to_owned(), process: 1, user: "ann".to_owned() };
+        let new = || LockInfo::new("OperationTypeApply", &holder);
+        let (ours, other) = (new(), new());
+        let held = |holder: LockInfo| LockAnswer::Held { holder, message: String::new() };
+        assert!(is_lost(&LockAnswer::Locked(other.clone()), &ours, &other));
+        assert!(is_lost(&held(new()), &ours, &other));
+        assert!(!is_lost(&held(ours.clone()), &ours, &other));
+        assert!(!is_lost(&held(ours.clone().named("generation".to_owned())), &ours, &other));
+        assert!(!is_lost(&held(other.clone()), &ours, &other), "the service does not know the holder");
+        assert!(!is_lost(&held(LockInfo { id: String::new(), ..new() }), &ours, &other));
     }
 
     #[test]
