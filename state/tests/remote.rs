@@ -106,6 +106,8 @@ async fn a_holder_that_was_cut_off_learns_that_its_lock_was_taken_over() {
     assert!(!next.is_superseded());
     drop(cut_off);
     assert!(memory.held().lock.is_some(), "the lock belongs to the next holder");
+    drop(next);
+    assert_eq!(memory.names(""), Vec::<String>::new(), "no records and no notes are left");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -29,7 +29,7 @@ use crate::run::{Digest, Holder};
 use crate::store::StoreError;
 use crate::tfstate::FormatDigit;
 use bridge::Bridge;
-use holder::Beats;
+use holder::{Beats, HolderRecord};
 use objects::ObjectFiles;
 
 /// The first pause between two attempts to lock, as in OpenTofu. It is doubled up to [`LONGEST_PAUSE`].
@@ -125,12 +125,9 @@ impl RemoteMedium {
             folder.map(|folder| folder.note(&wanted.id)).transpose()?;
             return Ok((Some(self.wait_for_lock(&wanted)?), None));
         };
-        let beats = Beats::start(files, &self.bridge, state, &wanted, holder)?;
+        let beats = Beats::start(files, &self.bridge, HolderRecord::new(&wanted.id, holder))?;
         match self.wait_for_lock(&wanted) {
-            Ok(info) => {
-                beats.hold();
-                Ok((Some(info), Some(beats)))
-            }
+            Ok(info) => Ok((Some(info), Some(beats))),
             Err(error) => {
                 beats.end();
                 holder::forget(files, &self.bridge, &wanted.id)?;
@@ -183,7 +180,7 @@ impl RemoteMedium {
         let (remote, dead, info) = (Arc::clone(&self.options.state), held.clone(), wanted.clone());
         match self.bridge.wait(async move { remote.take_over(&dead, &info).await })?? {
             LockAnswer::Locked(info) => {
-                holder::forget(files, &self.bridge, held.asked())?;
+                holder::replace(files, &self.bridge, held.asked())?;
                 Ok(Some(info))
             }
             LockAnswer::Held { .. } => Ok(None),

@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -16,12 +15,14 @@ use tokio::task::JoinHandle;
 
 use super::bridge::Bridge;
 use super::objects::ObjectFiles;
-use crate::remote::{LockAnswer, LockInfo, RemoteState, Version};
+use crate::remote::Version;
 use crate::run::Holder;
 use crate::store::StoreError;
 
 /// The start of a record's name. The id of the lock follows.
 const PREFIX: &str = "holder/";
+/// The start of the name of the note that a lock was taken over. The id of the lock follows.
+const TAKEN: &str = "taken/";
 /// How often a record is rewritten.
 const BEAT: Duration = Duration::from_secs(10);
 /// A record that did not change for so long belongs to a dead process.
@@ -110,86 +111,62 @@ impl HolderRecord {
 }
 
 /// The task that rewrites the record, and notices that the lock was taken over.
-pub(super) struct Beats {
-    task: JoinHandle<()>,
-    /// This process has the lock.
-    holds: Arc<AtomicBool>,
-}
+pub(super) struct Beats(JoinHandle<()>);
 
 impl Beats {
     /// Writes the record, and rewrites it until the end, or until another process has taken the lock over.
-    pub(super) fn start(
-        files: &Arc<ObjectFiles>,
-        bridge: &Bridge,
-        state: &Arc<dyn RemoteState>,
-        wanted: &LockInfo,
-        holder: &Holder,
-    ) -> Result<Beats, StoreError> {
-        let record = HolderRecord::new(&wanted.id, holder);
-        let (objects, name) = (Arc::clone(files.objects()), format!("{PREFIX}{}", record.lock));
+    pub(super) fn start(files: &Arc<ObjectFiles>, bridge: &Bridge, record: HolderRecord) -> Result<Beats, StoreError> {
+        let objects = Arc::clone(files.objects());
+        let (name, taken) = (format!("{PREFIX}{}", record.lock), format!("{TAKEN}{}", record.lock));
         let (first, at, content) = (Arc::clone(&objects), name.clone(), record.bytes());
         bridge.wait(async move { first.put(&at, content).await })??;
-        let holds = Arc::new(AtomicBool::new(false));
-        let (files, state, held) = (Arc::clone(files), Arc::clone(state), Arc::clone(&holds));
-        let (wanted, holder) = (wanted.clone(), holder.clone());
-        let beat = async move {
+        let files = Arc::clone(files);
+        Ok(Beats(bridge.handle().spawn(async move {
             let mut renewed = jiff::Timestamp::now();
             loop {
                 tokio::time::sleep(BEAT).await;
-                // A process that takes the lock over removes the record.
-                if matches!(objects.read(&name).await, Ok(None)) {
-                    return files.supersede();
-                }
                 let now = jiff::Timestamp::now();
+                let mut lost = matches!(objects.read(&name).await, Ok(None));
                 // A beat that fails is made up for by the next one. Without any, another process may take over.
-                if objects.put(&name, record.bytes()).await.is_err() {
+                if !lost && objects.put(&name, record.bytes()).await.is_err() {
                     continue;
                 }
-                // A request that was under way during the pause may have written the record again. So the lock is asked.
-                if held.load(Ordering::Relaxed) && jiff::Timestamp::now().duration_since(renewed) > STALE_AFTER {
-                    let other = LockInfo::new(&wanted.operation, &holder);
-                    let Ok(answer) = state.lock(&other).await else { continue };
-                    if is_lost(&answer, &wanted, &other) {
-                        if let LockAnswer::Locked(other) = answer {
-                            let _ = state.unlock(&other.id).await;
-                        }
-                        let _ = objects.remove(&[name]).await;
-                        return files.supersede();
-                    }
+                // A request that was under way during a long pause may have written the record again.
+                if !lost && jiff::Timestamp::now().duration_since(renewed) > STALE_AFTER {
+                    let Ok(found) = objects.read(&taken).await else { continue };
+                    lost = found.is_some();
+                }
+                if lost {
+                    let _ = objects.remove(&[name, taken]).await;
+                    return files.supersede();
                 }
                 renewed = now;
             }
-        };
-        Ok(Beats { task: bridge.handle().spawn(beat), holds })
-    }
-
-    /// The lock was granted.
-    pub(super) fn hold(&self) {
-        self.holds.store(true, Ordering::Relaxed);
+        })))
     }
 
     /// Stops rewriting.
     pub(super) fn end(self) {
-        self.task.abort();
+        self.0.abort();
     }
 }
 
-/// Whether an answer to a request for the lock shows that `ours` is lost. A service that does not know the holder names
-/// the request itself (`other`), or nothing.
-fn is_lost(answer: &LockAnswer, ours: &LockInfo, other: &LockInfo) -> bool {
-    match answer {
-        LockAnswer::Locked(_) => true,
-        LockAnswer::Held { holder, .. } => {
-            let ids = [holder.id.as_str(), holder.asked()];
-            !holder.id.is_empty() && !ids.contains(&ours.id.as_str()) && !ids.contains(&other.id.as_str())
-        }
-    }
-}
-
-/// Removes the record of a lock.
+/// Removes the record of a lock, and the notes about locks that this process took over.
 pub(super) fn forget(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result<(), StoreError> {
-    let (objects, name) = (Arc::clone(files.objects()), format!("{PREFIX}{lock}"));
-    Ok(bridge.wait(async move { objects.remove(&[name]).await })??)
+    let mut names = files.noted();
+    names.push(format!("{PREFIX}{lock}"));
+    let objects = Arc::clone(files.objects());
+    Ok(bridge.wait(async move { objects.remove(&names).await })??)
+}
+
+/// Removes the record of a lock that this process took over, and leaves a note for its holder, in case that it lives.
+pub(super) fn replace(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result<(), StoreError> {
+    let (objects, name, note) = (Arc::clone(files.objects()), format!("{PREFIX}{lock}"), format!("{TAKEN}{lock}"));
+    files.note(note.clone());
+    Ok(bridge.wait(async move {
+        objects.put(&note, Bytes::from_static(b"taken over")).await?;
+        objects.remove(&[name]).await
+    })??)
 }
 
 /// Whether this lock belongs to a process of Weft that is dead. Watches a stale record of another machine
@@ -262,20 +239,6 @@ mod tests {
         child.wait().unwrap();
         assert!(!exists(child.id()));
         assert!(!exists(u32::MAX));
-    }
-
-    #[test]
-    fn a_lock_of_another_process_is_a_lost_one() {
-        let holder = Holder { machine: "host".to_owned(), process: 1, user: "ann".to_owned() };
-        let new = || LockInfo::new("OperationTypeApply", &holder);
-        let (ours, other) = (new(), new());
-        let held = |holder: LockInfo| LockAnswer::Held { holder, message: String::new() };
-        assert!(is_lost(&LockAnswer::Locked(other.clone()), &ours, &other));
-        assert!(is_lost(&held(new()), &ours, &other));
-        assert!(!is_lost(&held(ours.clone()), &ours, &other));
-        assert!(!is_lost(&held(ours.clone().named("generation".to_owned())), &ours, &other));
-        assert!(!is_lost(&held(other.clone()), &ours, &other), "the service does not know the holder");
-        assert!(!is_lost(&held(LockInfo { id: String::new(), ..new() }), &ours, &other));
     }
 
     #[test]
