@@ -55,9 +55,18 @@ pub(crate) enum Listening {
     Unix {
         /// The listener.
         listener: UnixListener,
-        /// Removes the file at the end.
-        _file: SocketFile,
+        /// Removes the file at the end. `None` for a socket that belongs to the service manager.
+        _file: Option<SocketFile>,
     },
+}
+
+/// A socket that listens already, from the service manager that started this process.
+#[derive(Debug)]
+pub enum Inherited {
+    /// A TCP socket.
+    Tcp(std::net::TcpListener),
+    /// A Unix socket with a path.
+    Unix(std::os::unix::net::UnixListener),
 }
 
 /// The file of a Unix socket, removed when this is dropped.

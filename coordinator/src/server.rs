@@ -17,7 +17,7 @@ use weft_protocol::{CoordinatorFrame, FrameError, WorkerFrame};
 use weft_state::RunId;
 
 use crate::dial::Address;
-use crate::door::{Guard, Listening, SocketFile, connections};
+use crate::door::{Guard, Inherited, Listening, SocketFile, connections};
 use crate::driver::{RunEvent, RunOutcome};
 use crate::event::{Cancel, Decision, FinishReason};
 use crate::fleet::WorkerListing;
@@ -63,6 +63,9 @@ pub enum ListenError {
         /// The reason of the operating system.
         error: std::io::Error,
     },
+    /// A socket of the service manager cannot be used.
+    #[error("the socket that the service manager passed cannot be used: {0}")]
+    Inherited(std::io::Error),
     /// The server failed.
     #[error("the coordinator's server failed: {0}")]
     Failed(#[from] tonic::transport::Error),
@@ -91,6 +94,30 @@ impl Server {
                 let listener = TcpListener::bind((host.as_str(), *port)).await.map_err(refused)?;
                 let port = listener.local_addr().map_err(refused)?.port();
                 (Listening::Tcp(listener), Address::Tcp { host: host.clone(), port })
+            }
+        };
+        Ok(Server { service, listening, guard: Arc::new(guard), address })
+    }
+
+    /// Serves on a socket that listens already. Must be called in a runtime.
+    ///
+    /// # Errors
+    /// When the socket cannot be used, or is on the network and there is no TLS.
+    pub fn inherit(service: Arc<Service>, socket: Inherited, guard: Guard) -> Result<Server, ListenError> {
+        let (listening, address) = match socket {
+            Inherited::Tcp(_) if guard.tls.is_none() => return Err(ListenError::NeedsTls),
+            Inherited::Tcp(socket) => {
+                socket.set_nonblocking(true).map_err(ListenError::Inherited)?;
+                let listener = TcpListener::from_std(socket).map_err(ListenError::Inherited)?;
+                let address = listener.local_addr().map_err(ListenError::Inherited)?;
+                (Listening::Tcp(listener), Address::Tcp { host: address.ip().to_string(), port: address.port() })
+            }
+            Inherited::Unix(socket) => {
+                socket.set_nonblocking(true).map_err(ListenError::Inherited)?;
+                let listener = UnixListener::from_std(socket).map_err(ListenError::Inherited)?;
+                let address = listener.local_addr().map_err(ListenError::Inherited)?;
+                let path = address.as_pathname().unwrap_or(Path::new("")).to_path_buf();
+                (Listening::Unix { listener, _file: None }, Address::Unix(path))
             }
         };
         Ok(Server { service, listening, guard: Arc::new(guard), address })
@@ -144,7 +171,7 @@ async fn listen_on_file(path: &Path, address: &Address) -> Result<Listening, Lis
         std::fs::remove_file(path).map_err(refused)?;
     }
     let listener = UnixListener::bind(path).map_err(refused)?;
-    let _file = SocketFile(path.to_path_buf());
+    let _file = Some(SocketFile(path.to_path_buf()));
     std::fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE)).map_err(refused)?;
     Ok(Listening::Unix { listener, _file })
 }

@@ -235,6 +235,10 @@ impl RunStore for EmbeddedStore {
         self.is_sealed() || self.core.mode.sealing.seals(&TargetName::Plan)
     }
 
+    fn is_superseded(&self) -> bool {
+        self.core.medium.is_superseded()
+    }
+
     async fn reseal(&self) -> Result<(), StoreError> {
         self.blocking(|core| {
             let seen = core.live()?.ledger.serial;

@@ -188,6 +188,12 @@ pub enum StoreError {
     /// Another process has taken over the run of this journal. It accepts no more writes.
     #[error("another process has taken over the run: a later term has begun after the journal {0}")]
     Superseded(String),
+    /// Another process has taken over the lock.
+    #[error(
+        "another process has taken over the lock of {0}, because this process could not renew it in time. Runs continue \
+         there"
+    )]
+    LockLost(String),
     /// An earlier write failed. The store accepts no more writes.
     #[error("the journal accepts no more records since an earlier write failed: {0}")]
     Closed(String),

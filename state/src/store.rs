@@ -35,6 +35,12 @@ pub trait RunStore: Send + Sync + fmt::Debug {
         self.is_sealed()
     }
 
+    /// Whether another process has taken over the lock of the state, because this one did not renew it in time. The store
+    /// accepts no more writes then. `false` for a store whose lock is for single runs.
+    fn is_superseded(&self) -> bool {
+        false
+    }
+
     /// Rewrites the state if it is sealed differently than configured now. The state thus moves to encryption or away
     /// from it even if nothing else changes.
     async fn reseal(&self) -> Result<(), StoreError> {

@@ -83,6 +83,22 @@ async fn a_lock_that_stays_is_reported_and_taken_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_holder_that_was_cut_off_learns_that_its_lock_was_taken_over() {
+    let memory = Memory::default();
+    let cut_off = open(&memory);
+    kill_holder(&memory);
+    let next = open(&memory);
+    while !cut_off.is_superseded() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(!next.is_superseded());
+    drop(cut_off);
+    assert!(memory.held().lock.is_some(), "the lock belongs to the next holder");
+    drop(next);
+    assert_eq!(memory.names(""), Vec::<String>::new(), "no records and no notes are left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_dead_run_is_taken_over_where_it_stopped() {
     let memory = Memory::default();
     let store = open(&memory);

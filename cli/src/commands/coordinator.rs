@@ -1,12 +1,15 @@
 //! `weft coordinator`: serves runs to many workers and command lines.
 
+mod activation;
+
 use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use weft_coordinator::server::Server;
-use weft_coordinator::{Address, Guard, PlanFiles, Service};
+use weft_coordinator::{Address, Guard, Inherited, PlanFiles, Service};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::StoreError;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
@@ -30,6 +33,9 @@ const DRAIN: Duration = Duration::from_secs(30);
 /// The pause between two checks whether they have drained.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// The pause between two checks whether another coordinator has taken the lock over.
+const CHECK: Duration = Duration::from_secs(1);
+
 /// The command.
 pub const COORDINATOR: Command = Command {
     words: &["coordinator"],
@@ -49,7 +55,7 @@ pub const COORDINATOR: Command = Command {
                 "listen",
                 "ADDR",
                 "Where to listen: unix:PATH for this user's processes on this machine, or IP:PORT with TLS. [default: \
-                 a socket in XDG_RUNTIME_DIR, or in .weft]",
+                 the socket of systemd, one in XDG_RUNTIME_DIR, or one in .weft]",
             ),
             text("port-file", "FILE", "Write the port to FILE when the coordinator accepts connections."),
             text("require-signature", "FILE", "Accept only plans that one of the public keys in FILE has signed."),
@@ -65,15 +71,32 @@ pub const COORDINATOR: Command = Command {
 fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, context, .. } = invocation;
     invocation.at_most(0, problems::coordinator_arguments)?;
-    let text = arguments.value("listen").map_or_else(usual_address, |text| Ok(text.to_owned()));
-    let text = text.map_err(|problem| invocation.fail(&[problem]))?;
-    let address = Address::parse(&text);
-    let address = address.ok_or_else(|| invocation.mistake(&problems::invalid_listen_address(&text, FORMS)))?;
+    let door = door(invocation)?;
     let place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
     let guard = identity::guard(arguments, place.state_name()).map_err(|problem| invocation.fail(&[problem]))?;
-    let served = block_on(serve(invocation, &place, &address, guard)).and_then(|served| served);
+    let served = block_on(serve(invocation, &place, door, guard)).and_then(|served| served);
     served.map_err(|problem| invocation.fail(&[problem]))?;
     Ok(Exit::DONE)
+}
+
+/// Where a coordinator listens.
+enum Door {
+    /// At an address.
+    At(Address),
+    /// On a socket of the service manager.
+    Inherited(Inherited),
+}
+
+fn door(invocation: &Invocation<'_>) -> Result<Door, Exit> {
+    let text = match invocation.arguments.value("listen") {
+        Some(text) => text.to_owned(),
+        None => match activation::inherited().map_err(|problem| invocation.fail(&[problem]))? {
+            Some(socket) => return Ok(Door::Inherited(socket)),
+            None => usual_address().map_err(|problem| invocation.fail(&[problem]))?,
+        },
+    };
+    let address = Address::parse(&text);
+    address.map(Door::At).ok_or_else(|| invocation.mistake(&problems::invalid_listen_address(&text, FORMS)))
 }
 
 /// The socket where a coordinator listens by default. Makes the folder of runs, if the socket is there.
@@ -87,20 +110,19 @@ fn usual_address() -> Result<String, Diagnostic> {
     Ok(format!("unix:{RUNS_FOLDER}/{SOCKET}"))
 }
 
-async fn serve(
-    invocation: &Invocation<'_>,
-    place: &StoreLocation,
-    address: &Address,
-    guard: Guard,
-) -> Result<(), Diagnostic> {
+async fn serve(invocation: &Invocation<'_>, place: &StoreLocation, door: Door, guard: Guard) -> Result<(), Diagnostic> {
     let view = &invocation.view;
     let failed = |error: weft_coordinator::server::ListenError| problems::cannot_listen(&error);
     let store = place.open(Access::Change).await?;
     store.reseal().await.map_err(|error| crate::store::problem(&error))?;
     let words = store.place();
     let signers = signature::required(&invocation.arguments)?;
-    let service = Service::with_signers(store, Arc::new(PlanFiles), holder(), signers);
-    let server = Server::bind(Arc::clone(&service), address, guard).await.map_err(failed)?;
+    let service = Service::with_signers(Arc::clone(&store), Arc::new(PlanFiles), holder(), signers);
+    let server = match door {
+        Door::At(address) => Server::bind(Arc::clone(&service), &address, guard).await,
+        Door::Inherited(socket) => Server::inherit(Arc::clone(&service), socket, guard),
+    };
+    let server = server.map_err(failed)?;
     let address = server.address();
     if let Some(path) = invocation.arguments.value("port-file") {
         let port = match address {
@@ -125,5 +147,14 @@ async fn serve(
             () = attention.next() => {}
         }
     };
-    server.serve(shutdown).await.map_err(failed)
+    // Two coordinators that listen would share the workers, but only one of them can carry out runs.
+    let replaced = async {
+        while !store.is_superseded() {
+            tokio::time::sleep(CHECK).await;
+        }
+    };
+    tokio::select! {
+        served = server.serve(shutdown) => served.map_err(failed),
+        () = replaced => Err(crate::store::problem(&StoreError::LockLost(words))),
+    }
 }

@@ -81,6 +81,14 @@ pub fn cannot_listen(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot listen", format!("{error}."))
 }
 
+/// The service manager passed several sockets.
+pub fn several_sockets(count: usize) -> Diagnostic {
+    cannot_listen(&format!(
+        "the service manager passed {count} sockets, and a coordinator listens on one: name one \
+                            address in the socket unit"
+    ))
+}
+
 /// The file of `-port-file` cannot be written.
 pub fn port_file_unwritable(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot write the port file", format!("{path}: {error}."))

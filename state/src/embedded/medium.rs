@@ -31,6 +31,11 @@ pub(crate) trait Medium: fmt::Debug + Send + Sync {
 
     /// The files of its runs.
     fn files(&self) -> Arc<dyn RunFiles>;
+
+    /// Whether another process has taken over the lock of this one, as far as is known.
+    fn is_superseded(&self) -> bool {
+        false
+    }
 }
 
 /// The state document, locked until it is dropped.

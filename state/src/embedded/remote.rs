@@ -182,7 +182,7 @@ impl RemoteMedium {
         let (remote, dead, info) = (Arc::clone(&self.options.state), held.clone(), wanted.clone());
         match self.bridge.wait(async move { remote.take_over(&dead, &info).await })?? {
             LockAnswer::Locked(info) => {
-                holder::forget(files, &self.bridge, held.asked())?;
+                holder::replace(files, &self.bridge, held.asked())?;
                 Ok(Some(info))
             }
             LockAnswer::Held { .. } => Ok(None),
@@ -235,6 +235,10 @@ impl Medium for RemoteMedium {
             _ => false,
         };
         Ok((content, held))
+    }
+
+    fn is_superseded(&self) -> bool {
+        matches!(&self.files, Files::Objects(files) if files.is_superseded())
     }
 
     fn files(&self) -> Arc<dyn RunFiles> {

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
@@ -19,6 +21,8 @@ use crate::run::Holder;
 
 /// The start of a record's name. The id of the lock follows.
 const PREFIX: &str = "holder/";
+/// The start of the name of the note that a lock was taken over. The id of the lock follows.
+const TAKEN: &str = "taken/";
 /// How often a record is rewritten.
 const BEAT: Duration = Duration::from_secs(10);
 /// A record that did not change for so long belongs to a dead process.
@@ -65,6 +69,13 @@ impl Scope {
     }
 }
 
+/// Whether there is a process with this number. The system does not allow a signal to one of another user, which is
+/// another answer than that there is none.
+fn exists(process: u32) -> bool {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
+}
+
 impl HolderRecord {
     /// The record of this process.
     pub(super) fn new(lock: &str, holder: &Holder) -> HolderRecord {
@@ -87,7 +98,9 @@ impl HolderRecord {
     /// Whether the process is known to be dead: it was on this machine, and is not there any more.
     fn is_gone(&self) -> bool {
         let (Some(then), Some(now)) = (&self.scope, Scope::of(self.process)) else { return false };
-        (&then.boot, &then.namespace) == (&now.boot, &now.namespace) && then.started != now.started
+        let here = (&then.boot, &then.namespace) == (&now.boot, &now.namespace);
+        // No start time: the process is gone, or `/proc` hides it (`hidepid`) because it belongs to another user.
+        here && if now.started == 0 { !exists(self.process) } else { then.started != now.started }
     }
 
     /// Whether the record was written long ago, as far as the clocks agree.
@@ -97,22 +110,37 @@ impl HolderRecord {
     }
 }
 
-/// The task that rewrites the record.
+/// The task that rewrites the record, and notices that the lock was taken over.
 pub(super) struct Beats(JoinHandle<()>);
 
 impl Beats {
-    /// Writes the record, and rewrites it until the end.
+    /// Writes the record, and rewrites it until the end, or until another process has taken the lock over.
     pub(super) fn start(files: &Arc<ObjectFiles>, bridge: &Bridge, record: HolderRecord) -> Result<Beats, StoreError> {
         let objects = Arc::clone(files.objects());
-        let name = format!("{PREFIX}{}", record.lock);
-        let (first, at) = (Arc::clone(&objects), name.clone());
-        let content = record.bytes();
+        let (name, taken) = (format!("{PREFIX}{}", record.lock), format!("{TAKEN}{}", record.lock));
+        let (first, at, content) = (Arc::clone(&objects), name.clone(), record.bytes());
         bridge.wait(async move { first.put(&at, content).await })??;
+        let files = Arc::clone(files);
         Ok(Beats(bridge.handle().spawn(async move {
+            let mut renewed = jiff::Timestamp::now();
             loop {
                 tokio::time::sleep(BEAT).await;
+                let now = jiff::Timestamp::now();
+                let mut lost = matches!(objects.read(&name).await, Ok(None));
                 // A beat that fails is made up for by the next one. Without any, another process may take over.
-                let _ = objects.put(&name, record.bytes()).await;
+                if !lost && objects.put(&name, record.bytes()).await.is_err() {
+                    continue;
+                }
+                // A request that was under way during a long pause may have written the record again.
+                if !lost && jiff::Timestamp::now().duration_since(renewed) > STALE_AFTER {
+                    let Ok(found) = objects.read(&taken).await else { continue };
+                    lost = found.is_some();
+                }
+                if lost {
+                    let _ = objects.remove(&[name, taken]).await;
+                    return files.supersede();
+                }
+                renewed = now;
             }
         })))
     }
@@ -123,10 +151,22 @@ impl Beats {
     }
 }
 
-/// Removes the record of a lock.
+/// Removes the record of a lock, and the notes about locks that this process took over.
 pub(super) fn forget(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result<(), StoreError> {
-    let (objects, name) = (Arc::clone(files.objects()), format!("{PREFIX}{lock}"));
-    Ok(bridge.wait(async move { objects.remove(&[name]).await })??)
+    let mut names = files.noted();
+    names.push(format!("{PREFIX}{lock}"));
+    let objects = Arc::clone(files.objects());
+    Ok(bridge.wait(async move { objects.remove(&names).await })??)
+}
+
+/// Removes the record of a lock that this process took over, and leaves a note for its holder, in case that it lives.
+pub(super) fn replace(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result<(), StoreError> {
+    let (objects, name, note) = (Arc::clone(files.objects()), format!("{PREFIX}{lock}"), format!("{TAKEN}{lock}"));
+    files.note(note.clone());
+    Ok(bridge.wait(async move {
+        objects.put(&note, Bytes::from_static(b"taken over")).await?;
+        objects.remove(&[name]).await
+    })??)
 }
 
 /// Whether this lock belongs to a process of Weft that is dead. Watches a stale record of another machine
@@ -189,6 +229,16 @@ mod tests {
         assert!(!other.is_gone());
         other.scope = None;
         assert!(!other.is_gone());
+    }
+
+    #[test]
+    fn a_process_without_a_readable_entry_is_looked_up() {
+        assert!(exists(1), "the first process, which may belong to another user");
+        assert!(exists(std::process::id()));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        assert!(!exists(child.id()));
+        assert!(!exists(u32::MAX));
     }
 
     #[test]

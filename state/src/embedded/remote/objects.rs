@@ -35,8 +35,10 @@ pub(super) struct ObjectFiles {
     place: String,
     /// The known files, while this process has the lock.
     known: Arc<Mutex<Option<Known>>>,
-    /// Another process has taken over a run that this process carried out.
+    /// Another process has taken over the lock, or a run that this process carried out.
     superseded: Arc<AtomicBool>,
+    /// The notes that this process left when it took locks over.
+    notes: Mutex<Vec<String>>,
 }
 
 impl fmt::Debug for ObjectFiles {
@@ -81,12 +83,35 @@ impl Part {
 impl ObjectFiles {
     /// The files of the state at `place`.
     pub(super) fn new(objects: Arc<dyn Objects>, bridge: Arc<Bridge>, place: String) -> ObjectFiles {
-        ObjectFiles { objects, bridge, place, known: Arc::default(), superseded: Arc::default() }
+        ObjectFiles {
+            objects,
+            bridge,
+            place,
+            known: Arc::default(),
+            superseded: Arc::default(),
+            notes: Mutex::default(),
+        }
     }
 
-    /// Whether another process has taken over a run that this process carried out. It then has the lock, too.
+    /// Whether another process has taken over the lock, or a run that this process carried out. The lock is not ours any
+    /// more then.
     pub(super) fn is_superseded(&self) -> bool {
         self.superseded.load(Ordering::Relaxed)
+    }
+
+    /// Another process has taken over the lock.
+    pub(super) fn supersede(&self) {
+        self.superseded.store(true, Ordering::Relaxed);
+    }
+
+    /// This process leaves a note with this name.
+    pub(super) fn note(&self, name: String) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(name);
+    }
+
+    /// The notes that this process left. Forgets them.
+    pub(super) fn noted(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The objects themselves.
