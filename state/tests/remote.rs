@@ -5,6 +5,7 @@ mod memory;
 mod support;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use memory::Memory;
 use support::*;

@@ -35,11 +35,6 @@ impl Expiring {
         Expiring { keys: Credentials::new(id, secret, token, None, "weft"), expires }
     }
 
-    /// Whether they expire.
-    pub(super) fn expires(&self) -> bool {
-        self.expires.is_some()
-    }
-
     /// Whether these are the same keys.
     pub(super) fn is(&self, other: &Expiring) -> bool {
         let parts = |keys: &Expiring| {

@@ -9,9 +9,10 @@ use super::problems::{self, RunDamage};
 use super::reading::{Fields, journal_line};
 use super::sealed::outcome_name;
 use super::{Core, LINES_AT_ONCE, RedisStore};
+use crate::error::StoreError;
 use crate::run::{Attempt, JournalLine, Lease, OpCounts, OpIndex, OpRecord, OpStatus, RunId, WorkerId};
 use crate::step::RenewAnswer;
-use crate::store::{RunStore as _, StoreError};
+use crate::store::RunStore as _;
 
 /// The time between two renewals of the lease during a long comparison.
 const RENEWAL: Duration = Duration::from_secs(1);
