@@ -167,6 +167,10 @@ fn advice(settings: &AzureSettings, key: &str, code: &str, right: Right, reply: 
         "AuthorizationSourceIPMismatch" => {
             "The SAS token (sas_token) holds for other addresses only. Get one that includes this machine".to_owned()
         }
+        // Azurite says so of a wrong key.
+        "AuthorizationFailure" if String::from_utf8_lossy(&reply.body).contains("failed to authenticate") => {
+            unauthenticated(settings, reply)
+        }
         "AuthorizationFailure" => {
             format!("Check the network rules of the storage account {account}, and what the caller may do")
         }
