@@ -108,12 +108,7 @@ fn usual_address() -> Result<String, Diagnostic> {
     Ok(format!("unix:{RUNS_FOLDER}/{SOCKET}"))
 }
 
-async fn serve(
-    invocation: &Invocation<'_>,
-    place: &StoreLocation,
-    door: Door,
-    guard: Guard,
-) -> Result<(), Diagnostic> {
+async fn serve(invocation: &Invocation<'_>, place: &StoreLocation, door: Door, guard: Guard) -> Result<(), Diagnostic> {
     let view = &invocation.view;
     let failed = |error: weft_coordinator::server::ListenError| problems::cannot_listen(&error);
     let store = place.open(Access::Change).await?;

@@ -83,8 +83,10 @@ pub fn cannot_listen(error: &dyn Display) -> Diagnostic {
 
 /// The service manager passed several sockets.
 pub fn several_sockets(count: usize) -> Diagnostic {
-    cannot_listen(&format!("the service manager passed {count} sockets, and a coordinator listens on one: name one \
-                            address in the socket unit"))
+    cannot_listen(&format!(
+        "the service manager passed {count} sockets, and a coordinator listens on one: name one \
+                            address in the socket unit"
+    ))
 }
 
 /// The file of `-port-file` cannot be written.

@@ -83,7 +83,14 @@ impl Part {
 impl ObjectFiles {
     /// The files of the state at `place`.
     pub(super) fn new(objects: Arc<dyn Objects>, bridge: Arc<Bridge>, place: String) -> ObjectFiles {
-        ObjectFiles { objects, bridge, place, known: Arc::default(), superseded: Arc::default(), notes: Mutex::default() }
+        ObjectFiles {
+            objects,
+            bridge,
+            place,
+            known: Arc::default(),
+            superseded: Arc::default(),
+            notes: Mutex::default(),
+        }
     }
 
     /// Whether another process has taken over the lock, or a run that this process carried out. The lock is not ours any
