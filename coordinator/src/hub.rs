@@ -220,7 +220,7 @@ impl Hub {
                 gone.push(Event::Dead(older.id));
             }
         }
-        let drained = self.state.lock().drained.contains(worker_name(&id)).then(|| Event::Leaving(id));
+        let drained = self.state.lock().drained.contains(worker_name(&id)).then_some(Event::Leaving(id));
         for (sender, event) in told {
             let mut events = gone.clone();
             events.push(event);
