@@ -288,8 +288,9 @@ async fn a_write_that_did_not_end_leaves_a_state_that_can_be_read() {
     assert!(next(&found).is_some());
     assert_eq!(state.read().await.unwrap().unwrap().content, "{}");
     // It dies after the state was written, before its digest was.
-    let http = client(&ClientSettings::default()).unwrap();
-    http.put(format!("http://127.0.0.1:{}/states/dir/k.tfstate", moto.port)).body("[1]").send().await.unwrap();
+    let without_table = backend(moto.port, json!({})).state("default").unwrap();
+    let before = Expected::Version(without_table.read().await.unwrap().unwrap().version);
+    done(without_table.write(Bytes::from("[1]"), &before, None).await.unwrap());
     let read = state.read().await.unwrap().unwrap();
     assert_eq!(read.content, "[1]");
     done(state.write(Bytes::from("[2]"), &Expected::Version(read.version), None).await.unwrap());

@@ -116,13 +116,13 @@ pub(crate) fn refusal(answer: &StoreAnswer) -> Diagnostic {
 
 /// A label that refers to something that a provider instance does not have.
 pub(crate) fn label_not_known(file: &str, rule: usize, instance: &str, name: &str) -> Diagnostic {
-    let subject = if instance.is_empty() { "What runs on your machine" } else { instance };
+    let subject = if instance.is_empty() { "what runs on your machine" } else { instance };
     Diagnostic::error(
         "Label of a placement rule is not known",
         format!(
-            "{subject} matches rule {rule} of {file}, whose labels refer to {{{name}}}. It has no such key, alias or string \
-             argument, or the plan does not know it, or it is sensitive. Write the value into the rule, or make the rule \
-             match less."
+            "Rule {rule} of {file} matches {subject}, and its labels refer to {{{name}}}. There is no such key, alias or \
+             string argument, or the plan does not know it, or it is sensitive. Write the value into the rule, or make the \
+             rule match less."
         ),
     )
 }

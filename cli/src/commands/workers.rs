@@ -76,7 +76,7 @@ async fn list(invocation: &Invocation<'_>) -> Outcome {
 /// A worker in one line.
 fn line(worker: &WorkerListing) -> String {
     let WorkerListing { name, labels, version, status, tasks, capacity, identity } = worker;
-    let version = if version.is_empty() { "unknown version".to_owned() } else { format!("Weft {version}") };
+    let version = if version.is_empty() { "unknown version".to_owned() } else { format!("version {version}") };
     let mut parts = vec![format!("{name}: {status}"), format!("{tasks} of {capacity} operations"), version];
     if !labels.is_empty() {
         parts.push(labels_text(labels));

@@ -140,7 +140,7 @@ fn labels_that_the_plan_does_not_know_are_refused() {
         let rules = format!("[[rule]]\nkey = 'eu-*'\nlabels = {{ a = '{{{name}}}' }}");
         let refused = PlacementRules::parse(&rules).unwrap().place(&regions(), "placement.toml").unwrap_err();
         assert_eq!(refused.len(), 1);
-        assert!(refused[0].detail.contains(&format!("rule 1 of placement.toml, whose labels refer to {{{name}}}")));
+        assert!(refused[0].detail.contains(&format!("and its labels refer to {{{name}}}.")));
         assert!(!refused[0].detail.contains("hush"));
     }
 }
