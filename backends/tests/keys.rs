@@ -1,7 +1,8 @@
 //! Key providers that are services: AWS KMS as moto answers, the others as a small server of these tests does
 //! (`tests/cases/keys_server.py`).
 
-use std::net::{TcpListener, TcpStream};
+mod checks;
+
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -73,16 +74,9 @@ async fn kms(port: u16, operation: &str, content: Value) -> Value {
 #[cfg(feature = "s3")]
 #[tokio::test]
 async fn keys_of_aws_kms() {
-    let program = std::env::var("WEFT_MOTO_SERVER").unwrap_or_else(|_| "moto_server".to_owned());
-    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-    let mut command = Command::new(program);
-    command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
-    let Ok(child) = command.spawn() else {
-        eprintln!("\n*** SKIPPED: no moto_server on PATH and no WEFT_MOTO_SERVER, AWS KMS was NOT tested ***\n");
-        return;
-    };
-    let server = Server { child, port };
-    until("moto_server", || TcpStream::connect(("127.0.0.1", server.port)).is_ok());
+    let arguments = ["-H", "127.0.0.1", "-p", "{port}"];
+    let Some(server) = checks::Server::start("WEFT_MOTO_SERVER", "moto_server", &arguments, &[]).await else { return };
+    let port = server.port;
     let made = kms(port, "CreateKey", json!({})).await;
     let id = made["KeyMetadata"]["KeyId"].as_str().unwrap().to_owned();
     let endpoint = format!("http://127.0.0.1:{port}");

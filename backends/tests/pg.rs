@@ -65,7 +65,7 @@ impl Postgres {
             eprintln!("\n*** SKIPPED: initdb is not there or does not work, PostgreSQL was NOT tested ***\n");
             return None;
         }
-        let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let port = checks::free_port();
         let child = unprivileged(&folder, "postgres")
             .arg("-D")
             .arg(&data)

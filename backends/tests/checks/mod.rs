@@ -70,7 +70,7 @@ const PORTS: std::ops::Range<u16> = 12_000..20_000;
 
 /// A port that is free and that no other test of this process has had: the tests run at the same time, and a server
 /// that starts late would find another one at its port.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
         // Each process begins elsewhere.
