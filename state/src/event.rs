@@ -106,6 +106,27 @@ impl Event {
     }
 }
 
+/// The names of all events, so that a line that was read can refer to one of them.
+pub(crate) const EVENTS: [&str; 17] = [
+    "began",
+    "claimed",
+    "image",
+    "folded",
+    "saving",
+    "abandoned",
+    "stopped",
+    "ended",
+    "intent",
+    "commit",
+    "fail",
+    "doubt",
+    "resolve",
+    "skip",
+    "reopen",
+    "stray",
+    "checks",
+];
+
 /// The event name, attempt and worker of a step.
 pub(crate) fn step_words(
     step: &StoreStep,

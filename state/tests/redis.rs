@@ -281,6 +281,7 @@ async fn stopped(server: &Server) -> RedisStore {
         StoreStep::Skip { op: OpIndex(3), because: OpIndex(2) },
         StoreStep::Reopen { op: OpIndex(3) },
         output_commit(4, 1, "o", Some("\"v\"")),
+        StoreStep::Checks(Writes { checks: Some(Some(Vec::new())), ..Writes::default() }),
     ];
     assert_all_ok(&store.step_batch(&lease, steps).await.unwrap());
     assert!(matches!(store.release(&lease, TermEnding::Stopped).await.unwrap(), ReleaseAnswer::Released(_)));

@@ -12,6 +12,7 @@ use super::sealed::outcome_name;
 use super::steps;
 use super::{Core, FIELDS_AT_ONCE, HEADERS_AT_ONCE, MOST_RUNS, holder};
 use crate::error::StoreError;
+use crate::event::EVENTS;
 use crate::ledger::leases::newest_first;
 use crate::record::InstanceRecord;
 use crate::result::Writes;
@@ -361,23 +362,6 @@ pub(super) struct ReadLine {
 /// A journal line `LINK DIGEST WORD OP ATTEMPT WORKER PAYLOAD CHECK`, if it follows from the link before and was not
 /// changed. Lines of earlier versions have no `PAYLOAD` and no `CHECK`.
 pub(super) fn journal_line(text: &str, before: &str, sequence: u64) -> Option<ReadLine> {
-    /// All event names, so that a line can refer to one of them.
-    const EVENTS: [&str; 14] = [
-        "began",
-        "claimed",
-        "intent",
-        "commit",
-        "fail",
-        "doubt",
-        "resolve",
-        "skip",
-        "reopen",
-        "stray",
-        "stopped",
-        "ended",
-        "abandoned",
-        "image",
-    ];
     let (link, rest) = text.split_once(' ')?;
     let payload = codec::payload_of(rest)?.map(str::to_owned);
     let mut words = rest.split(' ');
