@@ -201,11 +201,13 @@ impl Hub {
             let connection = state.connections;
             let held = hello.held.iter().map(|held| held.run.clone());
             let unheard = held.filter(|run| !state.runs.contains_key(run)).collect();
-            let told: Vec<(EventSender, Event)> = state
-                .runs
-                .iter()
-                .map(|(run, sender)| (sender.clone(), Event::Joined(for_run(&id, &hello, run))))
-                .collect();
+            let drained = state.drained.contains(&hello.name).then(|| Event::Leaving(id.clone()));
+            let events = |run| {
+                let joined = Event::Joined(for_run(&id, &hello, run));
+                std::iter::once(joined).chain(drained.clone()).collect()
+            };
+            let told: Vec<(EventSender, Vec<Event>)> =
+                state.runs.iter().map(|(run, sender)| (sender.clone(), events(run))).collect();
             let name = hello.name.clone();
             let hang_up = Some(hang_up).filter(|_| !state.closed);
             let (outgoing, peer) = (link.outgoing.clone(), link.peer.clone());
@@ -220,11 +222,9 @@ impl Hub {
                 gone.push(Event::Dead(older.id));
             }
         }
-        let drained = self.state.lock().drained.contains(worker_name(&id)).then_some(Event::Leaving(id));
-        for (sender, event) in told {
+        for (sender, own) in told {
             let mut events = gone.clone();
-            events.push(event);
-            events.extend(drained.clone());
+            events.extend(own);
             let _ = sender.send(events).await;
         }
         (connection, hung_up)

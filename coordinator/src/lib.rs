@@ -2,11 +2,10 @@
 //!
 //! Reading order: [`outline`] is what a coordinator knows of a plan, and [`status`] is where an operation stands.
 //! [`event`] and [`core`] are the deciding machine of one run, which is pure. Around it: [`plan`], [`placement`] and
-//! [`process`] hold what a run begins with, [`transport`] and [`hub`] the connections of workers, and [`driver`] one term of one run on
-//! a store. [`service`] drives many runs at once, with takeover; [`server`] and [`client`] do so over
-//! connections, which [`door`] accepts and [`dial`] makes;
-//! [`operation_event`] is what watchers receive, [`listing`] what `weft runs` shows, and [`fleet`] what `weft workers`
-//! shows. [`timing`] holds the constants.
+//! [`process`] hold what a run begins with, [`transport`] and [`hub`] the connections of workers, and [`driver`] one term
+//! of one run on a store. [`service`] drives many runs at once, with takeover; [`server`] and [`client`] do so over
+//! connections, which [`door`] accepts and [`dial`] makes; [`operation_event`] is what watchers receive, [`listing`] what
+//! `weft runs` shows, and [`fleet`] what `weft workers` shows. [`timing`] holds the constants.
 //!
 //! `weft-protocol` says what coordinators and workers owe each other.
 

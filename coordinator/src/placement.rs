@@ -76,13 +76,7 @@ impl PlacementRules {
                 used[index] = true;
                 match rule.labels(&fragment.shard, &known) {
                     Ok(labels) => add(&mut shard.labels, labels),
-                    Err(missing) => {
-                        let subject = match &fragment.shard {
-                            Shard::Provider(instance) => instance.to_string(),
-                            Shard::Home | Shard::Unplaced => String::new(),
-                        };
-                        wrong.push(problems::label_not_known(file, index + 1, &subject, &missing));
-                    }
+                    Err(missing) => wrong.push(problems::label_not_known(file, index + 1, &fragment.shard, &missing)),
                 }
                 shard.concurrency = shard.concurrency.or(rule.concurrency);
             }

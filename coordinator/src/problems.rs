@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::Shard;
 use weft_state::{StoreAnswer, Unrelated};
 
 use crate::event::Defect;
@@ -115,8 +116,11 @@ pub(crate) fn refusal(answer: &StoreAnswer) -> Diagnostic {
 }
 
 /// A label that refers to something that a provider instance does not have.
-pub(crate) fn label_not_known(file: &str, rule: usize, instance: &str, name: &str) -> Diagnostic {
-    let subject = if instance.is_empty() { "what runs on your machine" } else { instance };
+pub(crate) fn label_not_known(file: &str, rule: usize, shard: &Shard, name: &str) -> Diagnostic {
+    let subject = match shard {
+        Shard::Provider(instance) => instance.to_string(),
+        Shard::Home | Shard::Unplaced => "what runs on your machine".to_owned(),
+    };
     Diagnostic::error(
         "Label of a placement rule is not known",
         format!(

@@ -6,9 +6,7 @@
 
 use std::fs;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
-use weft_state::WorkerId;
+use weft_state::{WorkerId, process_exists};
 
 /// Stands for a part that this system does not provide.
 const UNKNOWN: &str = "-";
@@ -41,15 +39,8 @@ pub fn is_dead(worker: &WorkerId) -> bool {
     }
     match start_time(process) {
         Some(found) => found != start,
-        None => !exists(process),
+        None => !process_exists(process),
     }
-}
-
-/// Whether there is a process with this number. `/proc` may hide those of other users (`hidepid`), so the system is
-/// asked: it does not allow a signal to them, which is another answer than that there is none.
-fn exists(process: u32) -> bool {
-    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-    process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
 }
 
 const UNKNOWN_PLACE: &str = "unknown";
@@ -92,16 +83,6 @@ mod tests {
         child.wait().unwrap();
         assert!(is_dead(&id));
         assert_eq!(worker_name(&id), "w");
-    }
-
-    #[test]
-    fn a_process_without_a_readable_entry_is_looked_up() {
-        assert!(exists(1), "the first process, which may belong to another user");
-        assert!(exists(std::process::id()));
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        assert!(!exists(child.id()));
-        assert!(!exists(u32::MAX));
     }
 
     #[test]

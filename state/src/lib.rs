@@ -32,7 +32,8 @@ pub mod json;
 mod ledger;
 pub mod model;
 mod problems;
-pub mod provider;
+pub mod process;
+mod provider;
 mod recent;
 pub mod record;
 pub mod redis;
@@ -52,6 +53,7 @@ pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore, RemoteOptions, SAVE_I
 pub use error::StoreError;
 pub use ledger::RevisionRule;
 pub use model::ModelStore;
+pub use process::process_exists;
 pub use provider::StoredProvider;
 pub use record::{InstanceObject, InstanceRecord, Opaque, OutputRecord, OutputWrite, PathStep, RawJson, SensitivePath};
 pub use redis::{RedisStore, state_name as redis_state_name};

@@ -8,14 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
 use super::bridge::Bridge;
 use super::objects::ObjectFiles;
 use crate::error::StoreError;
+use crate::process::process_exists;
 use crate::remote::Version;
 use crate::run::Holder;
 
@@ -69,13 +68,6 @@ impl Scope {
     }
 }
 
-/// Whether there is a process with this number. The system does not allow a signal to one of another user, which is
-/// another answer than that there is none.
-fn exists(process: u32) -> bool {
-    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-    process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
-}
-
 impl HolderRecord {
     /// The record of this process.
     pub(super) fn new(lock: &str, holder: &Holder) -> HolderRecord {
@@ -100,7 +92,7 @@ impl HolderRecord {
         let (Some(then), Some(now)) = (&self.scope, Scope::of(self.process)) else { return false };
         let here = (&then.boot, &then.namespace) == (&now.boot, &now.namespace);
         // No start time: the process is gone, or `/proc` hides it (`hidepid`) because it belongs to another user.
-        here && if now.started == 0 { !exists(self.process) } else { then.started != now.started }
+        here && if now.started == 0 { !process_exists(self.process) } else { then.started != now.started }
     }
 
     /// Whether the record was written long ago, as far as the clocks agree.
@@ -229,16 +221,6 @@ mod tests {
         assert!(!other.is_gone());
         other.scope = None;
         assert!(!other.is_gone());
-    }
-
-    #[test]
-    fn a_process_without_a_readable_entry_is_looked_up() {
-        assert!(exists(1), "the first process, which may belong to another user");
-        assert!(exists(std::process::id()));
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        assert!(!exists(child.id()));
-        assert!(!exists(u32::MAX));
     }
 
     #[test]
