@@ -8,7 +8,7 @@ use url::Url;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
 
-use crate::arguments::Settings;
+use crate::arguments::BackendSettings;
 use crate::catalog;
 use crate::problems;
 
@@ -42,7 +42,7 @@ pub struct BackendAddress {
     /// The type of the backend.
     pub kind: &'static str,
     /// Its settings.
-    pub settings: Settings,
+    pub settings: BackendSettings,
 }
 
 impl BackendAddress {
@@ -58,7 +58,7 @@ impl BackendAddress {
         let Some(schema) = catalog::schema(scheme.kind) else { return Err(problems::not_here(scheme.kind)) };
         let Type::Object(arguments) = schema.implied_type() else { return Ok(None) };
         let url = Url::parse(address).map_err(|error| invalid(&error.to_string()))?;
-        let mut settings = Settings::new();
+        let mut settings = BackendSettings::new();
         if let Some(argument) = scheme.host {
             let host = url.host_str().filter(|host| !host.is_empty());
             let host =

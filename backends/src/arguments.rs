@@ -12,14 +12,14 @@ use crate::problems;
 
 /// The settings of a backend: every attribute of its schema, null where nothing is written, as in
 /// `.terraform/terraform.tfstate`.
-pub type Settings = Map<String, Json>;
+pub type BackendSettings = Map<String, Json>;
 
 /// The variables of the environment by name. Empty ones count as absent.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The settings of a backend while they are read, with the problems found.
 pub struct Arguments<'a> {
-    settings: &'a Settings,
+    settings: &'a BackendSettings,
     environment: Environment<'a>,
     /// The problems found so far.
     pub problems: Vec<Diagnostic>,
@@ -27,7 +27,7 @@ pub struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     /// The arguments in these settings.
-    pub fn new(settings: &'a Settings, environment: Environment<'a>) -> Arguments<'a> {
+    pub fn new(settings: &'a BackendSettings, environment: Environment<'a>) -> Arguments<'a> {
         Arguments { settings, environment, problems: Vec::new() }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::future::try_join_all;
-use weft_state::remote::{BackendError, Expected, Object, Objects, Version, Written};
+use weft_state::remote::{BackendError, Expected, Object, ObjectVersion, Objects, Written};
 
 /// What follows the key of a state in the keys of the objects beside it.
 pub const BESIDE: &str = ".weft/";
@@ -23,7 +23,7 @@ pub enum When {
     /// If there is no object.
     Absent,
     /// If the object has this version.
-    Is(Version),
+    Is(ObjectVersion),
 }
 
 impl From<&Expected> for When {
@@ -63,6 +63,16 @@ pub trait Bucket: Send + Sync + std::fmt::Debug {
         kind: ObjectKind,
         when: &When,
     ) -> Result<Written, BackendError>;
+
+    /// Writes a new object, see [`Objects::put_trying`].
+    async fn put_trying(&self, doing: &'static str, key: &str, content: Bytes) -> Result<(), BackendError> {
+        self.put(doing, key, content, ObjectKind::State, &When::Always).await.map(|_| ())
+    }
+
+    /// Whether the conditions of writes were tried out.
+    fn are_conditions_tried(&self) -> bool {
+        false
+    }
 
     /// Deletes an object. An absent one is no error.
     async fn delete(&self, doing: &'static str, key: &str) -> Result<(), BackendError>;
@@ -135,13 +145,21 @@ impl<B: Bucket> Objects for Beside<B> {
         self.bucket.put("writing a journal", &self.key(name), content, ObjectKind::State, &When::Absent).await
     }
 
-    async fn put(&self, name: &str, content: Bytes) -> Result<Version, BackendError> {
+    async fn put(&self, name: &str, content: Bytes) -> Result<ObjectVersion, BackendError> {
         const DOING: &str = "writing a journal";
         let key = self.key(name);
         match self.bucket.put(DOING, &key, content, ObjectKind::State, &When::Always).await? {
             Written::Done(version) => Ok(version),
             Written::Conflict => Err(unexpected_conflict(self.bucket.place(&key), DOING)),
         }
+    }
+
+    async fn put_trying(&self, name: &str, content: Bytes) -> Result<(), BackendError> {
+        self.bucket.put_trying("writing a journal", &self.key(name), content).await
+    }
+
+    fn are_conditions_tried(&self) -> bool {
+        self.bucket.are_conditions_tried()
     }
 
     async fn list(&self, prefix: &str) -> Result<Vec<String>, BackendError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weft_graph_format::schema::Block;
 
-pub use crate::arguments::{Environment, Settings};
+pub use crate::arguments::{BackendSettings, Environment};
 #[cfg(feature = "azurerm")]
 use crate::azurerm;
 pub use crate::connected::{Connected, Connecting};
@@ -32,7 +32,7 @@ use crate::s3;
 
 /// What is known about a type of backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BackendKind {
     /// It is a backend, and this build has it.
     Known,
     /// It is a backend, and this build does not have it.
@@ -56,9 +56,9 @@ struct Entry {
 /// How a backend is made.
 enum Connect {
     /// From its settings alone.
-    Alone(fn(&Settings, Environment<'_>) -> Connecting),
+    Alone(fn(&BackendSettings, Environment<'_>) -> Connecting),
     /// From its settings and what is known about hosts.
-    AtHost(fn(&Settings, Environment<'_>, &Arc<dyn Hosts>) -> Connecting),
+    AtHost(fn(&BackendSettings, Environment<'_>, &Arc<dyn Hosts>) -> Connecting),
 }
 
 use Connect::{Alone, AtHost};
@@ -123,14 +123,17 @@ fn entry(name: &str) -> Option<&'static Entry> {
 }
 
 /// What is known about this type.
-pub fn kind(name: &str) -> Kind {
+pub fn kind(name: &str) -> BackendKind {
     if name == "local" || entry(name).is_some() {
-        return Kind::Known;
+        return BackendKind::Known;
     }
     if ALL.contains(&name) {
-        return Kind::Missing;
+        return BackendKind::Missing;
     }
-    REMOVED.iter().find(|(removed, _)| *removed == name).map_or(Kind::Unknown, |(_, instead)| Kind::Removed(*instead))
+    REMOVED
+        .iter()
+        .find(|(removed, _)| *removed == name)
+        .map_or(BackendKind::Unknown, |(_, instead)| BackendKind::Removed(*instead))
 }
 
 /// The schema of the settings of a backend other than `local`, or `None` if this build does not have it.
@@ -139,7 +142,7 @@ pub fn schema(kind: &str) -> Option<Block> {
 }
 
 /// The required settings that neither the settings nor the environment have, in the order of their names.
-pub fn missing(kind: &str, settings: &Settings, environment: Environment<'_>) -> Vec<String> {
+pub fn missing(kind: &str, settings: &BackendSettings, environment: Environment<'_>) -> Vec<String> {
     let Some(entry) = entry(kind) else { return Vec::new() };
     let set = |name: &str| {
         let mut variables = entry.variables.iter().filter(|(argument, _)| *argument == name);
@@ -154,7 +157,7 @@ pub fn missing(kind: &str, settings: &Settings, environment: Environment<'_>) ->
 ///
 /// # Errors
 /// Invalid settings. The diagnostics have no place.
-pub fn connect(kind: &str, settings: &Settings, environment: Environment<'_>) -> Connecting {
+pub fn connect(kind: &str, settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     connect_at(kind, settings, environment, &(Arc::new(NoHosts) as Arc<dyn Hosts>))
 }
 
@@ -162,7 +165,12 @@ pub fn connect(kind: &str, settings: &Settings, environment: Environment<'_>) ->
 ///
 /// # Errors
 /// Invalid settings. The diagnostics have no place.
-pub fn connect_at(kind: &str, settings: &Settings, environment: Environment<'_>, hosts: &Arc<dyn Hosts>) -> Connecting {
+pub fn connect_at(
+    kind: &str,
+    settings: &BackendSettings,
+    environment: Environment<'_>,
+    hosts: &Arc<dyn Hosts>,
+) -> Connecting {
     match entry(kind).map(|entry| &entry.connect) {
         Some(Alone(connect)) => connect(settings, environment),
         Some(AtHost(connect)) => connect(settings, environment, hosts),
@@ -177,12 +185,12 @@ mod tests {
     #[test]
     fn every_type_in_this_build_has_a_schema() {
         for name in kinds() {
-            assert_eq!(kind(name), Kind::Known);
+            assert_eq!(kind(name), BackendKind::Known);
             assert!(ALL.contains(&name), "{name}");
             assert!(schema(name).is_some(), "{name}");
         }
         assert!(kinds().is_sorted());
-        assert_eq!(kind("azure"), Kind::Removed(Some("azurerm")));
-        assert_eq!(kind("s4"), Kind::Unknown);
+        assert_eq!(kind("azure"), BackendKind::Removed(Some("azurerm")));
+        assert_eq!(kind("s4"), BackendKind::Unknown);
     }
 }

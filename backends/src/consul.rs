@@ -17,7 +17,7 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
 };
 
-use crate::arguments::{Environment, Settings};
+use crate::arguments::{BackendSettings, Environment};
 use crate::bucket::{BESIDE, Beside};
 use crate::connected::{Connected, Connecting};
 use lock::{Held, Lock};
@@ -34,7 +34,7 @@ const WORKSPACE: &str = "-env:";
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
+pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = ConsulSettings::read(settings, environment)?;
     let client = Client::new(settings).map_err(|problem| vec![problem])?;
     Ok(Connected { backend: Arc::new(Consul { client: Arc::new(client) }), warnings })

@@ -16,7 +16,7 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
 };
 
-use crate::arguments::{Environment, Settings};
+use crate::arguments::{BackendSettings, Environment};
 use crate::bucket::{Beside, Bucket as _, ObjectKind, joined};
 use crate::connected::{Connected, Connecting};
 use requests::Client;
@@ -34,7 +34,7 @@ const STATE: &str = ".tfstate";
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
+pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = CosSettings::read(settings, environment)?;
     let client = Client::new(settings, environment).map_err(|problem| vec![problem])?;
     Ok(Connected { backend: Arc::new(Cos { client: Arc::new(client) }), warnings })

@@ -12,7 +12,7 @@ use url::Url;
 use weft_state::remote::BackendError;
 
 use crate::client::reason;
-use crate::retry::{Attempt, RetryRule};
+use crate::retry::{AttemptResult, RetryRule};
 
 /// The repetition of requests where the settings do not say it.
 pub const RETRY: RetryRule =
@@ -82,7 +82,7 @@ impl Call {
 
 /// The answer of a service.
 #[derive(Debug)]
-pub struct Reply {
+pub struct HttpReply {
     /// The number of the attempt that was answered, from 1.
     pub attempt: u32,
     /// The status.
@@ -93,7 +93,7 @@ pub struct Reply {
     pub body: Bytes,
 }
 
-impl Reply {
+impl HttpReply {
     /// A header as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
@@ -153,7 +153,7 @@ impl Authorize for Constant {
 }
 
 /// A service that answers requests.
-pub struct Service {
+pub struct HttpService {
     /// The connections.
     pub http: reqwest::Client,
     /// How requests are repeated.
@@ -164,18 +164,18 @@ pub struct Service {
     pub authorize: Box<dyn Authorize>,
 }
 
-impl fmt::Debug for Service {
+impl fmt::Debug for HttpService {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Service({})", self.place)
+        write!(out, "HttpService({})", self.place)
     }
 }
 
-impl Service {
+impl HttpService {
     /// Sends a request, again if it fails for a reason that may pass. The last answer is returned in any case.
     ///
     /// # Errors
     /// No answer came, or there are no credentials.
-    pub async fn send(&self, call: &Call) -> Result<Reply, BackendError> {
+    pub async fn send(&self, call: &Call) -> Result<HttpReply, BackendError> {
         match self.retry.run(|number| self.attempt(call, number)).await {
             Ok(reply) => Ok(reply),
             Err(last) => last,
@@ -183,19 +183,19 @@ impl Service {
     }
 
     /// One attempt. Credentials that are not accepted are replaced once.
-    async fn attempt(&self, call: &Call, number: u32) -> Attempt<Reply, Result<Reply, BackendError>> {
+    async fn attempt(&self, call: &Call, number: u32) -> AttemptResult<HttpReply, Result<HttpReply, BackendError>> {
         let attempt = self.request(call, number).await;
-        let rejected = matches!(&attempt, Attempt::Final(Ok(reply)) if reply.rejects_credentials());
+        let rejected = matches!(&attempt, AttemptResult::Final(Ok(reply)) if reply.rejects_credentials());
         match rejected && self.authorize.rejected().await {
             true => self.request(call, number).await,
             false => attempt,
         }
     }
 
-    async fn request(&self, call: &Call, number: u32) -> Attempt<Reply, Result<Reply, BackendError>> {
+    async fn request(&self, call: &Call, number: u32) -> AttemptResult<HttpReply, Result<HttpReply, BackendError>> {
         let authorization = match self.authorize.authorize(call).await {
             Ok(headers) => headers,
-            Err(error) => return Attempt::Final(Err(Err(error))),
+            Err(error) => return AttemptResult::Final(Err(Err(error))),
         };
         let mut request = self.http.request(call.method.clone(), call.url.clone()).body(call.body.clone());
         if call.body.is_empty() && matches!(call.method, Method::PUT | Method::POST) {
@@ -215,20 +215,20 @@ impl Service {
                 // Certificates and addresses stay as they are.
                 let stays = error.is_builder() || error.is_redirect() || words.contains("certificate");
                 let failed = Err(self.unreachable(call.doing, words));
-                return if stays { Attempt::Final(Err(failed)) } else { Attempt::Again(failed, None) };
+                return if stays { AttemptResult::Final(Err(failed)) } else { AttemptResult::Again(failed, None) };
             }
         };
         let (status, headers) = (answer.status(), answer.headers().clone());
         let body = match answer.bytes().await {
             Ok(body) => body,
-            Err(error) => return Attempt::Again(Err(self.unreachable(call.doing, reason(&error))), None),
+            Err(error) => return AttemptResult::Again(Err(self.unreachable(call.doing, reason(&error))), None),
         };
-        let reply = Reply { attempt: number, status, headers, body };
+        let reply = HttpReply { attempt: number, status, headers, body };
         if reply.may_pass() {
             let wanted = reply.header(RETRY_AFTER.as_str()).and_then(|value| value.parse().ok());
-            return Attempt::Again(Ok(reply), wanted.map(Duration::from_secs));
+            return AttemptResult::Again(Ok(reply), wanted.map(Duration::from_secs));
         }
-        Attempt::Final(Ok(reply))
+        AttemptResult::Final(Ok(reply))
     }
 
     fn unreachable(&self, doing: &'static str, error: String) -> BackendError {
@@ -245,17 +245,17 @@ mod tests {
 
     use super::*;
     use crate::client::{ClientSettings, client};
-    use crate::tokens::{Bearer, Token, TokenSource};
+    use crate::tokens::{AccessToken, Bearer, TokenSource};
 
     /// Another token each time.
     struct Counting(AtomicUsize, bool);
 
     #[async_trait]
     impl TokenSource for Counting {
-        async fn token(&self) -> Result<Token, BackendError> {
+        async fn token(&self) -> Result<AccessToken, BackendError> {
             let text = format!("t{}", self.0.fetch_add(1, Ordering::SeqCst));
             let later = std::time::SystemTime::now() + Duration::from_secs(3600);
-            Ok(if self.1 { Token::until(text, later) } else { Token::lasting(text) })
+            Ok(if self.1 { AccessToken::until(text, later) } else { AccessToken::lasting(text) })
         }
     }
 
@@ -290,7 +290,7 @@ mod tests {
             SEEN.store(0, Ordering::SeqCst);
             let authorize = Box::new(Bearer::new(Counting(AtomicUsize::new(0), expire)));
             let http = client(&ClientSettings::default()).unwrap();
-            let service = Service { http, retry: RETRY, place: "here".to_owned(), authorize };
+            let service = HttpService { http, retry: RETRY, place: "here".to_owned(), authorize };
             let reply = service.send(&Call::new("reading", Method::GET, url)).await.unwrap();
             assert_eq!((reply.status.as_u16(), SEEN.load(Ordering::SeqCst)), (status, requests), "{accepted} {expire}");
         }
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn answers_about_expired_credentials() {
-        let reply = |status: u16, body: &'static str| Reply {
+        let reply = |status: u16, body: &'static str| HttpReply {
             attempt: 1,
             status: StatusCode::from_u16(status).unwrap(),
             headers: HeaderMap::new(),

@@ -37,7 +37,7 @@ impl Keys {
 
 /// Where keys come from.
 #[async_trait]
-pub trait KeySource: Send + Sync {
+pub trait CredentialSource: Send + Sync {
     /// The keys to use now.
     async fn keys(&self) -> Result<Keys, BackendError>;
 }
@@ -46,7 +46,7 @@ pub trait KeySource: Send + Sync {
 pub struct GivenKeys(pub Result<Keys, BackendError>);
 
 #[async_trait]
-impl KeySource for GivenKeys {
+impl CredentialSource for GivenKeys {
     async fn keys(&self) -> Result<Keys, BackendError> {
         self.0.clone()
     }
@@ -54,7 +54,7 @@ impl KeySource for GivenKeys {
 
 /// The keys of a source until they expire.
 pub struct KeyRing {
-    source: Box<dyn KeySource>,
+    source: Box<dyn CredentialSource>,
     known: Mutex<Option<Keys>>,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Debug for KeyRing {
 
 impl KeyRing {
     /// The keys of this source.
-    pub fn new(source: impl KeySource + 'static) -> KeyRing {
+    pub fn new(source: impl CredentialSource + 'static) -> KeyRing {
         KeyRing { source: Box::new(source), known: Mutex::default() }
     }
 

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use weft_state::remote::{
-    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
+    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, ObjectVersion, Objects, RemoteState, Written,
 };
 
-use crate::arguments::{Environment, Settings};
+use crate::arguments::{BackendSettings, Environment};
 use crate::bucket::{Beside, Bucket, ObjectKind, When};
 use crate::connected::{Connected, Connecting};
 use requests::Client;
@@ -35,7 +35,7 @@ const RELEASING: &str = "releasing the lock";
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
+pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = GcsSettings::read(settings, environment)?;
     let client = Client::new(settings).map_err(|problem| vec![problem])?;
     Ok(Connected { backend: Arc::new(Gcs { client: Arc::new(client) }), warnings })
@@ -139,7 +139,7 @@ impl RemoteState for GcsState {
 
     async fn take_over(&self, dead: &LockInfo, info: &LockInfo) -> Result<LockAnswer, BackendError> {
         // If somebody else was faster, the lock has another generation, and this does nothing.
-        self.client.delete_version(TAKING, &self.lock, &Version(dead.id.clone())).await?;
+        self.client.delete_version(TAKING, &self.lock, &ObjectVersion(dead.id.clone())).await?;
         self.create(info).await
     }
 
@@ -147,7 +147,7 @@ impl RemoteState for GcsState {
         if id.parse::<i64>().is_err() {
             return Err(refusals::not_a_generation(self.client.place(&self.lock), id));
         }
-        match self.client.delete_version(RELEASING, &self.lock, &Version(id.to_owned())).await? {
+        match self.client.delete_version(RELEASING, &self.lock, &ObjectVersion(id.to_owned())).await? {
             Written::Done(_) => Ok(()),
             Written::Conflict => Err(refusals::other_lock(self.client.place(&self.lock), id)),
         }

@@ -9,11 +9,11 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use reqwest::{Method, StatusCode};
 use url::Url;
-use weft_state::remote::{BackendError, Object, Version, Written};
+use weft_state::remote::{BackendError, Object, ObjectVersion, Written};
 
 use crate::bucket::{Bucket, ObjectKind, When};
 use crate::digests::md5_hex;
-use crate::exchange::{Call, Headers, Reply, Service};
+use crate::exchange::{Call, Headers, HttpReply, HttpService};
 use crate::xml;
 
 /// The media type of states and locks.
@@ -43,7 +43,7 @@ pub trait Dialect: Send + Sync + fmt::Debug {
     fn write_headers(&self, content: &[u8]) -> Headers;
 
     /// What is wrong with an object that was read.
-    fn damage(&self, reply: &Reply) -> Option<String>;
+    fn damage(&self, reply: &HttpReply) -> Option<String>;
 
     /// What to do about an error with this code.
     fn advice(&self, code: &str) -> String;
@@ -55,11 +55,11 @@ pub struct GuardedBucket<D> {
     /// What is special about its service.
     pub dialect: D,
     /// The connection.
-    pub service: Service,
+    pub service: HttpService,
 }
 
 /// The error that a service answered with, in XML.
-pub fn refusal(reply: &Reply, place: String, doing: &'static str, advice: impl Fn(&str) -> String) -> BackendError {
+pub fn refusal(reply: &HttpReply, place: String, doing: &'static str, advice: impl Fn(&str) -> String) -> BackendError {
     let code = xml::text(&reply.body, "Code").unwrap_or_default();
     let message = xml::text(&reply.body, "Message").filter(|message| !message.is_empty());
     let error = match (code.is_empty(), message) {
@@ -81,7 +81,7 @@ impl<D: Dialect> GuardedBucket<D> {
         Ok(Call::new(doing, method, self.dialect.url(key, query).await?))
     }
 
-    fn refused(&self, key: &str, doing: &'static str, reply: &Reply) -> BackendError {
+    fn refused(&self, key: &str, doing: &'static str, reply: &HttpReply) -> BackendError {
         refusal(reply, self.place(key), doing, |code| self.dialect.advice(code))
     }
 
@@ -122,7 +122,7 @@ impl<D: Dialect> Bucket for GuardedBucket<D> {
         let reply = self.service.send(&self.call(doing, Method::GET, key, &[]).await?).await?;
         match reply.status {
             StatusCode::OK => match self.dialect.damage(&reply) {
-                None => Ok(Some(Object { version: Version(md5_hex(&reply.body)), content: reply.body })),
+                None => Ok(Some(Object { version: ObjectVersion(md5_hex(&reply.body)), content: reply.body })),
                 Some(error) => Err(BackendError::Damaged { place: self.place(key), doing, error }),
             },
             StatusCode::NOT_FOUND if xml::text(&reply.body, "Code").as_deref() != Some(NO_BUCKET) => Ok(None),
@@ -153,7 +153,7 @@ impl<D: Dialect> Bucket for GuardedBucket<D> {
             call = call.header(D::FORBID, "true");
         }
         let reply = self.service.send(&call).await?;
-        let done = Written::Done(Version(md5_hex(&content)));
+        let done = Written::Done(ObjectVersion(md5_hex(&content)));
         let created = match reply.status {
             StatusCode::OK => match reply.header(D::VERSION).filter(|_| guarded) {
                 Some(version) => self.is_first(doing, key, version).await?,

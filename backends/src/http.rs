@@ -14,14 +14,14 @@ use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
 use weft_state::remote::{
-    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
+    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, ObjectVersion, Objects, RemoteState, Written,
 };
 
-use crate::arguments::{Environment, Settings};
+use crate::arguments::{BackendSettings, Environment};
 use crate::client::{client, reason};
 use crate::connected::{Connected, Connecting};
 use crate::problems;
-use crate::retry::Attempt;
+use crate::retry::AttemptResult;
 pub use settings::schema;
 use settings::{Action, HttpSettings};
 
@@ -34,7 +34,7 @@ const CONTENT_MD5: &str = "Content-MD5";
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
+pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = HttpSettings::read(settings, environment)?;
     let client = client(&settings.client).map_err(|error| vec![problems::no_client(&error)])?;
     Ok(Connected { backend: Arc::new(Http { state: Arc::new(HttpState { settings, client }) }), warnings })
@@ -112,27 +112,32 @@ impl HttpState {
         request.header(CONTENT_TYPE, "application/json").header(CONTENT_MD5, digest).body(body)
     }
 
-    async fn answer(&self, doing: &'static str, response: Response, attempt: u32) -> Attempt<Answer, BackendError> {
+    async fn answer(
+        &self,
+        doing: &'static str,
+        response: Response,
+        attempt: u32,
+    ) -> AttemptResult<Answer, BackendError> {
         let status = response.status();
         let passing = status == StatusCode::TOO_MANY_REQUESTS
             || status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
         if passing {
             let wanted = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
             let error = format!("the server answered {status}, giving up after {attempt} attempt(s)");
-            return Attempt::Again(self.unreachable(doing, error), wanted.map(Duration::from_secs));
+            return AttemptResult::Again(self.unreachable(doing, error), wanted.map(Duration::from_secs));
         }
-        Attempt::Final(match response.bytes().await {
+        AttemptResult::Final(match response.bytes().await {
             Ok(body) => Ok(Answer { status, body }),
-            Err(error) => return Attempt::Again(self.unreachable(doing, reason(&error)), None),
+            Err(error) => return AttemptResult::Again(self.unreachable(doing, reason(&error)), None),
         })
     }
 
     /// Whether an error may pass: certificates and addresses stay as they are.
-    fn failed(&self, doing: &'static str, error: &reqwest::Error) -> Attempt<Answer, BackendError> {
+    fn failed(&self, doing: &'static str, error: &reqwest::Error) -> AttemptResult<Answer, BackendError> {
         let words = reason(error);
         let stays = error.is_builder() || error.is_redirect() || words.contains("certificate");
         let failed = self.unreachable(doing, words);
-        if stays { Attempt::Final(Err(failed)) } else { Attempt::Again(failed, None) }
+        if stays { AttemptResult::Final(Err(failed)) } else { AttemptResult::Again(failed, None) }
     }
 
     fn unreachable(&self, doing: &'static str, error: String) -> BackendError {
@@ -170,8 +175,8 @@ impl HttpState {
     }
 }
 
-fn version_of(content: &[u8]) -> Version {
-    Version(blake3::hash(content).to_hex().to_string())
+fn version_of(content: &[u8]) -> ObjectVersion {
+    ObjectVersion(blake3::hash(content).to_hex().to_string())
 }
 
 #[async_trait]

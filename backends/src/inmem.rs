@@ -8,11 +8,11 @@ use bytes::Bytes;
 use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 use weft_state::remote::{
-    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
+    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, ObjectVersion, Objects, RemoteState, Written,
 };
 use weft_state::run::Holder;
 
-use crate::arguments::{self, Arguments, Environment, Settings};
+use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::bucket::{Beside, Bucket, ObjectKind, When};
 use crate::connected::{Connected, Connecting};
 
@@ -48,7 +48,7 @@ pub fn schema() -> Block {
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
+pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let mut arguments = Arguments::new(settings, environment);
     let lock = arguments.text("lock_id", &[]).filter(|id| !id.is_empty());
     let (lock, warnings) = arguments.finish(lock)?;
@@ -95,7 +95,7 @@ impl Bucket for InMemory {
 
     async fn get(&self, _doing: &'static str, key: &str) -> Result<Option<Object>, BackendError> {
         let found = memory().objects.get(key).cloned();
-        Ok(found.map(|(content, version)| Object { content, version: Version(version.to_string()) }))
+        Ok(found.map(|(content, version)| Object { content, version: ObjectVersion(version.to_string()) }))
     }
 
     async fn put(
@@ -107,7 +107,7 @@ impl Bucket for InMemory {
         when: &When,
     ) -> Result<Written, BackendError> {
         let mut memory = memory();
-        let there = memory.objects.get(key).map(|(_, version)| Version(version.to_string()));
+        let there = memory.objects.get(key).map(|(_, version)| ObjectVersion(version.to_string()));
         let fits = match when {
             When::Always => true,
             When::Absent => there.is_none(),
@@ -119,7 +119,7 @@ impl Bucket for InMemory {
         memory.last += 1;
         let version = memory.last;
         memory.objects.insert(key.to_owned(), (content, version));
-        Ok(Written::Done(Version(version.to_string())))
+        Ok(Written::Done(ObjectVersion(version.to_string())))
     }
 
     async fn delete(&self, _doing: &'static str, key: &str) -> Result<(), BackendError> {

@@ -8,10 +8,10 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
-use weft_sealing::Service;
+use weft_sealing::ServiceClient;
 
+pub use crate::arguments::BackendSettings;
 use crate::arguments::Environment;
-pub use crate::arguments::Settings;
 use crate::keeper::Keeping;
 use crate::openbao;
 use crate::problems::KEY_DATA;
@@ -24,7 +24,7 @@ struct Entry {
     /// Its name in configurations.
     name: &'static str,
     schema: fn() -> Block,
-    connect: fn(&Settings, Environment<'_>) -> Keeping,
+    connect: fn(&BackendSettings, Environment<'_>) -> Keeping,
 }
 
 /// The key providers in this build, in the order of their names.
@@ -45,12 +45,12 @@ pub fn schema(kind: &str) -> Option<Block> {
 
 /// The client of a key provider with these settings: every argument of its schema, null where nothing is written. Does
 /// not ask the service.
-pub fn connect(kind: &str, settings: &Settings, environment: Environment<'_>) -> Service {
+pub fn connect(kind: &str, settings: &BackendSettings, environment: Environment<'_>) -> ServiceClient {
     let client = match ENTRIES.iter().find(|entry| entry.name == kind) {
         Some(entry) => (entry.connect)(settings, environment).map_err(|problems| in_words(&problems)),
         None => Err(format!("this build of Weft does not have {kind}")),
     };
-    Service { client }
+    ServiceClient { client }
 }
 
 fn in_words(problems: &[Diagnostic]) -> String {

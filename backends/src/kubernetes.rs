@@ -22,7 +22,7 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
 };
 
-use crate::arguments::{Environment, Settings};
+use crate::arguments::{BackendSettings, Environment};
 use crate::bucket::Beside;
 use crate::connected::{Connected, Connecting};
 use names::{STATE, SUFFIX, WORKSPACE};
@@ -37,7 +37,7 @@ const DEFAULT: &str = "default";
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
+pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = KubernetesSettings::read(settings, environment)?;
     let client = Client::new(settings).map_err(|problem| vec![problem])?;
     Ok(Connected { backend: Arc::new(Kubernetes { client: Arc::new(client) }), warnings })

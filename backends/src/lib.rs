@@ -61,6 +61,8 @@ pub mod remote;
 mod retry;
 #[cfg(feature = "s3")]
 pub mod s3;
+#[cfg(any(feature = "oss", feature = "s3"))]
+mod stored_digests;
 mod tokens;
 #[cfg(any(feature = "azurerm", feature = "cos", feature = "oss", feature = "s3"))]
 mod xml;

@@ -16,9 +16,9 @@ use url::Url;
 use weft_sealing::Secret;
 use weft_state::remote::BackendError;
 
-use crate::arguments::{Environment, Settings};
+use crate::arguments::{BackendSettings, Environment};
 use crate::client::{ClientSettings, client};
-use crate::exchange::{Call, Constant, Reply, Service};
+use crate::exchange::{Call, Constant, HttpReply, HttpService};
 use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged};
 use crate::problems::no_client;
 use settings::BaoSettings;
@@ -40,7 +40,7 @@ const IN_NAMES: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'@');
 
 /// The client of these settings.
-pub(crate) fn connect(settings: &Settings, environment: Environment<'_>) -> Keeping {
+pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Keeping {
     let settings = BaoSettings::read(settings, environment)?;
     let http = client(&ClientSettings { server_name: settings.server_name.clone(), ..settings.client.clone() });
     let http = http.map_err(|error| vec![no_client(&error)])?;
@@ -48,13 +48,13 @@ pub(crate) fn connect(settings: &Settings, environment: Environment<'_>) -> Keep
     let mut headers = vec![("x-vault-request".to_owned(), "true".to_owned())];
     headers.extend(settings.token.clone().map(|token| ("x-vault-token".to_owned(), token)));
     headers.extend(settings.namespace.clone().map(|namespace| ("x-vault-namespace".to_owned(), namespace)));
-    let service = Service { http, retry: settings.retry, place, authorize: Box::new(Constant(headers)) };
+    let service = HttpService { http, retry: settings.retry, place, authorize: Box::new(Constant(headers)) };
     Ok(Blocking::client(OpenBao { service, settings }))
 }
 
 /// A key of the service.
 struct OpenBao {
-    service: Service,
+    service: HttpService,
     settings: BaoSettings,
 }
 
@@ -103,7 +103,7 @@ impl OpenBao {
         Ok(reply.json().get("data").cloned().unwrap_or_default())
     }
 
-    fn refused(&self, doing: &'static str, reply: &Reply) -> BackendError {
+    fn refused(&self, doing: &'static str, reply: &HttpReply) -> BackendError {
         let json = reply.json();
         let errors = json.get("errors").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str);
         let errors = errors.map(str::trim).collect::<Vec<_>>().join("; ");

@@ -23,7 +23,7 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
 };
 
-use crate::arguments::{Environment, Settings};
+use crate::arguments::{BackendSettings, Environment};
 use crate::bucket::{Beside, Bucket as _, ObjectKind, joined};
 use crate::connected::{Connected, Connecting};
 use crate::digests::md5_hex;
@@ -40,7 +40,7 @@ const STALE_READS: (Duration, Duration) = (Duration::from_secs(10), Duration::fr
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
+pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = OssSettings::read(settings, environment)?;
     let client = Client::new(settings, environment).map_err(|problem| vec![problem])?;
     Ok(Connected { backend: Arc::new(Oss { client: Arc::new(client) }), warnings })
@@ -121,9 +121,9 @@ impl RemoteState for OssState {
             let found = self.client.bucket.get("reading the state", &self.key).await?;
             let found = found.filter(|object| !object.content.is_empty());
             let Some(rows) = self.client.rows(&self.key) else { return Ok(found) };
-            let Some(want) = rows.digest().await? else { return Ok(found) };
+            let want = rows.stored_digests().await?;
             let have = found.as_ref().map(|object| md5_hex(&object.content)).unwrap_or_default();
-            if want == have {
+            if want.fit(&have) {
                 return Ok(found);
             }
             if start.elapsed() >= STALE_READS.0 {
@@ -136,8 +136,12 @@ impl RemoteState for OssState {
     async fn write(&self, content: Bytes, expected: &Expected, _lock: Option<&str>) -> Result<Written, BackendError> {
         const DOING: &str = "writing the state";
         let digest = md5_hex(&content);
+        let rows = self.client.rows(&self.key);
+        if let Some(rows) = &rows {
+            rows.announce_digest(&digest).await?;
+        }
         let written = self.client.bucket.put(DOING, &self.key, content, ObjectKind::State, &expected.into()).await?;
-        if let (Written::Done(_), Some(rows)) = (&written, self.client.rows(&self.key)) {
+        if let (Written::Done(_), Some(rows)) = (&written, rows) {
             rows.store_digest(&digest).await?;
         }
         Ok(written)

@@ -19,10 +19,10 @@ use md5::{Digest as _, Md5};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_postgres::Client;
 use weft_state::remote::{
-    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
+    Backend, BackendError, Expected, LockAnswer, LockInfo, Object, ObjectVersion, Objects, RemoteState, Written,
 };
 
-use crate::arguments::{Environment, Settings};
+use crate::arguments::{BackendSettings, Environment};
 use crate::connected::{Connected, Connecting};
 use settings::PgSettings;
 pub use settings::schema;
@@ -34,7 +34,7 @@ const DEFAULT: &str = "default";
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
+pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = PgSettings::read(settings, environment)?;
     Ok(Connected { backend: Arc::new(Pg { session: Session::new(Arc::new(settings)) }), warnings })
 }
@@ -143,8 +143,8 @@ struct PgRow {
     workspace: String,
 }
 
-fn version_of(content: &[u8]) -> Version {
-    Version(Md5::digest(content).iter().map(|byte| format!("{byte:02x}")).collect())
+fn version_of(content: &[u8]) -> ObjectVersion {
+    ObjectVersion(Md5::digest(content).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 impl PgState {
@@ -297,7 +297,7 @@ impl Objects for PgState {
         let (Ok(content), Ok(version)) = (content, version) else {
             return Err(session.settings.other_type("reading a journal"));
         };
-        Ok(Some(Object { content: content.into(), version: Version(version.to_string()) }))
+        Ok(Some(Object { content: content.into(), version: ObjectVersion(version.to_string()) }))
     }
 
     async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError> {
@@ -307,10 +307,10 @@ impl Objects for PgState {
             session.settings.names.objects()
         );
         let rows = ask!(session, "writing a journal", execute, &statement, &[workspace, &name, &content.as_ref()])?;
-        Ok(if rows > 0 { Written::Done(Version(1.to_string())) } else { Written::Conflict })
+        Ok(if rows > 0 { Written::Done(ObjectVersion(1.to_string())) } else { Written::Conflict })
     }
 
-    async fn put(&self, name: &str, content: Bytes) -> Result<Version, BackendError> {
+    async fn put(&self, name: &str, content: Bytes) -> Result<ObjectVersion, BackendError> {
         let PgRow { session, workspace } = &*self.0;
         let objects = session.settings.names.objects();
         let statement = format!(
@@ -318,7 +318,7 @@ impl Objects for PgState {
              SET data = $3, version = o.version + 1 RETURNING version"
         );
         let row = ask!(session, "writing a journal", query_one, &statement, &[workspace, &name, &content.as_ref()])?;
-        Ok(Version(row.try_get::<_, i64>(0).unwrap_or_default().to_string()))
+        Ok(ObjectVersion(row.try_get::<_, i64>(0).unwrap_or_default().to_string()))
     }
 
     async fn list(&self, prefix: &str) -> Result<Vec<String>, BackendError> {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use weft_state::remote::{Backend, BackendError, RemoteState};
 
-use crate::arguments::{Environment, Settings};
+use crate::arguments::{BackendSettings, Environment};
 use crate::connected::{Connected, Connecting};
 use crate::hosts::Hosts;
 use hosted::{Flavour, HostedSettings, Mapping};
@@ -36,7 +36,7 @@ const DEFAULT: &str = "default";
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>, hosts: &Arc<dyn Hosts>) -> Connecting {
+pub fn connect(settings: &BackendSettings, environment: Environment<'_>, hosts: &Arc<dyn Hosts>) -> Connecting {
     made(HostedSettings::remote(settings, environment)?, hosts)
 }
 
@@ -44,7 +44,7 @@ pub fn connect(settings: &Settings, environment: Environment<'_>, hosts: &Arc<dy
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect_cloud(settings: &Settings, environment: Environment<'_>, hosts: &Arc<dyn Hosts>) -> Connecting {
+pub fn connect_cloud(settings: &BackendSettings, environment: Environment<'_>, hosts: &Arc<dyn Hosts>) -> Connecting {
     made(HostedSettings::cloud(settings, environment)?, hosts)
 }
 

@@ -15,7 +15,7 @@ pub struct RetryRule {
 }
 
 /// The result of one attempt.
-pub enum Attempt<T, E> {
+pub enum AttemptResult<T, E> {
     /// It is final, good or bad.
     Final(Result<T, E>),
     /// Another attempt may succeed, at the earliest after this time if the server has named one.
@@ -32,14 +32,14 @@ impl RetryRule {
     /// Makes attempts until one is final or none is left. `attempt` gets its number, from 1.
     pub async fn run<T, E, Work>(&self, mut attempt: impl FnMut(u32) -> Work) -> Result<T, E>
     where
-        Work: Future<Output = Attempt<T, E>>,
+        Work: Future<Output = AttemptResult<T, E>>,
     {
         let mut repetition = 0;
         loop {
             match attempt(repetition + 1).await {
-                Attempt::Final(answer) => return answer,
-                Attempt::Again(error, _) if repetition >= self.repeats => return Err(error),
-                Attempt::Again(_, wanted) => {
+                AttemptResult::Final(answer) => return answer,
+                AttemptResult::Again(error, _) if repetition >= self.repeats => return Err(error),
+                AttemptResult::Again(_, wanted) => {
                     let pause = wanted.unwrap_or_default().min(self.longest).max(self.pause(repetition));
                     tokio::time::sleep(pause + jitter(pause)).await;
                     repetition += 1;
@@ -70,8 +70,8 @@ mod tests {
             let answer = RULE
                 .run(|number| async move {
                     match number >= good_after {
-                        true => Attempt::Final(Ok(number)),
-                        false => Attempt::Again(number, None),
+                        true => AttemptResult::Final(Ok(number)),
+                        false => AttemptResult::Again(number, None),
                     }
                 })
                 .await;

@@ -27,7 +27,7 @@ use weft_state::remote::{
     Backend, BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Written,
 };
 
-use crate::arguments::{Environment, Settings};
+use crate::arguments::{BackendSettings, Environment};
 use crate::bucket::{Beside, Bucket as _, ObjectKind};
 use crate::connected::{Connected, Connecting};
 use crate::digests::md5_hex as digest;
@@ -46,7 +46,7 @@ const STALE_READS: (Duration, Duration) = (Duration::from_secs(10), Duration::fr
 ///
 /// # Errors
 /// Invalid settings.
-pub fn connect(settings: &Settings, environment: Environment<'_>) -> Connecting {
+pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = S3Settings::read(settings, environment)?;
     let client = Client::new(settings).map_err(|problem| vec![problem])?;
     Ok(Connected { backend: Arc::new(S3 { client: Arc::new(client) }), warnings })

@@ -25,32 +25,32 @@ const SKEWED: [&str; 2] = ["must be a short-lived token", "AADSTS700024"];
 
 /// A token.
 #[derive(Clone)]
-pub struct Token {
+pub struct AccessToken {
     /// The text after `Bearer`.
     pub text: String,
     expires: Option<SystemTime>,
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for AccessToken {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Token")
+        out.write_str("AccessToken")
     }
 }
 
-impl Token {
+impl AccessToken {
     /// A token that is used as long as the process lives.
-    pub fn lasting(text: impl Into<String>) -> Token {
-        Token { text: text.into(), expires: None }
+    pub fn lasting(text: impl Into<String>) -> AccessToken {
+        AccessToken { text: text.into(), expires: None }
     }
 
     /// A token that expires.
-    pub fn until(text: impl Into<String>, expires: SystemTime) -> Token {
-        Token { text: text.into(), expires: Some(expires) }
+    pub fn until(text: impl Into<String>, expires: SystemTime) -> AccessToken {
+        AccessToken { text: text.into(), expires: Some(expires) }
     }
 
     /// The token in the answer of a token endpoint (RFC 6749, section 5.1). Some services write the seconds as text,
     /// or as the moment `expires_on`, in seconds since 1970.
-    pub fn of_answer(answer: &Json) -> Option<Token> {
+    pub fn of_answer(answer: &Json) -> Option<AccessToken> {
         let text = answer.get("access_token")?.as_str()?;
         let number = |value: &Json| match value {
             Json::String(text) => text.parse().ok(),
@@ -62,7 +62,7 @@ impl Token {
             (None, Some(moment)) => UNIX_EPOCH.checked_add(Duration::from_secs(moment)),
             (None, None) => None,
         };
-        Some(Token::until(text, expires.unwrap_or_else(|| SystemTime::now() + LIFETIME)))
+        Some(AccessToken::until(text, expires.unwrap_or_else(|| SystemTime::now() + LIFETIME)))
     }
 
     fn expires_soon(&self) -> bool {
@@ -74,14 +74,14 @@ impl Token {
 #[async_trait]
 pub trait TokenSource: Send + Sync {
     /// Another token.
-    async fn token(&self) -> Result<Token, BackendError>;
+    async fn token(&self) -> Result<AccessToken, BackendError>;
 }
 
 /// Requests with a token.
 pub struct Bearer<S> {
     /// Where they come from.
     pub source: S,
-    known: Mutex<Option<Token>>,
+    known: Mutex<Option<AccessToken>>,
 }
 
 impl<S: TokenSource> Bearer<S> {
@@ -94,7 +94,7 @@ impl<S: TokenSource> Bearer<S> {
     ///
     /// # Errors
     /// There is none.
-    pub async fn current(&self) -> Result<Token, BackendError> {
+    pub async fn current(&self) -> Result<AccessToken, BackendError> {
         let mut known = self.known.lock().await;
         if let Some(found) = known.as_ref().filter(|found| !found.expires_soon()) {
             return Ok(found.clone());
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn tokens_expire() {
-        let token = |answer: Json| Token::of_answer(&answer);
+        let token = |answer: Json| AccessToken::of_answer(&answer);
         assert!(!token(json!({"access_token": "a", "expires_in": 3600})).unwrap().expires_soon());
         assert!(!token(json!({"access_token": "a", "expires_in": "3600"})).unwrap().expires_soon());
         assert!(token(json!({"access_token": "a", "expires_in": 60})).unwrap().expires_soon());
@@ -162,6 +162,6 @@ mod tests {
         assert!(!token(json!({"access_token": "a", "expires_on": 4_000_000_000_u64})).unwrap().expires_soon());
         assert!(!token(json!({"access_token": "a"})).unwrap().expires_soon());
         assert!(token(json!({"error": "x"})).is_none());
-        assert!(!Token::lasting("a").expires_soon());
+        assert!(!AccessToken::lasting("a").expires_soon());
     }
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use weft_backends::catalog::connect;
 use weft_backends::client::{ClientSettings, client};
-use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo, RemoteState, Version, Written};
+use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo, ObjectVersion, RemoteState, Written};
 
 struct Server {
     child: Child,
@@ -74,7 +74,7 @@ fn info(id: &str) -> LockInfo {
     LockInfo { id: id.to_owned(), operation, who, ..LockInfo::default() }
 }
 
-fn done(written: Written) -> Version {
+fn done(written: Written) -> ObjectVersion {
     match written {
         Written::Done(version) => version,
         Written::Conflict => panic!("a conflict"),

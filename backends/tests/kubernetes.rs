@@ -12,7 +12,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use weft_backends::catalog::connect;
 use weft_backends::client::{ClientSettings, client};
-use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo, RemoteState, Version, Written};
+use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo, ObjectVersion, RemoteState, Written};
 
 /// The token of the small server.
 const TOKEN: &str = "very-secret";
@@ -93,7 +93,7 @@ fn info(id: &str) -> LockInfo {
     LockInfo { id: id.to_owned(), operation: "OperationTypeApply".to_owned(), ..LockInfo::default() }
 }
 
-fn done(written: Written) -> Version {
+fn done(written: Written) -> ObjectVersion {
     match written {
         Written::Done(version) => version,
         Written::Conflict => panic!("a conflict"),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use weft_backends::catalog::connect;
 use weft_backends::client::{ClientSettings, client};
-use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo, Version, Written};
+use weft_state::remote::{Backend, BackendError, Expected, LockAnswer, LockInfo, ObjectVersion, Written};
 
 /// A server with the bucket `states` and the table `locks`, or `None` with a loud message.
 async fn moto() -> Option<Server> {
@@ -394,7 +394,7 @@ async fn a_write_whose_answer_was_lost_finds_itself() {
     let (port, armed) = proxy(moto.port).await;
     let state = backend(port, json!({})).state("default").unwrap();
     // The attempts with conditional writes come first.
-    let stale = Expected::Version(Version("\"0\"".to_owned()));
+    let stale = Expected::Version(ObjectVersion("\"0\"".to_owned()));
     assert_eq!(state.write(Bytes::from("{0}"), &stale, None).await.unwrap(), Written::Conflict);
     armed.store(true, Ordering::SeqCst);
     let first = done(state.write(Bytes::from("{1}"), &Expected::Absent, None).await.unwrap());

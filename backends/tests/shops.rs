@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use weft_backends::catalog::connect;
 use weft_backends::client::{ClientSettings, client};
-use weft_state::remote::{Backend, Expected, LockAnswer, LockInfo, RemoteState, Version, Written};
+use weft_state::remote::{Backend, Expected, LockAnswer, LockInfo, ObjectVersion, RemoteState, Written};
 
 /// A server, with the variables of the environment that lead to it.
 struct Server {
@@ -81,7 +81,7 @@ fn info(id: &str) -> LockInfo {
     LockInfo { id: id.to_owned(), operation: "OperationTypeApply".to_owned(), ..LockInfo::default() }
 }
 
-fn done(written: Written) -> Version {
+fn done(written: Written) -> ObjectVersion {
     match written {
         Written::Done(version) => version,
         Written::Conflict => panic!("a conflict"),
@@ -199,4 +199,31 @@ async fn oss_keeps_states_and_locks() {
     assert_eq!(server.ask("rows").await.as_object().unwrap().len(), 1);
     objects_work(&server, &state).await;
     assert_eq!(backend.workspaces().await.unwrap(), ["default"]);
+}
+
+#[tokio::test]
+async fn a_write_to_oss_that_did_not_end_leaves_a_state_that_can_be_read() {
+    let Some(server) = server("oss").await else { return };
+    let settings = json!({"bucket": "states", "region": "cn-beijing", "tablestore_table": "locks"});
+    let state = server.backend("oss", &settings).state("default").unwrap();
+    let digests = || async {
+        let rows = server.ask("rows").await;
+        let columns = rows.as_object().unwrap().values().next().unwrap().as_array().unwrap().clone();
+        columns.iter().map(|column| column[0].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    done(state.write(Bytes::from("{}"), &Expected::Absent, None).await.unwrap());
+    assert_eq!(digests().await, ["Digest"]);
+    // The process dies before the state is written: here another state is expected, so nothing is written.
+    assert_eq!(state.write(Bytes::from("[1]"), &Expected::Absent, None).await.unwrap(), Written::Conflict);
+    assert_eq!(digests().await, ["Digest", "WeftNext"]);
+    assert_eq!(state.read().await.unwrap().unwrap().content, "{}");
+    // It dies after the state was written, before its digest was.
+    let without_table = json!({"bucket": "states", "region": "cn-beijing"});
+    let without_table = server.backend("oss", &without_table).state("default").unwrap();
+    let before = Expected::Version(without_table.read().await.unwrap().unwrap().version);
+    done(without_table.write(Bytes::from("[1]"), &before, None).await.unwrap());
+    let read = state.read().await.unwrap().unwrap();
+    assert_eq!(read.content, "[1]");
+    done(state.write(Bytes::from("[2]"), &Expected::Version(read.version), None).await.unwrap());
+    assert_eq!(digests().await, ["Digest"]);
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use smol_str::SmolStr;
 use weft_backends::address::BackendAddress;
-use weft_backends::catalog::{self, Settings};
+use weft_backends::catalog::{self, BackendSettings};
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::{Block, NestedBlock};
@@ -55,7 +55,7 @@ pub struct RemoteBackend {
     /// The type.
     pub kind: SmolStr,
     /// The settings, without defaults and without the environment.
-    pub settings: Settings,
+    pub settings: BackendSettings,
     /// The connection.
     pub service: Arc<dyn Backend>,
 }
@@ -71,7 +71,7 @@ impl StateBackend {
     ///
     /// # Errors
     /// Invalid settings.
-    pub fn connect(kind: &str, settings: &Settings) -> Result<(StateBackend, Vec<Diagnostic>), Vec<Diagnostic>> {
+    pub fn connect(kind: &str, settings: &BackendSettings) -> Result<(StateBackend, Vec<Diagnostic>), Vec<Diagnostic>> {
         if kind == "local" {
             return Ok((StateBackend::Local(LocalBackend::new(settings)), Vec::new()));
         }
@@ -238,7 +238,7 @@ impl RemoteBackend {
     /// store in front of the backend.
     pub fn record(&self, front: Option<&str>) -> String {
         let schema = catalog::schema(&self.kind).unwrap_or_default();
-        let settings: Settings = self
+        let settings: BackendSettings = self
             .settings
             .iter()
             .filter(|(name, value)| !value.is_null() && !is_secret(&schema, name))

@@ -17,7 +17,7 @@ use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::{PlanFileError, PlanReader};
 use weft_graph_format::source::SourceRange;
 use weft_sealing::{
-    Declared, KeyProvider, KeyProviderName, KeySource, Method, MethodName, OpenError, Sealing, Settings,
+    EncryptionSettings, KeyProvider, KeyProviderName, KeySource, Method, MethodName, OpenError, Sealing, SealingPart,
     SettingsProblem, Target, TargetName, is_sealed, is_sealed_state,
 };
 use weft_state::StoreError;
@@ -131,9 +131,9 @@ fn described(problem: &SettingsProblem, encryption: &Encryption) -> Diagnostic {
                 parts.get(&(SmolStr::from(kind), SmolStr::from(name))).map(|part| part.range.clone())
             };
             let range = match other.about() {
-                Declared::KeyProvider(name) => part(&encryption.key_providers, &name.kind, &name.name),
-                Declared::Method(name) => part(&encryption.methods, &name.kind, &name.name),
-                Declared::Target(_) => None,
+                SealingPart::KeyProvider(name) => part(&encryption.key_providers, &name.kind, &name.name),
+                SealingPart::Method(name) => part(&encryption.methods, &name.kind, &name.name),
+                SealingPart::Target(_) => None,
             };
             placed(problems::invalid_settings(other), &range.unwrap_or_else(|| encryption.range.clone()))
         }
@@ -147,8 +147,8 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    fn settings(&mut self) -> Settings {
-        let mut settings = Settings::default();
+    fn settings(&mut self) -> EncryptionSettings {
+        let mut settings = EncryptionSettings::default();
         let encryption = self.encryption;
         for (name, part) in &encryption.key_providers {
             if let Some(provider) = self.key_provider(name, part) {

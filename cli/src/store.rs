@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smol_str::SmolStr;
-use weft_backends::catalog::{self, Kind};
+use weft_backends::catalog::{self, BackendKind};
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Sealing;
@@ -416,7 +416,7 @@ fn behind(
 /// Whether the configuration has a backend that can be behind a store.
 pub fn is_behind(root: &CompiledModule) -> bool {
     let written = root.settings.cloud.as_ref().or(root.settings.backend.as_ref());
-    written.is_some_and(|block| catalog::kind(&block.kind) == Kind::Known)
+    written.is_some_and(|block| catalog::kind(&block.kind) == BackendKind::Known)
 }
 
 fn embedded(state: PathBuf, arguments: &Arguments, sealing: Arc<Sealing>) -> StoreLocation {

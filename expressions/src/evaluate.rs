@@ -18,14 +18,12 @@ use std::sync::atomic::Ordering;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::formula::{self, Formula, FormulaOp};
+use weft_graph_format::formula::{Formula, FormulaOp, UnaryOperator};
 use weft_graph_format::number::Number;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Extent, Value};
-use weft_syntax::{
-    ExprId, ExprKind, Expression, Key, Literal, Span, StepKind, Traversal, TraversalStep, Tree, UnaryOperator,
-};
+use weft_syntax::{ExprId, ExprKind, Expression, Key, Literal, Span, StepKind, Traversal, TraversalStep, Tree};
 
 use self::operations::Branch;
 use crate::access::{self, Problem};
@@ -323,10 +321,6 @@ impl<'s> Evaluator<'s> {
 
     fn unary(&mut self, operator: UnaryOperator, operand: ExprId, id: ExprId) -> Value {
         let (value, failed) = self.checked(operand);
-        let operator = match operator {
-            UnaryOperator::Not => formula::UnaryOperator::Not,
-            UnaryOperator::Negate => formula::UnaryOperator::Negate,
-        };
         let op = || FormulaOp::Unary(operator, value.to_formula());
         if failed {
             return self.failed_operand(id, std::slice::from_ref(&value), op);

@@ -22,7 +22,7 @@ pub enum CheckedObject {
 }
 
 /// The address of an object without the keys of modules.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckedConfig {
     /// A resource, or its instances with one key.
     Resource {
@@ -90,6 +90,16 @@ impl CheckedConfig {
     }
 }
 
+impl fmt::Display for CheckedConfig {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckedConfig::Resource { resource, key } => write!(out, "{resource}{key}"),
+            CheckedConfig::Named { module, name } if module.is_root() => out.write_str(name),
+            CheckedConfig::Named { module, name } => write!(out, "{module}.{name}"),
+        }
+    }
+}
+
 /// An address that was read once, with its text. The text is kept as it is stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CheckedAddress {
@@ -116,6 +126,18 @@ impl CheckedAddress {
     /// The object of the configuration.
     pub fn config(&self) -> CheckedConfig {
         self.object.keyed().unwrap_or_else(|| self.object.config())
+    }
+}
+
+impl From<CheckedConfig> for CheckedAddress {
+    fn from(config: CheckedConfig) -> CheckedAddress {
+        CheckedAddress::read(&config.to_string())
+    }
+}
+
+impl fmt::Display for CheckedAddress {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
     }
 }
 
@@ -149,9 +171,12 @@ mod tests {
             ("data.a.d", "data.a.d", None),
             ("module.m[\"k\"].check.c", "module.m.check.c", None),
             ("var.v", "var.v", None),
+            ("module.m[0].a.b[\"x].y\"]", "module.m.a.b", Some("module.m.a.b[\"x].y\"]")),
+            ("module.m[\"q\\\"]\"].output.o", "module.m.output.o", None),
         ] {
             let found = CheckedObject::parse(object);
             assert_eq!(found.config(), CheckedConfig::parse(config), "{object}");
+            assert_eq!(found.config().to_string(), config, "{object}");
             assert_eq!(found.keyed(), keyed.map(CheckedConfig::parse), "{object}");
         }
         assert_ne!(CheckedConfig::parse("a.b"), CheckedConfig::parse("a.b[0]"));

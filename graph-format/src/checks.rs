@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::address::{ModuleInstance, ResourceInstance};
+use crate::address::ModuleInstance;
+use crate::checked::{CheckedAddress, CheckedConfig};
 use crate::plan_file::{CheckResult, CheckStatus, CheckedKind};
 
 /// The results of one object of the configuration.
@@ -11,7 +12,7 @@ pub struct ObjectChecks<'r> {
     /// The kind of object.
     pub kind: CheckedKind,
     /// Its address without keys.
-    pub config: String,
+    pub config: CheckedAddress,
     /// The results of its instances.
     pub instances: Vec<&'r CheckResult>,
 }
@@ -31,12 +32,12 @@ impl ObjectChecks<'_> {
 
 /// Groups results by object of the configuration, in the order in which the objects first appear.
 pub fn by_config(results: &[CheckResult]) -> Vec<ObjectChecks<'_>> {
-    let mut places: FxHashMap<(CheckedKind, String), usize> = FxHashMap::default();
+    let mut places: FxHashMap<(CheckedKind, CheckedConfig), usize> = FxHashMap::default();
     let mut found: Vec<ObjectChecks<'_>> = Vec::new();
     for result in results {
-        let config = config_address(&result.address);
+        let config = result.address.object().config();
         let place = *places.entry((result.kind, config.clone())).or_insert_with(|| {
-            found.push(ObjectChecks { kind: result.kind, config, instances: Vec::new() });
+            found.push(ObjectChecks { kind: result.kind, config: config.into(), instances: Vec::new() });
             found.len() - 1
         });
         found[place].instances.push(result);
@@ -76,20 +77,6 @@ pub fn checked_object(address: &str) -> &str {
     }
 }
 
-/// The address without keys, of an object that has conditions.
-pub fn config_address(address: &str) -> String {
-    if let Ok(found) = address.parse::<ResourceInstance>() {
-        return found.config().to_string();
-    }
-    match split_module(address) {
-        (Some(module), rest) => match module.parse::<ModuleInstance>() {
-            Ok(module) => format!("{}.{rest}", module.config()),
-            Err(_) => address.to_owned(),
-        },
-        (None, rest) => rest.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,18 +92,6 @@ mod tests {
             ("output.o", "output.o"),
         ] {
             assert_eq!(checked_object(address), object);
-        }
-    }
-
-    #[test]
-    fn keys_are_removed_from_addresses() {
-        for (address, expected) in [
-            ("a.b", "a.b"),
-            ("module.m[0].a.b[\"x].y\"]", "module.m.a.b"),
-            ("module.m[\"q\\\"]\"].output.o", "module.m.output.o"),
-            ("check.c", "check.c"),
-        ] {
-            assert_eq!(config_address(address), expected);
         }
     }
 }

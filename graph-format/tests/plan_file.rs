@@ -17,6 +17,7 @@ use proptest::prelude::*;
 use sample::*;
 use weft_graph_format::address::{ProviderSource, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, RelevantAttribute, ResourceChange};
+use weft_graph_format::checked::CheckedAddress;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, TypeDefaults};
 use weft_graph_format::graph::{Action, Builder, CheckKind, Claim, ClaimedSubject, ExecutionGraph, Shard, disassemble};

@@ -99,9 +99,9 @@ impl Planner {
     /// Records the results of an object's conditions.
     pub(crate) fn note_check(&self, result: CheckResult) {
         if matches!(result.status, CheckStatus::Fail | CheckStatus::Error) {
-            self.ask.providers.hush(&result.address);
+            self.ask.providers.hush(result.address.text());
         }
-        self.evaluated().checks.insert((result.kind, result.address.clone()), result);
+        self.evaluated().checks.insert((result.kind, result.address.text().to_owned()), result);
     }
 
     /// Whether an instance has no object: state has none, or the provider did not find it.

@@ -156,7 +156,7 @@ impl HttpError {
 }
 
 /// The outcome of one attempt: done, worth a retry, or failed.
-enum Attempt<T> {
+enum AttemptOutcome<T> {
     Done(T),
     Again(HttpError, Option<Duration>),
     Failed(HttpError),
@@ -186,23 +186,23 @@ impl Http {
     pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
         self.repeat(request, async |client, attempts| {
             let mut response = match open(client, request, attempts).await {
-                Attempt::Done(response) => response,
-                Attempt::Again(error, wait) => return Attempt::Again(error, wait),
-                Attempt::Failed(error) => return Attempt::Failed(error),
+                AttemptOutcome::Done(response) => response,
+                AttemptOutcome::Again(error, wait) => return AttemptOutcome::Again(error, wait),
+                AttemptOutcome::Failed(error) => return AttemptOutcome::Failed(error),
             };
             let mut body = Vec::new();
             loop {
                 match response.chunk().await {
                     Ok(Some(chunk)) if (body.len() + chunk.len()) as u64 > request.limit() => {
-                        return Attempt::Failed(too_large(request));
+                        return AttemptOutcome::Failed(too_large(request));
                     }
                     Ok(Some(chunk)) => body.extend_from_slice(&chunk),
                     Ok(None) => break,
-                    Err(error) => return Attempt::Again(broken(request, attempts, &error), None),
+                    Err(error) => return AttemptOutcome::Again(broken(request, attempts, &error), None),
                 }
             }
             let (status, url) = (response.status(), response.url().clone());
-            Attempt::Done(Response { status, headers: std::mem::take(response.headers_mut()), url, body })
+            AttemptOutcome::Done(Response { status, headers: std::mem::take(response.headers_mut()), url, body })
         })
         .await
     }
@@ -223,13 +223,13 @@ impl Http {
     pub async fn download(&self, request: &Request, to: &Path) -> Result<Download, HttpError> {
         self.repeat(request, async |client, attempts| {
             let response = match open(client, request, attempts).await {
-                Attempt::Done(response) => response,
-                Attempt::Again(error, wait) => return Attempt::Again(error, wait),
-                Attempt::Failed(error) => return Attempt::Failed(error),
+                AttemptOutcome::Done(response) => response,
+                AttemptOutcome::Again(error, wait) => return AttemptOutcome::Again(error, wait),
+                AttemptOutcome::Failed(error) => return AttemptOutcome::Failed(error),
             };
             if response.status() != StatusCode::OK {
                 let (url, status) = (shown(response.url()), response.status());
-                return Attempt::Failed(HttpError::Status { url, status, attempts });
+                return AttemptOutcome::Failed(HttpError::Status { url, status, attempts });
             }
             store(response, request, attempts, to).await
         })
@@ -239,17 +239,17 @@ impl Http {
     async fn repeat<T>(
         &self,
         request: &Request,
-        attempt: impl AsyncFn(&reqwest::Client, u32) -> Attempt<T>,
+        attempt: impl AsyncFn(&reqwest::Client, u32) -> AttemptOutcome<T>,
     ) -> Result<T, HttpError> {
         let client = self.client(request.url())?;
         let mut wait = self.inner.settings.first_wait;
         let mut attempts = 1;
         loop {
             match attempt(client, attempts).await {
-                Attempt::Done(done) => return Ok(done),
-                Attempt::Failed(error) => return Err(error),
-                Attempt::Again(error, _) if attempts > request.retries() => return Err(error),
-                Attempt::Again(error, asked) => {
+                AttemptOutcome::Done(done) => return Ok(done),
+                AttemptOutcome::Failed(error) => return Err(error),
+                AttemptOutcome::Again(error, _) if attempts > request.retries() => return Err(error),
+                AttemptOutcome::Again(error, asked) => {
                     tracing::debug!("{error}; retrying");
                     tokio::time::sleep(asked.unwrap_or(wait).min(MAX_WAIT)).await;
                     wait = wait.saturating_mul(2);
@@ -306,7 +306,7 @@ impl Response {
 }
 
 /// Sends a request, and reads the headers of the answer.
-async fn open(client: &reqwest::Client, request: &Request, attempts: u32) -> Attempt<reqwest::Response> {
+async fn open(client: &reqwest::Client, request: &Request, attempts: u32) -> AttemptOutcome<reqwest::Response> {
     let mut builder =
         client.request(request.method().clone(), request.url().clone()).headers(request.headers().clone());
     if let Some(within) = request.within() {
@@ -319,27 +319,33 @@ async fn open(client: &reqwest::Client, request: &Request, attempts: u32) -> Att
         Ok(response) => response,
         Err(error) if error.is_redirect() || error.is_builder() => {
             let problem = chain(&error.without_url());
-            return Attempt::Failed(HttpError::Request { url: shown(request.url()), problem });
+            return AttemptOutcome::Failed(HttpError::Request { url: shown(request.url()), problem });
         }
-        Err(error) => return Attempt::Again(broken(request, attempts, &error), None),
+        Err(error) => return AttemptOutcome::Again(broken(request, attempts, &error), None),
     };
     let status = response.status();
     if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
         let error = HttpError::Status { url: shown(response.url()), status, attempts };
         return match status {
-            StatusCode::NOT_IMPLEMENTED => Attempt::Failed(error),
-            _ => Attempt::Again(error, asked_wait(response.headers())),
+            StatusCode::NOT_IMPLEMENTED => AttemptOutcome::Failed(error),
+            _ => AttemptOutcome::Again(error, asked_wait(response.headers())),
         };
     }
     if response.content_length().is_some_and(|length| length > request.limit()) {
-        return Attempt::Failed(too_large(request));
+        return AttemptOutcome::Failed(too_large(request));
     }
-    Attempt::Done(response)
+    AttemptOutcome::Done(response)
 }
 
-async fn store(mut response: reqwest::Response, request: &Request, attempts: u32, to: &Path) -> Attempt<Download> {
-    let unwritten =
-        |error: std::io::Error| Attempt::Failed(HttpError::Write { path: to.to_owned(), problem: error.to_string() });
+async fn store(
+    mut response: reqwest::Response,
+    request: &Request,
+    attempts: u32,
+    to: &Path,
+) -> AttemptOutcome<Download> {
+    let unwritten = |error: std::io::Error| {
+        AttemptOutcome::Failed(HttpError::Write { path: to.to_owned(), problem: error.to_string() })
+    };
     let mut file = match tokio::fs::File::create(to).await {
         Ok(file) => file,
         Err(error) => return unwritten(error),
@@ -350,11 +356,11 @@ async fn store(mut response: reqwest::Response, request: &Request, attempts: u32
         let chunk = match response.chunk().await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => break,
-            Err(error) => return Attempt::Again(broken(request, attempts, &error), None),
+            Err(error) => return AttemptOutcome::Again(broken(request, attempts, &error), None),
         };
         length += chunk.len() as u64;
         if length > request.limit() {
-            return Attempt::Failed(too_large(request));
+            return AttemptOutcome::Failed(too_large(request));
         }
         digest.update(&chunk);
         if let Err(error) = file.write_all(&chunk).await {
@@ -365,7 +371,12 @@ async fn store(mut response: reqwest::Response, request: &Request, attempts: u32
         return unwritten(error);
     }
     let url = response.url().clone();
-    Attempt::Done(Download { length, sha256: digest.finish(), url, headers: std::mem::take(response.headers_mut()) })
+    AttemptOutcome::Done(Download {
+        length,
+        sha256: digest.finish(),
+        url,
+        headers: std::mem::take(response.headers_mut()),
+    })
 }
 
 fn too_large(request: &Request) -> HttpError {

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use crate::name::KeyProviderName;
 use crate::secret::Secret;
-use crate::service::Service;
+use crate::service::ServiceClient;
 
 /// The minimum length of a passphrase, in characters.
 pub const LEAST_PASSPHRASE: u64 = 16;
@@ -87,7 +87,7 @@ pub enum KeySource {
         command: Vec<String>,
     },
     /// `aws_kms` and others: from a service.
-    Service(Service),
+    Service(ServiceClient),
 }
 
 impl KeySource {

@@ -43,11 +43,11 @@ pub use key_provider::{
 };
 pub use keyring::KeyError;
 pub use method::{Method, Target};
-pub use name::{Declared, KeyProviderName, MethodName, TargetName};
+pub use name::{KeyProviderName, MethodName, SealingPart, TargetName};
 pub use pbkdf2::{MetadataProblem, RandomError};
 pub use record::{RecordError, is_sealed_record};
-pub use sealing::{Attempt, MethodError, OpenError, Opened, SealError, Sealing, Through};
+pub use sealing::{FailedMethod, MethodError, OpenError, Opened, SealError, Sealing, Through};
 pub use secret::Secret;
-pub use service::{KeyService, Service, ServiceError};
-pub use settings::{Settings, SettingsProblem};
+pub use service::{KeyService, ServiceClient, ServiceError};
+pub use settings::{EncryptionSettings, SettingsProblem};
 pub use zeroize::Zeroizing;

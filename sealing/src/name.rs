@@ -72,7 +72,7 @@ impl fmt::Display for TargetName {
 
 /// Any part of an `encryption` block, as the subject of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Declared {
+pub enum SealingPart {
     /// A key provider.
     KeyProvider(KeyProviderName),
     /// A method.
@@ -81,12 +81,12 @@ pub enum Declared {
     Target(TargetName),
 }
 
-impl fmt::Display for Declared {
+impl fmt::Display for SealingPart {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Declared::KeyProvider(name) => name.fmt(out),
-            Declared::Method(name) => name.fmt(out),
-            Declared::Target(name) => name.fmt(out),
+            SealingPart::KeyProvider(name) => name.fmt(out),
+            SealingPart::Method(name) => name.fmt(out),
+            SealingPart::Target(name) => name.fmt(out),
         }
     }
 }

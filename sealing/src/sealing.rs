@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use zeroize::Zeroizing;
 
-pub use error::{Attempt, MethodError, OpenError, SealError};
+pub use error::{FailedMethod, MethodError, OpenError, SealError};
 
 use crate::cipher::Cipher;
 use crate::envelope::{Envelope, Identity, LARGEST_PLAIN, copied, identity_of, is_sealed};
@@ -23,7 +23,7 @@ use crate::keyring::{Keyring, Metadata, locked};
 use crate::method::Method;
 use crate::name::{MethodName, TargetName};
 use crate::record::{self, LONGEST_WRAPPED_KEY, Record, RecordError, RecordKey, is_sealed_record};
-use crate::settings::{Settings, SettingsProblem};
+use crate::settings::{EncryptionSettings, SettingsProblem};
 
 /// The maximum number of cached record keys for opening. See the limit of the keys below them.
 const MOST_KEPT: usize = 1024;
@@ -100,8 +100,8 @@ impl Sealing {
     ///
     /// # Errors
     /// All problems of what the targets use. The rest is not checked.
-    pub fn new(settings: Settings) -> Result<Sealing, Vec<SettingsProblem>> {
-        let Settings { key_providers, methods, targets } = settings.reached()?;
+    pub fn new(settings: EncryptionSettings) -> Result<Sealing, Vec<SettingsProblem>> {
+        let EncryptionSettings { key_providers, methods, targets } = settings.reached()?;
         let tool =
             |name: &MethodName| methods.get(name).map(|method| Tool { name: name.clone(), method: method.clone() });
         let targets = targets
@@ -301,7 +301,7 @@ impl Sealing {
             match self.open_with(&tool.method, metadata, payload) {
                 Ok(Some(plain)) => return Ok((plain, through)),
                 Ok(None) => {}
-                Err(error) => attempts.push(Attempt { method: tool.name.clone(), error }),
+                Err(error) => attempts.push(FailedMethod { method: tool.name.clone(), error }),
             }
         }
         Err(OpenError::NoMethodOpens { target: target.clone(), attempts, metadata_keys: metadata_keys() })

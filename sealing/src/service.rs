@@ -48,12 +48,12 @@ pub enum ServiceError {
 /// A client of a service, or the problem of its settings. As in OpenTofu, an unused provider may be invalid, so the
 /// problem is reported only if a target uses the provider.
 #[derive(Clone, Debug)]
-pub struct Service {
+pub struct ServiceClient {
     /// The client, or what is wrong with its settings, without secrets.
     pub client: Result<Arc<dyn KeyService>, String>,
 }
 
-impl Service {
+impl ServiceClient {
     /// A new key and its metadata.
     pub(crate) fn new_key(&self) -> Result<(Secret, Vec<u8>), ServiceError> {
         let (key, metadata) = self.client()?.new_key()?;

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::key_provider::{KeyProvider, KeySource, Pbkdf2Problem};
 use crate::limits::{LONGEST_CHAIN, LONGEST_METADATA_KEY};
 use crate::method::{AES_KEY_LENGTHS, Method, Target};
-use crate::name::{Declared, KeyProviderName, MethodName, TargetName};
+use crate::name::{KeyProviderName, MethodName, SealingPart, TargetName};
 
 /// An `encryption` block as plain data.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct EncryptionSettings {
     /// All key providers.
     pub key_providers: BTreeMap<KeyProviderName, KeyProvider>,
     /// All methods.
@@ -56,7 +56,7 @@ pub enum SettingsProblem {
     #[error("{by} uses {provider}, which is not declared")]
     UndeclaredKeyProvider {
         /// The method or key provider that uses it.
-        by: Declared,
+        by: SealingPart,
         /// The key provider.
         provider: KeyProviderName,
     },
@@ -64,7 +64,7 @@ pub enum SettingsProblem {
     #[error("{by} has an empty {setting}: its first element is the program to run")]
     EmptyCommand {
         /// The method or key provider.
-        by: Declared,
+        by: SealingPart,
         /// The name of the argument.
         setting: &'static str,
     },
@@ -130,19 +130,19 @@ pub enum SettingsProblem {
 
 impl SettingsProblem {
     /// The block that must be changed.
-    pub fn about(&self) -> Declared {
+    pub fn about(&self) -> SealingPart {
         match self {
             SettingsProblem::NoMethod { target, .. }
             | SettingsProblem::UndeclaredMethod { target, .. }
-            | SettingsProblem::UnencryptedForbidden { target, .. } => Declared::Target(target.clone()),
+            | SettingsProblem::UnencryptedForbidden { target, .. } => SealingPart::Target(target.clone()),
             SettingsProblem::UndeclaredKeyProvider { by, .. } | SettingsProblem::EmptyCommand { by, .. } => by.clone(),
-            SettingsProblem::KeyLength { method, .. } => Declared::Method(method.clone()),
+            SettingsProblem::KeyLength { method, .. } => SealingPart::Method(method.clone()),
             SettingsProblem::Pbkdf2 { provider, .. }
             | SettingsProblem::Service { provider, .. }
             | SettingsProblem::Circle { provider, .. }
             | SettingsProblem::LongChain { provider }
             | SettingsProblem::LongMetadataKey { provider, .. }
-            | SettingsProblem::SameMetadataKey { one: provider, .. } => Declared::KeyProvider(provider.clone()),
+            | SettingsProblem::SameMetadataKey { one: provider, .. } => SealingPart::KeyProvider(provider.clone()),
         }
     }
 }
@@ -153,12 +153,12 @@ fn arrows(circle: &[KeyProviderName]) -> String {
     names.join(" -> ")
 }
 
-impl Settings {
+impl EncryptionSettings {
     /// Reduces the settings to what the targets use.
     ///
     /// # Errors
     /// All of its problems, targets first, without duplicates.
-    pub(crate) fn reached(mut self) -> Result<Settings, Vec<SettingsProblem>> {
+    pub(crate) fn reached(mut self) -> Result<EncryptionSettings, Vec<SettingsProblem>> {
         let mut problems = Vec::new();
         let mut methods = BTreeSet::new();
         for (target, settings) in &self.targets {
@@ -181,7 +181,7 @@ impl Settings {
         for (name, method) in &self.methods {
             self.check_method(name, method, &mut problems);
             if let Some(first) = method.keys() {
-                self.follow(Declared::Method(name.clone()), first, &mut providers, &mut problems);
+                self.follow(SealingPart::Method(name.clone()), first, &mut providers, &mut problems);
             }
         }
         self.key_providers.retain(|name, _| providers.contains(name));
@@ -194,7 +194,7 @@ impl Settings {
     /// Adds a provider and its chain to those that are used. A cycle ends where it meets itself.
     fn follow(
         &self,
-        mut by: Declared,
+        mut by: SealingPart,
         first: &KeyProviderName,
         reached: &mut BTreeSet<KeyProviderName>,
         problems: &mut Vec<SettingsProblem>,
@@ -208,7 +208,7 @@ impl Settings {
             if !reached.insert(name.clone()) {
                 return;
             }
-            by = Declared::KeyProvider(name.clone());
+            by = SealingPart::KeyProvider(name.clone());
             next = provider.chain();
         }
     }
@@ -226,7 +226,7 @@ impl Settings {
             Method::External { encrypt_command, decrypt_command, .. } => {
                 for (setting, command) in [("encrypt_command", encrypt_command), ("decrypt_command", decrypt_command)] {
                     if command.is_empty() {
-                        let by = Declared::Method(name.clone());
+                        let by = SealingPart::Method(name.clone());
                         problems.push(SettingsProblem::EmptyCommand { by, setting });
                     }
                 }
@@ -248,7 +248,7 @@ impl Settings {
                     .map(|problem| SettingsProblem::Pbkdf2 { provider: name.clone(), problem }),
             ),
             KeySource::External { command } if command.is_empty() => {
-                let by = Declared::KeyProvider(name.clone());
+                let by = SealingPart::KeyProvider(name.clone());
                 problems.push(SettingsProblem::EmptyCommand { by, setting: "command" });
             }
             KeySource::Service(service) => problems.extend(

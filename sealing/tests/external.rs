@@ -134,7 +134,7 @@ fn a_program_that_refuses_is_quoted() {
     let sealed = with(Some("external.keys")).sealing().seal_state(STATE).unwrap();
     let error = with(None).sealing().open_state(&sealed).unwrap_err();
     let OpenError::NoMethodOpens { attempts, .. } = &error else { panic!("{error}") };
-    let [Attempt { error: MethodError::Command(CommandError::Failed { said, .. }), .. }] = &attempts[..] else {
+    let [FailedMethod { error: MethodError::Command(CommandError::Failed { said, .. }), .. }] = &attempts[..] else {
         panic!("{error}")
     };
     assert_eq!(said, "not with this key");

@@ -100,7 +100,7 @@ fn another_passphrase_opens_nothing() {
     let OpenError::NoMethodOpens { target: TargetName::State, attempts, metadata_keys } = &error else {
         panic!("{error}")
     };
-    assert_eq!(attempts, &[Attempt { method: method("aes_gcm.main"), error: MethodError::Wrong }]);
+    assert_eq!(attempts, &[FailedMethod { method: method("aes_gcm.main"), error: MethodError::Wrong }]);
     assert_eq!(metadata_keys, &["key_provider.pbkdf2.main"]);
     let text = error.to_string();
     assert!(text.contains("method.aes_gcm.main: ") && !text.contains("the same words"), "{text}");

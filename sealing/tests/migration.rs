@@ -91,7 +91,7 @@ fn enforced_allows_no_plain_text() {
     for methods in [&["unencrypted.none"][..], &["aes_gcm.main", "unencrypted.none"]] {
         let problems = rollover(methods).enforced().problems();
         assert_eq!(problems, [target(TargetName::State), target(TargetName::Plan)]);
-        assert_eq!(problems[1].about(), Declared::Target(TargetName::Plan));
+        assert_eq!(problems[1].about(), SealingPart::Target(TargetName::Plan));
     }
     let sealing = rollover(&["aes_gcm.main"]).enforced().sealing();
     assert!(sealing.open_state(STATE).is_err());

@@ -45,7 +45,7 @@ impl KeyService for Numbers {
 fn block(client: Result<Arc<Numbers>, String>) -> Block {
     let client = client.map(|client| client as Arc<dyn KeyService>);
     Block::new()
-        .provider("numbers.main", KeyProvider::new(KeySource::Service(Service { client })))
+        .provider("numbers.main", KeyProvider::new(KeySource::Service(ServiceClient { client })))
         .aes("aes_gcm.main", "numbers.main")
         .target(TargetName::State, &["aes_gcm.main"])
 }
@@ -91,6 +91,6 @@ fn settings_of_services_are_checked_where_they_are_used() {
     assert_eq!(problems(block(Err("no key_name".to_owned()))), ["key_provider.numbers.main: no key_name"]);
     let long = "method.aes_gcm.main needs keys of 16, 24 or 32 bytes, but key_provider.numbers.main makes keys of 64";
     assert_eq!(problems(block(Ok(numbers(64)))), [long]);
-    let unused = KeyProvider::new(KeySource::Service(Service { client: Err("no key_name".to_owned()) }));
+    let unused = KeyProvider::new(KeySource::Service(ServiceClient { client: Err("no key_name".to_owned()) }));
     block(Ok(numbers(16))).provider("numbers.unused", unused).sealing();
 }

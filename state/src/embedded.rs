@@ -41,7 +41,6 @@ use weft_sealing::TargetName;
 use crate::content::{prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
-use crate::event::Event;
 use crate::ledger::Ledger;
 use crate::record::Opaque;
 use crate::result::Writes;
@@ -345,7 +344,7 @@ impl RunStore for EmbeddedStore {
             }
             let answer = live.ledger.claim(&lease, &claims);
             if answer == ClaimAnswer::Claimed {
-                live.append_now(&[Event::Claimed(claims)])?;
+                live.claimed(claims)?;
             }
             Ok(answer)
         })

@@ -87,7 +87,7 @@ impl From<Diagnostic> for BackendError {
 
 /// The identity of one version of an object, as the service names it: an ETag, a generation, a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version(pub String);
+pub struct ObjectVersion(pub String);
 
 /// An object as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub struct Object {
     /// Its content.
     pub content: Bytes,
     /// Its version.
-    pub version: Version,
+    pub version: ObjectVersion,
 }
 
 /// The condition of a write.
@@ -104,14 +104,14 @@ pub enum Expected {
     /// The object is absent.
     Absent,
     /// The object has this version.
-    Version(Version),
+    Version(ObjectVersion),
 }
 
 /// The answer to a conditional write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
     /// The object has the new content, and this version.
-    Done(Version),
+    Done(ObjectVersion),
     /// The object is not as expected. Nothing was written.
     Conflict,
 }
@@ -337,7 +337,21 @@ pub trait Objects: Send + Sync + fmt::Debug {
     async fn create(&self, name: &str, content: Bytes) -> Result<Written, BackendError>;
 
     /// Writes an object, whether there is one or not.
-    async fn put(&self, name: &str, content: Bytes) -> Result<Version, BackendError>;
+    async fn put(&self, name: &str, content: Bytes) -> Result<ObjectVersion, BackendError>;
+
+    /// Writes a new object. If it is unknown whether the service respects the conditions of writes, tries them out with
+    /// this object.
+    ///
+    /// # Errors
+    /// The service ignores conditions, and those of a write.
+    async fn put_trying(&self, name: &str, content: Bytes) -> Result<(), BackendError> {
+        self.put(name, content).await.map(|_| ())
+    }
+
+    /// Whether the conditions of writes were tried out.
+    fn are_conditions_tried(&self) -> bool {
+        false
+    }
 
     /// The names of all objects that begin with this prefix, sorted.
     async fn list(&self, prefix: &str) -> Result<Vec<String>, BackendError>;

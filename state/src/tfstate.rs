@@ -53,12 +53,12 @@ pub enum StateFileError {
         version: u64,
     },
     /// The file has the right shape, but invalid content. The text is OpenTofu's, which uses it as a summary.
-    #[error("{place} is not a valid state file: {}", Problem::list(.problems))]
+    #[error("{place} is not a valid state file: {}", ContentProblem::list(.problems))]
     Invalid {
         /// The file.
         place: String,
         /// All problems.
-        problems: Vec<Problem>,
+        problems: Vec<ContentProblem>,
     },
     /// The file is encrypted in an unknown way, or where plain text is expected.
     #[error("{place} is encrypted in a way that this version of Weft does not know, or where plain text is expected")]
@@ -70,17 +70,17 @@ pub enum StateFileError {
 
 /// A problem in the content of a state file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ContentProblem {
     /// The kind of problem.
     pub summary: &'static str,
     /// The details.
     pub detail: String,
 }
 
-impl Problem {
+impl ContentProblem {
     /// One line for one problem, or a list for several.
-    pub fn list(problems: &[Problem]) -> String {
-        let line = |problem: &Problem| format!("{}: {}", problem.summary, problem.detail);
+    pub fn list(problems: &[ContentProblem]) -> String {
+        let line = |problem: &ContentProblem| format!("{}: {}", problem.summary, problem.detail);
         match problems {
             [only] => line(only),
             several => {

@@ -184,6 +184,61 @@ async fn a_state_that_another_program_changed_is_not_overwritten() {
     assert_eq!(memory.held().objects[""].0, foreign);
 }
 
+/// A run whose process ends after so many changes in the backend. Returns the number of acknowledged commits, and whether
+/// the run came to its end.
+async fn cut_off(memory: &Memory, changes: u64) -> (usize, bool) {
+    memory.held().changes_left = Some(changes);
+    let mut acknowledged = 0;
+    let Ok(store) = EmbeddedStore::open_remote(options(memory)) else { return (0, false) };
+    let ended = async {
+        store.create_run(new_run("run-a", 2, 1)).await?;
+        let AcquireAnswer::Granted(lease) = store.acquire(acquire_request("run-a", 7)).await? else {
+            panic!("it is free")
+        };
+        store.claim(&lease, &claims(&store, [0, 1]).await).await?;
+        for index in 0..2 {
+            assert_all_ok(&store.step_batch(&lease, vec![intent(index, 1, index)]).await?);
+            assert_all_ok(&store.step_batch(&lease, vec![commit(index, 1, index, Some(5))]).await?);
+            acknowledged += 1;
+        }
+        store.release(&lease, TermEnding::Finished).await
+    };
+    let ended = ended.await.is_ok();
+    if ended {
+        drop(store);
+    } else {
+        std::mem::forget(store);
+    }
+    (acknowledged, ended && memory.held().changes_left != Some(0))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_ends_at_any_request_loses_nothing() {
+    for changes in 0.. {
+        let memory = Memory::default();
+        let (acknowledged, ended) = cut_off(&memory, changes).await;
+        memory.held().changes_left = None;
+        if memory.names("holder/").is_empty() {
+            assert_eq!(memory.held().lock, None, "after {changes} changes");
+        } else {
+            kill_holder(&memory);
+        }
+        let store = open(&memory);
+        let instances = store.snapshot().await.unwrap().instances.len();
+        assert!(instances >= acknowledged, "{acknowledged} commits, {instances} instances after {changes} changes");
+        let guarded = memory.text().contains("\"version\": 9");
+        let runs = store.runs().await.unwrap();
+        let unfinished = runs.iter().any(|run| !run.status.is_final());
+        assert!(!guarded || unfinished, "{runs:?} after {changes} changes");
+        drop(store);
+        assert_eq!(memory.held().lock, None);
+        if ended {
+            assert!(changes > 15, "{changes}");
+            return;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn many_steps_share_a_segment() {
     const OPERATIONS: u32 = 500;

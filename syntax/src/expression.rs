@@ -9,6 +9,7 @@
 //! follows those in a loop.
 
 use smol_str::SmolStr;
+pub use weft_graph_format::formula::{BinaryOperator, UnaryOperator};
 
 use crate::source::Span;
 
@@ -319,92 +320,6 @@ pub struct Call {
     pub expand_final: bool,
     /// The parentheses with their content.
     pub parentheses: Span,
-}
-
-/// An operator before its operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UnaryOperator {
-    /// `-`
-    Negate,
-    /// `!`
-    Not,
-}
-
-/// An operator between its operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BinaryOperator {
-    /// `||`
-    Or,
-    /// `&&`
-    And,
-    /// `==`
-    Equal,
-    /// `!=`
-    NotEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterOrEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessOrEqual,
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`
-    Divide,
-    /// `%`
-    Remainder,
-}
-
-impl UnaryOperator {
-    /// As it is written.
-    pub const fn symbol(self) -> &'static str {
-        match self {
-            UnaryOperator::Negate => "-",
-            UnaryOperator::Not => "!",
-        }
-    }
-}
-
-impl BinaryOperator {
-    /// As it is written.
-    pub const fn symbol(self) -> &'static str {
-        match self {
-            BinaryOperator::Or => "||",
-            BinaryOperator::And => "&&",
-            BinaryOperator::Equal => "==",
-            BinaryOperator::NotEqual => "!=",
-            BinaryOperator::Greater => ">",
-            BinaryOperator::GreaterOrEqual => ">=",
-            BinaryOperator::Less => "<",
-            BinaryOperator::LessOrEqual => "<=",
-            BinaryOperator::Add => "+",
-            BinaryOperator::Subtract => "-",
-            BinaryOperator::Multiply => "*",
-            BinaryOperator::Divide => "/",
-            BinaryOperator::Remainder => "%",
-        }
-    }
-
-    /// How tightly it binds: the higher, the tighter. All of them group to the left.
-    pub const fn precedence(self) -> u8 {
-        match self {
-            BinaryOperator::Or => 1,
-            BinaryOperator::And => 2,
-            BinaryOperator::Equal | BinaryOperator::NotEqual => 3,
-            BinaryOperator::Greater
-            | BinaryOperator::GreaterOrEqual
-            | BinaryOperator::Less
-            | BinaryOperator::LessOrEqual => 4,
-            BinaryOperator::Add | BinaryOperator::Subtract => 5,
-            BinaryOperator::Multiply | BinaryOperator::Divide | BinaryOperator::Remainder => 6,
-        }
-    }
 }
 
 impl ExprKind {

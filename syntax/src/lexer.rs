@@ -5,7 +5,7 @@
 //! a stack of modes on the heap. It never looks back and reads each byte a bounded number of times.
 
 use crate::source::{Span, offset};
-use crate::token::{Token, TokenKind};
+use crate::token::{SyntaxToken, TokenKind};
 
 /// What kind of text is to be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ enum Mode<'text> {
 struct Lexer<'text> {
     text: &'text str,
     at: usize,
-    tokens: Vec<Token>,
+    tokens: Vec<SyntaxToken>,
     modes: Vec<Mode<'text>>,
     start: Start,
     /// No `*/` is left in the text: a search that failed is not repeated.
@@ -40,7 +40,7 @@ struct Lexer<'text> {
 }
 
 /// Cuts a text into tokens.
-pub(crate) fn lex(text: &str, start: Start) -> Vec<Token> {
+pub(crate) fn lex(text: &str, start: Start) -> Vec<SyntaxToken> {
     let tokens = Vec::with_capacity(text.len() / 4);
     let mut lexer = Lexer { text, at: 0, tokens, modes: Vec::new(), start, comments_done: false };
     if text.starts_with('\u{feff}') {
@@ -129,7 +129,7 @@ impl<'text> Lexer<'text> {
     /// Makes a token of the next `length` bytes.
     fn take(&mut self, length: usize, kind: TokenKind) {
         let end = self.at + length;
-        self.tokens.push(Token { kind, span: Span::new(offset(self.at), offset(end)) });
+        self.tokens.push(SyntaxToken { kind, span: Span::new(offset(self.at), offset(end)) });
         self.at = end;
     }
 

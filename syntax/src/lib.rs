@@ -45,7 +45,7 @@ pub use parse::{
 };
 pub use references::references;
 pub use source::{SourceFile, Span};
-pub use token::{Token, TokenKind};
+pub use token::{SyntaxToken, TokenKind};
 
 /// How deep brackets, templates, unary operators, splats and blocks may nest. Deeper is an error.
 ///

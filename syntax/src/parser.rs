@@ -30,14 +30,14 @@ use crate::lexer::{self, Start};
 use crate::lexical;
 use crate::problems;
 use crate::source::{SourceFile, Span, offset};
-use crate::token::{Token, TokenKind};
+use crate::token::{SyntaxToken, TokenKind};
 use crate::tree::{Root, Syntax, Tree};
 use frame::Frame;
 
 /// The state of the parser.
 pub(crate) struct Parser<'tree> {
     source: &'tree SourceFile,
-    tokens: &'tree [Token],
+    tokens: &'tree [SyntaxToken],
     /// Index of the next token, blanks included.
     position: usize,
     /// Index behind the last token that was consumed and that was no blank.

@@ -4,7 +4,7 @@ use crate::source::Span;
 
 /// A piece of text with its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct SyntaxToken {
     /// Its kind.
     pub kind: TokenKind,
     /// Where it stands. The next token begins where this one ends.

@@ -8,7 +8,7 @@ use weft_graph_format::source::SourceRange;
 use crate::body::{Body, BodyId};
 use crate::expression::{ExprId, ExprKind, ExprNode};
 use crate::source::{SourceFile, Span};
-use crate::token::Token;
+use crate::token::SyntaxToken;
 
 /// The form of the whole text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Syntax {
 /// One parsed text. Immutable, shared; dropping it never recurses.
 pub struct Tree {
     pub(crate) source: Arc<SourceFile>,
-    pub(crate) tokens: Vec<Token>,
+    pub(crate) tokens: Vec<SyntaxToken>,
     pub(crate) expressions: Vec<ExprNode>,
     pub(crate) bodies: Vec<Body>,
     pub(crate) root: Root,
@@ -54,7 +54,7 @@ impl Tree {
     }
 
     /// All tokens with blanks and comments; their texts, one after the other, are the text of the file.
-    pub fn tokens(&self) -> &[Token] {
+    pub fn tokens(&self) -> &[SyntaxToken] {
         &self.tokens
     }
 

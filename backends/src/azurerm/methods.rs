@@ -238,7 +238,7 @@ fn oidc(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusa
 }
 
 fn machine(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusal> {
-    const SUMMARY: &str = "Invalid Azure Managed Service Identity Auth";
+    const SUMMARY: &str = "Invalid Azure Managed HttpService Identity Auth";
     if !arguments.flag("use_msi", &["ARM_USE_MSI"]).unwrap_or_default() {
         return Err((SUMMARY, vec!["It needs \"use_msi\" (or ARM_USE_MSI) set to true".to_owned()]));
     }

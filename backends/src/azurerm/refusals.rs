@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use weft_state::remote::BackendError;
 
 use super::settings::{AzureSettings, Proof};
-use crate::exchange::Reply;
+use crate::exchange::HttpReply;
 use crate::xml;
 
 /// The header with the code of an error. The answers to some requests have no body.
@@ -13,7 +13,7 @@ const CODE: &str = "x-ms-error-code";
 const REQUEST: &str = "x-ms-request-id";
 
 /// The code of the error in an answer.
-pub(super) fn code(reply: &Reply) -> String {
+pub(super) fn code(reply: &HttpReply) -> String {
     let header = reply.header(CODE).map(str::to_owned);
     header.or_else(|| xml::text(&reply.body, "Code")).unwrap_or_default()
 }
@@ -74,7 +74,7 @@ impl Right {
 const SKEW: i64 = 15 * 60;
 
 /// The difference between the clock of this machine and that of the service in whole minutes, if it is too large.
-fn skew(reply: &Reply, now: Timestamp) -> Option<i64> {
+fn skew(reply: &HttpReply, now: Timestamp) -> Option<i64> {
     let there = jiff::fmt::rfc2822::parse(reply.header("date")?).ok()?.timestamp();
     let seconds = now.as_second() - there.as_second();
     (seconds.abs() >= SKEW).then_some(seconds.abs() / 60)
@@ -100,7 +100,7 @@ pub(super) fn unlisted(account: &str, group: &str, error: &str) -> String {
     let has = |words: &[&str]| words.iter().any(|word| error.contains(word));
     let way_out = if has(&["listKeys", "does not have authorization", "AuthorizationFailed"]) {
         ". Grant the caller the action Microsoft.Storage/storageAccounts/listKeys/action, for example with the role \
-         \"Storage Account Key Operator Service Role\", or set use_azuread_auth = true, which needs no key"
+         \"Storage Account Key Operator HttpService Role\", or set use_azuread_auth = true, which needs no key"
             .to_owned()
     } else if has(&["not found", "could not be found", "404"]) {
         format!(
@@ -119,7 +119,7 @@ pub(super) fn refused(
     key: &str,
     doing: &'static str,
     right: Right,
-    reply: &Reply,
+    reply: &HttpReply,
 ) -> BackendError {
     let code = code(reply);
     // The message ends with lines for the support of the service.
@@ -135,7 +135,7 @@ pub(super) fn refused(
 }
 
 /// The way out.
-fn advice(settings: &AzureSettings, key: &str, code: &str, right: Right, reply: &Reply) -> String {
+fn advice(settings: &AzureSettings, key: &str, code: &str, right: Right, reply: &HttpReply) -> String {
     let AzureSettings { account, container, .. } = settings;
     match code {
         "" if reply.header(REQUEST).is_none() => {
@@ -231,7 +231,7 @@ fn lacks(settings: &AzureSettings, right: Right) -> String {
 }
 
 /// The service does not accept what proves who sends the request.
-fn unauthenticated(settings: &AzureSettings, reply: &Reply) -> String {
+fn unauthenticated(settings: &AzureSettings, reply: &HttpReply) -> String {
     let account = &settings.account;
     if let Some(minutes) = skew(reply, Timestamp::now()) {
         return format!("Set the clock of this machine: it differs from that of the service by {minutes} minutes");
@@ -270,7 +270,7 @@ mod tests {
         let reply = |date: &str| {
             let headers = [(HeaderName::from_static("date"), HeaderValue::from_str(date).unwrap())];
             let headers: HeaderMap = headers.into_iter().collect();
-            Reply { attempt: 1, status: StatusCode::FORBIDDEN, headers, body: Default::default() }
+            HttpReply { attempt: 1, status: StatusCode::FORBIDDEN, headers, body: Default::default() }
         };
         let now = "2026-11-26T10:00:00Z".parse().unwrap();
         for (date, want) in [

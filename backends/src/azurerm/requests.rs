@@ -10,7 +10,7 @@ use md5::{Digest as _, Md5};
 use reqwest::{Method, StatusCode};
 use url::Url;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::remote::{BackendError, Object, Version, Written};
+use weft_state::remote::{BackendError, Object, ObjectVersion, Written};
 
 use super::cloud::Clouds;
 use super::refusals::{self, Right, code};
@@ -18,7 +18,7 @@ use super::settings::{AzureSettings, Encryption, Proof};
 use super::sources::authorizer;
 use crate::bucket::{Bucket, ObjectKind, When};
 use crate::client::client;
-use crate::exchange::{Call, RETRY, Reply, Service};
+use crate::exchange::{Call, HttpReply, HttpService, RETRY};
 use crate::problems::no_client;
 use crate::xml;
 
@@ -39,7 +39,7 @@ pub(super) struct Properties {
     /// Its identity, which also changes with the metadata.
     pub(super) etag: String,
     /// The digest of its content, if the service has one.
-    pub(super) digest: Option<Version>,
+    pub(super) digest: Option<ObjectVersion>,
     /// Whether it has a lease.
     pub(super) leased: bool,
     /// Whether it is empty.
@@ -49,7 +49,7 @@ pub(super) struct Properties {
 }
 
 impl Properties {
-    fn of(reply: &Reply) -> Properties {
+    fn of(reply: &HttpReply) -> Properties {
         let text = |name: &str| reply.header(name).map(str::to_owned);
         let metadata = reply.headers.iter().filter_map(|(name, value)| {
             let name = name.as_str().to_lowercase().strip_prefix(METADATA)?.to_owned();
@@ -57,7 +57,7 @@ impl Properties {
         });
         Properties {
             etag: text("etag").unwrap_or_default(),
-            digest: text("content-md5").map(Version),
+            digest: text("content-md5").map(ObjectVersion),
             leased: text("x-ms-lease-status").as_deref() == Some("locked"),
             empty: text("content-length").as_deref() == Some("0"),
             metadata: metadata.collect(),
@@ -66,15 +66,15 @@ impl Properties {
 }
 
 /// The identity of a content. That of the blob would also change with each lock.
-fn version_of(content: &[u8]) -> Version {
-    Version(STANDARD.encode(Md5::digest(content)))
+fn version_of(content: &[u8]) -> ObjectVersion {
+    ObjectVersion(STANDARD.encode(Md5::digest(content)))
 }
 
 /// The connection to the service.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) settings: AzureSettings,
-    service: Service,
+    service: HttpService,
     clouds: Arc<Clouds>,
 }
 
@@ -94,7 +94,7 @@ impl Client {
         let clouds = Arc::new(Clouds::new(settings.cloud.clone(), http.clone()));
         let authorize = authorizer(&settings, &clouds, &http);
         let place = settings.place(&settings.key);
-        Ok(Client { settings, service: Service { http, retry: RETRY, place, authorize }, clouds })
+        Ok(Client { settings, service: HttpService { http, retry: RETRY, place, authorize }, clouds })
     }
 
     /// The address of a blob, or of the container with an empty key.
@@ -146,14 +146,14 @@ impl Client {
         }
     }
 
-    async fn send(&self, key: &str, call: &Call) -> Result<Reply, BackendError> {
+    async fn send(&self, key: &str, call: &Call) -> Result<HttpReply, BackendError> {
         let timeout = self.settings.timeout;
         let sent = tokio::time::timeout(timeout, self.service.send(call)).await;
         let sent = sent.map_err(|_| refusals::too_late(self.place(key), call.doing, timeout.as_secs()))?;
         sent.map_err(|error| refusals::unreachable(&self.settings.account, error))
     }
 
-    fn refused(&self, key: &str, doing: &'static str, right: Right, reply: &Reply) -> BackendError {
+    fn refused(&self, key: &str, doing: &'static str, right: Right, reply: &HttpReply) -> BackendError {
         refusals::refused(&self.settings, key, doing, right, reply)
     }
 
@@ -303,7 +303,7 @@ impl Client {
         doing: &'static str,
         key: &str,
         found: &Properties,
-    ) -> Result<Option<Version>, BackendError> {
+    ) -> Result<Option<ObjectVersion>, BackendError> {
         // Blobs that were put together from blocks have no digest.
         match &found.digest {
             Some(digest) => Ok(Some(digest.clone())),

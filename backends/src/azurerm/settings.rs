@@ -14,7 +14,7 @@ use weft_graph_format::types::Type;
 use super::cloud::CloudName;
 use super::methods::{self, Method};
 use super::problems;
-use crate::arguments::{self, Arguments, Environment, Settings};
+use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::ClientSettings;
 
 /// The length of a customer key in bytes.
@@ -133,7 +133,7 @@ impl AzureSettings {
     /// # Errors
     /// Invalid settings.
     pub(super) fn read(
-        settings: &Settings,
+        settings: &BackendSettings,
         environment: Environment<'_>,
     ) -> Result<(AzureSettings, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut arguments = Arguments::new(settings, environment);

@@ -22,7 +22,7 @@ use super::settings::{Account, AzureSettings, Proof};
 use super::{refusals, signing};
 use crate::exchange::{Authorize, Call, Constant};
 use crate::jwt::{self, Algorithm};
-use crate::tokens::{Bearer, Token, TokenSource, ask, with_form};
+use crate::tokens::{AccessToken, Bearer, TokenSource, ask, with_form};
 
 /// For whom tokens for the blob service are, in all clouds.
 const STORAGE: &str = "https://storage.azure.com";
@@ -64,14 +64,14 @@ struct Tokens {
 
 #[async_trait]
 impl TokenSource for Tokens {
-    async fn token(&self) -> Result<Token, BackendError> {
+    async fn token(&self) -> Result<AccessToken, BackendError> {
         let found = self.get().await;
         found.map_err(|error| BackendError::Credentials { place: self.place.clone(), error })
     }
 }
 
 impl Tokens {
-    async fn get(&self) -> Result<Token, String> {
+    async fn get(&self) -> Result<AccessToken, String> {
         let resource = match &self.resource {
             Resource::Named(name) => name.clone(),
             Resource::Storage => STORAGE.to_owned(),
@@ -104,7 +104,7 @@ impl Tokens {
             }
             Method::Cli(cli) => return cli.token(&resource).await,
         };
-        Token::of_answer(&answer?).ok_or_else(|| "the answer has no token".to_owned())
+        AccessToken::of_answer(&answer?).ok_or_else(|| "the answer has no token".to_owned())
     }
 
     /// The address at which a tenant gives tokens.
@@ -193,7 +193,7 @@ async fn field(request: RequestBuilder, name: &str) -> Result<String, String> {
 }
 
 impl Cli {
-    async fn token(&self, resource: &str) -> Result<Token, String> {
+    async fn token(&self, resource: &str) -> Result<AccessToken, String> {
         let mut words = vec!["account", "get-access-token", "-o", "json", "--resource", resource];
         if let Some(tenant) = &self.tenant {
             words.extend(["--tenant", tenant]);
@@ -205,7 +205,7 @@ impl Cli {
         let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the Azure CLI gave no token")?;
         let expires = answer.get("expires_on").and_then(Json::as_u64).map(Duration::from_secs);
         let expires = expires.and_then(|seconds| UNIX_EPOCH.checked_add(seconds));
-        Ok(Token::until(text, expires.unwrap_or_else(|| SystemTime::now() + CLI_LIFETIME)))
+        Ok(AccessToken::until(text, expires.unwrap_or_else(|| SystemTime::now() + CLI_LIFETIME)))
     }
 
     /// The current subscription.
@@ -301,7 +301,7 @@ impl Keys {
         })
     }
 
-    async fn list(&self, account: &str, token: &Token) -> Result<Vec<u8>, String> {
+    async fn list(&self, account: &str, token: &AccessToken) -> Result<Vec<u8>, String> {
         let source = &self.tokens.source;
         let subscription = match (&self.group.subscription, source.method.as_ref()) {
             (Some(subscription), _) => subscription.clone(),

@@ -20,9 +20,9 @@ use super::cloud::{CloudName, Clouds};
 use super::methods::{Method, choose};
 use super::problems;
 use super::sources::vault_tokens;
-use crate::arguments::{self, Arguments, Environment, Settings};
+use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::{ClientSettings, client};
-use crate::exchange::{Authorize, Call, Constant, RETRY, Reply, Service};
+use crate::exchange::{Authorize, Call, Constant, HttpReply, HttpService, RETRY};
 use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
 use crate::problems::{key_data, no_client};
 
@@ -78,7 +78,7 @@ pub(crate) fn schema() -> Block {
 }
 
 /// The client of these settings.
-pub(crate) fn connect(settings: &Settings, environment: Environment<'_>) -> Keeping {
+pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Keeping {
     // The argument is the endpoint of managed identities, unless the environment has one.
     let endpoint = settings.get("msi_endpoint").and_then(Json::as_str).filter(|text| !text.is_empty());
     let environment = |name: &str| match name {
@@ -190,7 +190,7 @@ struct Vault {
     length: u64,
     algorithm: &'static str,
     /// The connection, once the vault has said for whom tokens must be.
-    known: Mutex<Option<Arc<Service>>>,
+    known: Mutex<Option<Arc<HttpService>>>,
 }
 
 impl fmt::Debug for Vault {
@@ -210,12 +210,12 @@ fn resource(challenge: &str) -> Option<&str> {
 }
 
 impl Vault {
-    fn service(&self, authorize: Box<dyn Authorize>) -> Service {
-        Service { http: self.access.http.clone(), retry: RETRY, place: self.place.clone(), authorize }
+    fn service(&self, authorize: Box<dyn Authorize>) -> HttpService {
+        HttpService { http: self.access.http.clone(), retry: RETRY, place: self.place.clone(), authorize }
     }
 
     /// The connection. The vault is asked for whom tokens must be, which depends on the cloud.
-    async fn connected(&self, doing: &'static str, url: &Url) -> Result<Arc<Service>, BackendError> {
+    async fn connected(&self, doing: &'static str, url: &Url) -> Result<Arc<HttpService>, BackendError> {
         let mut known = self.known.lock().await;
         if let Some(found) = known.as_ref() {
             return Ok(Arc::clone(found));
@@ -259,7 +259,7 @@ impl Vault {
         }
     }
 
-    fn refused(&self, doing: &'static str, operation: &str, reply: &Reply) -> BackendError {
+    fn refused(&self, doing: &'static str, operation: &str, reply: &HttpReply) -> BackendError {
         let json = reply.json();
         let part = |name: &str| json.pointer(name).and_then(Json::as_str);
         let error = part("/error/message").map(|message| match part("/error/code") {

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::json;
-use weft_state::remote::{BackendError, Object, Version, Written};
+use weft_state::remote::{BackendError, Object, ObjectVersion, Written};
 
 use super::refusals;
 use super::requests::{Client, Pair, Transacted};
@@ -66,7 +66,7 @@ impl Bucket for Client {
         for _ in 0..READS {
             let Some(pair) = self.pair(doing, key).await? else { return Ok(None) };
             match self.content(doing, key, &pair).await {
-                Ok(content) => return Ok(Some(Object { content, version: Version(pair.index.to_string()) })),
+                Ok(content) => return Ok(Some(Object { content, version: ObjectVersion(pair.index.to_string()) })),
                 Err(failed) if before.replace(pair.index) == Some(pair.index) => return Err(failed),
                 Err(_) => {}
             }
@@ -98,14 +98,14 @@ impl Bucket for Client {
             operation["Index"] = json!(index);
         }
         match self.transact(doing, key, &[operation]).await? {
-            Transacted::Done(index) => Ok(Written::Done(Version(index.to_string()))),
+            Transacted::Done(index) => Ok(Written::Done(ObjectVersion(index.to_string()))),
             Transacted::TooLarge => {
                 Err(refusals::damaged(self.settings.place(key), doing, "the agent finds the value too large"))
             }
             // The answer to an earlier attempt may have been lost.
             Transacted::Stale(true) => match self.pair(doing, key).await? {
                 Some(pair) if pair.value == value && pair.flags == flags => {
-                    Ok(Written::Done(Version(pair.index.to_string())))
+                    Ok(Written::Done(ObjectVersion(pair.index.to_string())))
                 }
                 _ => Ok(Written::Conflict),
             },

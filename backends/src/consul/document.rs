@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use md5::{Digest as _, Md5};
 use serde_json::{Value as Json, json};
-use weft_state::remote::{BackendError, Expected, Object, Version, Written};
+use weft_state::remote::{BackendError, Expected, Object, ObjectVersion, Written};
 
 use super::refusals;
 use super::requests::{Client, Pair, Transacted};
@@ -50,8 +50,8 @@ fn hash_of(content: &[u8]) -> String {
     Md5::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn version(index: u64) -> Version {
-    Version(index.to_string())
+fn version(index: u64) -> ObjectVersion {
+    ObjectVersion(index.to_string())
 }
 
 /// Reads the state with this key.

@@ -64,7 +64,7 @@ impl Held {
 }
 
 /// The answer to an attempt.
-enum Attempt {
+enum SessionAnswer {
     Taken,
     /// Another session has it.
     Held(Pair, String),
@@ -113,9 +113,9 @@ impl Lock {
         let start = Instant::now();
         loop {
             match self.attempt(session, info.asked()).await? {
-                Attempt::Taken => return Ok(LockAnswer::Locked(self.tell(session, info).await?)),
-                Attempt::Held(pair, holder) if start.elapsed() > TRIES => return self.held(&pair, holder).await,
-                Attempt::Delayed if start.elapsed() > DELAY + TRIES => {
+                SessionAnswer::Taken => return Ok(LockAnswer::Locked(self.tell(session, info).await?)),
+                SessionAnswer::Held(pair, holder) if start.elapsed() > TRIES => return self.held(&pair, holder).await,
+                SessionAnswer::Delayed if start.elapsed() > DELAY + TRIES => {
                     let message = "the session of the last holder has just ended".to_owned();
                     return Ok(LockAnswer::Held { holder: LockInfo::default(), message });
                 }
@@ -125,7 +125,7 @@ impl Lock {
     }
 
     /// The value of the key is the id with which the holder has asked for the lock. OpenTofu leaves it empty.
-    async fn attempt(&self, session: &str, asked: &str) -> Result<Attempt, BackendError> {
+    async fn attempt(&self, session: &str, asked: &str) -> Result<SessionAnswer, BackendError> {
         let key = self.key();
         let holder_of = |pair: Option<Pair>| pair.and_then(|pair| Some((pair.session.clone()?, pair)));
         let found = self.client.pair(TAKING, &key).await?;
@@ -133,18 +133,18 @@ impl Lock {
             return Err(refusals::not_a_lock(self.client.settings.place(&key)));
         }
         match holder_of(found) {
-            Some((holder, _)) if holder == session => return Ok(Attempt::Taken),
-            Some((holder, pair)) => return Ok(Attempt::Held(pair, holder)),
+            Some((holder, _)) if holder == session => return Ok(SessionAnswer::Taken),
+            Some((holder, pair)) => return Ok(SessionAnswer::Held(pair, holder)),
             None => {}
         }
         let query = [("acquire", session), ("flags", LOCK_FLAG)];
         if self.client.put(TAKING, &key, Bytes::copy_from_slice(asked.as_bytes()), &query).await? {
-            return Ok(Attempt::Taken);
+            return Ok(SessionAnswer::Taken);
         }
         Ok(match holder_of(self.client.pair(TAKING, &key).await?) {
-            Some((holder, _)) if holder == session => Attempt::Taken,
-            Some((holder, pair)) => Attempt::Held(pair, holder),
-            None => Attempt::Delayed,
+            Some((holder, _)) if holder == session => SessionAnswer::Taken,
+            Some((holder, pair)) => SessionAnswer::Held(pair, holder),
+            None => SessionAnswer::Delayed,
         })
     }
 

@@ -3,13 +3,13 @@
 use reqwest::StatusCode;
 use weft_state::remote::BackendError;
 
-use crate::exchange::Reply;
+use crate::exchange::HttpReply;
 
 /// The longest message of an agent that is shown.
 const LONGEST_MESSAGE: usize = 500;
 
 /// The agent answered with an error.
-pub(super) fn refused(place: String, doing: &'static str, path: &str, reply: &Reply) -> BackendError {
+pub(super) fn refused(place: String, doing: &'static str, path: &str, reply: &HttpReply) -> BackendError {
     let message = String::from_utf8_lossy(&reply.body).trim().to_owned();
     let message = Some(message).filter(|text| text.len() < LONGEST_MESSAGE);
     let advice = match reply.status {

@@ -12,7 +12,7 @@ use weft_state::remote::BackendError;
 use super::refusals;
 use super::settings::ConsulSettings;
 use crate::client::client;
-use crate::exchange::{Call, Constant, RETRY, Reply, Service};
+use crate::exchange::{Call, Constant, HttpReply, HttpService, RETRY};
 use crate::problems::no_client;
 use crate::retry::RetryRule;
 
@@ -46,16 +46,16 @@ pub(super) enum Transacted {
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) settings: ConsulSettings,
-    service: Service,
+    service: HttpService,
     /// The client without retries.
-    once: Service,
+    once: HttpService,
 }
 
 impl Client {
     /// A client with these settings.
     pub(super) fn new(settings: ConsulSettings) -> Result<Client, Diagnostic> {
         let http = client(&settings.client).map_err(|error| no_client(&error))?;
-        let service = |retry: RetryRule| Service {
+        let service = |retry: RetryRule| HttpService {
             http: http.clone(),
             retry,
             place: settings.place(&settings.path),
@@ -87,7 +87,7 @@ impl Client {
     }
 
     /// The answer was an error.
-    fn refused(&self, doing: &'static str, key: &str, reply: &Reply) -> BackendError {
+    fn refused(&self, doing: &'static str, key: &str, reply: &HttpReply) -> BackendError {
         refusals::refused(self.place(key), doing, &self.settings.path, reply)
     }
 

@@ -11,7 +11,7 @@ use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 
 use super::problems as own;
-use crate::arguments::{self, Arguments, Environment, Settings};
+use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::{Check, ClientSettings};
 use crate::problems;
 
@@ -68,7 +68,7 @@ impl ConsulSettings {
     /// # Errors
     /// Invalid settings.
     pub(super) fn read(
-        settings: &Settings,
+        settings: &BackendSettings,
         environment: Environment<'_>,
     ) -> Result<(ConsulSettings, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut arguments = Arguments::new(settings, environment);

@@ -16,7 +16,7 @@ use super::tencent::{Interface, RoleKeys};
 use crate::arguments::Environment;
 use crate::client::{ClientSettings, client};
 use crate::digests::md5_hex;
-use crate::exchange::{Headers, IN_PATHS, RETRY, Reply, Service, query};
+use crate::exchange::{Headers, HttpReply, HttpService, IN_PATHS, RETRY, query};
 use crate::expiring::{GivenKeys, KeyRing};
 use crate::guarded::{Dialect, GuardedBucket};
 use crate::problems::{invalid_address, no_client};
@@ -52,7 +52,7 @@ impl Client {
         let tags = Tags { interface: interface("tag", &keys)?, place: place.clone() };
         let base = Url::parse(&format!("https://{}/", settings.host()));
         let base = base.map_err(|error| invalid_address("bucket", &error))?;
-        let service = Service { http, retry: RETRY, place, authorize: Box::new(Signer(keys)) };
+        let service = HttpService { http, retry: RETRY, place, authorize: Box::new(Signer(keys)) };
         let settings = Arc::new(settings);
         let dialect = Cos { settings: Arc::clone(&settings), base };
         Ok(Client { settings, bucket: Arc::new(GuardedBucket { dialect, service }), tags })
@@ -91,7 +91,7 @@ impl Dialect for Cos {
         headers
     }
 
-    fn damage(&self, reply: &Reply) -> Option<String> {
+    fn damage(&self, reply: &HttpReply) -> Option<String> {
         let want = reply.header(MD5).unwrap_or_default();
         if want.len() != 32 {
             return Some(format!("checksum {want} invalid"));

@@ -7,7 +7,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 
-use crate::arguments::{self, Arguments, Environment, Settings};
+use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::expiring::Keys;
 use crate::problems;
 
@@ -50,7 +50,7 @@ pub fn schema() -> Block {
 
 /// A role to act as.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Role {
+pub(super) struct AssumedRole {
     pub(super) arn: String,
     pub(super) session: String,
     /// How long the session lasts, in seconds.
@@ -62,7 +62,7 @@ pub(super) struct Role {
 /// The settings.
 pub(super) struct CosSettings {
     pub(super) keys: Keys,
-    pub(super) role: Option<Role>,
+    pub(super) role: Option<AssumedRole>,
     pub(super) region: String,
     pub(super) bucket: String,
     pub(super) prefix: String,
@@ -85,7 +85,7 @@ impl CosSettings {
     /// # Errors
     /// Invalid settings.
     pub(super) fn read(
-        settings: &Settings,
+        settings: &BackendSettings,
         environment: Environment<'_>,
     ) -> Result<(CosSettings, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut arguments = Arguments::new(settings, environment);
@@ -123,7 +123,7 @@ impl CosSettings {
 }
 
 /// The role in the block `assume_role`.
-fn role(arguments: &mut Arguments<'_>, environment: Environment<'_>) -> Option<Role> {
+fn role(arguments: &mut Arguments<'_>, environment: Environment<'_>) -> Option<AssumedRole> {
     let block = arguments.written("assume_role")?.as_array()?.first()?.as_object()?;
     let mut block = Arguments::new(block, environment);
     let seconds = match block.written("session_duration").and_then(Json::as_i64) {
@@ -136,7 +136,7 @@ fn role(arguments: &mut Arguments<'_>, environment: Environment<'_>) -> Option<R
     } else if seconds > LONGEST {
         block.problems.push(problems::higher("session_duration", LONGEST, seconds));
     }
-    let role = Role {
+    let role = AssumedRole {
         arn: block.required("role_arn", &["TENCENTCLOUD_ASSUME_ROLE_ARN"]),
         session: block.required("session_name", &["TENCENTCLOUD_ASSUME_ROLE_SESSION_NAME"]),
         seconds,
@@ -179,7 +179,7 @@ mod tests {
         let block = |value: Json| json!({"assume_role": [value]});
         let variables = [("TENCENTCLOUD_ASSUME_ROLE_SESSION_DURATION", "60"), ("TENCENTCLOUD_ASSUME_ROLE_ARN", "a")];
         let found = read(block(json!({"session_name": "s", "role_arn": null})), &variables).unwrap().role.unwrap();
-        let want = Role { arn: "a".to_owned(), session: "s".to_owned(), seconds: 60, policy: None };
+        let want = AssumedRole { arn: "a".to_owned(), session: "s".to_owned(), seconds: 60, policy: None };
         assert_eq!(found, want);
         for (value, want) in [
             (

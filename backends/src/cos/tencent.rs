@@ -10,10 +10,10 @@ use url::Url;
 use weft_state::remote::BackendError;
 
 use super::refusals::{self, Refusal};
-use super::settings::Role;
+use super::settings::AssumedRole;
 use crate::digests::{hex, hmac_sha256, sha256_hex};
-use crate::exchange::{Authorize, Call, RETRY, Service};
-use crate::expiring::{KeyRing, KeySource, Keys};
+use crate::exchange::{Authorize, Call, HttpService, RETRY};
+use crate::expiring::{CredentialSource, KeyRing, Keys};
 
 /// The version of the interfaces for tags and for sessions.
 const VERSION: &str = "2018-08-13";
@@ -25,7 +25,7 @@ const ALGORITHM: &str = "TC3-HMAC-SHA256";
 /// An interface.
 #[derive(Debug)]
 pub(super) struct Interface {
-    service: Service,
+    service: HttpService,
     url: Url,
     region: String,
 }
@@ -44,7 +44,7 @@ impl Interface {
     ) -> Result<Interface, url::ParseError> {
         let url = Url::parse(&format!("https://{name}.tencentcloudapi.com/"))?;
         let authorize = Box::new(Signer { name, keys: Arc::clone(keys) });
-        let service = Service { http: http.clone(), retry: RETRY, place: place.to_owned(), authorize };
+        let service = HttpService { http: http.clone(), retry: RETRY, place: place.to_owned(), authorize };
         Ok(Interface { service, url, region: region.to_owned() })
     }
 
@@ -117,11 +117,11 @@ fn authorization(keys: &Keys, name: &str, headers: &[(&str, &str)], now: u64, bo
 /// The keys of sessions of a role.
 pub(super) struct RoleKeys {
     pub(super) sessions: Interface,
-    pub(super) role: Role,
+    pub(super) role: AssumedRole,
 }
 
 #[async_trait]
-impl KeySource for RoleKeys {
+impl CredentialSource for RoleKeys {
     async fn keys(&self) -> Result<Keys, BackendError> {
         const DOING: &str = "assuming the role";
         let RoleKeys { sessions, role } = self;

@@ -16,9 +16,9 @@ use weft_state::remote::BackendError;
 use super::credentials::Source;
 use super::settings::{DOMAIN, source};
 use super::sources::{EVERYTHING, Tokens};
-use crate::arguments::{self, Arguments, Environment, Settings};
+use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::{ClientSettings, client};
-use crate::exchange::{Call, RETRY, Reply, Service};
+use crate::exchange::{Call, HttpReply, HttpService, RETRY};
 use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
 use crate::problems::{key_data, no_client};
 use crate::tokens::Bearer;
@@ -48,7 +48,7 @@ pub(crate) fn schema() -> Block {
 }
 
 /// The client of these settings.
-pub(crate) fn connect(settings: &Settings, environment: Environment<'_>) -> Keeping {
+pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Keeping {
     let environment = |name: &str| if OTHERS.contains(&name) { None } else { environment(name) };
     let mut arguments = Arguments::new(settings, &environment);
     let key = arguments.text("kms_encryption_key", &[]).unwrap_or_default();
@@ -82,7 +82,7 @@ struct Words {
 
 /// A key of the service.
 struct Kms {
-    service: Service,
+    service: HttpService,
     /// The address of the service, with `/` at the end.
     base: Url,
     words: Words,
@@ -102,7 +102,7 @@ impl Kms {
         }
         let scope = if matches!(source, Source::Impersonated(_)) { KEYS } else { EVERYTHING };
         let tokens = Tokens { source, http: http.clone(), scope, place: place.clone() };
-        let service = Service { http, retry: RETRY, place, authorize: Box::new(Bearer::new(tokens)) };
+        let service = HttpService { http, retry: RETRY, place, authorize: Box::new(Bearer::new(tokens)) };
         Kms { service, base, words }
     }
 
@@ -134,7 +134,7 @@ impl Kms {
         decoded.filter(|bytes| !bytes.is_empty()).ok_or_else(|| damaged(&self.service.place, doing, wanted))
     }
 
-    fn refused(&self, doing: &'static str, operation: &str, reply: &Reply) -> BackendError {
+    fn refused(&self, doing: &'static str, operation: &str, reply: &HttpReply) -> BackendError {
         let json = reply.json();
         let message = json.pointer("/error/message").and_then(Json::as_str).map(str::to_owned);
         let advice = match (reply.status, operation) {

@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use weft_state::remote::BackendError;
 
-use crate::exchange::Reply;
+use crate::exchange::HttpReply;
 
 /// The id of a lock is a number here.
 pub(super) fn not_a_generation(place: String, id: &str) -> BackendError {
@@ -26,7 +26,13 @@ pub(super) fn other_lock(place: String, id: &str) -> BackendError {
 }
 
 /// The service answered with an error.
-pub(super) fn refused(place: String, doing: &'static str, bucket: &str, action: &str, reply: &Reply) -> BackendError {
+pub(super) fn refused(
+    place: String,
+    doing: &'static str,
+    bucket: &str,
+    action: &str,
+    reply: &HttpReply,
+) -> BackendError {
     let json = reply.json();
     let message = json.pointer("/error/message").and_then(|message| message.as_str()).map(str::to_owned);
     let message = message.or_else(|| String::from_utf8(reply.body.to_vec()).ok().filter(|text| text.len() < 500));
@@ -65,7 +71,7 @@ mod tests {
             (418, "", "HTTP 418"),
         ] {
             let status = StatusCode::from_u16(status).unwrap();
-            let reply = Reply { attempt: 1, status, headers: HeaderMap::new(), body: body.into() };
+            let reply = HttpReply { attempt: 1, status, headers: HeaderMap::new(), body: body.into() };
             let error = refused("gs://b/k".to_owned(), "reading the state", "b", "storage.objects.get", &reply);
             assert!(error.to_string().contains(want), "{error}");
         }

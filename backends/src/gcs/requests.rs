@@ -8,7 +8,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value as Json, json};
 use url::Url;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::remote::{BackendError, Object, Version, Written};
+use weft_state::remote::{BackendError, Object, ObjectVersion, Written};
 
 use super::credentials::Source;
 use super::refusals;
@@ -16,7 +16,7 @@ use super::settings::{Encryption, GcsSettings};
 use super::sources::{OBJECTS, Tokens};
 use crate::bucket::{Bucket, ObjectKind, When};
 use crate::client::{ClientSettings, client};
-use crate::exchange::{Authorize, Call, Constant, RETRY, Reply, Service};
+use crate::exchange::{Authorize, Call, Constant, HttpReply, HttpService, RETRY};
 use crate::problems::no_client;
 use crate::tokens::Bearer;
 
@@ -31,7 +31,7 @@ const CONDITION: &str = "ifGenerationMatch";
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) settings: GcsSettings,
-    service: Service,
+    service: HttpService,
 }
 
 impl Client {
@@ -47,7 +47,7 @@ impl Client {
                 Box::new(Bearer::new(tokens))
             }
         };
-        Ok(Client { settings, service: Service { http, retry: RETRY, place, authorize } })
+        Ok(Client { settings, service: HttpService { http, retry: RETRY, place, authorize } })
     }
 
     /// The address of an object, or of all objects with an empty key. `upload` is for writing.
@@ -81,7 +81,7 @@ impl Client {
         ]
     }
 
-    fn refused(&self, key: &str, doing: &'static str, action: &str, reply: &Reply) -> BackendError {
+    fn refused(&self, key: &str, doing: &'static str, action: &str, reply: &HttpReply) -> BackendError {
         refusals::refused(self.place(key), doing, &self.settings.bucket, action, reply)
     }
 
@@ -117,7 +117,7 @@ impl Client {
         &self,
         doing: &'static str,
         key: &str,
-        version: &Version,
+        version: &ObjectVersion,
     ) -> Result<Written, BackendError> {
         let url = self.url(key, false, &[(CONDITION, &version.0)]);
         let reply = self.service.send(&Call::new(doing, Method::DELETE, url)).await?;
@@ -158,7 +158,7 @@ impl Bucket for Client {
         let reply = self.service.send(&call).await?;
         match reply.status {
             StatusCode::OK => {
-                let version = Version(reply.header(GENERATION).unwrap_or_default().to_owned());
+                let version = ObjectVersion(reply.header(GENERATION).unwrap_or_default().to_owned());
                 Ok(Some(Object { content: reply.body, version }))
             }
             StatusCode::NOT_FOUND if !String::from_utf8_lossy(&reply.body).contains("bucket does not exist") => {
@@ -192,7 +192,7 @@ impl Bucket for Client {
         match reply.status {
             StatusCode::OK => {
                 let generation = reply.json().get("generation").and_then(Json::as_str).map(str::to_owned);
-                Ok(Written::Done(Version(generation.unwrap_or_default())))
+                Ok(Written::Done(ObjectVersion(generation.unwrap_or_default())))
             }
             StatusCode::PRECONDITION_FAILED if *when != When::Always => {
                 if reply.attempt == 1 {

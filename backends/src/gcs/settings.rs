@@ -11,7 +11,7 @@ use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 
 use super::credentials::Source;
-use crate::arguments::{self, Arguments, Environment, Settings};
+use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::problems;
 
 /// The address of the service.
@@ -73,7 +73,7 @@ impl GcsSettings {
     /// # Errors
     /// Invalid settings.
     pub(super) fn read(
-        settings: &Settings,
+        settings: &BackendSettings,
         environment: Environment<'_>,
     ) -> Result<(GcsSettings, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut arguments = Arguments::new(settings, environment);

@@ -10,7 +10,7 @@ use weft_state::remote::BackendError;
 
 use super::credentials::{AccountKey, ExternalIdentity, Impersonation, Source, SubjectPlace};
 use crate::jwt::{self, Algorithm};
-use crate::tokens::{Token, TokenSource, ask, with_form};
+use crate::tokens::{AccessToken, TokenSource, ask, with_form};
 
 /// The right to read and write objects.
 pub(super) const OBJECTS: &str = "https://www.googleapis.com/auth/devstorage.read_write";
@@ -37,18 +37,18 @@ pub(super) struct Tokens {
 
 #[async_trait]
 impl TokenSource for Tokens {
-    async fn token(&self) -> Result<Token, BackendError> {
+    async fn token(&self) -> Result<AccessToken, BackendError> {
         let found = get(&self.http, &self.source, self.scope).await;
         found.map_err(|error| BackendError::Credentials { place: self.place.clone(), error })
     }
 }
 
 /// A token with this scope.
-async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<Token, String> {
+async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<AccessToken, String> {
     const NO_TOKEN: &str = "the answer has no token";
     let answer = match source {
-        Source::None => return Ok(Token::lasting("")),
-        Source::Token(token) => return Ok(Token::lasting(token)),
+        Source::None => return Ok(AccessToken::lasting("")),
+        Source::Token(token) => return Ok(AccessToken::lasting(token)),
         Source::Account(account) => {
             let assertion = assertion(account, scope)?;
             let form = [("grant_type", ASSERTION), ("assertion", &assertion)];
@@ -77,11 +77,11 @@ async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<Tok
         }
         Source::Impersonated(acting) => return impersonate(http, acting, scope).await,
     };
-    Token::of_answer(&answer?).ok_or_else(|| NO_TOKEN.to_owned())
+    AccessToken::of_answer(&answer?).ok_or_else(|| NO_TOKEN.to_owned())
 }
 
 /// A token of the account in whose name a source acts.
-async fn impersonate(http: &reqwest::Client, acting: &Impersonation, scope: &str) -> Result<Token, String> {
+async fn impersonate(http: &reqwest::Client, acting: &Impersonation, scope: &str) -> Result<AccessToken, String> {
     // The source is not one that impersonates without end: documents are bounded in depth.
     let token = Box::pin(get(http, &acting.source, EVERYTHING)).await?;
     let full = |name: &String| match name.starts_with("projects/") {
@@ -95,7 +95,7 @@ async fn impersonate(http: &reqwest::Client, acting: &Impersonation, scope: &str
     let answer = answer.map_err(|error| format!("the service account cannot be impersonated: {error}"))?;
     let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the answer has no token")?;
     let expires = answer.get("expireTime").and_then(|time| time.as_str()?.parse::<jiff::Timestamp>().ok());
-    Ok(Token::until(text, expires.map_or_else(|| SystemTime::now() + LIFETIME, SystemTime::from)))
+    Ok(AccessToken::until(text, expires.map_or_else(|| SystemTime::now() + LIFETIME, SystemTime::from)))
 }
 
 /// Exchanges the token of another provider.

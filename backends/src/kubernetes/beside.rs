@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Value as Json, json};
-use weft_state::remote::{BackendError, Object, Version, Written};
+use weft_state::remote::{BackendError, Object, ObjectVersion, Written};
 
 use super::names::MANAGER;
 use super::refusals;
@@ -128,7 +128,7 @@ impl Bucket for Client {
             let Some(secret) = Client::get(self, doing, Resource::Secret, &name).await? else { return Ok(None) };
             let version = version_of(&secret).to_owned();
             match self.content(doing, key, &secret).await {
-                Ok(content) => return Ok(Some(Object { content, version: Version(version) })),
+                Ok(content) => return Ok(Some(Object { content, version: ObjectVersion(version) })),
                 Err(failed) if before == version => return Err(failed),
                 Err(_) => before = version,
             }
@@ -168,12 +168,12 @@ impl Bucket for Client {
                         // The object is written in any case.
                         let _ = self.remove_parts(doing, &now).await;
                     }
-                    return Ok(Written::Done(Version(version_of(&done).to_owned())));
+                    return Ok(Written::Done(ObjectVersion(version_of(&done).to_owned())));
                 }
                 // The answer to an earlier attempt may have been lost.
                 Stored::Conflict(true) => match Client::get(self, doing, Resource::Secret, &name).await? {
                     Some(found) if found.get("data") == wanted.get("data") => {
-                        return Ok(Written::Done(Version(version_of(&found).to_owned())));
+                        return Ok(Written::Done(ObjectVersion(version_of(&found).to_owned())));
                     }
                     _ if *when == When::Always => {}
                     _ => break,

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use md5::{Digest as _, Md5};
 use serde_json::{Value as Json, json};
-use weft_state::remote::{BackendError, Expected, Object, Version, Written};
+use weft_state::remote::{BackendError, Expected, Object, ObjectVersion, Written};
 
 use super::names::STATE;
 use super::refusals;
@@ -16,8 +16,8 @@ const READING: &str = "reading the state";
 const WRITING: &str = "writing the state";
 
 /// The version of a state is the digest of what is stored: others may change labels meanwhile.
-fn version(stored: &[u8]) -> Version {
-    Version(Md5::digest(stored).iter().map(|byte| format!("{byte:02x}")).collect())
+fn version(stored: &[u8]) -> ObjectVersion {
+    ObjectVersion(Md5::digest(stored).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// What a secret stores, unless it is empty.

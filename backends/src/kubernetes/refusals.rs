@@ -3,10 +3,10 @@
 use reqwest::StatusCode;
 use weft_state::remote::BackendError;
 
-use crate::exchange::Reply;
+use crate::exchange::HttpReply;
 
 /// The cluster answered with an error.
-pub(super) fn refused(place: String, doing: &'static str, namespace: &str, reply: &Reply) -> BackendError {
+pub(super) fn refused(place: String, doing: &'static str, namespace: &str, reply: &HttpReply) -> BackendError {
     let message = reply.json().get("message").and_then(|message| message.as_str()).map(str::to_owned);
     let too_long = message.as_ref().is_some_and(|message| message.contains("Too long"));
     let advice = match reply.status {

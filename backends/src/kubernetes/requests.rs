@@ -13,7 +13,7 @@ use weft_state::remote::BackendError;
 use super::refusals;
 use super::settings::KubernetesSettings;
 use crate::client::client;
-use crate::exchange::{Call, Constant, RETRY, Reply, Service};
+use crate::exchange::{Call, Constant, HttpReply, HttpService, RETRY};
 use crate::problems::no_client;
 
 /// How long a token from a file is used before the file is read again, as in Kubernetes' library.
@@ -56,8 +56,8 @@ pub(super) enum Stored {
 }
 
 /// A connection with its credentials.
-struct Known {
-    service: Arc<Service>,
+struct CurrentAccess {
+    service: Arc<HttpService>,
     expires: Option<SystemTime>,
 }
 
@@ -65,7 +65,7 @@ struct Known {
 pub(super) struct Client {
     pub(super) settings: KubernetesSettings,
     address: Url,
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<CurrentAccess>>,
 }
 
 impl std::fmt::Debug for Client {
@@ -89,7 +89,7 @@ impl Client {
         format!("kubernetes://{host}/{}/{name}", self.settings.namespace)
     }
 
-    async fn service(&self) -> Result<Arc<Service>, BackendError> {
+    async fn service(&self) -> Result<Arc<HttpService>, BackendError> {
         let mut known = self.known.lock().await;
         let now = SystemTime::now();
         if let Some(found) = known.as_ref().filter(|found| found.expires.is_none_or(|expires| expires > now)) {
@@ -105,15 +105,15 @@ impl Client {
         let headers = cluster.headers(given.as_ref()).map_err(failed)?;
         let http = client(&cluster.client(given.as_ref())).map_err(failed)?;
         let authorize = Box::new(Constant(headers));
-        let service = Arc::new(Service { http, retry: RETRY, place: self.place(""), authorize });
+        let service = Arc::new(HttpService { http, retry: RETRY, place: self.place(""), authorize });
         let read_again = cluster.token_file.is_some().then(|| now + FILE_LIFE);
         let expires = given.and_then(|given| given.expires).or(read_again);
-        *known = Some(Known { service: Arc::clone(&service), expires });
+        *known = Some(CurrentAccess { service: Arc::clone(&service), expires });
         Ok(service)
     }
 
     /// Sends a request, again with other credentials if there may be others.
-    async fn send(&self, call: &Call) -> Result<Reply, BackendError> {
+    async fn send(&self, call: &Call) -> Result<HttpReply, BackendError> {
         let reply = self.service().await?.send(call).await?;
         let cluster = &self.settings.cluster;
         if reply.status != StatusCode::UNAUTHORIZED || cluster.plugin.is_none() && cluster.token_file.is_none() {
@@ -138,7 +138,7 @@ impl Client {
         url
     }
 
-    fn refused(&self, doing: &'static str, name: &str, reply: &Reply) -> BackendError {
+    fn refused(&self, doing: &'static str, name: &str, reply: &HttpReply) -> BackendError {
         refusals::refused(self.place(name), doing, &self.settings.namespace, reply)
     }
 

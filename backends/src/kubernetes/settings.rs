@@ -13,7 +13,7 @@ use super::cluster::Cluster;
 use super::exec::Plugin;
 use super::kubeconfig::{Choice, Kubeconfig};
 use super::problems as own;
-use crate::arguments::{self, Arguments, Environment, Settings, expanded};
+use crate::arguments::{self, Arguments, BackendSettings, Environment, expanded};
 
 /// The text of Kubernetes' library when no file and no variable names a cluster.
 const NOTHING: &str =
@@ -76,7 +76,7 @@ impl KubernetesSettings {
     /// # Errors
     /// Invalid settings.
     pub(super) fn read(
-        settings: &Settings,
+        settings: &BackendSettings,
         environment: Environment<'_>,
     ) -> Result<(KubernetesSettings, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut arguments = Arguments::new(settings, environment);

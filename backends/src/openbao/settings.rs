@@ -9,7 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 
-use crate::arguments::{self, Arguments, Environment, Settings};
+use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::{Check, ClientSettings, Proxies};
 use crate::problems::key_data;
 use crate::retry::RetryRule;
@@ -73,7 +73,10 @@ impl BaoSettings {
     ///
     /// # Errors
     /// Invalid settings.
-    pub(super) fn read(settings: &Settings, environment: Environment<'_>) -> Result<BaoSettings, Vec<Diagnostic>> {
+    pub(super) fn read(
+        settings: &BackendSettings,
+        environment: Environment<'_>,
+    ) -> Result<BaoSettings, Vec<Diagnostic>> {
         let mut arguments = Arguments::new(settings, environment);
         let variable = |name: &str| variable(environment, name);
         let text = |arguments: &mut Arguments<'_>, name| arguments.text(name, &[]).filter(|text| !text.is_empty());

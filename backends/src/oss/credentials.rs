@@ -9,9 +9,9 @@ use weft_state::remote::BackendError;
 
 use super::refusals;
 use super::rpc::Interface;
-use super::settings::{Access, Role};
+use super::settings::{Access, AssumedRole};
 use crate::exchange::RETRY;
-use crate::expiring::{GivenKeys, KeyRing, KeySource, Keys};
+use crate::expiring::{CredentialSource, GivenKeys, KeyRing, Keys};
 use crate::tokens::ask;
 
 /// Where machines get the keys of their roles.
@@ -64,7 +64,7 @@ struct MachineKeys {
 }
 
 #[async_trait]
-impl KeySource for MachineKeys {
+impl CredentialSource for MachineKeys {
     async fn keys(&self) -> Result<Keys, BackendError> {
         let failed = |error: String| refusals::no_machine_keys(self.place.clone(), &self.role, &error);
         let answer = ask(self.http.get(format!("{MACHINE}{}", self.role))).await.map_err(failed)?;
@@ -78,12 +78,12 @@ impl KeySource for MachineKeys {
 /// The keys of sessions of a role.
 struct RoleKeys {
     interface: Interface,
-    role: Role,
+    role: AssumedRole,
     region: String,
 }
 
 #[async_trait]
-impl KeySource for RoleKeys {
+impl CredentialSource for RoleKeys {
     async fn keys(&self) -> Result<Keys, BackendError> {
         const DOING: &str = "assuming the role";
         let RoleKeys { interface, role, region } = self;

@@ -55,13 +55,15 @@ fn write_cell(out: &mut Vec<u8>, name: &str, value: &str) -> u8 {
     checksum
 }
 
-/// The row with this key and column, or its key alone. `deleted` marks the row as one to be deleted.
-pub(super) fn row(key: &str, column: Option<(&str, &str)>, deleted: bool) -> Vec<u8> {
+/// The row with this key and these columns. `deleted` marks the row as one to be deleted.
+pub(super) fn row(key: &str, columns: &[(&str, &str)], deleted: bool) -> Vec<u8> {
     let mut out = HEADER.to_le_bytes().to_vec();
     out.push(KEY);
     let mut checksums = vec![write_cell(&mut out, LOCK_ID, key)];
-    if let Some((name, value)) = column {
+    if !columns.is_empty() {
         out.push(DATA);
+    }
+    for (name, value) in columns {
         checksums.push(write_cell(&mut out, name, value));
     }
     if deleted {
@@ -184,9 +186,9 @@ mod tests {
     fn rows_of_the_wire_format() {
         let hex = |bytes: Vec<u8>| crate::digests::hex(&bytes);
         for (have, want) in [
-            (row("a/b", None, false), KEY_ROW),
-            (row("a/b", None, true), DELETED_ROW),
-            (row("a/b", Some(("Info", "{\"ID\":\"1\"}")), false), FULL_ROW),
+            (row("a/b", &[], false), KEY_ROW),
+            (row("a/b", &[], true), DELETED_ROW),
+            (row("a/b", &[("Info", "{\"ID\":\"1\"}")], false), FULL_ROW),
         ] {
             assert_eq!(hex(have), want);
         }
@@ -199,8 +201,9 @@ mod tests {
 
     #[test]
     fn columns_of_rows() {
-        let full = row("k", Some(("Info", "text")), false);
+        let full = row("k", &[("Info", "text"), ("Next", "other")], false);
         assert_eq!(column(&full, "Info"), Ok(Some("text".to_owned())));
+        assert_eq!(column(&full, "Next"), Ok(Some("other".to_owned())));
         assert_eq!(column(&full, "Digest"), Ok(None));
         assert_eq!(column(&[], "Info"), Ok(None));
         for position in 0..full.len() {

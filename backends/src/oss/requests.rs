@@ -20,7 +20,7 @@ use super::signing::Signer;
 use super::tablestore::Table;
 use crate::arguments::Environment;
 use crate::client::{ClientSettings, client};
-use crate::exchange::{Headers, RETRY, Reply, Service};
+use crate::exchange::{Headers, HttpReply, HttpService, RETRY};
 use crate::guarded::{Dialect, GuardedBucket};
 use crate::problems::no_client;
 use crate::retry::RetryRule;
@@ -51,7 +51,7 @@ impl Client {
         let locations =
             Interface { http: http_of, retry, address: LOCATIONS.to_owned(), keys: keys_of, place: place.clone() };
         let signer = Signer { keys, bucket: settings.bucket.clone() };
-        let service = Service { http, retry: RETRY, place, authorize: Box::new(signer) };
+        let service = HttpService { http, retry: RETRY, place, authorize: Box::new(signer) };
         let settings = Arc::new(settings);
         let dialect = Oss { settings: Arc::clone(&settings), locations, endpoint: OnceCell::new() };
         Ok(Client { settings, bucket: Arc::new(GuardedBucket { dialect, service }), table })
@@ -141,7 +141,7 @@ impl Dialect for Oss {
         headers
     }
 
-    fn damage(&self, _reply: &Reply) -> Option<String> {
+    fn damage(&self, _reply: &HttpReply) -> Option<String> {
         None
     }
 

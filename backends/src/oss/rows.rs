@@ -4,6 +4,7 @@ use weft_state::remote::{BackendError, LockAnswer, LockInfo};
 
 use super::refusals;
 use super::tablestore::{Changed, Condition, Table};
+use crate::stored_digests::{NEXT, StoredDigests};
 
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
@@ -30,7 +31,7 @@ fn held(holder: LockInfo) -> LockAnswer {
 impl Rows<'_> {
     /// The information about the lock, as it is stored and as it is read.
     async fn holder(&self, doing: &'static str) -> Result<Option<(String, LockInfo)>, BackendError> {
-        let found = self.table.get(doing, &self.name, INFO).await?;
+        let [found] = self.table.get(doing, &self.name, [INFO]).await?;
         Ok(found.map(|text| {
             let info = serde_json::from_str(&text).unwrap_or_default();
             (text, info)
@@ -41,7 +42,7 @@ impl Rows<'_> {
     pub(super) async fn take(&self, info: &LockInfo) -> Result<LockAnswer, BackendError> {
         let info = LockInfo { path: self.name.clone(), ..info.clone() };
         let text = String::from_utf8_lossy(&info.to_json()).into_owned();
-        match self.table.put(TAKING, &self.name, (INFO, &text), Condition::Absent).await? {
+        match self.table.put(TAKING, &self.name, &[(INFO, &text)], Condition::Absent).await? {
             Changed::Done => Ok(LockAnswer::Locked(info)),
             Changed::Conflict => {
                 let holder = self.holder(TAKING).await?.map(|(_, holder)| holder).unwrap_or_default();
@@ -74,26 +75,41 @@ impl Rows<'_> {
         }
     }
 
-    /// The digest of the state, if there is one. As in OpenTofu, a state can be read without the right to read the
-    /// table.
-    pub(super) async fn digest(&self) -> Result<Option<String>, BackendError> {
-        let found = match self.table.get("reading the digest", &format!("{}{DIGEST}", self.name), MD5).await {
-            Err(BackendError::Refused { .. }) => return Ok(None),
+    /// The digests of the state. As in OpenTofu, a state can be read without the right to read the table.
+    pub(super) async fn stored_digests(&self) -> Result<StoredDigests, BackendError> {
+        let [digest, next] = match self.table.get("reading the digest", &self.digest_name(), [MD5, NEXT]).await {
+            Err(BackendError::Refused { .. }) => return Ok(StoredDigests::default()),
             found => found?,
         };
         let valid = |text: &String| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        Ok(found.filter(valid).map(|text| text.to_lowercase()))
+        let lower = |found: Option<String>| found.filter(valid).map(|text| text.to_lowercase());
+        Ok(StoredDigests { digest: lower(digest), next: lower(next) })
+    }
+
+    /// Notes the digest of a state that is about to be written, beside that of the state as it is. Does nothing for a
+    /// state without a digest, since everything may be read then.
+    pub(super) async fn announce_digest(&self, next: &str) -> Result<(), BackendError> {
+        match self.stored_digests().await?.digest {
+            Some(digest) => self.put_digests(&[(MD5, &digest), (NEXT, next)]).await,
+            None => Ok(()),
+        }
     }
 
     /// Stores the digest of the state.
     pub(super) async fn store_digest(&self, digest: &str) -> Result<(), BackendError> {
-        let name = format!("{}{DIGEST}", self.name);
-        self.table.put("writing the digest", &name, (MD5, digest), Condition::Any).await.map(|_| ())
+        self.put_digests(&[(MD5, digest)]).await
+    }
+
+    async fn put_digests(&self, columns: &[(&str, &str)]) -> Result<(), BackendError> {
+        self.table.put("writing the digest", &self.digest_name(), columns, Condition::Any).await.map(|_| ())
+    }
+
+    fn digest_name(&self) -> String {
+        format!("{}{DIGEST}", self.name)
     }
 
     /// Removes the digest of the state.
     pub(super) async fn remove_digest(&self) -> Result<(), BackendError> {
-        let name = format!("{}{DIGEST}", self.name);
-        self.table.delete("deleting the workspace", &name, Condition::Any).await.map(|_| ())
+        self.table.delete("deleting the workspace", &self.digest_name(), Condition::Any).await.map(|_| ())
     }
 }

@@ -12,7 +12,7 @@ use crate::client::reason;
 use crate::digests::{hex, hmac_sha1};
 use crate::exchange::in_query;
 use crate::expiring::{KeyRing, Keys};
-use crate::retry::{Attempt, RetryRule};
+use crate::retry::{AttemptResult, RetryRule};
 
 /// An interface.
 pub(super) struct Interface {
@@ -44,16 +44,21 @@ impl Interface {
         doing: &'static str,
         parameters: &[(&str, &str)],
         advice: &str,
-    ) -> Attempt<Json, BackendError> {
+    ) -> AttemptResult<Json, BackendError> {
         let keys = match self.keys.current().await {
             Ok(keys) => keys,
-            Err(error) => return Attempt::Final(Err(error)),
+            Err(error) => return AttemptResult::Final(Err(error)),
         };
         let place = || self.place.clone();
         let failed = |error: reqwest::Error| BackendError::Unreachable { place: place(), doing, error: reason(&error) };
         let Some(nonce) = nonce() else {
             let error = "there are no random numbers".to_owned();
-            return Attempt::Final(Err(BackendError::Refused { place: place(), doing, error, advice: String::new() }));
+            return AttemptResult::Final(Err(BackendError::Refused {
+                place: place(),
+                doing,
+                error,
+                advice: String::new(),
+            }));
         };
         let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let mut all = parameters.to_vec();
@@ -71,15 +76,15 @@ impl Interface {
         let request = request.header("content-type", "application/x-www-form-urlencoded");
         let answer = match request.send().await {
             Ok(answer) => answer,
-            Err(error) => return Attempt::Again(failed(error), None),
+            Err(error) => return AttemptResult::Again(failed(error), None),
         };
         let status = answer.status();
         let json: Json = match answer.bytes().await {
             Ok(body) => serde_json::from_slice(&body).unwrap_or_default(),
-            Err(error) => return Attempt::Again(failed(error), None),
+            Err(error) => return AttemptResult::Again(failed(error), None),
         };
         if status.is_success() {
-            return Attempt::Final(Ok(json));
+            return AttemptResult::Final(Ok(json));
         }
         let text = |name: &str| json.get(name).and_then(Json::as_str);
         let error = match (text("Code"), text("Message")) {
@@ -89,8 +94,8 @@ impl Interface {
         };
         let refused = BackendError::Refused { place: place(), doing, error, advice: advice.to_owned() };
         match status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-            true => Attempt::Again(refused, None),
-            false => Attempt::Final(Err(refused)),
+            true => AttemptResult::Again(refused, None),
+            false => AttemptResult::Final(Err(refused)),
         }
     }
 }

@@ -8,7 +8,7 @@ use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 
 use super::profile::Profile;
-use crate::arguments::{self, Arguments, Environment, Settings};
+use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::problems;
 
 /// The key of the state, and the start of all keys, unless the settings say them.
@@ -70,7 +70,7 @@ pub fn schema() -> Block {
 
 /// A role to act as.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Role {
+pub(super) struct AssumedRole {
     pub(super) arn: String,
     pub(super) session: String,
     /// How long the session lasts, in seconds.
@@ -88,7 +88,7 @@ pub(super) struct Access {
     /// The role of the machine, if there is no id.
     pub(super) machine: Option<String>,
     /// The role that is assumed with the keys.
-    pub(super) role: Option<Role>,
+    pub(super) role: Option<AssumedRole>,
     /// The host of the service for sessions.
     pub(super) sessions: Option<String>,
 }
@@ -127,7 +127,7 @@ impl OssSettings {
     /// # Errors
     /// Invalid settings.
     pub(super) fn read(
-        settings: &Settings,
+        settings: &BackendSettings,
         environment: Environment<'_>,
     ) -> Result<(OssSettings, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut arguments = Arguments::new(settings, environment);
@@ -216,14 +216,14 @@ fn access(arguments: &mut Arguments<'_>, environment: Environment<'_>, profile: 
 }
 
 /// The role: that of the arguments, else that of the block, else that of the profile.
-fn role(arguments: &mut Arguments<'_>, environment: Environment<'_>, profile: &Profile) -> Option<Role> {
-    let written = Role {
+fn role(arguments: &mut Arguments<'_>, environment: Environment<'_>, profile: &Profile) -> Option<AssumedRole> {
+    let written = AssumedRole {
         arn: text(arguments, "assume_role_role_arn", &[ROLE_ARN]).unwrap_or_default(),
         session: text(arguments, "assume_role_session_name", &[SESSION_NAME]).unwrap_or_default(),
         seconds: seconds(arguments, "assume_role_session_expiration"),
         policy: text(arguments, "assume_role_policy", &[]),
     };
-    let of_profile = Role {
+    let of_profile = AssumedRole {
         arn: profile.text("ram_role_arn").unwrap_or_default(),
         session: profile.text("ram_session_name").unwrap_or_default(),
         seconds: profile.number("expired_seconds").unwrap_or_default(),
@@ -234,11 +234,11 @@ fn role(arguments: &mut Arguments<'_>, environment: Environment<'_>, profile: &P
         (false, _) => {
             let or = |own: String, other: &str| if own.is_empty() { other.to_owned() } else { own };
             let seconds = if written.seconds == 0 { of_profile.seconds } else { written.seconds };
-            Role { session: or(written.session, &of_profile.session), seconds, ..written }
+            AssumedRole { session: or(written.session, &of_profile.session), seconds, ..written }
         }
         (true, Some(block)) => {
             let mut block = Arguments::new(block, environment);
-            let role = Role {
+            let role = AssumedRole {
                 arn: block.required("role_arn", &[ROLE_ARN]),
                 session: text(&mut block, "session_name", &[SESSION_NAME]).unwrap_or(of_profile.session),
                 seconds: seconds(&mut block, "session_expiration"),
@@ -307,7 +307,7 @@ mod tests {
     fn roles() {
         let role = |more: Json, variables: &[(&str, &str)]| read(more, variables).unwrap().access.role;
         let named = |arn: &str, session: &str, seconds: i64| {
-            Some(Role { arn: arn.to_owned(), session: session.to_owned(), seconds, policy: None })
+            Some(AssumedRole { arn: arn.to_owned(), session: session.to_owned(), seconds, policy: None })
         };
         let block = json!([{"role_arn": "b", "session_name": "s", "session_expiration": 900}]);
         assert_eq!(role(json!({}), &[]), None);

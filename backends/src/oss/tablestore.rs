@@ -17,7 +17,7 @@ use super::plainbuffer;
 use super::refusals;
 use super::settings::TableSettings;
 use crate::digests::{hmac_sha1, md5_base64};
-use crate::exchange::{Authorize, Call, RETRY, Service};
+use crate::exchange::{Authorize, Call, HttpService, RETRY};
 use crate::expiring::{KeyRing, Keys};
 
 /// The version of the interface.
@@ -70,7 +70,7 @@ pub(super) enum Changed {
 
 /// A table.
 pub(super) struct Table {
-    service: Service,
+    service: HttpService,
     url: Url,
     name: String,
 }
@@ -85,37 +85,43 @@ impl Table {
     /// The table in these settings.
     pub(super) fn new(settings: &TableSettings, http: &reqwest::Client, place: &str, keys: &Arc<KeyRing>) -> Table {
         let authorize = Box::new(Signer { keys: Arc::clone(keys), instance: settings.instance.clone() });
-        let service = Service { http: http.clone(), retry: RETRY, place: place.to_owned(), authorize };
+        let service = HttpService { http: http.clone(), retry: RETRY, place: place.to_owned(), authorize };
         Table { service, url: settings.endpoint.clone(), name: settings.name.clone() }
     }
 
-    /// The text in a column of a row.
-    pub(super) async fn get(
+    /// The texts in columns of a row.
+    pub(super) async fn get<const N: usize>(
         &self,
         doing: &'static str,
         key: &str,
-        column: &str,
-    ) -> Result<Option<String>, BackendError> {
-        let wanted = Message::default().bytes(1, self.name.as_bytes()).bytes(2, &plainbuffer::row(key, None, false));
-        let wanted = wanted.bytes(3, b"LockID").bytes(3, column.as_bytes()).number(5, 1);
+        columns: [&str; N],
+    ) -> Result<[Option<String>; N], BackendError> {
+        let wanted = Message::default().bytes(1, self.name.as_bytes()).bytes(2, &plainbuffer::row(key, &[], false));
+        let wanted = columns.iter().fold(wanted.bytes(3, b"LockID"), |wanted, name| wanted.bytes(3, name.as_bytes()));
+        let wanted = wanted.number(5, 1);
         let answer = self.ask(doing, "GetRow", wanted).await?;
         let body = answer.map_err(|(code, message)| self.refused(doing, &code, &message))?;
-        plainbuffer::column(field(&body, 2).unwrap_or_default(), column).map_err(|error| BackendError::Damaged {
-            place: self.service.place.clone(),
-            doing,
-            error: error.to_owned(),
-        })
+        let row = field(&body, 2).unwrap_or_default();
+        let mut texts = [const { None }; N];
+        for (text, name) in texts.iter_mut().zip(columns) {
+            *text = plainbuffer::column(row, name).map_err(|error| BackendError::Damaged {
+                place: self.service.place.clone(),
+                doing,
+                error: error.to_owned(),
+            })?;
+        }
+        Ok(texts)
     }
 
-    /// Writes a row of one column.
+    /// Writes a row. It replaces an earlier one with all its columns.
     pub(super) async fn put(
         &self,
         doing: &'static str,
         key: &str,
-        column: (&str, &str),
+        columns: &[(&str, &str)],
         condition: Condition<'_>,
     ) -> Result<Changed, BackendError> {
-        self.change(doing, "PutRow", &plainbuffer::row(key, Some(column), false), condition).await
+        self.change(doing, "PutRow", &plainbuffer::row(key, columns, false), condition).await
     }
 
     /// Deletes a row.
@@ -125,7 +131,7 @@ impl Table {
         key: &str,
         condition: Condition<'_>,
     ) -> Result<Changed, BackendError> {
-        self.change(doing, "DeleteRow", &plainbuffer::row(key, None, true), condition).await
+        self.change(doing, "DeleteRow", &plainbuffer::row(key, &[], true), condition).await
     }
 
     async fn change(

@@ -10,7 +10,7 @@ use weft_graph_format::types::Type;
 
 use super::names::Names;
 use super::string;
-use crate::arguments::{self, Arguments, Environment, Settings};
+use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::problems;
 
 /// The default names of schema, table and index.
@@ -65,7 +65,7 @@ impl PgSettings {
     /// # Errors
     /// Invalid settings.
     pub(super) fn read(
-        settings: &Settings,
+        settings: &BackendSettings,
         environment: Environment<'_>,
     ) -> Result<(PgSettings, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut arguments = Arguments::new(settings, environment);

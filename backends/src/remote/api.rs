@@ -10,7 +10,7 @@ use weft_state::tfstate::WRITER_VERSION;
 
 use super::hosted::Flavour;
 use crate::client::{ClientSettings, client};
-use crate::exchange::{Call, Constant, Reply, Service};
+use crate::exchange::{Call, Constant, HttpReply, HttpService};
 use crate::retry::RetryRule;
 
 /// The type of documents.
@@ -30,9 +30,9 @@ const INTEGRATION: &str = "x-terraform-integration";
 #[derive(Debug)]
 pub(super) struct Api {
     /// Requests with the token.
-    service: Service,
+    service: HttpService,
     /// Requests to addresses that need none.
-    bare: Service,
+    bare: HttpService,
     base: Url,
     flavour: Flavour,
 }
@@ -47,7 +47,7 @@ impl Api {
     /// The certificates of the system cannot be used, in words.
     pub(super) fn new(base: Url, token: &str, place: &str, flavour: Flavour) -> Result<Api, String> {
         let http = client(&ClientSettings { redirects: true, ..ClientSettings::default() })?;
-        let service = |headers: Vec<(String, String)>| Service {
+        let service = |headers: Vec<(String, String)>| HttpService {
             http: http.clone(),
             retry: RETRY,
             place: place.to_owned(),
@@ -81,7 +81,7 @@ impl Api {
         method: Method,
         path: &str,
         body: Option<&Json>,
-    ) -> Result<Reply, BackendError> {
+    ) -> Result<HttpReply, BackendError> {
         let reads = method == Method::GET;
         let call = Call::new(doing, method, self.url(doing, path)?).header("accept", JSON_API);
         let call = match body {
@@ -134,7 +134,7 @@ impl Api {
     }
 
     /// The document in an answer; `None` if the service does not have it. An empty answer is null.
-    pub(super) fn found(&self, doing: &'static str, reply: Reply) -> Found {
+    pub(super) fn found(&self, doing: &'static str, reply: HttpReply) -> Found {
         if reply.status == StatusCode::NOT_FOUND {
             return Ok(None);
         }
@@ -146,7 +146,7 @@ impl Api {
         document.map(Some).map_err(|error| self.damaged(doing, error.to_string()))
     }
 
-    fn accepted(&self, doing: &'static str, reply: &Reply) -> Result<(), BackendError> {
+    fn accepted(&self, doing: &'static str, reply: &HttpReply) -> Result<(), BackendError> {
         match reply.status {
             status if status.is_success() => Ok(()),
             _ => Err(self.refused(doing, words(reply))),
@@ -175,7 +175,7 @@ impl Api {
 }
 
 /// The errors in an answer as one text.
-pub(super) fn words(reply: &Reply) -> String {
+pub(super) fn words(reply: &HttpReply) -> String {
     match reply.status {
         StatusCode::UNAUTHORIZED => return "unauthorized".to_owned(),
         StatusCode::NOT_FOUND => return "resource not found".to_owned(),

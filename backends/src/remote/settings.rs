@@ -8,7 +8,7 @@ use weft_graph_format::types::Type;
 
 use super::hosted::{Flavour, HostedSettings, Mapping};
 use super::problems;
-use crate::arguments::{self, Environment, Settings};
+use crate::arguments::{self, BackendSettings, Environment};
 
 /// The variable that makes every run a local one, whatever the workspace says.
 const FORCE_LOCAL: &str = "TF_FORCE_LOCAL_BACKEND";
@@ -35,11 +35,11 @@ fn with_workspaces(required: &[&str], workspaces: &[(&str, Type)]) -> Block {
 }
 
 /// A text that is written and not empty.
-fn text(settings: &Settings, name: &str) -> Option<String> {
+fn text(settings: &BackendSettings, name: &str) -> Option<String> {
     settings.get(name).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn workspaces(settings: &Settings) -> Settings {
+fn workspaces(settings: &BackendSettings) -> BackendSettings {
     settings.get("workspaces").and_then(Json::as_object).cloned().unwrap_or_default()
 }
 
@@ -48,7 +48,10 @@ impl HostedSettings {
     ///
     /// # Errors
     /// Invalid settings.
-    pub(super) fn remote(settings: &Settings, environment: Environment<'_>) -> Result<HostedSettings, Vec<Diagnostic>> {
+    pub(super) fn remote(
+        settings: &BackendSettings,
+        environment: Environment<'_>,
+    ) -> Result<HostedSettings, Vec<Diagnostic>> {
         let mut found = Vec::new();
         let organization = text(settings, "organization");
         if organization.is_none() {
@@ -86,7 +89,10 @@ impl HostedSettings {
     ///
     /// # Errors
     /// Invalid settings.
-    pub(super) fn cloud(settings: &Settings, environment: Environment<'_>) -> Result<HostedSettings, Vec<Diagnostic>> {
+    pub(super) fn cloud(
+        settings: &BackendSettings,
+        environment: Environment<'_>,
+    ) -> Result<HostedSettings, Vec<Diagnostic>> {
         let mut found = Vec::new();
         let either = |name: &str, variable: &str| text(settings, name).or_else(|| environment(variable));
         let organization = either("organization", "TF_CLOUD_ORGANIZATION");
@@ -121,7 +127,7 @@ impl HostedSettings {
 }
 
 /// Name or tags. The environment may give the name.
-fn cloud_mapping(workspaces: &Settings, selected: Option<&str>) -> Result<Mapping, Diagnostic> {
+fn cloud_mapping(workspaces: &BackendSettings, selected: Option<&str>) -> Result<Mapping, Diagnostic> {
     let tags: Vec<String> = match workspaces.get("tags") {
         Some(Json::Array(tags)) => tags.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
         _ => Vec::new(),

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use tokio::sync::OnceCell;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::{
-    BackendError, Expected, LockAnswer, LockInfo, Object, Objects, RemoteState, Version, Written,
+    BackendError, Expected, LockAnswer, LockInfo, Object, ObjectVersion, Objects, RemoteState, Written,
 };
 use weft_state::tfstate::WRITER_VERSION;
 
@@ -48,7 +48,7 @@ struct Memory {
     /// An upload failed: the workspace stays locked, so that nothing is built on the older state.
     failed: bool,
     /// The version that was read or written last, and the marks of its document.
-    last: Option<(Version, Marks)>,
+    last: Option<(ObjectVersion, Marks)>,
 }
 
 /// The parts of a document that the service compares.
@@ -106,7 +106,7 @@ impl HostedState {
     }
 
     /// Adds a version with this content.
-    async fn upload(&self, content: &Bytes, force: bool) -> Result<Version, BackendError> {
+    async fn upload(&self, content: &Bytes, force: bool) -> Result<ObjectVersion, BackendError> {
         let (session, workspace) = self.workspace().await?;
         let document: Json = serde_json::from_slice(content).unwrap_or_default();
         let marks = Marks::of(&document);
@@ -140,7 +140,7 @@ impl HostedState {
             };
             session.api.upload(WRITING, address, content.clone()).await?;
         }
-        Ok(Version(id.to_owned()))
+        Ok(ObjectVersion(id.to_owned()))
     }
 
     /// The id by which `force-unlock` knows the lock.
@@ -153,8 +153,8 @@ fn attribute<'a>(resource: &'a Json, name: &str) -> Option<&'a str> {
     resource.get("attributes")?.get(name)?.as_str().filter(|text| !text.is_empty())
 }
 
-fn version_of(resource: &Json) -> Version {
-    Version(resource.get("id").and_then(Json::as_str).unwrap_or_default().to_owned())
+fn version_of(resource: &Json) -> ObjectVersion {
+    ObjectVersion(resource.get("id").and_then(Json::as_str).unwrap_or_default().to_owned())
 }
 
 /// The outputs of a document as the service shows them. An encrypted one has none.

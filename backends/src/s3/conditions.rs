@@ -1,8 +1,11 @@
 //! Whether a service that stands for S3 knows conditional writes. Some ignore their conditions, and then write in any
 //! case. That is tried out at the first conditional write, with a small object of its own.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
 use reqwest::{Method, StatusCode};
-use weft_state::remote::{BackendError, Version};
+use weft_state::remote::{BackendError, ObjectVersion};
 
 use super::refusals;
 use super::requests::{Answer, Client, is_of_aws};
@@ -14,6 +17,14 @@ const CONTENT: &[u8] = b"{}";
 /// A version that no object has.
 const NO_VERSION: &str = "\"00000000000000000000000000000000\"";
 
+/// The result of a try.
+struct Tried {
+    /// Whether the object was written.
+    is_written: bool,
+    /// The header with a condition that the service ignores.
+    ignored: Option<&'static str>,
+}
+
 impl Client {
     /// Tries out conditional writes, once.
     ///
@@ -23,41 +34,87 @@ impl Client {
         if is_of_aws(self.settings.endpoint("s3")) {
             return Ok(());
         }
-        match self.ignored.get_or_try_init(|| self.ignored_condition()).await? {
+        let ignored = self.ignored.get_or_try_init(|| async {
+            let mut random = [0; 8];
+            // Without random bytes, processes that try at once may see each other's objects, and learn nothing.
+            let _ = getrandom::fill(&mut random);
+            let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+            let key = format!("{}{BESIDE}try-{random}", self.settings.key);
+            let tried = self.try_conditions(DOING, &key, Bytes::from_static(CONTENT)).await?;
+            if tried.is_written {
+                // An object that stays does no harm.
+                let _ = self.delete(DOING, &key).await;
+            }
+            Ok::<_, BackendError>(tried.ignored)
+        });
+        self.refuse_ignored(*ignored.await?)
+    }
+
+    /// Writes a new object and tries out conditional writes with it, unless that was done before. Returns whether the
+    /// object was written.
+    ///
+    /// # Errors
+    /// The service ignores their conditions.
+    pub(super) async fn write_trying(
+        &self,
+        doing: &'static str,
+        key: &str,
+        content: Bytes,
+    ) -> Result<bool, BackendError> {
+        let is_written = AtomicBool::new(false);
+        if !is_of_aws(self.settings.endpoint("s3")) {
+            let ignored = self.ignored.get_or_try_init(|| async {
+                let tried = self.try_conditions(doing, key, content).await?;
+                is_written.store(tried.is_written, Ordering::Relaxed);
+                Ok::<_, BackendError>(tried.ignored)
+            });
+            let refused = self.refuse_ignored(*ignored.await?);
+            if refused.is_err() && is_written.load(Ordering::Relaxed) {
+                let _ = self.delete(DOING, key).await;
+            }
+            refused?;
+        }
+        Ok(is_written.into_inner())
+    }
+
+    fn refuse_ignored(&self, ignored: Option<&'static str>) -> Result<(), BackendError> {
+        match ignored {
             Some(header) => Err(refusals::ignores_condition(self.place(&self.settings.key), header)),
             None => Ok(()),
         }
     }
 
-    async fn ignored_condition(&self) -> Result<Option<&'static str>, BackendError> {
-        let mut random = [0; 8];
-        // Without random bytes, processes that try at once may see each other's objects, and learn nothing.
-        let _ = getrandom::fill(&mut random);
-        let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let key = format!("{}{BESIDE}try-{random}", self.settings.key);
-        let created = self.try_write(&key, &When::Absent).await?;
+    /// Creates an object, and then tries to write it under conditions that do not hold, both at once.
+    async fn try_conditions(&self, doing: &'static str, key: &str, content: Bytes) -> Result<Tried, BackendError> {
+        let created = self.try_write(doing, key, &content, &When::Absent).await?;
         let is_own = created.status == StatusCode::PRECONDITION_FAILED && !created.is_first();
         if !created.status.is_success() && !is_own {
             // The write itself reports what is wrong.
-            return Ok(None);
+            return Ok(Tried { is_written: false, ignored: None });
         }
-        let mut ignored = None;
-        for (when, header) in [(When::Absent, "If-None-Match"), (When::Is(Version(NO_VERSION.to_owned())), "If-Match")]
-        {
-            let answer = self.try_write(&key, &when).await;
-            if answer.is_ok_and(|answer| answer.status.is_success()) {
-                ignored = Some(header);
-                break;
-            }
-        }
-        // An object that stays does no harm.
-        let _ = self.delete(DOING, &key).await;
-        Ok(ignored)
+        let other = When::Is(ObjectVersion(NO_VERSION.to_owned()));
+        let (absent, other) = tokio::join!(
+            self.try_write(doing, key, &content, &When::Absent),
+            self.try_write(doing, key, &content, &other)
+        );
+        let is_ignored = |answer: Result<Answer, BackendError>| answer.is_ok_and(|answer| answer.status.is_success());
+        let ignored = match (is_ignored(absent), is_ignored(other)) {
+            (true, _) => Some("If-None-Match"),
+            (false, true) => Some("If-Match"),
+            (false, false) => None,
+        };
+        Ok(Tried { is_written: true, ignored })
     }
 
-    async fn try_write(&self, key: &str, when: &When) -> Result<Answer, BackendError> {
-        let mut request = self.request(DOING, Method::PUT, key);
-        request.body = CONTENT.into();
+    async fn try_write(
+        &self,
+        doing: &'static str,
+        key: &str,
+        content: &Bytes,
+        when: &When,
+    ) -> Result<Answer, BackendError> {
+        let mut request = self.request(doing, Method::PUT, key);
+        request.body = content.clone();
         request.headers = self.write_headers(&request.body, ObjectKind::State, when);
         self.send(&request).await
     }

@@ -7,6 +7,7 @@ use weft_state::remote::{BackendError, LockInfo};
 use super::refusals;
 use super::requests::{Answer, Client, Request, TARGET_HEADER};
 use crate::bucket::Bucket as _;
+use crate::stored_digests::{NEXT, StoredDigests};
 
 /// The version of the interface, before the name of an operation.
 const TARGET: &str = "DynamoDB_20120810";
@@ -14,8 +15,6 @@ const TARGET: &str = "DynamoDB_20120810";
 const JSON: &str = "application/x-amz-json-1.0";
 /// What follows the name of a state in that of its digest.
 const DIGEST: &str = "-md5";
-/// The attribute with the digest of the state that is about to be written. Only Weft knows it.
-const NEXT: &str = "WeftNext";
 /// The code of a condition that does not hold.
 const CONDITION: &str = "ConditionalCheckFailedException";
 
@@ -26,23 +25,6 @@ pub(super) struct Item {
     pub(super) holder: LockInfo,
     /// The text about it, as it is stored.
     text: String,
-}
-
-/// The digests of a state in the table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Digests {
-    /// That of the state.
-    digest: Option<String>,
-    /// That of the state that was about to be written. It is there after a write that did not end, for example because
-    /// the process was killed: the bucket then has the old or the new state, and both are right.
-    next: Option<String>,
-}
-
-impl Digests {
-    /// Whether a state with this digest may be read.
-    pub(super) fn fit(&self, have: &str) -> bool {
-        self.digest.as_deref().is_none_or(|digest| digest == have) || self.next.as_deref() == Some(have)
-    }
 }
 
 impl Client {
@@ -140,13 +122,13 @@ impl Client {
     }
 
     /// The digests of a state in the table. As in OpenTofu, a state can be read without the right to read the table.
-    pub(super) async fn stored_digests(&self, key: &str) -> Result<Digests, BackendError> {
+    pub(super) async fn stored_digests(&self, key: &str) -> Result<StoredDigests, BackendError> {
         let item = match self.get_item("reading the digest", &format!("{}{DIGEST}", self.item_name(key))).await {
-            Err(BackendError::Refused { .. }) => return Ok(Digests::default()),
+            Err(BackendError::Refused { .. }) => return Ok(StoredDigests::default()),
             answer => answer?.unwrap_or_default(),
         };
         let text = |name: &str| item.get(name)?.get("S")?.as_str().map(str::to_owned);
-        Ok(Digests { digest: text("Digest"), next: text(NEXT) })
+        Ok(StoredDigests { digest: text("Digest"), next: text(NEXT) })
     }
 
     /// Notes the digest of a state that is about to be written, beside that of the state as it is. Does nothing for a

@@ -23,12 +23,12 @@ use super::refusals::{self, About};
 use super::schema::{assume_role, object, web_identity};
 use super::settings::{self, ServiceName};
 use super::signing::{self, Regions};
-use crate::arguments::{self, Arguments, Environment, Settings};
+use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::client as http_client;
-use crate::exchange::{Authorize, Call, Reply, Service};
+use crate::exchange::{Authorize, Call, HttpReply, HttpService};
 use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged};
 use crate::problems::{key_data, no_client};
-use crate::retry::{Attempt, RetryRule};
+use crate::retry::{AttemptResult, RetryRule};
 
 /// The version of the interface, before the name of an operation.
 const TARGET: &str = "TrentService";
@@ -94,7 +94,7 @@ pub(crate) fn schema() -> Block {
 }
 
 /// The client of these settings.
-pub(crate) fn connect(settings: &Settings, environment: Environment<'_>) -> Keeping {
+pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Keeping {
     let mut settings = settings.clone();
     if settings.get("max_retries").and_then(Json::as_u64) == Some(0) {
         // As in OpenTofu, zero means the default.
@@ -134,7 +134,7 @@ pub(crate) fn connect(settings: &Settings, environment: Environment<'_>) -> Keep
     let place = format!("the key {key:?} of AWS KMS in {region}");
     let provider = Provider::new(login, http.clone(), sts);
     let signer = Signer { provider, region: region.clone(), place: place.clone(), known: Mutex::default() };
-    let service = Service { http, retry, place, authorize: Box::new(signer) };
+    let service = HttpService { http, retry, place, authorize: Box::new(signer) };
     Ok(Blocking::client(Kms { service, retry, url, region, key, spec, length: *length }))
 }
 
@@ -202,7 +202,7 @@ impl Authorize for Signer {
 
 /// A key of the service.
 struct Kms {
-    service: Service,
+    service: HttpService,
     retry: RetryRule,
     url: Url,
     region: String,
@@ -225,17 +225,17 @@ impl Kms {
             let call = Arc::clone(&call);
             async move {
                 match self.service.send(&call).await {
-                    Ok(reply) if reply.status == StatusCode::OK => Attempt::Final(Ok(reply.json())),
-                    Ok(reply) if passes(&reply) => Attempt::Again(self.refused(doing, operation, &reply), None),
-                    Ok(reply) => Attempt::Final(Err(self.refused(doing, operation, &reply))),
-                    Err(error) => Attempt::Final(Err(error)),
+                    Ok(reply) if reply.status == StatusCode::OK => AttemptResult::Final(Ok(reply.json())),
+                    Ok(reply) if passes(&reply) => AttemptResult::Again(self.refused(doing, operation, &reply), None),
+                    Ok(reply) => AttemptResult::Final(Err(self.refused(doing, operation, &reply))),
+                    Err(error) => AttemptResult::Final(Err(error)),
                 }
             }
         };
         self.retry.run(attempt).await
     }
 
-    fn refused(&self, doing: &'static str, operation: &str, reply: &Reply) -> BackendError {
+    fn refused(&self, doing: &'static str, operation: &str, reply: &HttpReply) -> BackendError {
         let action = format!("kms:{operation}");
         let about = About { name: &self.key, region: &self.region, action: &action, header: None };
         refusals::refused(self.service.place.clone(), doing, reply.status, &reply.body, about)
@@ -249,7 +249,7 @@ impl Kms {
     }
 }
 
-fn passes(reply: &Reply) -> bool {
+fn passes(reply: &HttpReply) -> bool {
     let json = reply.json();
     let code = json.get("__type").and_then(Json::as_str).unwrap_or_default();
     PASSING.contains(&code.rsplit('#').next().unwrap_or_default())

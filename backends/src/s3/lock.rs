@@ -1,6 +1,6 @@
 //! Locks: an object beside the state, an item of a DynamoDB table, or both. The object comes first.
 
-use weft_state::remote::{BackendError, LockAnswer, LockInfo, Version, Written};
+use weft_state::remote::{BackendError, LockAnswer, LockInfo, ObjectVersion, Written};
 
 use super::requests::Client;
 use super::{LOCK, refusals};
@@ -10,7 +10,11 @@ const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
 
 /// The information in the lock object, with its version.
-async fn stored(client: &Client, doing: &'static str, key: &str) -> Result<Option<(LockInfo, Version)>, BackendError> {
+async fn stored(
+    client: &Client,
+    doing: &'static str,
+    key: &str,
+) -> Result<Option<(LockInfo, ObjectVersion)>, BackendError> {
     let found = client.get(doing, &format!("{key}{LOCK}")).await?;
     Ok(found.map(|object| (serde_json::from_slice(&object.content).unwrap_or_default(), object.version)))
 }

@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use tokio::sync::{Mutex, OnceCell};
 use url::Url;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::remote::{BackendError, Object, Version, Written};
+use weft_state::remote::{BackendError, Object, ObjectVersion, Written};
 
 use super::arns::BucketName;
 use super::credentials::Provider;
@@ -22,7 +22,7 @@ use crate::bucket::{Bucket, ObjectKind, When};
 use crate::client::{client, reason};
 use crate::exchange::{EXPIRED, IN_PATHS, IN_QUERIES};
 use crate::problems::no_client;
-use crate::retry::Attempt;
+use crate::retry::AttemptResult;
 use crate::xml;
 
 /// The name of the service for objects.
@@ -58,7 +58,7 @@ pub(super) struct Answer {
     /// The number of the attempt that was answered, from 1.
     attempt: u32,
     pub(super) status: StatusCode,
-    pub(super) version: Option<Version>,
+    pub(super) version: Option<ObjectVersion>,
     /// The region of the bucket, if the service names it.
     region: Option<String>,
     pub(super) body: Bytes,
@@ -113,10 +113,10 @@ impl Client {
         self.settings.retry.run(|number| self.attempt(request, &place, number)).await
     }
 
-    async fn attempt(&self, request: &Request, place: &str, number: u32) -> Attempt<Answer, BackendError> {
+    async fn attempt(&self, request: &Request, place: &str, number: u32) -> AttemptResult<Answer, BackendError> {
         let credentials = match self.credentials().await {
             Ok(found) => found,
-            Err(error) => return Attempt::Final(Err(error)),
+            Err(error) => return AttemptResult::Final(Err(error)),
         };
         let answer = match self.exchange(request, place, &credentials, number).await {
             Ok(answer) => answer,
@@ -131,12 +131,12 @@ impl Client {
             Ok(None) => answer,
             // Their source may answer the next time.
             Err(why) => {
-                return Attempt::Again(refusals::not_renewed(self.refused(request, &answer), &why), None);
+                return AttemptResult::Again(refusals::not_renewed(self.refused(request, &answer), &why), None);
             }
         };
         match answer.may_pass() {
-            true => Attempt::Again(self.refused(request, &answer), None),
-            false => Attempt::Final(Ok(answer)),
+            true => AttemptResult::Again(self.refused(request, &answer), None),
+            false => AttemptResult::Final(Ok(answer)),
         }
     }
 
@@ -147,7 +147,7 @@ impl Client {
         place: &str,
         credentials: &Expiring,
         number: u32,
-    ) -> Result<Answer, Attempt<Answer, BackendError>> {
+    ) -> Result<Answer, AttemptResult<Answer, BackendError>> {
         let Request { doing, service, method, url, headers, body } = request;
         let failed = |error: String| refusals::unreachable(place.to_owned(), doing, error);
         let regions = match (BucketName::parse(&self.settings.bucket), *service) {
@@ -155,16 +155,16 @@ impl Client {
             _ => Regions::One(&self.settings.region),
         };
         let signed = signing::headers(&credentials.keys, regions, service, method, url, headers, body);
-        let signed = signed.map_err(|error| Attempt::Final(Err(failed(error))))?;
+        let signed = signed.map_err(|error| AttemptResult::Final(Err(failed(error))))?;
         let mut sent = self.http.request(method.clone(), url.clone()).body(body.clone());
         for (name, value) in headers.iter().chain(&signed) {
             sent = sent.header(name, value);
         }
-        let again = |error: reqwest::Error| Attempt::Again(failed(reason(&error)), None);
+        let again = |error: reqwest::Error| AttemptResult::Again(failed(reason(&error)), None);
         let answer = sent.send().await.map_err(again)?;
         let status = answer.status();
         let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let (version, region) = (header("etag").map(Version), header("x-amz-bucket-region"));
+        let (version, region) = (header("etag").map(ObjectVersion), header("x-amz-bucket-region"));
         let body = answer.bytes().await.map_err(again)?;
         Ok(Answer { attempt: number, status, version, region, body })
     }
@@ -334,7 +334,7 @@ impl Bucket for Client {
         let answer = self.send(&request).await?;
         match answer.status {
             StatusCode::OK => {
-                let version = answer.version.unwrap_or(Version(String::new()));
+                let version = answer.version.unwrap_or(ObjectVersion(String::new()));
                 Ok(Some(Object { content: answer.body, version }))
             }
             StatusCode::NOT_FOUND if xml::text(&answer.body, "Code").as_deref() != Some("NoSuchBucket") => Ok(None),
@@ -358,7 +358,7 @@ impl Bucket for Client {
         request.body = content.clone();
         let answer = self.send(&request).await?;
         match answer.status {
-            StatusCode::OK => Ok(Written::Done(answer.version.unwrap_or(Version(String::new())))),
+            StatusCode::OK => Ok(Written::Done(answer.version.unwrap_or(ObjectVersion(String::new())))),
             StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT if *when != When::Always => {
                 if answer.is_first() {
                     return Ok(Written::Conflict);
@@ -371,6 +371,17 @@ impl Bucket for Client {
             StatusCode::NOT_FOUND if matches!(when, When::Is(_)) => Ok(Written::Conflict),
             _ => Err(self.refused(&request, &answer)),
         }
+    }
+
+    async fn put_trying(&self, doing: &'static str, key: &str, content: Bytes) -> Result<(), BackendError> {
+        if !self.write_trying(doing, key, content.clone()).await? {
+            self.put(doing, key, content, ObjectKind::State, &When::Always).await?;
+        }
+        Ok(())
+    }
+
+    fn are_conditions_tried(&self) -> bool {
+        self.ignored.initialized()
     }
 
     async fn delete(&self, doing: &'static str, key: &str) -> Result<(), BackendError> {

@@ -12,7 +12,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use super::arns::{Arn, BucketName, is_key_arn, is_key_id};
 use super::login::{Login, check_roles};
 use super::problems;
-use crate::arguments::{Arguments, Environment, Settings};
+use crate::arguments::{Arguments, BackendSettings, Environment};
 use crate::client::{Check, ClientSettings, Proxies};
 use crate::retry::RetryRule;
 
@@ -84,7 +84,7 @@ impl S3Settings {
     /// # Errors
     /// Invalid settings.
     pub(super) fn read(
-        settings: &Settings,
+        settings: &BackendSettings,
         environment: Environment<'_>,
     ) -> Result<(S3Settings, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut arguments = Arguments::new(settings, environment);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use weft_state::remote::{Backend, Expected, LockAnswer, LockInfo, Objects, RemoteState, Version, Written};
+use weft_state::remote::{Backend, Expected, LockAnswer, LockInfo, ObjectVersion, Objects, RemoteState, Written};
 
 /// A server of a test. It ends with it.
 pub struct Server {
@@ -93,7 +93,7 @@ pub fn info(id: &str) -> LockInfo {
 }
 
 /// The version that a write made.
-pub fn done(written: Written) -> Version {
+pub fn done(written: Written) -> ObjectVersion {
     match written {
         Written::Done(version) => version,
         Written::Conflict => panic!("a conflict"),
@@ -122,7 +122,7 @@ pub async fn documents(state: &dyn RemoteState) {
         state.write(Bytes::from(content), expected, None).await.unwrap()
     };
     assert_eq!(state.read().await.unwrap(), None);
-    let other = Expected::Version(Version("1".to_owned()));
+    let other = Expected::Version(ObjectVersion("1".to_owned()));
     assert_eq!(write("{}", &other).await, Written::Conflict);
     let first = done(write("{}", &Expected::Absent).await);
     assert_eq!(write("[]", &Expected::Absent).await, Written::Conflict);

@@ -2,7 +2,7 @@
 //! turns.
 
 use serde_json::Value as Json;
-use weft_backends::catalog::Settings;
+use weft_backends::catalog::BackendSettings;
 use weft_graph_format::quoting::write_quoted;
 use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
@@ -12,7 +12,7 @@ const DIGITS: i32 = 10;
 
 /// CRC-32 (IEEE) of a text of the backend's type, its arguments and its blocks, in the order of their names. What is not
 /// written is null. Settings of `-backend-config` do not count.
-pub fn block_hash(kind: &str, schema: &Block, settings: &Settings) -> u32 {
+pub fn block_hash(kind: &str, schema: &Block, settings: &BackendSettings) -> u32 {
     let mut text = String::from("<");
     write_quoted(kind, &mut text);
     text.push(';');

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value as Json;
 use weft_backends::arguments;
-use weft_backends::catalog::Settings;
+use weft_backends::catalog::BackendSettings;
 use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 
@@ -31,7 +31,7 @@ pub struct LocalBackend {
 
 impl LocalBackend {
     /// The backend with these settings.
-    pub fn new(settings: &Settings) -> LocalBackend {
+    pub fn new(settings: &BackendSettings) -> LocalBackend {
         let text =
             |name: &str| settings.get(name).and_then(Json::as_str).map(str::to_owned).filter(|text| !text.is_empty());
         LocalBackend { path: text("path"), workspace_dir: text("workspace_dir") }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 use smol_str::SmolStr;
-use weft_backends::catalog::Settings;
+use weft_backends::catalog::BackendSettings;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use super::problems;
@@ -26,7 +26,7 @@ pub struct SavedBackend {
     /// The type of the backend.
     pub kind: SmolStr,
     /// Its settings, with those of `-backend-config`.
-    pub settings: Settings,
+    pub settings: BackendSettings,
     /// The number of the block that they came from.
     pub hash: Option<u64>,
 }
@@ -96,7 +96,7 @@ impl SavedBackend {
     /// Whether these are the settings of this block, with those of `-backend-config`. Attributes that one of both does
     /// not have are null.
     pub fn equals(&self, written: &WrittenBackend) -> bool {
-        let known = |settings: &Settings| -> Settings {
+        let known = |settings: &BackendSettings| -> BackendSettings {
             let set = settings.iter().filter(|(_, value)| !value.is_null());
             set.map(|(name, value)| (name.clone(), value.clone())).collect()
         };

@@ -1,7 +1,7 @@
 //! The states of other configurations in backends, for `terraform_remote_state`.
 
 use async_trait::async_trait;
-use weft_backends::catalog::{self, Settings};
+use weft_backends::catalog::{self, BackendSettings};
 use weft_evaluator::config::constraint_of;
 use weft_expressions::convert::convert;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -18,9 +18,9 @@ use crate::context::environment;
 pub struct AllBackends;
 
 /// The settings of a backend in an object or null.
-fn settings_of(backend: &str, settings: &Value) -> Result<Settings, String> {
+fn settings_of(backend: &str, settings: &Value) -> Result<BackendSettings, String> {
     let schema = catalog::schema(backend).unwrap_or_default();
-    let mut found = Settings::new();
+    let mut found = BackendSettings::new();
     if settings.is_null() {
         return Ok(found);
     }

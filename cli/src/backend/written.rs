@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use smol_str::SmolStr;
-use weft_backends::catalog::{self, Kind, Settings};
+use weft_backends::catalog::{self, BackendKind, BackendSettings};
 use weft_evaluator::config::{CompiledModule, settings_in_file};
 use weft_expressions::convert::convert;
 use weft_graph_format::codec::json::encode_plain;
@@ -20,7 +20,7 @@ pub struct WrittenBackend {
     /// The type of the backend.
     pub kind: SmolStr,
     /// Its settings: every attribute, null where nothing is written.
-    pub settings: Settings,
+    pub settings: BackendSettings,
     /// The number by which `init` recognizes the block. The settings of `-backend-config` do not change it.
     pub hash: u32,
 }
@@ -43,9 +43,9 @@ impl WrittenBackend {
         }
         let Some(schema) = schema(kind) else {
             let problem = match catalog::kind(kind) {
-                Kind::Removed(instead) => problems::backend_removed(kind, instead, init),
-                Kind::Unknown => problems::backend_unknown(kind, init),
-                Kind::Known | Kind::Missing => problems::backend_unsupported(kind),
+                BackendKind::Removed(instead) => problems::backend_removed(kind, instead, init),
+                BackendKind::Unknown => problems::backend_unknown(kind, init),
+                BackendKind::Known | BackendKind::Missing => problems::backend_unsupported(kind),
             };
             return Err(vec![problem.at(block.range.clone())]);
         };
@@ -97,10 +97,10 @@ fn in_file(path: &str, schema: &Block) -> Result<Vec<(SmolStr, Value)>, Vec<Diag
 }
 
 /// An object as settings. Values that are not known do not occur: static values are.
-fn as_settings(value: &Value) -> Settings {
+fn as_settings(value: &Value) -> BackendSettings {
     match json_of(value) {
         Json::Object(settings) => settings,
-        _ => Settings::new(),
+        _ => BackendSettings::new(),
     }
 }
 

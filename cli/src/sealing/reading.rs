@@ -33,9 +33,9 @@ impl<'a> Reading<'a> {
     }
 
     /// The arguments of a key provider that is a service, in the form of its client.
-    pub(super) fn service(&mut self, schema: &Block) -> Option<keys::Settings> {
+    pub(super) fn service(&mut self, schema: &Block) -> Option<keys::BackendSettings> {
         let before = self.problems.len();
-        let mut settings = keys::Settings::new();
+        let mut settings = keys::BackendSettings::new();
         for (name, attribute) in &schema.attributes {
             if attribute.required && !self.part.settings.contains_key(name) {
                 self.problems.push(placed(problems::missing_argument(self.what, name), &self.part.range));

@@ -2,7 +2,7 @@
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::StoreError;
-use weft_state::tfstate::{Problem, StateFileError};
+use weft_state::tfstate::{ContentProblem, StateFileError};
 
 use crate::backend::of_backend;
 use crate::problems::BAD_STATE;
@@ -13,7 +13,7 @@ const NO_KEY: &str = "Unable to fetch encryption key data";
 /// An error of a store as a diagnostic.
 pub fn of_store(error: &StoreError) -> Diagnostic {
     if let StoreError::StateFile(StateFileError::Invalid { problems, .. }) = error {
-        return Diagnostic::error("Error acquiring the state lock", Problem::list(problems)).code(BAD_STATE);
+        return Diagnostic::error("Error acquiring the state lock", ContentProblem::list(problems)).code(BAD_STATE);
     }
     if let StoreError::Backend(error) = error {
         return of_backend(error);

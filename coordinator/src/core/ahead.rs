@@ -15,6 +15,9 @@ use super::Position;
 
 /// The largest part of the slots for which intents are written ahead: one in so many.
 const LARGEST_PART: u64 = 2;
+/// The part of the average time of the store that counts, in percent. An intent that misses a group waits for the next
+/// one, so that the times differ.
+const STORE_PERCENT: u64 = 150;
 /// The weight of the average so far against a new time.
 const WEIGHT: u64 = 7;
 /// Averages are held in fractions of a millisecond.
@@ -116,7 +119,7 @@ impl Ahead {
     pub(super) fn room(&self, slots: u32) -> u32 {
         let (Some(store), Some(call)) = (self.store.0, self.calls.0) else { return 0 };
         let slots = u64::from(slots);
-        let wanted = slots.saturating_mul(store) / call.max(1);
+        let wanted = slots.saturating_mul(store).saturating_mul(STORE_PERCENT) / call.max(1).saturating_mul(100);
         u32::try_from(wanted.min(slots / LARGEST_PART)).unwrap_or(u32::MAX)
     }
 }
@@ -135,7 +138,8 @@ mod tests {
     #[test]
     fn the_room_follows_from_the_times() {
         assert_eq!(Ahead::default().room(64), 0, "nothing is known yet");
-        for (store, call, want) in [(0, 200, 0), (1, 200, 0), (30, 200, 9), (60, 200, 19), (60, 60_000, 0), (60, 0, 32)]
+        for (store, call, want) in
+            [(0, 200, 0), (1, 200, 0), (30, 200, 14), (60, 200, 28), (60, 60_000, 0), (60, 0, 32)]
         {
             assert_eq!(room(store, call, 64), want, "store {store} ms, call {call} ms");
         }

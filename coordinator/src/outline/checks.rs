@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_graph_format::checked::{CheckedAddress, CheckedConfig, CheckedObject};
+use weft_graph_format::checked::{CheckedConfig, CheckedObject};
 use weft_graph_format::checks::{by_config, checked_object};
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 use weft_state::{CheckObject, CheckRecord, StoredStatus};
@@ -21,7 +21,7 @@ pub fn planned_checks(checks: &[CheckResult]) -> Option<Vec<CheckRecord>> {
             object_kind: word(found.kind).to_owned(),
             status: stored(found.status()),
             objects: found.has_instances().then(|| found.instances.iter().map(|result| object(result)).collect()),
-            config_addr: CheckedAddress::read(&found.config),
+            config_addr: found.config,
         })
         .collect();
     records.sort_by(|a, b| (&a.object_kind, a.config_addr.text()).cmp(&(&b.object_kind, b.config_addr.text())));
@@ -77,7 +77,7 @@ fn word(kind: CheckedKind) -> &'static str {
 
 fn object(result: &CheckResult) -> CheckObject {
     CheckObject {
-        object_addr: CheckedAddress::read(&result.address),
+        object_addr: result.address.clone(),
         status: stored(result.status),
         failure_messages: result.messages.clone(),
     }
@@ -104,6 +104,8 @@ fn settled(planned: &CheckResult) -> CheckResult {
 
 #[cfg(test)]
 mod tests {
+    use weft_graph_format::checked::CheckedAddress;
+
     use super::*;
 
     #[test]

@@ -1,6 +1,7 @@
 //! The combined conditions of one object.
 
 use smol_str::SmolStr;
+use weft_graph_format::checked::CheckedAddress;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
 
 /// The results so far of an object's conditions.
@@ -61,7 +62,7 @@ impl ConditionTally {
         let kind = if self.kind == CheckedKind::UnusedOutput { CheckedKind::Output } else { self.kind };
         CheckResult {
             again: true,
-            address: self.address.to_string(),
+            address: CheckedAddress::read(&self.address),
             kind,
             status: self.worst.unwrap_or(CheckStatus::Unknown),
             messages: self.messages,

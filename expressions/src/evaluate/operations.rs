@@ -1,11 +1,11 @@
 //! Binary operators and conditionals. In both, one operand can make an error in another irrelevant.
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::formula::{self, Formula, FormulaOp};
+use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Refinement, Value};
-use weft_syntax::{BinaryOperator, ExprId};
+use weft_syntax::ExprId;
 
 use super::{Evaluator, certain_failure, failed, failed_value, fails_for_certain};
 use crate::access::Problem;
@@ -18,7 +18,6 @@ use crate::symbolic::{self, Passing};
 
 impl Evaluator<'_> {
     pub(super) fn binary(&mut self, operator: BinaryOperator, left_id: ExprId, right_id: ExprId, id: ExprId) -> Value {
-        let operator = operator_of(operator);
         let (left, mut left_problems) = self.apart(|e| e.value(left_id));
         let (right, mut right_problems) = self.apart(|e| e.value(right_id));
         let (left_failed, right_failed) = (failed(&left_problems), failed(&right_problems));
@@ -53,7 +52,7 @@ impl Evaluator<'_> {
             // An operand that is unknown or live may decide the result at apply, and make the error irrelevant.
             let may_decide = !left_failed
                 && (left.deep().unknown || left.deep().live)
-                && matches!(operator, formula::BinaryOperator::And | formula::BinaryOperator::Or);
+                && matches!(operator, BinaryOperator::And | BinaryOperator::Or);
             return if may_decide {
                 self.note_reopened(&operands);
                 self.open_failure(id, &operands, op)
@@ -75,7 +74,7 @@ impl Evaluator<'_> {
     /// unknown, the result is what it may decide at apply. `None` if it decides nothing.
     fn forgiven(
         &self,
-        operator: formula::BinaryOperator,
+        operator: BinaryOperator,
         sound: &Value,
         is_left: bool,
         operands: [&Value; 2],
@@ -83,7 +82,7 @@ impl Evaluator<'_> {
         id: ExprId,
     ) -> Option<Value> {
         let decided = operators::decided_by(operator, sound);
-        let logical = matches!(operator, formula::BinaryOperator::And | formula::BinaryOperator::Or);
+        let logical = matches!(operator, BinaryOperator::And | BinaryOperator::Or);
         let result = match decided {
             Some(result) => Value::bool(result),
             None if logical && is_left && !sound.is_known() => Value::refined(Type::Bool, Refinement::not_null()),
@@ -224,22 +223,4 @@ fn conditional_op([condition, yes, no]: &[Value; 3]) -> FormulaOp {
 /// Whether the type determines the number of parts, at any level.
 fn is_structural(ty: &Type) -> bool {
     matches!(ty, Type::Tuple(_) | Type::Object(_)) || ty.element().is_some_and(is_structural)
-}
-
-fn operator_of(operator: BinaryOperator) -> formula::BinaryOperator {
-    match operator {
-        BinaryOperator::Or => formula::BinaryOperator::Or,
-        BinaryOperator::And => formula::BinaryOperator::And,
-        BinaryOperator::Equal => formula::BinaryOperator::Equal,
-        BinaryOperator::NotEqual => formula::BinaryOperator::NotEqual,
-        BinaryOperator::Greater => formula::BinaryOperator::Greater,
-        BinaryOperator::GreaterOrEqual => formula::BinaryOperator::GreaterOrEqual,
-        BinaryOperator::Less => formula::BinaryOperator::Less,
-        BinaryOperator::LessOrEqual => formula::BinaryOperator::LessOrEqual,
-        BinaryOperator::Add => formula::BinaryOperator::Add,
-        BinaryOperator::Subtract => formula::BinaryOperator::Subtract,
-        BinaryOperator::Multiply => formula::BinaryOperator::Multiply,
-        BinaryOperator::Divide => formula::BinaryOperator::Divide,
-        BinaryOperator::Remainder => formula::BinaryOperator::Modulo,
-    }
 }

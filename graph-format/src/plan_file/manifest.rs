@@ -7,6 +7,7 @@ use smol_str::SmolStr;
 
 use super::FORMAT_VERSION;
 use crate::address::{Module, ProviderSource, ResourceInstance};
+use crate::checked::CheckedAddress;
 use crate::diagnostic::Diagnostic;
 use crate::graph::Claim;
 use crate::placement::Placement;
@@ -126,8 +127,8 @@ impl CheckStatus {
 /// The checks of one object, as they stood when the plan was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckResult {
-    /// The object: an instance of a resource, output, check block or variable, as text.
-    pub address: String,
+    /// The object: an instance of a resource, output, check block or variable.
+    pub address: CheckedAddress,
     /// The kind of the object.
     pub kind: CheckedKind,
     /// What came of its conditions, the worst of them.

@@ -65,6 +65,37 @@ pub enum BinaryOperator {
     Modulo,
 }
 
+impl UnaryOperator {
+    /// As it is written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            UnaryOperator::Not => "!",
+            UnaryOperator::Negate => "-",
+        }
+    }
+}
+
+impl BinaryOperator {
+    /// As it is written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            BinaryOperator::Or => "||",
+            BinaryOperator::And => "&&",
+            BinaryOperator::Equal => "==",
+            BinaryOperator::NotEqual => "!=",
+            BinaryOperator::Less => "<",
+            BinaryOperator::LessOrEqual => "<=",
+            BinaryOperator::Greater => ">",
+            BinaryOperator::GreaterOrEqual => ">=",
+            BinaryOperator::Add => "+",
+            BinaryOperator::Subtract => "-",
+            BinaryOperator::Multiply => "*",
+            BinaryOperator::Divide => "/",
+            BinaryOperator::Modulo => "%",
+        }
+    }
+}
+
 /// The computation of a node from its operands.
 ///
 /// `F` is how an operand is named: a shared [`Formula`] in memory, the index of a row in a plan file's table.

@@ -112,7 +112,7 @@ pub fn sample() -> PlanFile {
             backend: "local terraform.tfstate".into(),
             claims: vec![Claim { subject: "cloud_network.a[0]".parse().unwrap(), revision: 3, exclusive: true }],
             checks: vec![CheckResult {
-                address: "output.o".into(),
+                address: CheckedAddress::read("output.o"),
                 kind: CheckedKind::Output,
                 status: CheckStatus::Unknown,
                 messages: vec!["no".into()],

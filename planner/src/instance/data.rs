@@ -3,6 +3,7 @@
 use weft_evaluator::glue::{DesiredInstance, Failed};
 use weft_expressions::resource_rules::all_unknown;
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
+use weft_graph_format::checked::CheckedAddress;
 use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, Severity, in_one_text};
 use weft_graph_format::graph::{Action, OperationId, PriorObject, StateRecord};
@@ -41,6 +42,7 @@ impl Planner {
             let warning = Diagnostic { severity: Severity::Warning, ..problem }.code(READ_FOR_CHECK);
             self.report.evaluated(warning);
         }
+        let address = CheckedAddress::read(&address);
         let result =
             CheckResult { address, kind: CheckedKind::Check, status: CheckStatus::Fail, messages, again: true };
         self.note_check(result);

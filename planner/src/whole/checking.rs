@@ -14,6 +14,7 @@ use weft_graph_format::address::{
     ResourceMode,
 };
 use weft_graph_format::changes::{ChangeAction, Changes, ResourceChange};
+use weft_graph_format::checked::CheckedAddress;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::{CheckResult, CheckStatus, CheckedKind};
@@ -96,7 +97,13 @@ pub(crate) fn check_results(facts: &Facts, evaluated: &Evaluated, changes: &[Res
             let known = evaluated.checks.get(&(kind, object.text.clone()));
             known.is_some_and(|result| result.status == CheckStatus::Unreached)
         };
-        let none = |status| CheckResult { address: config.clone(), kind, status, messages: Vec::new(), again: true };
+        let none = |status| CheckResult {
+            address: CheckedAddress::read(&config),
+            kind,
+            status,
+            messages: Vec::new(),
+            again: true,
+        };
         match objects(&one, evaluated, &looks.at_plan, &modules).filter(|found| !found.iter().any(unreached)) {
             None => drop(results.insert((kind, config.clone()), none(CheckStatus::Unreached))),
             Some(found) if found.is_empty() => {
@@ -106,7 +113,7 @@ pub(crate) fn check_results(facts: &Facts, evaluated: &Evaluated, changes: &[Res
                 for object in found {
                     let mut result = match evaluated.checks.get(&(kind, object.text.clone())) {
                         Some(result) if !facts.rules.empties_state || kind != CheckedKind::Output => result.clone(),
-                        _ => CheckResult { address: object.text.clone(), ..none(CheckStatus::Unknown) },
+                        _ => CheckResult { address: CheckedAddress::read(&object.text), ..none(CheckStatus::Unknown) },
                     };
                     result.again = facts.rules.looks_again || is_looked_at_again(facts, &one, &object, &looks);
                     results.insert((kind, object.text), result);
@@ -364,7 +371,7 @@ mod tests {
         evaluated.resources.insert(resource, weft_evaluator::glue::Expansion { kind, keys });
         for (changes, again) in [(vec![], false), (vec![change("data.a.d", ChangeAction::Only(Action::Read))], true)] {
             let results = check_results(&facts, &evaluated, &changes);
-            let found: Vec<_> = results.iter().map(|result| (result.address.as_str(), result.again)).collect();
+            let found: Vec<_> = results.iter().map(|result| (result.address.text(), result.again)).collect();
             assert_eq!(found, [("data.a.d", again)]);
         }
     }

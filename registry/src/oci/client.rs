@@ -65,7 +65,7 @@ struct Tags {
 }
 
 #[derive(Deserialize)]
-struct Token {
+struct RegistryToken {
     #[serde(default)]
     token: Option<String>,
     #[serde(default)]
@@ -229,7 +229,7 @@ impl OciClient {
         };
         let settings = self.http.settings();
         let request = request.with_retries(settings.registry_retries).with_timeout(settings.registry_timeout);
-        let token: Token =
+        let token: RegistryToken =
             self.http.json(&request.header(HeaderName::from_static("accept"), "application/json")).await?;
         let token = token.token.or(token.access_token).ok_or_else(|| unusable("it returned no token"))?;
         Ok(Authorization::Bearer(SecretString::new(token)))

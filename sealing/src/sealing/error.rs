@@ -107,7 +107,7 @@ impl SealError {
 /// A method that did not open something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{method}: {error}")]
-pub struct Attempt {
+pub struct FailedMethod {
     /// The method.
     pub method: MethodName,
     /// The reason.
@@ -145,7 +145,7 @@ pub enum OpenError {
         /// The target.
         target: TargetName,
         /// Each method that encrypts, in order.
-        attempts: Vec<Attempt>,
+        attempts: Vec<FailedMethod>,
         /// The keys of its metadata.
         metadata_keys: Vec<String>,
     },
@@ -210,7 +210,7 @@ fn listed(keys: &[String]) -> String {
     keys.iter().map(|key| format!("{key:?}")).collect::<Vec<_>>().join(", ")
 }
 
-fn tried(attempts: &[Attempt]) -> String {
+fn tried(attempts: &[FailedMethod]) -> String {
     if attempts.is_empty() {
         return ": it has no method that encrypts".to_owned();
     }

@@ -23,7 +23,7 @@ pub fn method(name: &str) -> MethodName {
 }
 
 #[derive(Clone, Default)]
-pub struct Block(pub Settings);
+pub struct Block(pub EncryptionSettings);
 
 impl Block {
     pub fn new() -> Block {

@@ -254,8 +254,8 @@ fn has_later_frame(bytes: &[u8], lines: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use weft_sealing::{
-        KeyProvider, KeyProviderName, KeySource, Method, MethodName, Passphrase, Pbkdf2, Sealing, Secret, Settings,
-        Target, TargetName,
+        EncryptionSettings, KeyProvider, KeyProviderName, KeySource, Method, MethodName, Passphrase, Pbkdf2, Sealing,
+        Secret, Target, TargetName,
     };
 
     use super::super::sealed::Seals;
@@ -273,7 +273,7 @@ mod tests {
         let method = MethodName::new("aes_gcm", "main");
         let iterations = weft_sealing::key_provider::LEAST_ITERATIONS;
         let source = KeySource::Pbkdf2(Pbkdf2 { iterations, ..Pbkdf2::with_defaults(words) });
-        let settings = Settings {
+        let settings = EncryptionSettings {
             key_providers: [(keys.clone(), KeyProvider::new(source))].into(),
             methods: [(method.clone(), Method::AesGcm { keys, aad: Vec::new() })].into(),
             targets: [(TargetName::State, Target { enforced: true, methods: vec![method] })].into(),

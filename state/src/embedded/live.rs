@@ -9,10 +9,11 @@ use super::recovery::{self, LastTerm};
 use super::sealed::Seals;
 use super::writer::{Durable, Writer};
 use crate::error::StoreError;
-use crate::event::Event;
+use crate::event::{Event, Saving};
 use crate::ledger::Ledger;
+use crate::record::Opaque;
 use crate::run::{Digest, Lease, RunId};
-use crate::step::{Fenced, StoreAnswer, StoreStep};
+use crate::step::{Claim, ClaimMode, Fenced, StoreAnswer, StoreStep};
 use crate::tfstate::{GUARDED_FORMAT, StateFile, WRITER_VERSION};
 
 /// The memory of the process that holds the lock.
@@ -61,6 +62,15 @@ impl Live {
         Ok(Some(image))
     }
 
+    /// The line of the journal that comes before this image is written. It repeats the image if a crash may tear the file.
+    pub(super) fn announcement(&self, image: &[u8]) -> Event {
+        if !self.handle.is_atomic() {
+            return Event::Image(Opaque(image.to_vec()));
+        }
+        let lines = self.term.as_ref().map(|term| term.writer.chain().lines).unwrap_or_default();
+        Event::Saving(Saving { serial: self.ledger.serial, lines, digest: recovery::state_digest(image) })
+    }
+
     /// The newest state, with the results of steps that the journal did not take. `None` if the document has all of it.
     pub(super) fn newest(&self, unrecorded: &[StoreStep]) -> Option<StateFile> {
         let content = self.ledger.content_digest();
@@ -89,6 +99,19 @@ impl Live {
         image
     }
 
+    /// Records the claims of a run, and guards the file if it will be written. Where the journal consists of requests,
+    /// both happen at once: the guard is there before the first intent, as always.
+    pub(super) fn claimed(&mut self, claims: Vec<Claim>) -> Result<(), StoreError> {
+        let is_early = claims.iter().any(|claim| claim.mode == ClaimMode::Exclusive)
+            && self.term.as_ref().is_some_and(|term| term.writer.gathers());
+        let events = [Event::Claimed(claims)];
+        let Some(durable) = self.term.as_ref().map(|term| term.writer.append(&events)) else { return Ok(()) };
+        if is_early {
+            self.guard()?;
+        }
+        durable.wait_blocking()
+    }
+
     /// Appends lines to the journal of the running term and waits until they are durable. Does nothing without a term.
     pub(super) fn append_now(&self, events: &[Event]) -> Result<(), StoreError> {
         match &self.term {
@@ -105,7 +128,7 @@ impl Live {
         if !self.handle.is_in_place() {
             return Err(StoreError::NotThere(self.handle.path().display().to_string()));
         }
-        let content = self.handle.read()?;
+        let content = self.handle.current()?;
         if content.is_empty() {
             let empty = StateFile { lineage: self.ledger.lineage.clone(), ..StateFile::create() };
             let mut bytes = self.seals.state(&empty, self.handle.path())?;
@@ -128,7 +151,7 @@ impl Live {
 
     /// Removes the guard from the file. A file that never got any content becomes empty.
     pub(super) fn unguard(&mut self) -> Result<(), StoreError> {
-        let content = self.handle.read()?;
+        let content = self.handle.current()?;
         let found = digit_of(&content, self.handle.path())?;
         let file = self.seals.parse(&content, self.handle.path())?.file;
         if file.is_empty() && file.serial == 0 && self.unsaved.is_none() {

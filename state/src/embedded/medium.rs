@@ -49,6 +49,16 @@ pub(crate) trait Document: fmt::Debug + Send {
     /// The whole content; empty if there is none.
     fn read(&self) -> Result<Vec<u8>, StoreError>;
 
+    /// The content as this process knows it. If another process has changed it, the next write finds out.
+    fn current(&self) -> Result<Vec<u8>, StoreError> {
+        self.read()
+    }
+
+    /// Whether a crash during a write leaves the old content or the new one.
+    fn is_atomic(&self) -> bool {
+        false
+    }
+
     /// Overwrites the format digit, durably.
     fn set_digit(&self, found: FormatDigit, digit: u8) -> Result<(), StoreError>;
 

@@ -27,12 +27,14 @@ use super::medium::{Document, Medium, RunFiles, Saver};
 use super::options::Mode;
 use super::problems;
 use crate::error::StoreError;
-use crate::remote::{Expected, LockAnswer, LockInfo, RemoteState, UnreleasedLock, UnreleasedLocks, Version, Written};
+use crate::remote::{
+    Expected, LockAnswer, LockInfo, Object, ObjectVersion, RemoteState, UnreleasedLock, UnreleasedLocks, Written,
+};
 use crate::run::{Digest, Holder};
 use crate::tfstate::FormatDigit;
 use bridge::Bridge;
 use holder::{Beats, HolderRecord};
-use objects::ObjectFiles;
+use objects::{ObjectFiles, RUNS};
 
 /// The first pause between two attempts to lock, as in OpenTofu. It is doubled up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -220,7 +222,13 @@ impl Medium for RemoteMedium {
             unreleased: self.options.unreleased.clone(),
         };
         if let Files::Objects(files) = &self.files {
-            files.fence()?;
+            let (objects, state) = (Arc::clone(files.objects()), Arc::clone(&self.options.state));
+            let found = self.bridge.wait(async move { tokio::try_join!(objects.list(RUNS), state.read()) })?;
+            let (names, content) = found?;
+            // The writer of a journal that had to be ended may have written the document meanwhile.
+            if !files.fence(names)? {
+                document.content.found(content);
+            }
         }
         Ok(Box::new(document))
     }
@@ -272,30 +280,45 @@ struct RemoteContent {
     path: PathBuf,
     /// The id of the lock.
     lock: Option<String>,
-    known: Mutex<Known>,
+    known: Mutex<KnownDocument>,
 }
 
 /// The knowledge of this process about the document.
 #[derive(Default)]
-struct Known {
+struct KnownDocument {
     /// The content and version that this process has read or written last; `None` if there is no document.
-    now: Option<(Bytes, Version)>,
+    now: Option<(Bytes, ObjectVersion)>,
     /// The contents that were sent since then. It is unknown whether they were written.
     unsure: Vec<Digest>,
+    /// Nothing has asked for the content since it was read with the lock.
+    is_fresh: bool,
+}
+
+impl KnownDocument {
+    /// The content; empty if there is no document.
+    fn content(&self) -> Vec<u8> {
+        self.now.as_ref().map(|(content, _)| content.to_vec()).unwrap_or_default()
+    }
 }
 
 impl RemoteContent {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownDocument> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fetch(&self) -> Result<Option<(Bytes, Version)>, StoreError> {
+    /// The document was read with the lock.
+    fn found(&self, found: Option<Object>) {
+        let now = found.map(|found| (found.content, found.version));
+        *self.known() = KnownDocument { now, unsure: Vec::new(), is_fresh: true };
+    }
+
+    fn fetch(&self) -> Result<Option<(Bytes, ObjectVersion)>, StoreError> {
         let state = Arc::clone(&self.state);
         let found = self.bridge.wait(async move { state.read().await })??;
         Ok(found.map(|found| (found.content, found.version)))
     }
 
-    fn send(&self, content: Bytes, known: &Known) -> Result<Written, StoreError> {
+    fn send(&self, content: Bytes, known: &KnownDocument) -> Result<Written, StoreError> {
         let expected = known.now.as_ref().map_or(Expected::Absent, |(_, version)| Expected::Version(version.clone()));
         let (state, lock) = (Arc::clone(&self.state), self.lock.clone());
         Ok(self.bridge.wait(async move { state.write(content, &expected, lock.as_deref()).await })??)
@@ -315,7 +338,7 @@ impl RemoteContent {
         }
         match answer {
             Ok(Written::Done(version)) => {
-                *known = Known { now: Some((content, version)), unsure: Vec::new() };
+                *known = KnownDocument { now: Some((content, version)), ..KnownDocument::default() };
                 Ok(())
             }
             Ok(Written::Conflict) => Err(StoreError::Overtaken(self.path.display().to_string())),
@@ -345,8 +368,22 @@ impl Document for RemoteDocument {
 
     fn read(&self) -> Result<Vec<u8>, StoreError> {
         let mut known = self.content.known();
-        *known = Known { now: self.content.fetch()?, unsure: Vec::new() };
-        Ok(known.now.as_ref().map(|(content, _)| content.to_vec()).unwrap_or_default())
+        *known = KnownDocument { now: self.content.fetch()?, ..KnownDocument::default() };
+        Ok(known.content())
+    }
+
+    fn current(&self) -> Result<Vec<u8>, StoreError> {
+        let known = self.content.known();
+        if known.unsure.is_empty() {
+            return Ok(known.content());
+        }
+        drop(known);
+        self.read()
+    }
+
+    /// The service replaces an object as a whole.
+    fn is_atomic(&self) -> bool {
+        self.files.is_some()
     }
 
     fn set_digit(&self, found: FormatDigit, digit: u8) -> Result<(), StoreError> {
@@ -378,6 +415,11 @@ impl Document for RemoteDocument {
     }
 
     fn settle(&self) -> Result<Vec<u8>, StoreError> {
+        let mut known = self.content.known();
+        if std::mem::take(&mut known.is_fresh) {
+            return Ok(known.content());
+        }
+        drop(known);
         self.read()
     }
 
@@ -397,6 +439,7 @@ impl Drop for RemoteDocument {
     /// and takes the lock over.
     fn drop(&mut self) {
         if let Some(files) = &self.files {
+            files.finish_packing();
             files.forget();
         }
         let Some(lock) = self.lock.take() else { return };

@@ -168,16 +168,16 @@ impl Core {
         Ok(())
     }
 
-    /// Writes the ledger to the state file if the file is behind.
-    pub(super) fn fold(&self, live: &mut Live) -> Result<(), StoreError> {
+    /// Writes the ledger to the state file if the file is behind. The caller adds [`Event::Folded`] to the journal.
+    fn fold(&self, live: &mut Live) -> Result<(), StoreError> {
         if let Some(image) = live.image()? {
-            live.append_now(&[Event::Image(Opaque(image.clone()))])?;
+            live.append_now(&[live.announcement(&image)])?;
             if !live.handle.is_in_place() {
                 return Err(self.replaced(live, &image));
             }
             self.write_image(live, &image)?;
         }
-        live.append_now(&[Event::Folded(live.file_digest)])
+        Ok(())
     }
 
     /// Writes the state, whose file was replaced, to the folder of the run. Returns the error that names it.
@@ -296,7 +296,7 @@ impl Core {
     /// Finishes RELEASE or ABANDON after the step in memory: journal, fold, summary and digit, in this order.
     pub(super) fn finish(&self, live: &mut Live, header: &RunHeader, abandoned: bool) -> Result<(), StoreError> {
         self.fold(live)?;
-        live.append_now(&[Event::Ended { status: header.status, abandoned }])?;
+        live.append_now(&[Event::Folded(live.file_digest), Event::Ended { status: header.status, abandoned }])?;
         live.end_term();
         if header.status.is_final() {
             self.summarise(live, &header.id)?;

@@ -24,6 +24,11 @@ const ROOM_STEP: u64 = 16 * 1024 * 1024;
 
 /// The number of lines in a group from which a journal counts as busy.
 const BUSY: usize = 8;
+/// A busy journal rests for the time of its last write, divided by this.
+const RESTS: u32 = 2;
+/// Steps gather before each write for the time of the last write, divided by this: results that arrive together, and the
+/// intents that follow them, then need one request.
+const GATHERS: u32 = 8;
 /// The longest time for which lines gather before they are written.
 const LONGEST_GATHERING: Duration = Duration::from_millis(100);
 
@@ -34,6 +39,8 @@ struct Queue {
     group: Group,
     /// The number of lines in the group.
     lines: usize,
+    /// Whether the group has steps of operations.
+    has_steps: bool,
     waiters: Vec<oneshot::Sender<Result<(), StoreError>>>,
     /// The offset after the last durable frame.
     written: u64,
@@ -95,6 +102,11 @@ impl Writer {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether each append is a request, see [`JournalSink::gathers`].
+    pub(super) fn gathers(&self) -> bool {
+        self.shared.sink.gathers()
+    }
+
     /// Whether the journal still accepts lines.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         match &self.queue().closed {
@@ -132,6 +144,7 @@ impl Writer {
             queue.group.push(&mut queue.chain, event);
         }
         queue.lines += events.len();
+        queue.has_steps |= events.iter().any(|event| matches!(event, Event::Step(_)));
         queue.waiters.push(sender);
         self.shared.changed.notify_one();
         Durable(receiver)
@@ -185,6 +198,7 @@ fn reserve_most(sink: &dyn JournalSink, written: u64, needed: u64) -> Result<u64
 /// The thread: runs until it is stopped and nothing is left to write.
 fn run(shared: &Shared) {
     let mut gathered_until: Option<Instant> = None;
+    let mut last_write = Duration::ZERO;
     loop {
         let (group, lines, waiters, offset) = {
             let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -195,19 +209,22 @@ fn run(shared: &Shared) {
                 return;
             }
             let rest = gathered_until.take().and_then(|until| until.checked_duration_since(Instant::now()));
-            if let Some(rest) = rest.filter(|_| !queue.stopping) {
+            let rest = rest.or_else(|| queue.has_steps.then(|| last_write / GATHERS));
+            if let Some(rest) = rest.filter(|_| !queue.stopping && shared.sink.gathers()) {
                 drop(queue);
                 std::thread::sleep(rest);
                 queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
             }
+            queue.has_steps = false;
             let (group, waiters) = (std::mem::take(&mut queue.group), std::mem::take(&mut queue.waiters));
             (group, std::mem::take(&mut queue.lines), waiters, queue.written)
         };
         let start = Instant::now();
         let answer = write_group(shared, &group, offset);
-        if shared.sink.gathers() && lines >= BUSY {
-            // A busy journal writes half of the time, so that it needs fewer groups.
-            gathered_until = Some(Instant::now() + start.elapsed().min(LONGEST_GATHERING));
+        last_write = start.elapsed().min(LONGEST_GATHERING);
+        if lines >= BUSY {
+            // A busy journal rests for a part of the time, so that it needs fewer groups.
+            gathered_until = Some(Instant::now() + last_write / RESTS);
         }
         {
             let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);

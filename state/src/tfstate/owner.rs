@@ -5,7 +5,7 @@
 
 use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderParts, ProviderSource};
 
-use super::Problem;
+use super::ContentProblem;
 use super::problems::{self, AddressFault};
 use crate::provider::StoredProvider;
 
@@ -20,7 +20,7 @@ pub(super) struct Owners<'a> {
 impl<'a> Owners<'a> {
     /// The providers of the resource with this name. `text` is the address on the resource itself. If it is not a valid
     /// address, this reports a problem and returns `None`, so that the resource causes no further problems.
-    pub(super) fn new(resource: &'a str, text: Option<&str>, found: &mut Vec<Problem>) -> Option<Owners<'a>> {
+    pub(super) fn new(resource: &'a str, text: Option<&str>, found: &mut Vec<ContentProblem>) -> Option<Owners<'a>> {
         let of_all = match text.filter(|text| !text.is_empty()).map(of_resource) {
             Some(Ok(owner)) => Some(owner),
             Some(Err(fault)) => {
@@ -33,7 +33,7 @@ impl<'a> Owners<'a> {
     }
 
     /// The provider of one instance, or `None` with a problem.
-    pub(super) fn of(&mut self, text: Option<&str>, found: &mut Vec<Problem>) -> Option<StoredProvider> {
+    pub(super) fn of(&mut self, text: Option<&str>, found: &mut Vec<ContentProblem>) -> Option<StoredProvider> {
         let own = match text.filter(|text| !text.is_empty()).map(parse) {
             Some(Ok(own)) => Some(own),
             Some(Err(fault)) => {

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::{Problem, StateFileError};
+use super::{ContentProblem, StateFileError};
 
 /// A state file is malformed; `what` describes how.
 pub(super) fn malformed(place: &str) -> impl Fn(String) -> StateFileError + Copy + '_ {
@@ -95,16 +95,16 @@ pub(super) fn path_step(kind: &str) -> String {
 }
 
 /// The type of an output is not valid.
-pub(super) fn output_type(name: &str, error: &dyn Display) -> Problem {
-    Problem {
+pub(super) fn output_type(name: &str, error: &dyn Display) -> ContentProblem {
+    ContentProblem {
         summary: "Invalid output value type in state",
         detail: format!("The state file has an invalid type specification for output \"{name}\": {error}."),
     }
 }
 
 /// The address of a module instance is not valid.
-pub(super) fn module_address(error: &dyn Display) -> Problem {
-    Problem { summary: "Invalid module instance address", detail: format!("In the state file, {error}.") }
+pub(super) fn module_address(error: &dyn Display) -> ContentProblem {
+    ContentProblem { summary: "Invalid module instance address", detail: format!("In the state file, {error}.") }
 }
 
 /// Why the address of a provider is not valid.
@@ -119,18 +119,18 @@ pub(super) enum AddressFault {
 }
 
 /// The address of a provider is not valid.
-pub(super) fn provider_address(fault: AddressFault) -> Problem {
+pub(super) fn provider_address(fault: AddressFault) -> ContentProblem {
     let detail = match fault {
         AddressFault::InstanceKey => "A provider address must not include an instance key.",
         AddressFault::NoType => "The prefix \"provider.\" must be followed by a provider type name.",
         AddressFault::NoPrefix => "Provider address must begin with \"provider.\", followed by a provider type name.",
     };
-    Problem { summary: "Invalid provider configuration address", detail: detail.to_owned() }
+    ContentProblem { summary: "Invalid provider configuration address", detail: detail.to_owned() }
 }
 
 /// A resource has no provider address.
-pub(super) fn no_provider(resource: &str) -> Problem {
-    Problem {
+pub(super) fn no_provider(resource: &str) -> ContentProblem {
+    ContentProblem {
         summary: "Provider field missing state",
         detail: format!(
             "Resource {resource} is missing a provider address, both on the resource and the resource instances."
@@ -139,9 +139,9 @@ pub(super) fn no_provider(resource: &str) -> Problem {
 }
 
 /// The instances of a resource have different providers.
-pub(super) fn different_providers(resource: &str, first: &dyn Display, other: &dyn Display) -> Problem {
+pub(super) fn different_providers(resource: &str, first: &dyn Display, other: &dyn Display) -> ContentProblem {
     let quoted = |provider: &dyn Display| format!("\"{}\"", provider.to_string().replace('"', "\\\""));
-    Problem {
+    ContentProblem {
         summary: "Provider instance field conflict in state",
         detail: format!(
             "Resource {resource} has instances with different provider addresses: {} != {}.",

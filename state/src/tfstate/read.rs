@@ -11,7 +11,7 @@ use weft_graph_format::codec::type_json;
 
 use super::digit::find_format_digit;
 use super::owner::Owners;
-use super::{Problem, StateFile, StateFileError, problems};
+use super::{ContentProblem, StateFile, StateFileError, problems};
 use crate::check::{CheckObject, CheckRecord, StoredStatus};
 use crate::json::canonical;
 use crate::record::{InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep, RawJson, read_module};
@@ -152,7 +152,7 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
 fn read_resource(
     instances: &mut BTreeMap<String, InstanceRecord>,
     resource: ResourceForm,
-    found: &mut Vec<Problem>,
+    found: &mut Vec<ContentProblem>,
 ) -> Result<(), String> {
     let plain = format!("{}.{}", resource.resource_type, resource.name);
     let Some(mut owners) = Owners::new(&plain, resource.provider.as_deref(), found) else { return Ok(()) };

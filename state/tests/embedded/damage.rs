@@ -127,7 +127,7 @@ async fn a_torn_write_of_the_state_file_is_redone() {
     // The journal up to the image, without everything after it.
     let journal = std::fs::read(place.journal("run-a", 1)).unwrap();
     let marks: Vec<usize> = journal.windows(4).enumerate().filter(|(_, w)| w == b"WFJ1").map(|(at, _)| at).collect();
-    let upto = marks[marks.len() - 2];
+    let upto = marks[marks.len() - 1];
     for torn_at in (0..whole.len()).step_by(613) {
         let crashed = place.copy();
         std::fs::remove_file(crashed.path().join(".weft/runs/run-a/summary")).unwrap();

@@ -36,6 +36,8 @@ pub struct Held {
     pub bare: bool,
     /// Whether locks cannot be released.
     pub stuck: bool,
+    /// The number of changes that are still done. All later ones fail, as if the process had ended.
+    pub changes_left: Option<u64>,
     /// The locks that a store could not release.
     pub unreleased: UnreleasedLocks,
     versions: u64,
@@ -75,15 +77,32 @@ impl Memory {
         self.held().objects.keys().filter(|name| name.contains(part)).cloned().collect()
     }
 
+    /// Counts a change.
+    fn change(&self) -> Result<(), BackendError> {
+        let mut held = self.held();
+        match &mut held.changes_left {
+            Some(0) => {
+                let (place, error) = ("memory".to_owned(), "the process has ended".to_owned());
+                Err(BackendError::Unreachable { place, doing: "writing", error })
+            }
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
     fn get(&self, name: &str) -> Option<Object> {
         self.0.requests.fetch_add(1, Ordering::Relaxed);
         let held = self.held();
         let (content, version) = held.objects.get(name)?;
-        Some(Object { content: content.clone(), version: Version(version.to_string()) })
+        Some(Object { content: content.clone(), version: ObjectVersion(version.to_string()) })
     }
 
     fn set(&self, name: &str, content: Bytes, fits: impl FnOnce(Option<u64>) -> bool) -> Result<Written, BackendError> {
         self.0.requests.fetch_add(1, Ordering::Relaxed);
+        self.change()?;
         let mut held = self.held();
         if !fits(held.objects.get(name).map(|(_, version)| *version)) {
             return Ok(Written::Conflict);
@@ -98,7 +117,7 @@ impl Memory {
                 error: "the answer was lost".to_owned(),
             });
         }
-        Ok(Written::Done(Version(version.to_string())))
+        Ok(Written::Done(ObjectVersion(version.to_string())))
     }
 }
 
@@ -124,6 +143,7 @@ impl RemoteState for Memory {
     }
 
     async fn lock(&self, info: &LockInfo) -> Result<LockAnswer, BackendError> {
+        self.change()?;
         let mut held = self.held();
         if let Some(holder) = &held.lock {
             return Ok(LockAnswer::Held { holder: holder.clone(), message: "locked".to_owned() });
@@ -146,6 +166,7 @@ impl RemoteState for Memory {
     }
 
     async fn unlock(&self, id: &str) -> Result<(), BackendError> {
+        self.change()?;
         let mut held = self.held();
         if held.stuck {
             let (place, error) = ("memory".to_owned(), "the answer was lost".to_owned());
@@ -176,7 +197,7 @@ impl Objects for Memory {
         self.set(name, content, |now| now.is_none())
     }
 
-    async fn put(&self, name: &str, content: Bytes) -> Result<Version, BackendError> {
+    async fn put(&self, name: &str, content: Bytes) -> Result<ObjectVersion, BackendError> {
         match self.set(name, content, |_| true)? {
             Written::Done(version) => Ok(version),
             Written::Conflict => unreachable!("any version fits"),
@@ -190,6 +211,7 @@ impl Objects for Memory {
     }
 
     async fn remove(&self, names: &[String]) -> Result<(), BackendError> {
+        self.change()?;
         let mut held = self.held();
         names.iter().for_each(|name| drop(held.objects.remove(name)));
         Ok(())

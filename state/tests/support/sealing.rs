@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use weft_sealing::key_provider::LEAST_ITERATIONS;
 use weft_sealing::{
-    KeyProvider, KeyProviderName, KeySource, Method, MethodName, Passphrase, Pbkdf2, Sealing, Secret, Settings, Target,
-    TargetName,
+    EncryptionSettings, KeyProvider, KeyProviderName, KeySource, Method, MethodName, Passphrase, Pbkdf2, Sealing,
+    Secret, Target, TargetName,
 };
 
 /// The sealing of states with a key from these words. With `migrating`, unsealed states are accepted, too.
@@ -16,7 +16,7 @@ pub fn sealing(words: &str, migrating: bool) -> Arc<Sealing> {
     let source = KeySource::Pbkdf2(Pbkdf2 { iterations: LEAST_ITERATIONS, ..Pbkdf2::with_defaults(words) });
     let mut methods = vec![main.clone()];
     methods.extend(migrating.then(|| open.clone()));
-    let settings = Settings {
+    let settings = EncryptionSettings {
         key_providers: [(keys.clone(), KeyProvider::new(source))].into(),
         methods: [(main, Method::AesGcm { keys, aad: Vec::new() }), (open, Method::Unencrypted)].into(),
         targets: [(TargetName::State, Target { enforced: false, methods })].into(),

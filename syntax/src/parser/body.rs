@@ -9,7 +9,7 @@ use crate::expression::Name;
 use crate::problems::bodies as problems;
 use crate::problems::strings;
 use crate::source::{Span, offset};
-use crate::token::{Token, TokenKind};
+use crate::token::{SyntaxToken, TokenKind};
 
 use super::Parser;
 use super::pairs::{Bracket, Family, bracket};
@@ -158,7 +158,7 @@ impl Parser<'_> {
     }
 
     /// `= expression` behind a name. `single_line`: in a block on one line, where no line end follows.
-    fn attribute(&mut self, draft: &mut Draft, token: Token, single_line: bool) {
+    fn attribute(&mut self, draft: &mut Draft, token: SyntaxToken, single_line: bool) {
         let equals_span = self.read().span;
         let expression = self.expression();
         let end = self.previous();
@@ -194,7 +194,7 @@ impl Parser<'_> {
     }
 
     /// Labels and opening brace behind a name. A block on one line is read whole and added.
-    fn block(&mut self, draft: &mut Draft, name: Token) -> Option<Header> {
+    fn block(&mut self, draft: &mut Draft, name: SyntaxToken) -> Option<Header> {
         let mut labels = Vec::new();
         let open = loop {
             let next = self.peek();
@@ -239,7 +239,7 @@ impl Parser<'_> {
     }
 
     /// The labels of a block are not followed by a brace.
-    fn broken_header(&mut self, start: Span, found: Token) {
+    fn broken_header(&mut self, start: Span, found: SyntaxToken) {
         let context = start.through(found.span);
         match found.kind {
             TokenKind::Assign => self.report_within(found.span, context, problems::labels_of_argument()),
@@ -249,7 +249,7 @@ impl Parser<'_> {
     }
 
     /// A block of which only the header could be read.
-    fn bodiless(&mut self, name: Token, labels: Vec<Label>, span: Span) -> Block {
+    fn bodiless(&mut self, name: SyntaxToken, labels: Vec<Label>, span: Span) -> Block {
         let end = Span::empty(span.end);
         let body = self.add_body(Body { span: end, ..Body::default() });
         Block { block_type: self.name_of(name), labels, body, header_span: span, open_span: end, close_span: end }

@@ -5,14 +5,14 @@ use weft_graph_format::diagnostic::Diagnostic;
 use crate::expression::{Call, ExprId, ExprKind, For, KeyForm, Name, ObjectItem};
 use crate::problems::collections::{self as problems, ForForm};
 use crate::source::Span;
-use crate::token::{Token, TokenKind};
+use crate::token::{SyntaxToken, TokenKind};
 
 use super::Parser;
 use super::frame::{CallDraft, ForDraft, ForPart, Next, Outer, Work};
 
 impl Parser<'_> {
     /// Begins a tuple, an object or a `for` expression.
-    pub(super) fn collection(&mut self, start: Token) -> Next {
+    pub(super) fn collection(&mut self, start: SyntaxToken) -> Next {
         let open = self.advance();
         let is_object = start.kind == TokenKind::OpenBrace;
         let newlines = self.newlines;
@@ -240,7 +240,7 @@ impl Parser<'_> {
     }
 
     /// Begins a `for` expression: the bracket has been read, `for` follows.
-    fn open_for(&mut self, start: Token, open: usize, is_object: bool) -> Next {
+    fn open_for(&mut self, start: SyntaxToken, open: usize, is_object: bool) -> Next {
         let newlines = self.newlines;
         self.newlines = false;
         self.advance();

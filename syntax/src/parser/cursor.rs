@@ -1,13 +1,13 @@
 //! Going through the tokens.
 
 use crate::source::Span;
-use crate::token::{Token, TokenKind};
+use crate::token::{SyntaxToken, TokenKind};
 
 use super::Parser;
 use super::pairs::{Bracket, Family, bracket};
 
 /// The token behind the last one.
-const NOTHING: Token = Token { kind: TokenKind::End, span: Span::empty(0) };
+const NOTHING: SyntaxToken = SyntaxToken { kind: TokenKind::End, span: Span::empty(0) };
 
 impl Parser<'_> {
     /// Whether a token has no meaning where the parser is.
@@ -24,12 +24,12 @@ impl Parser<'_> {
     }
 
     /// The token of an index; the end token for those behind it.
-    pub(super) fn token(&self, at: usize) -> Token {
+    pub(super) fn token(&self, at: usize) -> SyntaxToken {
         self.tokens.get(at).or(self.tokens.last()).copied().unwrap_or(NOTHING)
     }
 
     /// The next token that means something.
-    pub(super) fn peek(&self) -> Token {
+    pub(super) fn peek(&self) -> SyntaxToken {
         self.token(self.meaningful(self.position))
     }
 
@@ -55,13 +55,13 @@ impl Parser<'_> {
     }
 
     /// Consumes the next token that means something.
-    pub(super) fn read(&mut self) -> Token {
+    pub(super) fn read(&mut self) -> SyntaxToken {
         let at = self.advance();
         self.token(at)
     }
 
     /// Consumes the next token if it is of this kind.
-    pub(super) fn accept(&mut self, kind: TokenKind) -> Option<Token> {
+    pub(super) fn accept(&mut self, kind: TokenKind) -> Option<SyntaxToken> {
         (self.peek_kind() == kind).then(|| self.read())
     }
 

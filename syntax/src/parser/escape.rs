@@ -2,13 +2,13 @@
 
 use crate::problems::strings as problems;
 use crate::source::{Span, offset};
-use crate::token::{Token, TokenKind};
+use crate::token::{SyntaxToken, TokenKind};
 
 use super::Parser;
 
 impl Parser<'_> {
     /// The text of a token. Backslashes are escapes between quotes only, `$${` and `%%{` everywhere.
-    pub(super) fn unescape(&mut self, token: Token) -> String {
+    pub(super) fn unescape(&mut self, token: SyntaxToken) -> String {
         let quoted = token.kind == TokenKind::QuotedText;
         let source = self.source;
         let text = source.slice(token.span);

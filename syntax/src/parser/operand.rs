@@ -8,7 +8,7 @@ use crate::expression::{
 };
 use crate::problems::expressions as problems;
 use crate::source::Span;
-use crate::token::{Token, TokenKind};
+use crate::token::{SyntaxToken, TokenKind};
 
 use super::Parser;
 use super::frame::{CallDraft, Next, Outer, Work};
@@ -64,7 +64,7 @@ impl Parser<'_> {
     }
 
     /// Begins something between brackets in which line ends mean nothing.
-    fn bracketed(&mut self, start: Token, work: impl FnOnce(usize) -> Work) -> Next {
+    fn bracketed(&mut self, start: SyntaxToken, work: impl FnOnce(usize) -> Work) -> Next {
         let open = self.advance();
         if self.push_nested(work(open), start.span) {
             self.newlines = false;
@@ -74,13 +74,13 @@ impl Parser<'_> {
     }
 
     /// Leaves a construct out that would nest too deep.
-    pub(super) fn too_deep(&mut self, open: usize, start: Token) -> Next {
+    pub(super) fn too_deep(&mut self, open: usize, start: SyntaxToken) -> Next {
         self.recover_behind(open);
         let hole = self.hole(self.since(start.span));
         self.settle(hole)
     }
 
-    fn unary(&mut self, start: Token, operator: UnaryOperator) -> Next {
+    fn unary(&mut self, start: SyntaxToken, operator: UnaryOperator) -> Next {
         self.advance();
         if self.push_nested(Work::Unary { operator, operator_span: start.span }, start.span) {
             return Next::Operand;
@@ -90,7 +90,7 @@ impl Parser<'_> {
     }
 
     /// A name that is no call.
-    fn name(&mut self, token: Token) -> ExprId {
+    fn name(&mut self, token: SyntaxToken) -> ExprId {
         let kind = match self.source.slice(token.span) {
             "true" => ExprKind::Literal(Literal::Bool(true)),
             "false" => ExprKind::Literal(Literal::Bool(false)),
@@ -101,12 +101,12 @@ impl Parser<'_> {
     }
 
     /// The name that a token is.
-    pub(super) fn name_of(&self, token: Token) -> Name {
+    pub(super) fn name_of(&self, token: SyntaxToken) -> Name {
         Name { text: self.source.slice(token.span).into(), span: token.span }
     }
 
     /// The text of a number, reported when it is none.
-    pub(super) fn number(&mut self, token: Token) -> SmolStr {
+    pub(super) fn number(&mut self, token: SyntaxToken) -> SmolStr {
         let text = self.source.slice(token.span);
         if !is_number(text) {
             self.report(token.span, problems::invalid_number(text));
@@ -115,7 +115,7 @@ impl Parser<'_> {
     }
 
     /// A call: the first part of its name has been read, `(` or `::` follows.
-    fn open_call(&mut self, first: Token) -> Next {
+    fn open_call(&mut self, first: SyntaxToken) -> Next {
         let mut name = self.source.slice(first.span).to_owned();
         let mut name_span = first.span;
         loop {
@@ -203,7 +203,7 @@ impl Parser<'_> {
     }
 
     /// The step of a dot: a name or a number.
-    fn dotted_step(&mut self, dot: Token, what: Token) -> TraversalStep {
+    fn dotted_step(&mut self, dot: SyntaxToken, what: SyntaxToken) -> TraversalStep {
         let span = dot.span.through(what.span);
         let text = self.source.slice(what.span);
         if what.kind == TokenKind::Identifier {
@@ -264,7 +264,7 @@ impl Parser<'_> {
     }
 
     /// `[*]`: all steps behind it apply to each element.
-    fn full_splat(&mut self, source: ExprId, open: usize, start: Token) -> Next {
+    fn full_splat(&mut self, source: ExprId, open: usize, start: SyntaxToken) -> Next {
         self.advance();
         let close = self.read();
         if close.kind != TokenKind::CloseBracket && !self.recovery {

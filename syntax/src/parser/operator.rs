@@ -23,9 +23,24 @@ fn binary_operator(kind: TokenKind) -> Option<BinaryOperator> {
         TokenKind::Minus => BinaryOperator::Subtract,
         TokenKind::Star => BinaryOperator::Multiply,
         TokenKind::Slash => BinaryOperator::Divide,
-        TokenKind::Percent => BinaryOperator::Remainder,
+        TokenKind::Percent => BinaryOperator::Modulo,
         _ => return None,
     })
+}
+
+/// How tightly an operator binds: the higher, the tighter. All of them group to the left.
+const fn precedence(operator: BinaryOperator) -> u8 {
+    match operator {
+        BinaryOperator::Or => 1,
+        BinaryOperator::And => 2,
+        BinaryOperator::Equal | BinaryOperator::NotEqual => 3,
+        BinaryOperator::Greater
+        | BinaryOperator::GreaterOrEqual
+        | BinaryOperator::Less
+        | BinaryOperator::LessOrEqual => 4,
+        BinaryOperator::Add | BinaryOperator::Subtract => 5,
+        BinaryOperator::Multiply | BinaryOperator::Divide | BinaryOperator::Modulo => 6,
+    }
 }
 
 impl Parser<'_> {
@@ -34,10 +49,10 @@ impl Parser<'_> {
         let next = self.peek();
         let failed = self.failed();
         let following = if failed { None } else { binary_operator(next.kind) };
-        let tightness = following.map_or(0, BinaryOperator::precedence);
+        let tightness = following.map_or(0, precedence);
         let mut value = operand;
         while let Some(Work::Binary { operator, .. }) = self.frames.last().map(|frame| &frame.work)
-            && operator.precedence() >= tightness
+            && precedence(*operator) >= tightness
         {
             let Some((Work::Binary { operator, operator_span, left }, outer)) = self.pop() else { break };
             self.leave(outer);

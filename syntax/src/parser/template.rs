@@ -7,7 +7,7 @@ use crate::expression::{ExprId, ExprKind, Name, TemplateForm};
 use crate::problems::collections::ForForm;
 use crate::problems::templates as problems;
 use crate::source::Span;
-use crate::token::{Token, TokenKind};
+use crate::token::{SyntaxToken, TokenKind};
 
 use super::Parser;
 use super::frame::{Next, Outer, Piece, TemplateDraft, Work};
@@ -24,7 +24,7 @@ impl Parser<'_> {
     }
 
     /// Begins a string or a heredoc.
-    pub(super) fn open_template(&mut self, start: Token) -> Next {
+    pub(super) fn open_template(&mut self, start: SyntaxToken) -> Next {
         let open = self.advance();
         let form = match start.kind {
             TokenKind::OpenHeredoc => TemplateForm::Heredoc { flush: self.source.slice(start.span).starts_with("<<-") },
@@ -92,7 +92,7 @@ impl Parser<'_> {
     }
 
     /// `${~` and `%{~` take the blanks before them away, up to the piece before: in heredocs that is the line.
-    fn trim_before(&self, at: usize, token: Token, draft: &mut TemplateDraft) {
+    fn trim_before(&self, at: usize, token: SyntaxToken, draft: &mut TemplateDraft) {
         let text_before = at.checked_sub(1).map(|before| self.token(before).kind);
         let is_text = matches!(text_before, Some(TokenKind::QuotedText | TokenKind::TemplateText));
         if is_text

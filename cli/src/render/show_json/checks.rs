@@ -18,10 +18,10 @@ pub fn planned(results: &[CheckResult]) -> Json {
             let instances: Vec<Json> = found
                 .instances
                 .iter()
-                .map(|result| instance(&CheckedAddress::read(&result.address), result.status.word(), &result.messages))
+                .map(|result| instance(&result.address, result.status.word(), &result.messages))
                 .collect();
             let mut object =
-                json!({ "address": address(kind_word(found.kind), &CheckedAddress::read(&found.config)), "status": found.status().word() });
+                json!({ "address": address(kind_word(found.kind), &found.config), "status": found.status().word() });
             if let Json::Object(fields) = &mut object
                 && known
             {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, ResourceChange};
+use weft_graph_format::checked::CheckedAddress;
 use weft_graph_format::graph::{Action, ExecutionGraph};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::{Path, ValueStep};
@@ -180,7 +181,7 @@ fn a_state_is_shown_by_its_schema() {
 #[test]
 fn checks_are_grouped_by_object() {
     let result = |address: &str, kind, status, messages: &[&str]| CheckResult {
-        address: address.into(),
+        address: CheckedAddress::read(address),
         kind,
         status,
         messages: messages.iter().map(ToString::to_string).collect(),

@@ -15,7 +15,7 @@ use super::bridge::Bridge;
 use super::objects::ObjectFiles;
 use crate::error::StoreError;
 use crate::process::process_exists;
-use crate::remote::Version;
+use crate::remote::ObjectVersion;
 use crate::run::Holder;
 
 /// The start of a record's name. The id of the lock follows.
@@ -111,7 +111,7 @@ impl Beats {
         let objects = Arc::clone(files.objects());
         let (name, taken) = (format!("{PREFIX}{}", record.lock), format!("{TAKEN}{}", record.lock));
         let (first, at, content) = (Arc::clone(&objects), name.clone(), record.bytes());
-        bridge.wait(async move { first.put(&at, content).await })??;
+        bridge.wait(async move { first.put_trying(&at, content).await })??;
         let files = Arc::clone(files);
         Ok(Beats(bridge.handle().spawn(async move {
             let mut renewed = jiff::Timestamp::now();
@@ -165,7 +165,7 @@ pub(super) fn replace(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Resul
 /// until it has not changed for [`DEAD_AFTER`].
 pub(super) fn is_dead(files: &ObjectFiles, bridge: &Bridge, lock: &str) -> Result<bool, StoreError> {
     let start = Instant::now();
-    let mut first: Option<Version> = None;
+    let mut first: Option<ObjectVersion> = None;
     loop {
         let (objects, name) = (Arc::clone(files.objects()), format!("{PREFIX}{lock}"));
         let Some(found) = bridge.wait(async move { objects.read(&name).await })?? else { return Ok(false) };

@@ -12,17 +12,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
+use tokio::task::JoinHandle;
 
 use super::super::medium::{JournalSink, RunFiles};
 use super::super::problems;
 use super::bridge::Bridge;
 use super::known::{Content, Known};
 use crate::error::StoreError;
-use crate::remote::{Objects, Written};
+use crate::remote::{BackendError, Objects, Written};
 use crate::run::RunId;
 
 /// The start of the names of all files of runs.
-const RUNS: &str = "runs/";
+pub(super) const RUNS: &str = "runs/";
 /// The start of the names of the files of runs that were set aside.
 const SET_ASIDE: &str = "set-aside/";
 /// The maximum number of concurrent requests for reading.
@@ -39,6 +40,8 @@ pub(super) struct ObjectFiles {
     superseded: Arc<AtomicBool>,
     /// The notes that this process left when it took locks over.
     notes: Mutex<Vec<String>>,
+    /// Packing of journals that goes on beside other work.
+    packing: Mutex<Vec<JoinHandle<Result<(), BackendError>>>>,
 }
 
 impl fmt::Debug for ObjectFiles {
@@ -90,6 +93,7 @@ impl ObjectFiles {
             known: Arc::default(),
             superseded: Arc::default(),
             notes: Mutex::default(),
+            packing: Mutex::default(),
         }
     }
 
@@ -216,13 +220,23 @@ impl ObjectFiles {
         Ok(names.iter().filter_map(|name| Part::parse(name.strip_prefix(&prefix)?)).collect())
     }
 
+    /// Waits until the journals of finished runs are packed. Unpacked ones are read as well, so a failure does no harm.
+    pub(super) fn finish_packing(&self) {
+        let packing = std::mem::take(&mut *self.packing.lock().unwrap_or_else(PoisonError::into_inner));
+        if packing.is_empty() {
+            return;
+        }
+        let packed = self.bridge.wait(async move { futures::future::join_all(packing).await });
+        for failed in packed.into_iter().flatten().flatten().filter_map(Result::err) {
+            tracing::warn!("the journal of a finished run could not be packed: {failed}");
+        }
+    }
+
     /// Ends the last journal of each unfinished run, so that its writer can add nothing any more. From then on the files
-    /// are known.
-    pub(super) fn fence(&self) -> Result<(), StoreError> {
+    /// are known. `names` are those of all files. Returns whether there was such a run.
+    pub(super) fn fence(&self, names: Vec<String>) -> Result<bool, StoreError> {
         let mut last: BTreeMap<String, Part> = BTreeMap::new();
         let mut finished = BTreeSet::new();
-        self.forget();
-        let names = self.names(RUNS.to_owned())?;
         *self.known() = Some(Known::new(names.clone()));
         for name in names {
             let Some((run, file)) = name.strip_prefix(RUNS).and_then(|name| name.split_once('/')) else { continue };
@@ -236,7 +250,7 @@ impl ObjectFiles {
         }
         last.retain(|run, _| !finished.contains(run));
         if last.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         for (run, part) in last {
             self.end(&run, part)?;
@@ -245,7 +259,7 @@ impl ObjectFiles {
         self.forget();
         let names = self.names(RUNS.to_owned())?;
         *self.known() = Some(Known::new(names));
-        Ok(())
+        Ok(true)
     }
 
     /// Ends a journal whose last known segment is this one.
@@ -337,7 +351,7 @@ impl RunFiles for ObjectFiles {
         // A proxy may drop the conditions of writes. Then nothing would fence two writers. The two contents differ, so that
         // a repeated attempt does not mistake the first object for its own. Readers ignore the byte at the end.
         let other = [&content[..], &[0]].concat();
-        if self.create(first, other.into())? != Written::Conflict {
+        if !self.objects.are_conditions_tried() && self.create(first, other.into())? != Written::Conflict {
             return Err(problems::no_conditions(&path));
         }
         let (objects, bridge) = (Arc::clone(&self.objects), Arc::clone(&self.bridge));
@@ -354,9 +368,19 @@ impl RunFiles for ObjectFiles {
             if segments.is_empty() {
                 continue;
             }
-            let content = self.read_journal(run, epoch)?;
-            self.put(Part::Whole(epoch).name(run.as_str()), content.into())?;
-            self.delete(segments.into_iter().map(|part| part.name(run.as_str())).collect())?;
+            let content = Bytes::from(self.read_journal(run, epoch)?);
+            let whole = Part::Whole(epoch).name(run.as_str());
+            let segments: Vec<String> = segments.into_iter().map(|part| part.name(run.as_str())).collect();
+            if let Some(known) = self.known().as_mut() {
+                known.set(&whole, content.clone());
+                segments.iter().for_each(|name| known.remove(name));
+            }
+            let objects = Arc::clone(&self.objects);
+            let packing = self.bridge.handle().spawn(async move {
+                objects.put(&whole, content).await?;
+                objects.remove(&segments).await
+            });
+            self.packing.lock().unwrap_or_else(PoisonError::into_inner).push(packing);
         }
         Ok(())
     }
