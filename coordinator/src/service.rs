@@ -326,8 +326,11 @@ impl Service {
     }
 
     /// Looks for runs whose coordinator is gone, until the process ends. A lease that has not moved for a TTL is taken
-    /// over.
+    /// over. Where only one process has the store, the runs of the last one are continued at once.
     pub async fn take_over_runs(self: Arc<Self>) {
+        for run in self.store.interrupted() {
+            self.take_over(&run, None).await;
+        }
         let mut looks = interval(RENEW_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (began, mut seen): (Instant, BTreeMap<RunId, Looks>) = (Instant::now(), BTreeMap::new());
@@ -348,7 +351,7 @@ impl Service {
                 }
                 let mut looks = seen.remove(&header.id).unwrap_or_default();
                 if looks.look(&view, LEASE_TTL, began.elapsed()) == Look::Unmoved {
-                    self.take_over(&header.id, view).await;
+                    self.take_over(&header.id, Some(view)).await;
                 } else {
                     known.insert(header.id, looks);
                 }
@@ -359,8 +362,9 @@ impl Service {
 
     /// Inputs that a plan does not contain are never stored, so they are lost with the coordinator that had them. Such
     /// a run is stopped in good order, and `weft runs resume` provides them again.
-    async fn take_over(self: &Arc<Self>, run: &RunId, view: LeaseView) {
-        info!(%run, holder = %view.holder, "taking the run over: its coordinator is gone");
+    async fn take_over(self: &Arc<Self>, run: &RunId, view: Option<LeaseView>) {
+        let holder = view.as_ref().map(|view| view.holder.to_string()).unwrap_or_default();
+        info!(%run, holder, "taking the run over: its coordinator is gone");
         let begun = match self.plan(run).await {
             Ok(plan) => {
                 let missing = plan.missing_inputs().join(", ");
@@ -368,7 +372,7 @@ impl Service {
                     warn!(%run, "the run is stopped: it wants values that are not stored ({missing})");
                 }
                 let options = RunOptions { only_resolve: !missing.is_empty(), ..RunOptions::default() };
-                self.start(run, plan, options, Some(view)).await
+                self.start(run, plan, options, view).await
             }
             Err(error) => Err(error),
         };

@@ -30,6 +30,7 @@ mod sealed;
 mod terms;
 mod writer;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -134,6 +135,7 @@ impl EmbeddedStore {
             imaged: None,
             unsaved,
             seed,
+            interrupted: BTreeSet::new(),
             seals: folders.seals.clone(),
             handle,
         };
@@ -236,6 +238,10 @@ impl RunStore for EmbeddedStore {
 
     fn is_superseded(&self) -> bool {
         self.core.medium.is_superseded()
+    }
+
+    fn interrupted(&self) -> Vec<RunId> {
+        self.core.live().map(|live| live.interrupted.iter().cloned().collect()).unwrap_or_default()
     }
 
     async fn reseal(&self) -> Result<(), StoreError> {

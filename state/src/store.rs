@@ -81,6 +81,11 @@ pub trait RunStore: Send + Sync + fmt::Debug {
         self.place()
     }
 
+    /// The runs whose process had ended when this store was opened. No other process can continue them meanwhile.
+    fn interrupted(&self) -> Vec<RunId> {
+        Vec::new()
+    }
+
     /// What failed since the last call without stopping the run.
     fn take_trouble(&self) -> Option<StoreError> {
         None

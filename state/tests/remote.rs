@@ -114,12 +114,17 @@ async fn a_dead_run_is_taken_over_where_it_stopped() {
     }
     kill_holder(&memory);
     let store = open(&memory);
+    assert_eq!(store.interrupted(), [run_id("run-a")]);
     let view = store.run(&run_id("run-a")).await.unwrap().unwrap();
     assert_eq!((view.header.status, view.header.counts.done, view.header.counts.running), (RunStatus::Stopped, 1, 1));
     let snapshot = store.snapshot().await.unwrap();
     assert!(snapshot.instances.contains_key(&address(0).parse().unwrap()), "the commit is not lost");
     let again = granted(&store, "run-a", 8).await;
     assert!(again.token.epoch > lease.token.epoch);
+    // A run that was stopped in good order is not interrupted.
+    store.release(&again, TermEnding::Stopped).await.unwrap();
+    drop(store);
+    assert_eq!(open(&memory).interrupted(), []);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -38,6 +38,8 @@ pub(super) struct Live {
     pub(super) unsaved: Option<Vec<u8>>,
     /// The content of the file of `-state`, for the first write to the still empty file of `-state-out`.
     pub(super) seed: Option<Vec<u8>>,
+    /// The runs whose process had ended when the store was opened.
+    pub(super) interrupted: BTreeSet<RunId>,
     pub(super) seals: Seals,
     pub(super) handle: Box<dyn Document>,
 }

@@ -58,7 +58,7 @@ impl Core {
         unfolded: Option<recovery::Unfolded>,
         left_behind: &BTreeSet<Digest>,
     ) -> Result<(), StoreError> {
-        let dead: Vec<RunId> = live
+        let dead: BTreeSet<RunId> = live
             .ledger
             .runs
             .iter()
@@ -106,6 +106,7 @@ impl Core {
         for run in finished {
             self.summarise(live, &run)?;
         }
+        live.interrupted.clone_from(&dead);
         if live.guarded && !recovery::guards(&live.ledger) {
             if !dead.is_empty() || left_behind.contains(&live.file_digest) {
                 live.unguard()?;
