@@ -122,6 +122,7 @@ async fn a_dead_run_is_taken_over_where_it_stopped() {
     let again = granted(&store, "run-a", 8).await;
     assert!(again.token.epoch > lease.token.epoch);
     // A run that was stopped in good order is not interrupted.
+    assert_all_ok(&store.step_batch(&again, vec![commit(1, 1, 1, Some(6))]).await.unwrap());
     store.release(&again, TermEnding::Stopped).await.unwrap();
     drop(store);
     assert_eq!(open(&memory).interrupted(), []);
