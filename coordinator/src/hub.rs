@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::{info, warn};
 use weft_identity::Peer;
-use weft_protocol::{CoordinatorFrame, FrameError, Greeting, PROTOCOL, Welcome, WorkerFrame};
+use weft_protocol::{CoordinatorFrame, FrameError, Greeting, PROTOCOL, Welcome, WorkerFrame, works_with};
 use weft_state::{RunId, WorkerId};
 
 use crate::event::{Event, Hello};
@@ -164,7 +164,7 @@ impl Hub {
 
     /// Why a worker is refused.
     fn refusal(&self, hello: &Greeting, link: &Link) -> Option<String> {
-        if hello.protocol != PROTOCOL {
+        if !works_with(hello.protocol) {
             let theirs = hello.protocol;
             return Some(format!(
                 "the worker speaks protocol {theirs} and the coordinator {PROTOCOL}: update the older"

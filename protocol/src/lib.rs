@@ -74,8 +74,16 @@ pub use greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
 pub use order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
 pub use report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
 
-/// The version of the protocol. Both sides must have the same.
+/// The version of the protocol.
 pub const PROTOCOL: u32 = 1;
+/// How far the versions of two sides may be apart, so that a cluster can be upgraded while runs go on: a new version
+/// understands the one before it, and sends nothing that the one before needs to understand.
+pub const PROTOCOL_DISTANCE: u32 = 1;
+
+/// Whether this version works with another one. No version is 0.
+pub fn works_with(other: u32) -> bool {
+    other > 0 && other.abs_diff(PROTOCOL) <= PROTOCOL_DISTANCE
+}
 
 /// An operation and one attempt of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,5 +98,17 @@ impl Task {
     /// The task of this operation and attempt.
     pub fn new(operation: u32, attempt: u32) -> Task {
         Task { operation, attempt: Attempt(attempt) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_versions_work_together() {
+        for (other, works) in [(0, false), (PROTOCOL, true), (PROTOCOL + 1, true), (PROTOCOL + 2, false)] {
+            assert_eq!(works_with(other), works, "{other}");
+        }
     }
 }
