@@ -196,7 +196,8 @@ impl SecondCopyStore {
         let _one = self.mending.lock().await;
         let SecondCopyOptions { server, workspace, sealing, .. } = &self.options;
         // A new connection, which does not expect any records yet.
-        let redis = RedisStore::connect(server, workspace, false, Arc::clone(sealing)).await.map_err(|_| lost.clone())?;
+        let redis =
+            RedisStore::connect(server, workspace, false, Arc::clone(sealing)).await.map_err(|_| lost.clone())?;
         if redis.incarnation() != broken.incarnation() {
             return Err(lost);
         }

@@ -198,7 +198,8 @@ async fn each_wrong_setting_is_named() {
     let text =
         refusal(server.url("weft"), RedisSettings { authorities: Some(other.certificate()), ..settings.clone() }).await;
     assert!(text.contains("not issued by a trusted authority") && text.contains("WEFT_REDIS_CA_FILE"), "{text}");
-    let text = refusal(server.url("weft"), RedisSettings { authorities: Some("nowhere.crt".into()), ..settings.clone() });
+    let text =
+        refusal(server.url("weft"), RedisSettings { authorities: Some("nowhere.crt".into()), ..settings.clone() });
     assert!(text.await.contains("nowhere.crt cannot be used"));
     let text = refusal(server.url("weft").replace("localhost", "127.0.0.1"), settings.clone()).await;
     assert!(text.contains("not for 127.0.0.1") && text.contains("WEFT_REDIS_SERVER_NAME"), "{text}");
@@ -336,10 +337,19 @@ async fn damaged_records_are_found_and_can_be_declared_lost() {
     store.release(&lease, TermEnding::Finished).await.unwrap();
     assert!(store.losses().await.unwrap().is_nothing());
     let records = "weft:{test/default}:records";
-    let names: Vec<String> = store.snapshot().await.unwrap().instances.values().map(|i| i.record.address.to_string()).collect();
+    let names: Vec<String> =
+        store.snapshot().await.unwrap().instances.values().map(|i| i.record.address.to_string()).collect();
     // One record is gone, and one belongs to another object.
-    server.command(&["EVAL", "redis.call('HSET', KEYS[1], ARGV[1], redis.call('HGET', KEYS[1], ARGV[2])) \
-                              redis.call('HDEL', KEYS[1], ARGV[3])", "1", records, &names[0], &names[1], &names[2]]);
+    server.command(&[
+        "EVAL",
+        "redis.call('HSET', KEYS[1], ARGV[1], redis.call('HGET', KEYS[1], ARGV[2])) \
+                              redis.call('HDEL', KEYS[1], ARGV[3])",
+        "1",
+        records,
+        &names[0],
+        &names[1],
+        &names[2],
+    ]);
     let error = store.snapshot().await.unwrap_err();
     assert!(error.to_string().contains("weft store declare-lost"), "{error}");
     let report = store.check("default").await.unwrap();

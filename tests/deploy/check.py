@@ -424,7 +424,8 @@ class Checks:
             "no network policy": lambda p: [t["spec"].update(podSelector={"matchLabels": {"x": "y"}}) for t in p if t["kind"] == "NetworkPolicy"],
             "denies everything": lambda p: p.remove(next(t for t in p if t["metadata"]["name"] == "weft-default-deny")),
             "there is no Secret weft-coordinator-tls": lambda p: secrets and None,
-            "there is no ConfigMap": lambda p: p.remove(next(t for t in p if t["metadata"]["name"].startswith("weft-redis"))),
+            "there is no ConfigMap": lambda p: p.remove(next(
+                t for t in p if t["kind"] == "ConfigMap" and t["metadata"]["name"].startswith("weft-redis"))),
             "there is no Deployment": lambda p: first("HorizontalPodAutoscaler", p)["spec"]["scaleTargetRef"].update(name="x"),
             "there is no variable": lambda p: container(p)["args"].append("-name=$(NOTHING)"),
             "is not mounted": lambda p: container(p).update(workingDir="/elsewhere"),

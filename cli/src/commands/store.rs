@@ -105,7 +105,10 @@ fn lines(report: &StoreReport) -> Vec<String> {
         0 => String::new(),
         count => format!("; {count} of them have no digest, because an earlier version wrote them"),
     };
-    lines.push(format!("State: serial {}, {} records, {} outputs{digests}", report.serial, report.records, report.outputs));
+    lines.push(format!(
+        "State: serial {}, {} records, {} outputs{digests}",
+        report.serial, report.records, report.outputs
+    ));
     lines.push(format!("Claims: {}; doubts: {}", report.claims, report.doubts.len()));
     lines.extend(report.doubts.iter().map(|object| format!("  in doubt: {object}")));
     lines.push(format!("Runs: {}", runs.len()));
@@ -179,10 +182,8 @@ fn names(losses: &Losses) -> Vec<String> {
         list(&mut lines, losses.damaged.iter().map(ToString::to_string).collect());
     }
     if losses.missing > 0 {
-        lines.push(format!(
-            "{} records are missing. They are among these objects, which once had one:",
-            losses.missing
-        ));
+        lines
+            .push(format!("{} records are missing. They are among these objects, which once had one:", losses.missing));
         list(&mut lines, losses.candidates.clone());
     }
     lines

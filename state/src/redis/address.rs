@@ -276,10 +276,7 @@ mod tests {
     fn addresses_are_parsed() {
         let plain = Address::parse("redis://localhost/0?state=prod").unwrap();
         let at = |name: &str, port| Endpoint::Host(Host { name: name.to_owned(), port });
-        assert_eq!(
-            (&plain.endpoint, plain.database, plain.state.as_str()),
-            (&at("localhost", 6379), 0, "prod")
-        );
+        assert_eq!((&plain.endpoint, plain.database, plain.state.as_str()), (&at("localhost", 6379), 0, "prod"));
         let full = Address::parse("redis://ann:s%40cret@[::1]:7000/3?state=a.b-c&replicas=2").unwrap();
         assert_eq!((&full.endpoint, full.password.as_ref().map(Secret::reveal)), (&at("::1", 7000), Some("s@cret")));
         assert_eq!((full.user_name(), full.replicas), ("ann", Some(2)));

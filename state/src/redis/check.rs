@@ -198,8 +198,7 @@ impl RedisStore {
         let missing = counts.iter().map(|counts| counts.counted.unwrap_or_default().saturating_sub(counts.found)).sum();
         let mut candidates = Vec::new();
         if missing > 0 {
-            let (records, outputs) =
-                (core.hash(&core.keys.records()).await?, core.hash(&core.keys.outputs()).await?);
+            let (records, outputs) = (core.hash(&core.keys.records()).await?, core.hash(&core.keys.outputs()).await?);
             let gone = |subject: &Subject| match subject {
                 Subject::Instance(address) => !records.contains_key(address),
                 Subject::Output(name) => !outputs.contains_key(name),
@@ -391,7 +390,8 @@ impl Core {
         }
         for run in runs.iter().filter(|run| run.claimed) {
             let own = self.of_run(&run.id, RunField::Own).await?;
-            let holds = |name: &String| claims.get(name).is_some_and(|value| value.split(' ').any(|id| id == run.id.as_str()));
+            let holds =
+                |name: &String| claims.get(name).is_some_and(|value| value.split(' ').any(|id| id == run.id.as_str()));
             if let Some(missing) = own.keys().find(|name| !holds(name)) {
                 let subject = codec::subject(missing).map_or(missing.clone(), |subject| subject.to_string());
                 findings.add(format!("run {}", run.id), &Misfit::LostClaim(&subject));

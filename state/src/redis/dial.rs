@@ -185,7 +185,11 @@ impl Dialer {
         }
     }
 
-    async fn opened(&self, target: &Target<'_>, login: RedisConnectionInfo) -> Result<MultiplexedConnection, DialError> {
+    async fn opened(
+        &self,
+        target: &Target<'_>,
+        login: RedisConnectionInfo,
+    ) -> Result<MultiplexedConnection, DialError> {
         let host = match target {
             Target::Socket(path) => return self.logged_in(UnixStream::connect(path).await?, login).await,
             Target::Host(host) => host,

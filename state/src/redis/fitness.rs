@@ -166,7 +166,8 @@ mod tests {
         };
         assert!(wrong(&map(&good)).is_none());
         for (name, _) in good {
-            let pairs: Vec<_> = good.iter().map(|(known, value)| (*known, if *known == name { "no" } else { value })).collect();
+            let pairs: Vec<_> =
+                good.iter().map(|(known, value)| (*known, if *known == name { "no" } else { value })).collect();
             let (required, value) = wrong(&map(&pairs)).unwrap();
             assert_eq!((required.name, value.as_str()), (name, "no"));
             let without: Vec<_> = good.iter().filter(|(known, _)| *known != name).copied().collect();

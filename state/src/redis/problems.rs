@@ -161,7 +161,8 @@ pub(super) enum Misfit<'a> {
 
 /// What does not fit, and the way out.
 pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
-    const DECLARE: &str = "Restore the server's data from a backup, or give up what is lost with `weft store declare-lost`";
+    const DECLARE: &str =
+        "Restore the server's data from a backup, or give up what is lost with `weft store declare-lost`";
     const RESTORE: &str = "Restore the server's data from a backup";
     let what = match misfit {
         Misfit::Count { what, counted, found } => format!("it has {found} {what}, and there were {counted}"),
@@ -439,25 +440,31 @@ impl LoginFault {
 pub(super) fn no_connection(place: &str, fault: &LoginFault) -> StoreError {
     let error = match fault {
         LoginFault::File { path, error } => format!("{path} cannot be used: {error}"),
-        LoginFault::NotTls => "the server does not speak TLS on this port. Use the port of `tls-port`, or turn TLS on in \
+        LoginFault::NotTls => {
+            "the server does not speak TLS on this port. Use the port of `tls-port`, or turn TLS on in \
                                redis.conf. Without TLS (redis://), the server must be on this machine"
-            .to_owned(),
+                .to_owned()
+        }
         LoginFault::OnlyTls => "the server speaks TLS on this port. Use rediss:// (or rediss+sentinel://)".to_owned(),
         LoginFault::Expired => "the certificate of the server has expired. Renew it".to_owned(),
         LoginFault::NotYetValid => {
             "the certificate of the server is not valid yet. Compare the clocks of both machines".to_owned()
         }
-        LoginFault::UnknownAuthority => "the certificate of the server was not issued by a trusted authority. Name the \
+        LoginFault::UnknownAuthority => {
+            "the certificate of the server was not issued by a trusted authority. Name the \
                                          file with the certificate of its authority in WEFT_REDIS_CA_FILE"
-            .to_owned(),
+                .to_owned()
+        }
         LoginFault::WrongHost(host) => format!(
             "the certificate of the server is not for {host}. Issue one with this name, use the name of the certificate \
              in the address, or set WEFT_REDIS_SERVER_NAME to it"
         ),
         LoginFault::BadCertificate(error) => format!("the certificate of the server was refused: {error}"),
-        LoginFault::CertificateRequired => "the server needs a client certificate. Name it in WEFT_REDIS_CERT_FILE and \
+        LoginFault::CertificateRequired => {
+            "the server needs a client certificate. Name it in WEFT_REDIS_CERT_FILE and \
                                             WEFT_REDIS_KEY_FILE, or set `tls-auth-clients no` in redis.conf"
-            .to_owned(),
+                .to_owned()
+        }
         LoginFault::OwnRefused => "the server refused the certificate in WEFT_REDIS_CERT_FILE. Its authority must be \
                                    in `tls-ca-cert-file` of the server"
             .to_owned(),

@@ -3,8 +3,8 @@
 use redis::Cmd;
 
 use super::codec::{
-    FAILURE, NO_PAYLOAD, RESULT, Words, checked_line, digested, doubt, outcome_digest, record_bytes, short_digest, status,
-    status_letter, subject, subject_text, target_word, token, unword, word,
+    FAILURE, NO_PAYLOAD, RESULT, Words, checked_line, digested, doubt, outcome_digest, record_bytes, short_digest,
+    status, status_letter, subject, subject_text, target_word, token, unword, word,
 };
 use super::keys::Keys;
 use super::problems::{self, Large};
