@@ -31,6 +31,7 @@ mod reading;
 mod replication;
 mod scripts;
 mod sealed;
+mod server;
 mod settings;
 mod steps;
 mod tls;
@@ -70,7 +71,8 @@ use problems::{Damage, Large, RunDamage};
 use reading::{RunContents, journal_line, link_digest};
 use scripts::Script;
 use sealed::RecordSeal;
-pub use settings::{PasswordSource, RedisServer, RedisSettings, Secret};
+pub use server::RedisServer;
+pub use settings::{PasswordSource, RedisSettings, Secret};
 use steps::Calls;
 
 /// Claims per script call. 100,000 keys block the server for a quarter of a second, so this many block it for 5 ms.

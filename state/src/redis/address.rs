@@ -189,11 +189,11 @@ impl Address {
     /// See [`Address::check_protection`].
     pub(super) fn check_far(&self, host: &Host, settings: &RedisSettings) -> Result<(), StoreError> {
         if !self.tls {
-            return Err(problems::unprotected(host, Unprotected::NoTls));
+            return Err(problems::unprotected(&host.name, Unprotected::NoTls));
         }
         let known = self.password.is_some() || settings.password.is_some() || settings.certificate.is_some();
         if !known {
-            return Err(problems::unprotected(host, Unprotected::NoPassword));
+            return Err(problems::unprotected(&host.name, Unprotected::NoPassword));
         }
         Ok(())
     }
