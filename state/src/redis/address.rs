@@ -281,7 +281,7 @@ mod tests {
         assert_eq!((&full.endpoint, full.password.as_ref().map(Secret::reveal)), (&at("::1", 7000), Some("s@cret")));
         assert_eq!((full.user_name(), full.replicas), ("ann", Some(2)));
         assert_eq!(full.place(), "redis://[::1]:7000/3?state=a.b-c");
-        assert!(!format!("{full:?} {:?}", full.password).contains("cret"));
+        assert!(!format!("{full:?} {:?}", full.password).contains("s@cret"));
         let sentinels = Address::parse("rediss+sentinel://weft@a,b:1/main/2?state=s").unwrap();
         assert_eq!(sentinels.place(), "rediss+sentinel://a:26379,b:1/main/2?state=s");
         assert!(sentinels.tls && sentinels.user_name() == "weft");
