@@ -227,9 +227,9 @@ pub const STATE_TO_READ: &[Flag] = &[
 pub const STORE: &[Flag] = &[text(
     "store",
     "URL",
-    "Where state and runs are stored: redis://HOST/DB?state=NAME, or a backend: s3://BUCKET/KEY?region=REGION, \
-     gs://BUCKET/PREFIX, azblob://CONTAINER/KEY, postgres://USER@HOST/DB. The default is the backend of the \
-     configuration, or files in this directory. Environment: WEFT_STORE.",
+    "Where state and runs are stored: redis://HOST/DB?state=NAME (rediss:// with TLS), or a backend: \
+     s3://BUCKET/KEY?region=REGION, gs://BUCKET/PREFIX, azblob://CONTAINER/KEY, postgres://USER@HOST/DB. The default is \
+     the backend of the configuration, or files in this directory. Environment: WEFT_STORE.",
 )
 .of(State)];
 /// The identity of a program in a cluster.

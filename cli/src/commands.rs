@@ -23,6 +23,7 @@ mod show;
 mod sign;
 mod stalled;
 pub mod state;
+mod store;
 mod taint;
 mod test;
 mod unlock;
@@ -78,6 +79,8 @@ const ALL: &[&Command] = &[
     &state::PUSH,
     &state::REMOVE,
     &state::REPLACE_PROVIDER,
+    &store::CHECK,
+    &store::DECLARE_LOST,
     &taint::TAINT,
     &taint::UNTAINT,
     &test::TEST,
@@ -103,13 +106,14 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("metadata", "Describe the language"),
     ("runs", "List, inspect, resume and resolve runs"),
     ("state", "Inspect and edit the state"),
+    ("store", "Check a store in Redis"),
     ("workers", "List and drain the workers of a cluster"),
     (WORKSPACES, "Manage workspaces"),
 ];
 
 /// Commands that OpenTofu does not have. They work on runs, which need only plan files, so a broken configuration never
 /// stops them.
-const OWN: &[&str] = &["certs", "coordinator", "explain", "inspect", "runs", "worker", "workers"];
+const OWN: &[&str] = &["certs", "coordinator", "explain", "inspect", "runs", "store", "worker", "workers"];
 
 /// Whether OpenTofu has no such command.
 pub fn is_own(command: &Command) -> bool {

@@ -3,6 +3,7 @@
 mod coordinated;
 mod opening;
 mod problems;
+mod redis;
 mod workspaces;
 
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +15,7 @@ use weft_backends::catalog::{self, BackendKind};
 use weft_evaluator::config::CompiledModule;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::Sealing;
-use weft_state::{Backup, CopyNotices, EmbeddedOptions, RemoteOptions};
+use weft_state::{Backup, CopyNotices, EmbeddedOptions, RedisServer, RemoteOptions};
 
 use crate::backend::{FRONT, RemoteBackend, StateBackend, of_backend};
 use crate::command::Invocation;
@@ -47,8 +48,8 @@ pub enum StoreLocation {
     Remote(Box<RemoteLocation>),
     /// A Redis server.
     Redis {
-        /// `redis://HOST/DB?state=NAME`, secrets included.
-        url: String,
+        /// The server, as `redis://HOST/DB?state=NAME`, and how to log in to it.
+        server: RedisServer,
         /// The workspace.
         workspace: SmolStr,
         /// The sealing of its records.
@@ -159,7 +160,7 @@ impl StoreLocation {
             StateBackend::Local(_) => None,
             backend @ StateBackend::Remote(_) => Some(backend),
         };
-        Ok(Workspaces::Store { url, behind })
+        Ok(Workspaces::Store { server: redis::server(arguments, url)?, behind })
     }
 
     /// The place that options and environment determine, otherwise the one that the plan was made from.
@@ -278,9 +279,9 @@ impl StoreLocation {
         match self {
             StoreLocation::Embedded(options) => format!("{LOCAL}{}", options.state.display()),
             StoreLocation::Remote(remote) => format!("{BACKEND}{}", remote.backend.record(None)),
-            StoreLocation::Redis { url, copy: None, .. } => without_secrets(url),
-            StoreLocation::Redis { url, copy: Some(copy), .. } => {
-                format!("{BACKEND}{}", copy.backend.record(Some(&without_secrets(url))))
+            StoreLocation::Redis { server, copy: None, .. } => server.shown(),
+            StoreLocation::Redis { server, copy: Some(copy), .. } => {
+                format!("{BACKEND}{}", copy.backend.record(Some(&server.shown())))
             }
         }
     }
@@ -296,7 +297,7 @@ impl StoreLocation {
     /// The name of the state, as policies name it: that of a Redis store, otherwise its place.
     pub fn state_name(&self) -> String {
         match self {
-            StoreLocation::Redis { url, .. } => weft_state::redis_state_name(url).unwrap_or_default(),
+            StoreLocation::Redis { server, .. } => server.state_name().unwrap_or_default(),
             _ => self.shown(),
         }
     }
@@ -306,7 +307,7 @@ impl StoreLocation {
         match self {
             StoreLocation::Embedded(options) => options.state.display().to_string(),
             StoreLocation::Remote(remote) => remote.options.state.place(),
-            StoreLocation::Redis { url, .. } => without_secrets(url),
+            StoreLocation::Redis { server, .. } => server.shown(),
         }
     }
 }
@@ -327,14 +328,6 @@ pub fn place_words(recorded: &str) -> String {
 fn front_of(recorded: &str) -> Option<String> {
     let record: serde_json::Value = serde_json::from_str(recorded.strip_prefix(BACKEND)?).ok()?;
     Some(record.get(FRONT)?.as_str()?.to_owned())
-}
-
-/// An address without its user and password.
-fn without_secrets(url: &str) -> String {
-    match url.split_once("://").map(|(scheme, rest)| (scheme, rest.rsplit_once('@'))) {
-        Some((scheme, Some((_, rest)))) => format!("{scheme}://{rest}"),
-        _ => url.to_owned(),
-    }
 }
 
 /// The state of a workspace in a backend.
@@ -390,6 +383,7 @@ fn named(
     if let Some(backend) = StateBackend::at(&url)? {
         return StoreLocation::of_backend(&backend, &workspace, context, arguments, sealing).map(Some);
     }
+    let server = redis::server(arguments, url)?;
     let copy = match behind()? {
         StateBackend::Local(_) => None,
         StateBackend::Remote(remote) => {
@@ -397,7 +391,7 @@ fn named(
         }
     };
     let (folder, notices) = (context.data_directory.join(REMOTE_RUNS), context.notices.clone());
-    Ok(Some(StoreLocation::Redis { url, workspace, sealing, folder, notices, copy }))
+    Ok(Some(StoreLocation::Redis { server, workspace, sealing, folder, notices, copy }))
 }
 
 /// The backend of the configuration that is behind a store. One that this build does not have is not used.

@@ -30,7 +30,10 @@ impl Patience {
         let wait = self.wait;
         match error {
             StoreError::Unreachable { .. } => self.refusing = Duration::ZERO,
-            StoreError::Refused { .. } if self.refusing < STORE_REFUSED_MOST => self.refusing += wait,
+            // An expired certificate or a changed password may be replaced soon.
+            StoreError::Refused { .. } | StoreError::NoConnection { .. } if self.refusing < STORE_REFUSED_MOST => {
+                self.refusing += wait;
+            }
             _ => return None,
         }
         self.wait = Duration::min(wait * 2, STORE_RETRY_MOST);

@@ -60,6 +60,14 @@ pub enum StoreError {
         /// The message of the server.
         error: String,
     },
+    /// The server is there, and there is no connection to it: a certificate or a password is wrong.
+    #[error("no connection to the store at {server}: {error}")]
+    NoConnection {
+        /// Host, port and database; never a password.
+        server: String,
+        /// What is wrong, and the way out.
+        error: String,
+    },
     /// A setting of the server makes it unfit to hold state.
     #[error("{0}")]
     Unfit(String),

@@ -56,7 +56,10 @@ pub use model::ModelStore;
 pub use process::process_exists;
 pub use provider::StoredProvider;
 pub use record::{InstanceObject, InstanceRecord, Opaque, OutputRecord, OutputWrite, PathStep, RawJson, SensitivePath};
-pub use redis::{RedisStore, state_name as redis_state_name};
+pub use redis::{
+    DeclaredLoss, Losses, PasswordSource, RedisServer, RedisSettings, RedisStore, RunReport, Secret, ServerReport,
+    StoreProblem, StoreReport,
+};
 pub use result::{CommitRecord, Failure, FailureKind, InstanceWrite, Writes};
 pub use run::{
     Attempt, ChainTip, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, OpCounts, OpIndex, OpRecord,

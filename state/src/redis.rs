@@ -1,8 +1,10 @@
 //! The Redis store: one script for each step, with all keys of a workspace in one hash slot.
 //!
 //! Invariants:
-//! - Each new connection checks the server: its version, `noeviction`, and an append-only file with `always`. The store
-//!   refuses anything else and names the setting.
+//! - Each new connection checks the server ([`fitness`]): its version, the permissions of the user, `noeviction`, and an
+//!   append-only file with `always`. The store refuses anything else and names the setting. It looks again while it is
+//!   used.
+//! - A write is acknowledged when every replica that a failover could promote has it ([`replication`]).
 //! - Every script checks incarnation and token first, and validates everything before its first write.
 //! - Every call may be sent twice: after a broken connection, the store sends a whole batch again.
 //! - Each journal line carries a link: the sha1 (which scripts can compute) of the link before it and the blake3 digest
@@ -12,19 +14,27 @@
 //!   and only if the workspace has no other key.
 
 mod address;
+mod check;
 mod claims;
 mod codec;
 mod connection;
 mod copies;
+mod dial;
 mod edit;
+mod fitness;
 mod integrity;
 mod keys;
 mod marks;
+mod permissions;
 mod problems;
 mod reading;
+mod replication;
 mod scripts;
 mod sealed;
+mod server;
+mod settings;
 mod steps;
+mod tls;
 mod workspaces;
 
 use std::fmt;
@@ -51,8 +61,7 @@ use crate::step::{
 };
 use crate::store::RunStore;
 use crate::tfstate::WRITER_VERSION;
-use address::Address;
-pub use address::state_name;
+pub use check::{DeclaredLoss, Losses, RunReport, ServerReport, StoreProblem, StoreReport};
 use claims::ABANDONED_EVENT;
 use codec::Words;
 use connection::Connection;
@@ -62,6 +71,8 @@ use problems::{Damage, Large, RunDamage};
 use reading::{RunContents, journal_line, link_digest};
 use scripts::Script;
 use sealed::RecordSeal;
+pub use server::RedisServer;
+pub use settings::{PasswordSource, RedisSettings, Secret};
 use steps::Calls;
 
 /// Claims per script call. 100,000 keys block the server for a quarter of a second, so this many block it for 5 ms.
@@ -101,26 +112,28 @@ impl fmt::Debug for RedisStore {
 }
 
 impl RedisStore {
-    /// Connects to `redis://[USER:PASSWORD@]HOST[:PORT]/DB?state=NAME` and checks the server. With `create`, makes the
-    /// workspace if it does not exist. Everything with values in it is sealed as `sealing` requires for states.
+    /// Connects to `redis://[USER@]HOST[:PORT]/DB?state=NAME`, or to an address of another form, and checks the server.
+    /// With `create`, makes the workspace if it does not exist. Everything with values in it is sealed as `sealing`
+    /// requires for states.
     ///
     /// # Errors
     /// [`StoreError::Address`]; [`StoreError::Unfit`] with the setting and how to change it;
+    /// [`StoreError::NoConnection`] if a certificate or a password is wrong;
     /// [`StoreError::Unreachable`]; [`StoreError::Damaged`] if the workspace has keys but no meta record;
     /// [`StoreError::NoState`] if the workspace does not exist and `create` is false.
     pub async fn connect(
-        url: &str,
+        server: impl Into<RedisServer>,
         workspace: &str,
         create: bool,
         sealing: Arc<Sealing>,
     ) -> Result<RedisStore, StoreError> {
-        let address = Address::parse(url)?;
+        let (address, settings) = server.into().parsed()?;
         address::check_name(workspace).map_err(|limit| problems::wrong_workspace(workspace, limit))?;
         let keys = Keys::new(&address.state, workspace);
         let place = address.place();
         let seal = RecordSeal::new(sealing, keys.meta(), place.clone());
         seal.prepare().await?;
-        let connection = Connection::new(address, keys.clone())?;
+        let connection = Connection::new(address, settings, keys.clone());
         let incarnation = if create {
             let wanted = [keys.meta(), keys.runs(), keys.records(), keys.revisions(), keys.outputs()];
             let mut command = connection.scripts.call(Script::CreateStore, &wanted);

@@ -40,7 +40,7 @@ use crate::edit::{Edit, EditAnswer};
 use crate::embedded::RemoteOptions;
 use crate::error::StoreError;
 use crate::record::Opaque;
-use crate::redis::RedisStore;
+use crate::redis::{RedisServer, RedisStore};
 use crate::run::{ChainTip, Holder, JournalLine, Lease, NewRun, RunHeader, RunId, RunView};
 use crate::snapshot::Snapshot;
 use crate::step::{
@@ -65,8 +65,8 @@ const LEAST_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// The options for opening a store in Redis.
 #[derive(Clone, Debug)]
 pub struct SecondCopyOptions {
-    /// The address of Redis: `redis://HOST/DB?state=NAME`.
-    pub url: String,
+    /// The server, as `redis://HOST/DB?state=NAME`, and how to log in to it.
+    pub server: RedisServer,
     /// The workspace.
     pub workspace: String,
     /// The seal of records and states.
@@ -194,9 +194,10 @@ impl SecondCopyStore {
     /// `lost` if the records of `run` cannot be replayed.
     async fn mend(&self, broken: &RedisStore, run: &RunId, lost: StoreError) -> Result<(), StoreError> {
         let _one = self.mending.lock().await;
-        let SecondCopyOptions { url, workspace, sealing, .. } = &self.options;
+        let SecondCopyOptions { server, workspace, sealing, .. } = &self.options;
         // A new connection, which does not expect any records yet.
-        let redis = RedisStore::connect(url, workspace, false, Arc::clone(sealing)).await.map_err(|_| lost.clone())?;
+        let redis =
+            RedisStore::connect(server, workspace, false, Arc::clone(sealing)).await.map_err(|_| lost.clone())?;
         if redis.incarnation() != broken.incarnation() {
             return Err(lost);
         }
@@ -293,11 +294,11 @@ impl SecondCopyStore {
 
 /// Connects to Redis. Creates the store only for changes, or if the backend has something to read.
 async fn reach(options: &SecondCopyOptions) -> Result<RedisStore, StoreError> {
-    let SecondCopyOptions { url, workspace, sealing, copy, change, .. } = options;
-    let connected = RedisStore::connect(url, workspace, *change, Arc::clone(sealing)).await;
+    let SecondCopyOptions { server, workspace, sealing, copy, change, .. } = options;
+    let connected = RedisStore::connect(server, workspace, *change, Arc::clone(sealing)).await;
     match (connected, copy) {
         (Err(StoreError::NoState(_)), Some(copy)) if copy.state.read().await?.is_some() => {
-            RedisStore::connect(url, workspace, true, Arc::clone(sealing)).await
+            RedisStore::connect(server, workspace, true, Arc::clone(sealing)).await
         }
         (connected, _) => connected,
     }

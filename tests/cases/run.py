@@ -23,6 +23,11 @@ A case begins with `#` lines that describe it. The other lines are:
     > cloud [JSON]               starts the simulated cloud with this configuration, and the mirror of its plugin
     > plugins                    adds the mirror with the providers of the conformance cases
     > redis [SETTING=VALUE ...]  starts Redis; {redis} is its address as a store
+    > redis-tls [SETTING=VALUE ...]  starts Redis with TLS and users, and sets the variables that lead to it;
+                                 {certificates} is the folder of its certificates, and {rediscli} the command of its
+                                 administrator
+    > sentinels                  starts Redis as a master and a replica, with Sentinels, whose address is {redis}
+    > certificate NAME DAYS [NAMES]  issues NAME.crt and NAME.key in {certificates}
     > states                     starts a server for the backend `http`; {states} is its address. A second time, after
                                  `> kill KILL states`: starts it again with its states, at the same address
     > cos, > oss                 starts a server for the backend `cos` or `oss`; {cos} or {oss} is its address, also as a
@@ -66,6 +71,7 @@ sys.path.insert(0, str(HERE.parent / "chaos"))
 from azurite import Azurite  # noqa: E402
 from stage import (ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Consul, FakeGcs,  # noqa: E402
                    Kubernetes, Moto, Postgres, Proxy, Redis, Stage, StateServer, wait_until)
+from redis_servers import Authority, RedisSentinels, RedisTls  # noqa: E402
 
 # The maximum time of a command, in seconds. The machine may be busy.
 COMMAND_SECONDS = 60
@@ -228,7 +234,7 @@ class Case:
     def directive(self, step):
         word, _, rest = step.head[2:].partition(" ")
         rest = self.filled(rest.strip())
-        action = getattr(self, f"do_{word}", None)
+        action = getattr(self, f"do_{word.replace('-', '_')}", None)
         if action is None:
             raise Broken("there is no such directive")
         if step.below and word not in ("wait", "write"):
@@ -312,6 +318,24 @@ class Case:
         if not Redis.there():
             raise Skipped("redis-server is not installed")
         self.redis = Redis(self.stage, dict(word.split("=", 1) for word in rest.split()))
+        self.names["redis"] = self.redis.url("case")
+
+    def do_redis_tls(self, rest, _):
+        if not Redis.there() or not Authority.there():
+            raise Skipped("redis-server or openssl is not installed")
+        self.redis = RedisTls(self.stage, dict(word.split("=", 1) for word in rest.split()))
+        self.processes["redis"] = self.redis.process
+        self.names.update(redis=self.redis.url("case"), certificates=str(self.redis.folder), rediscli=self.redis.cli())
+
+    def do_certificate(self, rest, _):
+        name, days, *names = rest.split()
+        self.redis.authority.issue(name, *names, days=days)
+
+    def do_sentinels(self, _rest, _):
+        if not Redis.there():
+            raise Skipped("redis-server is not installed")
+        self.redis = RedisSentinels(self.stage)
+        self.processes.update(master=self.redis.master.process, replica=self.redis.replica.process)
         self.names["redis"] = self.redis.url("case")
 
     def do_states(self, _rest, _):

@@ -254,12 +254,17 @@ class Redis:
 
     def start(self):
         """Starts the server, also again with the same files."""
-        options = [word for key, value in self.settings.items() for word in (f"--{key}", value)]
-        self.process = self.stage.start(self.name, "redis-server", "--bind", "127.0.0.1", "--port", str(self.port),
+        # A value with spaces has several words, as `replicaof HOST PORT`.
+        options = [word for key, value in self.settings.items() for word in (f"--{key}", *str(value).split())]
+        self.process = self.stage.start(self.name, "redis-server", "--bind", "127.0.0.1", *self.arguments(),
                                         "--dir", self.folder, "--save", "", *options)
         wait_until("the start of Redis", lambda: answers(self.port) or not self.process.alive())
         if not self.process.alive():
             raise Broken(f"Redis did not start:\n{self.process.tail()}")
+
+    def arguments(self):
+        """Where it listens."""
+        return ["--port", str(self.port)]
 
     def url(self, state="chaos"):
         return f"redis://127.0.0.1:{self.port}/0?state={state}"

@@ -30,7 +30,9 @@ EXPOSURE = 15
 # What Redis must be set to (state/src/redis/problems.rs).
 REDIS = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction", "save": '""'}
 # Variables of weft that no help text names.
-VARIABLES = {"WEFT_LOG", "WEFT_TOKEN", "WEFT_TOKEN_FILE", "WEFT_KEEP_RUNS_DAYS"}
+VARIABLES = {"WEFT_LOG", "WEFT_TOKEN", "WEFT_TOKEN_FILE", "WEFT_KEEP_RUNS_DAYS", "WEFT_REDIS_CA_FILE", "WEFT_REDIS_CERT_FILE",
+             "WEFT_REDIS_KEY_FILE", "WEFT_REDIS_SERVER_NAME", "WEFT_REDIS_PASSWORD", "WEFT_REDIS_PASSWORD_FILE",
+             "WEFT_REDIS_SENTINEL_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD_FILE"}
 # Options that weft accepts and does not list.
 UNLISTED = {"var", "var-file"}
 # Variables of the files themselves.
@@ -359,12 +361,12 @@ class Checks:
     def secrets(self):
         """The Secrets that deploy/certificates prints: name to keys."""
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([DEPLOY / "certificates", "-kubernetes", folder], capture_output=True, text=True,
+            done = subprocess.run([DEPLOY / "certificates", "-kubernetes", "-redis=weft-redis", folder], capture_output=True, text=True,
                                   env={**os.environ, "WEFT": str(self.binary)})
             assert done.returncode == 0, done.stderr
             found = list(yaml.safe_load_all(done.stdout))
             keys = [path for path in Path(folder).rglob("*key*") if path.is_file()]
-            assert len(keys) == 5 and all(path.stat().st_mode & 0o077 == 0 for path in keys), keys
+            assert len(keys) == 6 and all(path.stat().st_mode & 0o077 == 0 for path in keys), keys
         for secret in filter(None, found):
             assert secret["metadata"]["namespace"] == "weft"
         return {secret["metadata"]["name"]: set(secret["data"]) for secret in filter(None, found)}
@@ -407,11 +409,14 @@ class Checks:
         def first(kind, planted):
             return next(thing for thing in planted if thing["kind"] == kind)
 
+        def first_set(planted):
+            return next(thing for thing in planted if (thing["kind"], thing["metadata"]["name"]) == ("StatefulSet", "weft-coordinator"))
+
         def container(planted):
-            return first("StatefulSet", planted)["spec"]["template"]["spec"]["containers"][0]
+            return first_set(planted)["spec"]["template"]["spec"]["containers"][0]
         mistakes = {
             "can write to its root": lambda p: container(p)["securityContext"].pop("readOnlyRootFilesystem"),
-            "may run as root": lambda p: first("StatefulSet", p)["spec"]["template"]["spec"]["securityContext"].pop("runAsNonRoot"),
+            "may run as root": lambda p: first_set(p)["spec"]["template"]["spec"]["securityContext"].pop("runAsNonRoot"),
             "has capabilities": lambda p: container(p)["securityContext"]["capabilities"].pop("drop"),
             "no limits": lambda p: container(p)["resources"].pop("limits"),
             "readiness": lambda p: container(p).pop("readinessProbe"),
@@ -419,7 +424,8 @@ class Checks:
             "no network policy": lambda p: [t["spec"].update(podSelector={"matchLabels": {"x": "y"}}) for t in p if t["kind"] == "NetworkPolicy"],
             "denies everything": lambda p: p.remove(next(t for t in p if t["metadata"]["name"] == "weft-default-deny")),
             "there is no Secret weft-coordinator-tls": lambda p: secrets and None,
-            "there is no ConfigMap": lambda p: p.remove(next(t for t in p if t["metadata"]["name"].startswith("weft-redis"))),
+            "there is no ConfigMap": lambda p: p.remove(next(
+                t for t in p if t["kind"] == "ConfigMap" and t["metadata"]["name"].startswith("weft-redis"))),
             "there is no Deployment": lambda p: first("HorizontalPodAutoscaler", p)["spec"]["scaleTargetRef"].update(name="x"),
             "there is no variable": lambda p: container(p)["args"].append("-name=$(NOTHING)"),
             "is not mounted": lambda p: container(p).update(workingDir="/elsewhere"),
@@ -443,8 +449,8 @@ class Checks:
             "has capabilities": lambda s: s["worker-eu"].pop("cap_drop"),
             "has no mem_limit": lambda s: s["worker-us"].pop("mem_limit"),
             "is not mounted": lambda s: s["worker-us"]["volumes"].pop(),
-            "there is no service": lambda s: s.pop("coordinator-network"),
-            "to other machines": lambda s: s["coordinator-network"].update(ports=["7438:7438"]),
+            "there is no service": lambda s: s.pop("redis"),
+            "to other machines": lambda s: s["coordinator"].update(ports=["7438:7438"]),
         }.items():
             planted = copy.deepcopy(file)
             plant(planted["services"])
@@ -497,16 +503,28 @@ class Checks:
                 assert not unknown, f"{path}: {unknown}"
 
     def test_settings_of_redis(self):
-        for path in (DEPLOY / "systemd/redis.conf", DEPLOY / "kubernetes/components/redis/redis.conf"):
+        for path, name in ((DEPLOY / "systemd/redis.conf", "bind"), (DEPLOY / "kubernetes/components/redis/redis.conf", "tls-port")):
             settings = dict(line.split(maxsplit=1) for line in path.read_text().splitlines() if line and not line.startswith("#"))
-            for name, value in REDIS.items():
-                assert settings.get(name) == value, f"{path}: {name} is {settings.get(name)}"
-            assert settings["bind"].split()[0] == "127.0.0.1", path
+            for setting, value in REDIS.items():
+                assert settings.get(setting) == value, f"{path}: {setting} is {settings.get(setting)}"
+            # Only this machine, or only TLS and users.
+            assert settings[name].split()[0] in ("127.0.0.1", "6379"), path
+            assert name == "bind" or settings["port"] == "0" and settings["aclfile"], path
         words = yaml.safe_load((DEPLOY / "compose/compose.yaml").read_text())["services"]["redis"]["command"]
         settings = {name.removeprefix("--"): value for name, value in zip(words[1::2], words[2::2])}
         for name, value in REDIS.items():
             assert settings[name] == value.replace('""', ""), f"compose: {name}"
-        assert settings["bind"] == "127.0.0.1"
+        assert settings["port"] == "0" and settings["tls-port"] == "6379" and settings["aclfile"]
+
+    def test_rights_of_the_user_of_redis(self):
+        documented = re.search(r"^ACL SETUSER weft reset on >PASSWORD (.*)$", (ROOT / "docs/operate.md").read_text(), re.M)[1]
+        made = re.search(r"^rights='(.*)'$", (DEPLOY / "redis-user").read_text(), re.M)[1]
+        assert made == documented, f"deploy/redis-user gives {made}"
+        with tempfile.TemporaryDirectory() as folder:
+            password, users = Path(folder) / "password", Path(folder) / "users.acl"
+            for _ in range(2):
+                subprocess.run([DEPLOY / "redis-user", password, users], check=True)
+            assert len(password.read_text()) > 30 and password.read_text() not in users.read_text()
 
     def test_weft_accepts_redis_with_these_files(self):
         if not shutil.which("redis-server"):
@@ -516,20 +534,35 @@ class Checks:
                 with socket.socket() as probe:
                     probe.bind(("127.0.0.1", 0))
                     port = probe.getsockname()[1]
+                folder = Path(folder)
                 settings = re.sub(r"^dir .*$", f"dir {folder}", path.read_text(), flags=re.MULTILINE)
-                settings = re.sub(r"^port .*$", f"port {port}", settings, flags=re.MULTILINE)
-                file = Path(folder) / "redis.conf"
+                settings = re.sub(r"^(tls-port|port) 6379$", rf"\1 {port}", settings, flags=re.MULTILINE)
+                address, env = self.with_tls(folder, port) if "tls-port" in settings else (f"redis://127.0.0.1:{port}", {})
+                settings = settings.replace("/etc/redis-tls", f"{folder}/certificates/redis").replace("/etc/redis-users", str(folder))
+                file = folder / "redis.conf"
                 file.write_text(settings)
                 server = subprocess.Popen(["redis-server", file], stdout=subprocess.PIPE, text=True)
                 try:
                     said = iter(server.stdout.readline, "")
                     assert any("Ready to accept" in line for line in said), f"{path}: Redis does not start with it"
-                    done = subprocess.run([self.binary, "runs", "list", "-no-color", f"-store=redis://127.0.0.1:{port}/0?state=check"],
-                                          cwd=folder, capture_output=True, text=True)
+                    done = subprocess.run([self.binary, "runs", "list", "-no-color", f"-store={address}/0?state=check"],
+                                          cwd=folder, capture_output=True, text=True, env={**os.environ, **env})
                     assert done.returncode == 0, f"{path}: {done.stdout}{done.stderr}"
                 finally:
                     server.kill()
                     server.wait()
+
+    def with_tls(self, folder, port):
+        """Makes certificates and a user in a folder. Returns the address of a server, and the variables for it."""
+        subprocess.run([DEPLOY / "certificates", "-host=localhost", "-redis=localhost", folder / "certificates"], check=True,
+                       capture_output=True, env={**os.environ, "WEFT": str(self.binary)})
+        subprocess.run([DEPLOY / "redis-user", folder / "password", folder / "users.acl"], check=True)
+        version = subprocess.run(["redis-server", "--version"], capture_output=True, text=True).stdout
+        if "v=7.0." in version:
+            users = folder / "users.acl"
+            users.write_text(users.read_text().replace(" +waitaof", ""))
+        return f"rediss://weft@localhost:{port}", {"WEFT_REDIS_CA_FILE": str(folder / "certificates/ca/ca.pem"),
+                                                   "WEFT_REDIS_PASSWORD_FILE": str(folder / "password")}
 
     def test_units_of_systemd(self):
         if not shutil.which("systemd-analyze"):

@@ -59,15 +59,8 @@ class Network:
     def forward(self, name, port, target):
         """Makes a port of the loopback device reachable from other machines."""
         return self.stage.start(f"forward-{name}-{port}",
-                                *self.on(name, sys.executable, Path(__file__).with_name("tunnel.py"), "port",
+                                *self.on(name, sys.executable, Path(__file__).with_name("forward.py"),
                                          f"{self.names[name]}:{port}", target, root=True))
-
-    def tunnel(self, near, far, port):
-        """Makes a port of the loopback device of `far` reachable at the same port of `near`, as `ssh -L` does."""
-        middle = self.stage.path / f"tunnel-{near}-{port}"
-        script = Path(__file__).with_name("tunnel.py")
-        for side, end in (("far", far), ("near", near)):
-            self.stage.start(f"tunnel-{side}", *self.on(end, sys.executable, script, side, middle, port, root=True))
 
     def close(self):
         for name in [*self.names, "switch"]:

@@ -25,6 +25,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/chaos"))
 from network import USER, Network  # noqa: E402
+from redis_servers import knows_waitaof  # noqa: E402
 from stage import Broken, Moto, Redis, Stage, wait_until  # noqa: E402
 
 # The objects of examples/regions.
@@ -170,7 +171,6 @@ def listening(process):
 class Compose:
     """The services of the compose file."""
 
-    MACHINES = {"coordinator-network": "coordinator", "worker-eu": "worker-eu", "worker-us": "worker-us"}
 
     def __init__(self, topology):
         self.topology = topology
@@ -180,13 +180,16 @@ class Compose:
         shutil.rmtree(self.folder / "data", ignore_errors=True)
         subprocess.run([self.folder / "prepare"], check=True, capture_output=True,
                        env={**topology.stage.env, "WEFT": str(topology.bin / "weft")})
+        if not knows_waitaof():
+            users = self.folder / "secrets/redis/users.acl"
+            users.write_text(users.read_text().replace(" +waitaof", ""))
         variables = dict(line.split("=", 1) for line in (self.folder / ".env").read_text().splitlines())
         if variables["WEFT_UID"] != str(USER):
             raise Broken(f".env names the user {variables['WEFT_UID']}")
         self.file = substituted(yaml.safe_load((self.folder / "compose.yaml").read_text()), variables)
         self.certificates = self.folder / "certificates"
         # Containers get the folders inside of them, which the daemon opens.
-        for closed in (self.certificates, self.folder / "data"):
+        for closed in (self.certificates, self.folder / "data", self.folder / "secrets"):
             closed.chmod(0o711)
         shutil.rmtree(self.folder / "providers")
         shutil.copytree(topology.providers, self.folder / "providers")
@@ -213,9 +216,7 @@ class Compose:
         if service != "redis":
             words = [self.topology.bin / "weft", *words]
         env = {key: moved(value) for key, value in settings.get("environment", {}).items()}
-        network = settings.get("network_mode", "").removeprefix("service:") or service
-        machine = self.MACHINES[network]
-        return self.topology.start(f"{service}{again}", machine, words, moved(settings["working_dir"]), env)
+        return self.topology.start(f"{service}{again}", service, words, moved(settings["working_dir"]), env)
 
     def health(self, service):
         """Runs the health check of a service, where it runs."""
@@ -223,13 +224,14 @@ class Compose:
         words = settings["healthcheck"]["test"][2:]
         words = [word.replace("/etc/weft/monitor", str(self.certificates / "monitor")) for word in words]
         # The variables of the service are set for its health check, too.
-        certificates = str(self.certificates / "coordinator")
-        env = {key: value.replace("/etc/weft/tls", certificates) for key, value in settings["environment"].items()}
+        certificates, secrets = str(self.certificates / "coordinator"), str(self.folder / "secrets/client")
+        env = {key: value.replace("/etc/weft/tls", certificates).replace("/etc/weft/redis", secrets)
+               for key, value in settings["environment"].items()}
         return self.topology.weft("coordinator", *words, env=env).returncode == 0
 
 
 def compose(stage):
-    topology = Topology(stage, ["coordinator", "worker-eu", "worker-us"])
+    topology = Topology(stage, ["redis", "coordinator", "worker-eu", "worker-us"])
     services = Compose(topology)
     redis = services.start("redis")
     wait_until("the start of Redis", lambda: "Ready to accept" in redis.stdout() or not redis.alive())
@@ -241,12 +243,14 @@ def compose(stage):
     if not services.health("coordinator"):
         raise Broken("the health check of the coordinator fails")
 
-    # Plans and the check of a plan before an apply read the state: on the machine of the coordinator, or by a tunnel.
+    # Plans and the check of a plan before an apply read the state, over TLS.
     user = {key: services.file["services"]["cli"]["environment"][key] for key in ("WEFT_STORE", "WEFT_COORDINATOR")}
     user.update(topology.client(services.certificates, "operator"))
-    topology.must(0, "coordinator", "init", "-no-color", f"-plugin-dir={topology.providers}", env=user)
-    topology.must(0, "coordinator", "plan", "-no-color", "-out=plan.weft", env=user)
-    topology.network.tunnel("user", "coordinator", 6379)
+    user.update(WEFT_REDIS_CA_FILE=user["WEFT_TLS_CA"],
+                WEFT_REDIS_PASSWORD_FILE=str(services.folder / "secrets/client/password"))
+    topology.must(0, "user", "init", "-no-color", f"-plugin-dir={topology.providers}", env=user)
+    topology.must(0, "user", "plan", "-no-color", "-out=plan.weft", env=user)
+    refused_by_redis(topology, user)
     apply = topology.start("apply", "user", [topology.bin / "weft", "apply", "-no-color", f"-parallelism={PARALLELISM}", "plan.weft"], topology.work, user)
 
     topology.follow(apply, TOTAL // 5)
@@ -272,10 +276,20 @@ def compose(stage):
     drill(topology, services, redis, coordinator, user)
 
 
+def refused_by_redis(topology, user):
+    """Redis on another machine is refused without TLS, without a password, and with another authority."""
+    store, empty = user["WEFT_STORE"], topology.work / "empty"
+    empty.write_text("")
+    topology.refused("would not be encrypted", "plan", env={**user, "WEFT_STORE": store.replace("rediss:", "redis:")})
+    topology.refused("no password is given", "plan", env={**user, "WEFT_REDIS_PASSWORD_FILE": ""})
+    topology.refused("refused the password", "plan", env={**user, "WEFT_REDIS_PASSWORD_FILE": str(empty)})
+    topology.refused("not issued by a trusted authority", "plan", env={**user, "WEFT_REDIS_CA_FILE": ""})
+
+
 def drill(topology, services, redis, coordinator, user):
     """The restore of docs/operate.md: Redis has lost its data, and the state comes back from a backup."""
     backup = topology.work / "backup.tfstate"
-    done = topology.weft("coordinator", "state", "pull", env=user)
+    done = topology.weft("user", "state", "pull", env=user)
     backup.write_text(done.stdout)
     coordinator.send(signal.SIGTERM)
     coordinator.wait(PATIENCE)
@@ -285,9 +299,9 @@ def drill(topology, services, redis, coordinator, user):
     topology.give(services.folder / "data/redis")
     redis = services.start("redis", "-restored")
     wait_until("the start of Redis", lambda: "Ready to accept" in redis.stdout() or not redis.alive())
-    topology.must(0, "coordinator", "state", "push", "-no-color", "backup.tfstate", env=user)
+    topology.must(0, "user", "state", "push", "-no-color", "backup.tfstate", env=user)
     listening(services.start("coordinator", "-restored"))
-    topology.must(0, "coordinator", "plan", "-no-color", "-detailed-exitcode", env=user)
+    topology.must(0, "user", "plan", "-no-color", "-detailed-exitcode", env=user)
     print("restored: no changes are planned after the restore of a backup")
 
 

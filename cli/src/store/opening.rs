@@ -60,11 +60,11 @@ impl StoreLocation {
     /// # Errors
     /// When it cannot be opened; [`StoreError::ReadOnly`] if the store is another one.
     pub(super) async fn open_redis(&self, access: Access) -> Result<SecondCopyStore, StoreError> {
-        let StoreLocation::Redis { url, workspace, sealing, folder, notices, copy } = self else {
+        let StoreLocation::Redis { server, workspace, sealing, folder, notices, copy } = self else {
             return Err(StoreError::ReadOnly);
         };
         let options = SecondCopyOptions {
-            url: url.clone(),
+            server: server.clone(),
             workspace: workspace.to_string(),
             sealing: sealing.clone(),
             copy: copy.as_ref().map(|copy| copy.options.clone()),

@@ -34,6 +34,7 @@ pub fn of_store(error: &StoreError) -> Diagnostic {
         StoreError::Unfit(_) => ("Store not fit to hold state", ""),
         StoreError::Address(_) => ("Invalid store address", ""),
         StoreError::Unreachable { .. } => ("Store does not answer", ""),
+        StoreError::NoConnection { .. } => ("No connection to the store", ""),
         StoreError::Damaged { .. } | StoreError::StateMismatch { .. } | StoreError::LostWrites { .. } => {
             ("State damaged", "")
         }
@@ -63,5 +64,23 @@ pub fn state_not_named(backend: &str) -> Diagnostic {
             "The plan was made from the state in {backend}. Name it with the option -store or the environment \
              variable WEFT_STORE. A plan does not store the password."
         ),
+    )
+}
+
+/// The password of a store is in an argument.
+pub fn password_in_argument() -> Diagnostic {
+    Diagnostic::error(
+        "Password in an argument",
+        "The option -store contains a password, and other users of this machine can see the arguments of a process. \
+         Write the address without it, such as redis://USER@HOST/0?state=NAME, and name a file with the password in \
+         WEFT_REDIS_PASSWORD_FILE. The variables WEFT_REDIS_PASSWORD and WEFT_STORE may also contain it.",
+    )
+}
+
+/// A password comes from two places.
+pub fn two_passwords(first: &str, second: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Password given twice",
+        format!("A password for Redis is in {first} and in {second}. Remove one of them."),
     )
 }

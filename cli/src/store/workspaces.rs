@@ -1,7 +1,7 @@
 //! Where the states of all workspaces are.
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::{RedisStore, StoreError};
+use weft_state::{RedisServer, RedisStore, StoreError};
 
 use super::{Access, StoreLocation, problem};
 use crate::backend::StateBackend;
@@ -15,8 +15,8 @@ pub enum Workspaces {
     Backend(StateBackend),
     /// In Redis.
     Store {
-        /// `redis://HOST/DB?state=NAME`, secrets included.
-        url: String,
+        /// The server, as `redis://HOST/DB?state=NAME`, and how to log in to it.
+        server: RedisServer,
         /// The backend with their second copies.
         behind: Option<StateBackend>,
     },
@@ -28,11 +28,11 @@ impl Workspaces {
     /// # Errors
     /// Those of the services.
     pub fn names(&self) -> Result<Vec<String>, Diagnostic> {
-        let (url, behind) = match self {
+        let (server, behind) = match self {
             Workspaces::Backend(backend) => return backend.workspaces(),
-            Workspaces::Store { url, behind } => (url.clone(), behind),
+            Workspaces::Store { server, behind } => (server.clone(), behind),
         };
-        let found = block_on(async move { RedisStore::workspaces(&url).await })?;
+        let found = block_on(async move { RedisStore::workspaces(&server).await })?;
         let mut names = found.map_err(|error| problem(&error))?;
         if let Some(backend) = behind {
             names.extend(backend.all_states()?);

@@ -33,6 +33,40 @@ pub(super) fn stored(value: &[u8]) -> Option<(Revision, &[u8])> {
     Some((Revision(revision), &value[end + 1..]))
 }
 
+/// Marks stored bytes with a digest before them. No record and no sealed record begins with it.
+const DIGESTED: u8 = 2;
+/// The bytes of such a digest: enough to notice damage.
+const DIGEST_BYTES: usize = 16;
+
+fn stored_digest(name: &str, bytes: &[u8]) -> [u8; DIGEST_BYTES] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(name.as_bytes()).update(&[0]).update(bytes);
+    let mut digest = [0; DIGEST_BYTES];
+    hasher.finalize_xof().fill(&mut digest);
+    digest
+}
+
+/// Bytes to store under a name, with a digest of both.
+pub(super) fn digested(name: &str, bytes: &[u8]) -> Vec<u8> {
+    [&[DIGESTED], stored_digest(name, bytes).as_slice(), bytes].concat()
+}
+
+/// Stored bytes without their digest.
+pub(super) struct Undigested<'a> {
+    pub(super) bytes: &'a [u8],
+    /// Those of earlier versions have none.
+    pub(super) has_digest: bool,
+}
+
+/// Stored bytes without their digest. `None` if they, or their name, were changed.
+pub(super) fn undigested<'a>(name: &str, stored: &'a [u8]) -> Option<Undigested<'a>> {
+    let Some((&DIGESTED, rest)) = stored.split_first() else {
+        return Some(Undigested { bytes: stored, has_digest: false });
+    };
+    let (digest, bytes) = rest.split_at_checked(DIGEST_BYTES)?;
+    (digest == stored_digest(name, bytes)).then_some(Undigested { bytes, has_digest: true })
+}
+
 /// A subject as text: its kind, a colon, its name.
 pub(super) fn subject_text(subject: &Subject) -> String {
     match subject {
@@ -267,6 +301,23 @@ pub(super) fn bytes(value: Value) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_changed_record_is_noticed() {
+        let stored = digested("i:a", b"record");
+        let found = undigested("i:a", &stored).unwrap();
+        assert_eq!((found.bytes, found.has_digest), (b"record".as_slice(), true));
+        assert!(undigested("i:b", &stored).is_none());
+        assert!(undigested("i:a", &stored[..DIGEST_BYTES]).is_none());
+        for at in 1..stored.len() {
+            let mut changed = stored.clone();
+            changed[at] ^= 1;
+            assert!(undigested("i:a", &changed).is_none(), "{at}");
+        }
+        // Records of earlier versions begin with their format.
+        let earlier = record_bytes(&7_u8);
+        assert!(!undigested("i:a", &earlier).unwrap().has_digest);
+    }
 
     #[test]
     fn a_word_can_encode_any_text() {

@@ -1,91 +1,107 @@
 //! The connection: requirements on the server, resending after a broken connection, and the check for lost writes.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
-use redis::{
-    Arg, AsyncConnectionConfig, Client, Cmd, ConnectionAddr, IntoConnectionInfo, Pipeline, RedisConnectionInfo,
-    ServerError, Value,
-};
+use redis::{Arg, Cmd, Pipeline, ServerError, Value};
 
 use super::address::Address;
+use super::check::ServerReport;
 use super::codec::{Words, text};
+use super::dial::{Dialer, Trouble};
+use super::fitness::{self, Durability};
 use super::keys::Keys;
-use super::problems::{self, REQUIREMENTS, Requirement};
+use super::problems::{self, LoginFault};
+use super::replication::ServerFacts;
 use super::scripts::Scripts;
+use super::settings::RedisSettings;
 use crate::error::StoreError;
 use crate::run::RunId;
-
-/// The oldest server that refuses flagged scripts before their first write when memory is full.
-const OLDEST_SERVER: (u32, u32) = (7, 0);
 
 /// How long a broken connection is retried before the caller gets an error. A restart of a server with a large
 /// append-only file takes seconds, and half of a lease's TTL must remain for an orderly stop.
 const RECONNECT_FOR: Duration = Duration::from_secs(10);
 /// The pause between two attempts to connect.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
-/// The time after which a server that does not accept a connection counts as unavailable.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// The longest wait for one answer. A batch of the largest records on a slow disk takes less.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The time after which settings and replicas are looked at again. It is far below the time for which Sentinels take a
+/// silent server for alive (30 seconds by default), so that a new replica counts before it could be promoted.
+const LOOK_AGAIN: Duration = Duration::from_secs(3);
+/// How long one wait for replicas lasts. Then the server is looked at again, which may have been replaced.
+const WAIT_FOR: Duration = Duration::from_secs(1);
 /// The number of commands in one batch. It bounds the memory on both sides, and one wait for durability still covers
 /// many commands.
 pub(super) const COMMANDS_AT_ONCE: usize = 512;
 /// The bytes of arguments in one batch, for the same reason. A larger command is sent alone.
 const BYTES_AT_ONCE: usize = 8 * 1024 * 1024;
+/// The commands that write, so that replicas must confirm them. Scripts count as writing.
+const WRITING: [&[u8]; 4] = [b"EVALSHA", b"HSET", b"HSETNX", b"HDEL"];
 
 /// The last acknowledged journal line of a run: the number of lines and the link.
 type Tip = (u64, String);
 
 /// A connection that is re-established when it breaks.
 pub(super) struct Connection {
-    address: Address,
+    dialer: Dialer,
     keys: Keys,
     pub(super) scripts: Scripts,
-    client: Client,
-    /// The open connection and its number.
-    line: tokio::sync::Mutex<Option<(u64, MultiplexedConnection)>>,
+    /// The open connection.
+    line: tokio::sync::Mutex<Option<Line>>,
     tips: Mutex<BTreeMap<RunId, Tip>>,
     lost: Mutex<Option<StoreError>>,
 }
 
-/// The reason why a call failed.
-enum Trouble {
-    /// The connection is broken or the server is starting: retry.
-    Again(String),
-    /// Final.
-    Final(StoreError),
+/// An open connection.
+#[derive(Clone)]
+struct Line {
+    number: u64,
+    stream: MultiplexedConnection,
+    watch: Arc<Mutex<Watch>>,
+}
+
+/// What is known of the server at the other end.
+struct Watch {
+    durability: Durability,
+    looked: Instant,
+}
+
+impl Line {
+    fn durability(&self) -> Durability {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner).durability
+    }
+
+    /// Whether it is time to look at the server again. Only one caller does it.
+    fn is_due(&self) -> bool {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = watch.looked.elapsed() >= LOOK_AGAIN;
+        if due {
+            watch.looked = Instant::now();
+        }
+        due
+    }
+
+    fn set(&self, durability: Durability) {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner).durability = durability;
+    }
 }
 
 impl Connection {
     /// Prepares a connection without sending anything.
-    pub(super) fn new(address: Address, keys: Keys) -> Result<Connection, StoreError> {
-        let mut login = RedisConnectionInfo::default().set_db(address.database);
-        if let Some(user) = &address.user {
-            login = login.set_username(user);
-        }
-        if let Some(password) = &address.password {
-            login = login.set_password(password);
-        }
-        let tcp = ConnectionAddr::Tcp(address.host.clone(), address.port);
-        let client = tcp.into_connection_info().map(|info| info.set_redis_settings(login)).and_then(Client::open);
-        let client = client.map_err(|error| StoreError::Address(error.to_string()))?;
-        Ok(Connection {
-            address,
+    pub(super) fn new(address: Address, settings: RedisSettings, keys: Keys) -> Connection {
+        Connection {
+            dialer: Dialer::new(address, settings),
             keys,
             scripts: Scripts::new(),
-            client,
             line: tokio::sync::Mutex::new(None),
             tips: Mutex::new(BTreeMap::new()),
             lost: Mutex::new(None),
-        })
+        }
     }
 
     /// The server, for messages.
     pub(super) fn place(&self) -> String {
-        self.address.place()
+        self.dialer.place()
     }
 
     /// Records the last acknowledged line of a run. Answers may come in any order.
@@ -172,6 +188,18 @@ impl Connection {
         Ok(answers)
     }
 
+    /// What the server is, for reports.
+    ///
+    /// # Errors
+    /// See [`Connection::all`].
+    pub(super) async fn report(&self) -> Result<ServerReport, StoreError> {
+        let info = text(&self.one(redis::cmd("INFO")).await?);
+        let replicas = self.line.lock().await.as_ref().map_or(0, |line| line.durability().replicas);
+        let Address { tls, .. } = self.dialer.address;
+        let user = self.dialer.address.user_name().to_owned();
+        Ok(ServerReport { version: ServerFacts::read(&info).version_text, tls, user, replicas })
+    }
+
     async fn pipeline(&self, pipeline: &Pipeline) -> Result<Vec<Value>, StoreError> {
         let start = Instant::now();
         loop {
@@ -190,8 +218,11 @@ impl Connection {
         if let Some(lost) = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             return Err(Trouble::Final(lost));
         }
-        let (number, mut line) = self.line().await?;
-        let answer: Result<Vec<Value>, _> = pipeline.query_async(&mut line).await;
+        let mut line = self.line().await?;
+        if line.is_due() {
+            self.look_again(&mut line).await?;
+        }
+        let answer: Result<Vec<Value>, _> = pipeline.query_async(&mut line.stream).await;
         let values = match answer {
             Ok(values) => values,
             Err(error) => {
@@ -199,16 +230,19 @@ impl Connection {
                 // A transaction that was refused before it began.
                 let refusals = error.into_server_errors();
                 if let Some((_, first)) = refusals.as_deref().and_then(|errors| errors.first()) {
-                    return Err(self.server_trouble(number, first).await);
+                    return Err(self.server_trouble(line.number, first).await);
                 }
-                self.hang_up(number).await;
+                self.hang_up(line.number).await;
                 return Err(Trouble::Again(words));
             }
         };
         for value in &values {
             if let Value::ServerError(error) = value {
-                return Err(self.server_trouble(number, error).await);
+                return Err(self.server_trouble(line.number, error).await);
             }
+        }
+        if pipeline.cmd_iter().any(writes) {
+            self.confirm(&mut line).await?;
         }
         Ok(values)
     }
@@ -221,6 +255,15 @@ impl Connection {
                 self.hang_up(number).await;
                 Trouble::Again(problems::scripts_flushed())
             }
+            // Another server has become the master, or the permissions were changed. A new connection finds out.
+            "READONLY" | "NOPERM" | "NOAUTH" => {
+                self.hang_up(number).await;
+                Trouble::Again(error.to_string())
+            }
+            _ if error.details().is_some_and(|details| details.contains(SCRIPT_DENIED)) => {
+                self.hang_up(number).await;
+                Trouble::Again(error.to_string())
+            }
             "LOADING" | "BUSY" | "TRYAGAIN" | "MASTERDOWN" => Trouble::Again(error.to_string()),
             _ => Trouble::Final(self.refused(error.to_string())),
         }
@@ -232,75 +275,87 @@ impl Connection {
 
     async fn hang_up(&self, number: u64) {
         let mut line = self.line.lock().await;
-        if let Some((open, _)) = line.as_ref()
-            && *open == number
-        {
+        if line.as_ref().is_some_and(|open| open.number == number) {
             *line = None;
         }
     }
 
     /// The open connection. A new one is checked before its first use.
-    async fn line(&self) -> Result<(u64, MultiplexedConnection), Trouble> {
+    async fn line(&self) -> Result<Line, Trouble> {
         let mut held = self.line.lock().await;
         if let Some(line) = held.as_ref() {
             return Ok(line.clone());
         }
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_TIMEOUT))
-            .set_response_timeout(Some(RESPONSE_TIMEOUT));
-        let opened = self.client.get_multiplexed_async_connection_with_config(&config).await;
-        let mut line = opened.map_err(|error| match error.kind() {
-            redis::ErrorKind::AuthenticationFailed => Trouble::Final(self.refused(error.to_string())),
-            _ => Trouble::Again(error.to_string()),
-        })?;
-        self.check_server(&mut line).await?;
+        let (mut stream, durability) = match self.opened().await {
+            // A server that ends the connection without a word may expect TLS.
+            Err(Trouble::Again(_)) if self.dialer.needs_tls().await => {
+                return Err(Trouble::Final(problems::no_connection(&self.place(), &LoginFault::OnlyTls)));
+            }
+            opened => opened?,
+        };
         let mut load = Pipeline::new();
         for command in self.scripts.loading() {
             load.add_command(command);
         }
-        let _: Vec<String> = load.query_async(&mut line).await.map_err(|error| self.trouble(error))?;
-        self.check_tips(&mut line).await?;
+        let _: Vec<String> = load.query_async(&mut stream).await.map_err(|error| self.dialer.trouble(&error))?;
+        self.check_tips(&mut stream).await?;
         /// Numbers of connections, to distinguish an old one from its successor.
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        *held = Some((number, line.clone()));
-        Ok((number, line))
+        let watch = Arc::new(Mutex::new(Watch { durability, looked: Instant::now() }));
+        let line = Line { number, stream, watch };
+        *held = Some(line.clone());
+        Ok(line)
     }
 
-    fn trouble(&self, error: redis::RedisError) -> Trouble {
-        if error.is_io_error() || error.is_timeout() || error.is_connection_dropped() || error.code() == Some("LOADING")
-        {
-            Trouble::Again(error.to_string())
-        } else {
-            Trouble::Final(self.refused(error.to_string()))
-        }
+    /// A new connection to a server that is fit.
+    async fn opened(&self) -> Result<(MultiplexedConnection, Durability), Trouble> {
+        let (mut stream, sentinels) = self.dialer.server().await?;
+        let durability = fitness::check(&self.dialer, &mut stream, sentinels.as_ref(), &self.keys.meta()).await?;
+        Ok((stream, durability))
     }
 
-    /// Checks the version and the settings without which an acknowledged write could be lost.
-    async fn check_server(&self, line: &mut MultiplexedConnection) -> Result<(), Trouble> {
-        let place = self.place();
-        let info: String =
-            redis::cmd("INFO").arg("server").query_async(line).await.map_err(|error| self.trouble(error))?;
-        let version = info.lines().find_map(|line| line.strip_prefix("redis_version:")).unwrap_or("unknown").trim();
-        let mut parts = version.split('.').map_while(|part| part.parse::<u32>().ok());
-        if (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) < OLDEST_SERVER {
-            return Err(Trouble::Final(problems::old_server(&place, version)));
-        }
-        for required in REQUIREMENTS {
-            let Requirement { name, value, .. } = required;
-            let answer: Result<Vec<String>, _> = redis::cmd("CONFIG").arg("GET").arg(name).query_async(line).await;
-            let found = match answer {
-                Ok(pair) => pair.into_iter().nth(1).unwrap_or_default(),
-                Err(error) if error.code() == Some("NOPERM") || error.code() == Some("ERR") => {
-                    return Err(Trouble::Final(problems::setting_unreadable(&place, name, value, &error)));
-                }
-                Err(error) => return Err(self.trouble(error)),
-            };
-            if found != value {
-                return Err(Trouble::Final(problems::wrong_setting(&place, required, &found)));
+    /// Looks at settings and replicas again, which somebody may have changed.
+    async fn look_again(&self, line: &mut Line) -> Result<(), Trouble> {
+        let seen = match fitness::again(&self.dialer, &mut line.stream).await {
+            Ok(seen) => seen,
+            Err(trouble) => {
+                self.hang_up(line.number).await;
+                return Err(trouble);
             }
+        };
+        // A Sentinel that does not answer says nothing: what was known before stays.
+        if let Ok(sentinels) = self.dialer.sentinel_view().await {
+            line.set(seen.durability(&self.dialer, sentinels.as_ref()).map_err(Trouble::Final)?);
         }
         Ok(())
+    }
+
+    /// Waits until the replicas that must have the last writes have them.
+    async fn confirm(&self, line: &mut Line) -> Result<(), Trouble> {
+        let start = Instant::now();
+        let wait = u64::try_from(WAIT_FOR.as_millis()).unwrap_or(u64::MAX);
+        loop {
+            let durability = line.durability();
+            if durability.replicas == 0 {
+                return Ok(());
+            }
+            let confirmed = match fitness::confirmed(&mut line.stream, durability, wait).await {
+                Ok(confirmed) => confirmed,
+                Err(error) => {
+                    self.hang_up(line.number).await;
+                    return Err(self.dialer.trouble(&error));
+                }
+            };
+            if confirmed >= durability.replicas {
+                return Ok(());
+            }
+            self.look_again(line).await?;
+            if start.elapsed() > RECONNECT_FOR {
+                let error = problems::unconfirmed(confirmed, durability.replicas, durability.files);
+                return Err(Trouble::Final(StoreError::Unreachable { server: self.place(), error }));
+            }
+        }
     }
 
     /// Checks that every acknowledged line is still there.
@@ -312,7 +367,7 @@ impl Connection {
                 .arg(lines.saturating_sub(1))
                 .query_async(line)
                 .await
-                .map_err(|error| self.trouble(error))?;
+                .map_err(|error| self.dialer.trouble(&error))?;
             if !found.is_some_and(|found| found.starts_with(link.as_bytes())) {
                 let error = StoreError::LostWrites { run, sequence: lines.saturating_sub(1) };
                 *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
@@ -321,6 +376,15 @@ impl Connection {
         }
         Ok(())
     }
+}
+
+/// What the server says when a script calls a command that the user may not run.
+const SCRIPT_DENIED: &str = "The user executing the script can't";
+
+/// Whether replicas must confirm a command.
+fn writes(command: &Cmd) -> bool {
+    let name = command.args_iter().next();
+    name.is_some_and(|name| matches!(name, Arg::Simple(name) if WRITING.contains(&name)))
 }
 
 /// The number of bytes of a command's arguments.

@@ -142,7 +142,7 @@ impl RedisStore {
     /// [`StoreError::Frozen`], and those of the server.
     pub(super) async fn check_run(&self, lease: &Lease) -> Result<(), StoreError> {
         let mut beat = Beat { store: self, lease, last: Instant::now() };
-        match self.core.compared(&lease.run, &mut beat).await? {
+        match self.core.compared(&lease.run, Some(&mut beat)).await? {
             None => Ok(()),
             Some(damage) => Err(self.frozen(&lease.run, &damage).await?),
         }
@@ -178,21 +178,41 @@ impl Beat<'_> {
     }
 }
 
+async fn renew(beat: &mut Option<&mut Beat<'_>>) -> Result<(), StoreError> {
+    match beat {
+        Some(beat) => beat.renew().await,
+        None => Ok(()),
+    }
+}
+
 impl Core {
+    /// What differs between a run without a holder and its journal. `with_records` is false for a run that goes on: then
+    /// only the lines are checked.
+    pub(super) async fn compared_at_rest(
+        &self,
+        run: &RunId,
+        with_records: bool,
+    ) -> Result<Option<RunDamage>, StoreError> {
+        match with_records {
+            true => self.compared(run, None).await,
+            false => Ok(self.journalled(run, &mut None).await?.err()),
+        }
+    }
+
     /// What differs between a run and its journal, in order of importance.
-    async fn compared(&self, run: &RunId, beat: &mut Beat<'_>) -> Result<Option<RunDamage>, StoreError> {
+    async fn compared(&self, run: &RunId, mut beat: Option<&mut Beat<'_>>) -> Result<Option<RunDamage>, StoreError> {
         let mut command = redis::cmd("HGET");
         command.arg(self.keys.run(run)).arg("thawed");
         if !codec::text(&self.connection.one(command).await?).is_empty() {
             return Ok(None);
         }
-        let journal = match self.journalled(run, beat).await? {
+        let journal = match self.journalled(run, &mut beat).await? {
             Ok(journal) => journal,
             Err(damage) => return Ok(Some(damage)),
         };
-        beat.renew().await?;
+        renew(&mut beat).await?;
         let found = self.of_run(run, RunField::Op).await?;
-        beat.renew().await?;
+        renew(&mut beat).await?;
         let mut counts = OpCounts::default();
         let mut known = BTreeSet::new();
         for (name, value) in &found {
@@ -222,7 +242,11 @@ impl Core {
     }
 
     /// What the journal says, or the first line that is wrong.
-    async fn journalled(&self, run: &RunId, beat: &mut Beat<'_>) -> Result<Result<Journal, RunDamage>, StoreError> {
+    async fn journalled(
+        &self,
+        run: &RunId,
+        beat: &mut Option<&mut Beat<'_>>,
+    ) -> Result<Result<Journal, RunDamage>, StoreError> {
         let mut journal = Journal::default();
         let (mut lines, mut before) = (0_u64, String::new());
         loop {
@@ -240,7 +264,7 @@ impl Core {
                 journal.add(&read.line, read.payload.as_deref());
                 before = read.link;
             }
-            beat.renew().await?;
+            renew(beat).await?;
         }
     }
 

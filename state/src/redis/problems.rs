@@ -1,9 +1,13 @@
-//! The errors of the Redis store, as constructors.
+//! The errors of the Redis store, as constructors. Those of addresses and connections are in [`access`].
+
+mod access;
 
 use std::fmt::Display;
 
 use crate::error::StoreError;
 use crate::run::OpIndex;
+use crate::subject::Revision;
+pub(super) use access::*;
 
 /// The server has no store of this name and workspace.
 pub(super) fn no_store(place: &str, workspace: &str) -> StoreError {
@@ -43,6 +47,8 @@ pub(super) enum Damage<'a> {
     Doubt,
     /// The record of a subject cannot be decoded.
     Record(&'a dyn Display),
+    /// The record of a subject has another digest than when it was written.
+    Changed(&'a dyn Display),
     /// The revision of a subject cannot be decoded.
     Revision(&'a str),
     /// The answer to a step cannot be decoded.
@@ -85,6 +91,9 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
         Damage::Claim => "a claim cannot be read".to_owned(),
         Damage::Doubt => "a doubt cannot be read".to_owned(),
         Damage::Record(subject) => format!("the record of {subject} cannot be read"),
+        Damage::Changed(subject) => {
+            format!("the record of {subject} was changed, and not by Weft: its digest is another one")
+        }
         Damage::Revision(subject) => format!("the revision of {subject} cannot be read"),
         Damage::Answer(step) => format!("the answer to {step} cannot be read"),
         Damage::Holder => "its holder cannot be read".to_owned(),
@@ -101,8 +110,94 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
     StoreError::Damaged {
         place: format!("{key} in {place}"),
         what,
-        way_out: "Restore the server's data from a backup. A newer version of Weft may also have written it".to_owned(),
+        way_out: match damage {
+            Damage::Count { .. } | Damage::Changed(_) | Damage::Record(_) => {
+                "Restore the server's data from a backup, or give up what is lost with `weft store declare-lost`. `weft \
+                 store check` names everything that is damaged"
+            }
+            _ => "Restore the server's data from a backup. A newer version of Weft may also have written it",
+        }
+        .to_owned(),
     }
+}
+
+/// What does not fit in a store.
+pub(super) enum Misfit<'a> {
+    /// The store has another number of records than it counted.
+    Count {
+        /// What is counted.
+        what: &'a str,
+        /// The counted number.
+        counted: u64,
+        /// The number that is there.
+        found: u64,
+    },
+    /// A record cannot be decoded.
+    Unreadable,
+    /// A record has another digest.
+    Changed,
+    /// A record has another revision than the list of revisions.
+    Revision {
+        /// The one of the record.
+        record: Revision,
+        /// The one of the list.
+        known: Option<Revision>,
+    },
+    /// A name is not that of a run.
+    RunName(&'a str),
+    /// A run is listed and has no header.
+    NoHeader,
+    /// A run is frozen.
+    Frozen(&'a str, &'a str),
+    /// A run differs from its journal.
+    Run(&'a RunDamage),
+    /// A claim belongs to a run that has ended or does not exist.
+    ClaimOfNoRun(&'a str),
+    /// A run has lost a claim.
+    LostClaim(&'a str),
+    /// A doubt belongs to a run that does not exist.
+    DoubtOfNoRun(&'a str),
+    /// Anything else.
+    Other(&'a str),
+}
+
+/// What does not fit, and the way out.
+pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
+    const DECLARE: &str =
+        "Restore the server's data from a backup, or give up what is lost with `weft store declare-lost`";
+    const RESTORE: &str = "Restore the server's data from a backup";
+    let what = match misfit {
+        Misfit::Count { what, counted, found } => format!("it has {found} {what}, and there were {counted}"),
+        Misfit::Unreadable => "the record cannot be read".to_owned(),
+        Misfit::Changed => "the record was changed, and not by Weft: its digest is another one".to_owned(),
+        Misfit::Revision { record, known } => {
+            let known = known.map_or("none".to_owned(), |known| known.0.to_string());
+            format!("the record has revision {}, and the list of revisions says {known}", record.0)
+        }
+        Misfit::RunName(name) => format!("{name:?} is not the name of a run"),
+        Misfit::NoHeader => "the run is listed and has no header".to_owned(),
+        Misfit::Frozen(_, why) => format!("the run is frozen: {why}"),
+        Misfit::Run(damage) => run_damage(damage),
+        Misfit::ClaimOfNoRun(run) => format!("the run {run} claims it, and has ended or does not exist"),
+        Misfit::LostClaim(subject) => format!("the run has lost its claim of {subject}"),
+        Misfit::DoubtOfNoRun(run) => format!("the doubt belongs to the run {run}, which does not exist"),
+        Misfit::Other(what) => (*what).to_owned(),
+    };
+    let way_out = match misfit {
+        Misfit::Count { .. } | Misfit::Unreadable | Misfit::Changed => DECLARE.to_owned(),
+        Misfit::Frozen(run, _) => {
+            format!("Look at these objects, then give the run up with `weft runs abandon {run}` and make a new plan")
+        }
+        Misfit::Run(_) => "The run is frozen when it is resumed. Then give it up with `weft runs abandon`".to_owned(),
+        Misfit::Revision { .. }
+        | Misfit::RunName(_)
+        | Misfit::NoHeader
+        | Misfit::ClaimOfNoRun(_)
+        | Misfit::LostClaim(_)
+        | Misfit::DoubtOfNoRun(_)
+        | Misfit::Other(_) => RESTORE.to_owned(),
+    };
+    (what, way_out)
 }
 
 /// What differs between the records of a run and its journal.
@@ -189,67 +284,6 @@ pub(super) fn too_large(value: Large<'_>, size: usize, limit: usize) -> StoreErr
         Large::Checks => "the check results".to_owned(),
     };
     StoreError::TooLarge { what, size: size as u64, limit: limit as u64 }
-}
-
-/// What is wrong with the address of a store.
-#[derive(Clone, Copy)]
-pub(super) enum AddressFault<'a> {
-    /// Another scheme.
-    Scheme,
-    /// No host.
-    Host,
-    /// A port that is not a number.
-    Port,
-    /// A database that is not a number.
-    Database,
-    /// Bad percent-encoding in the name of the state.
-    NameEncoding,
-    /// Bad percent-encoding in the user or password.
-    LoginEncoding,
-    /// A parameter other than `state`.
-    Parameter(&'a str),
-    /// No name of a state.
-    NoState,
-    /// A name of a state with other characters.
-    Name(&'a str, usize),
-}
-
-/// The address of a store is not valid.
-pub(super) fn wrong_address(fault: AddressFault<'_>) -> StoreError {
-    let what = match fault {
-        AddressFault::Scheme => "it does not begin with redis://".to_owned(),
-        AddressFault::Host => "it names no host".to_owned(),
-        AddressFault::Port => "the port is not a number".to_owned(),
-        AddressFault::Database => "DB is not a number".to_owned(),
-        AddressFault::NameEncoding => "bad % in NAME".to_owned(),
-        AddressFault::LoginEncoding => "bad % in user or password".to_owned(),
-        AddressFault::Parameter(pair) => format!("it has the unknown parameter {pair:?}"),
-        AddressFault::NoState => "state=NAME is missing".to_owned(),
-        AddressFault::Name(name, limit) => wrong_name(name, limit),
-    };
-    StoreError::Address(format!("the store address must look like redis://HOST[:PORT]/DB?state=NAME: {what}"))
-}
-
-/// The name of a workspace is not valid.
-pub(super) fn wrong_workspace(name: &str, limit: usize) -> StoreError {
-    StoreError::Address(wrong_name(name, limit))
-}
-
-fn wrong_name(name: &str, limit: usize) -> String {
-    format!("the name {name:?} may only have letters, digits and . _ - + @ :, at most {limit}")
-}
-
-/// The address asks for TLS.
-pub(super) fn no_tls() -> StoreError {
-    StoreError::Unfit("Redis over TLS is not supported yet: use redis:// with a server on this machine".to_owned())
-}
-
-/// The server is on another machine.
-pub(super) fn remote_server(host: &str) -> StoreError {
-    StoreError::Unfit(format!(
-        "the Redis server {host} is not on this machine, and the connection to it would not be encrypted: TLS is not \
-         supported yet. Use a server on localhost, or a tunnel to one"
-    ))
 }
 
 /// The server is too old.

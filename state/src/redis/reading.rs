@@ -279,7 +279,9 @@ impl Core {
     ) -> Result<(Revision, Record), StoreError> {
         let bad = || self.damaged(key, Damage::Record(subject));
         let (revision, kept) = codec::stored(value).ok_or_else(bad)?;
-        let opened = self.seal.opened(&codec::subject_text(subject), kept)?;
+        let name = codec::subject_text(subject);
+        let kept = codec::undigested(&name, kept).ok_or_else(|| self.damaged(key, Damage::Changed(subject)))?;
+        let opened = self.seal.opened(&name, kept.bytes)?;
         if opened.outdated {
             outdated.push(subject.clone());
         }

@@ -3,8 +3,8 @@
 use redis::Cmd;
 
 use super::codec::{
-    FAILURE, NO_PAYLOAD, RESULT, Words, checked_line, doubt, outcome_digest, record_bytes, short_digest, status,
-    status_letter, subject, subject_text, target_word, token, unword, word,
+    FAILURE, NO_PAYLOAD, RESULT, Words, checked_line, digested, doubt, outcome_digest, record_bytes, short_digest,
+    status, status_letter, subject, subject_text, target_word, token, unword, word,
 };
 use super::keys::Keys;
 use super::problems::{self, Large};
@@ -239,7 +239,10 @@ fn bounded(value: Large<'_>, bytes: Vec<u8>) -> Result<Vec<u8>, StoreError> {
 /// # Errors
 /// [`StoreError::TooLarge`], [`StoreError::Unsealed`].
 pub(super) fn add_writes(command: &mut Cmd, writes: &Writes, seal: &RecordSeal) -> Result<(), StoreError> {
-    let sealed = |subject: &Subject, record: Vec<u8>| seal.seal(&subject_text(subject), record);
+    let sealed = |subject: &Subject, record: Vec<u8>| {
+        let name = subject_text(subject);
+        seal.seal(&name, record).map(|record| digested(&name, &record))
+    };
     command.arg(writes.instances.len());
     for write in &writes.instances {
         command.arg(&write.address).arg(u8::from(write.record.is_some()));

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::address::Address;
 use super::codec;
 use super::connection::Connection;
 use super::keys::Keys;
 use super::problems::{self, Damage};
 use super::scripts::Script;
-use super::{FIELDS_AT_ONCE, RedisStore};
+use super::{FIELDS_AT_ONCE, RedisServer, RedisStore};
 use crate::error::StoreError;
 
 /// The workspace under which the connection for a list is made. Nothing is written to it.
@@ -19,10 +18,10 @@ impl RedisStore {
     ///
     /// # Errors
     /// [`StoreError::Address`], and those of the server.
-    pub async fn workspaces(url: &str) -> Result<Vec<String>, StoreError> {
-        let address = Address::parse(url)?;
+    pub async fn workspaces(server: impl Into<RedisServer>) -> Result<Vec<String>, StoreError> {
+        let (address, settings) = server.into().parsed()?;
         let state = address.state.clone();
-        let connection = Connection::new(address, Keys::new(&state, ANY))?;
+        let connection = Connection::new(address, settings, Keys::new(&state, ANY));
         let (mut names, mut cursor) = (BTreeSet::new(), "0".to_owned());
         loop {
             let mut command = redis::cmd("SCAN");

@@ -40,7 +40,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     loop {
         // Each `RandomState` has its own keys.
         let any = RandomState::new().build_hasher().finish() % u64::from(PORTS.end - PORTS.start);
@@ -58,13 +58,21 @@ impl Server {
         Server::with(SAFE.to_vec())
     }
 
-    pub fn with(settings: Vec<(&'static str, &'static str)>) -> Option<Server> {
+    /// Whether there is a redis-server. Says loudly if there is none.
+    pub fn there() -> bool {
         if Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_err() {
             let _ = writeln!(
                 std::io::stderr(),
                 "\n*** SKIPPED: no redis-server on PATH, the Redis store was NOT tested ***\n"
             );
             assert!(std::env::var_os("WEFT_TEST_NEEDS_REDIS").is_none(), "redis-server is demanded and not there");
+            return false;
+        }
+        true
+    }
+
+    pub fn with(settings: Vec<(&'static str, &'static str)>) -> Option<Server> {
+        if !Server::there() {
             return None;
         }
         let port = free_port();
@@ -78,7 +86,7 @@ impl Server {
     /// The options for opening a store with this copy. It is not written at intervals.
     pub fn options(&self, copy: Option<RemoteOptions>, folder: &Path) -> SecondCopyOptions {
         SecondCopyOptions {
-            url: self.url("test"),
+            server: self.url("test").into(),
             workspace: "default".to_owned(),
             sealing: Arc::default(),
             copy,

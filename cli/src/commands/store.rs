@@ -1,0 +1,190 @@
+//! `weft store`: checks a store in Redis, and declares lost what it has lost.
+
+mod problems;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::{Losses, RedisStore, StoreReport};
+
+use crate::command::{self, Command, Invocation, OnMistake};
+use crate::context::holder;
+use crate::exit::Exit;
+use crate::options::switch;
+use crate::prompt::Prompt;
+use crate::runtime::block_on;
+use crate::store::{self, StoreLocation};
+
+/// The maximum number of objects in a question. More would hide it.
+const LISTED: usize = 50;
+
+/// The command.
+pub const CHECK: Command = Command {
+    words: &["store", "check"],
+    alias: None,
+    operands: "",
+    about: "Check a store in Redis, and what it contains",
+    main: false,
+    flags: &[command::VIEW, command::JSON_DOCUMENT, command::VARIABLES_UNLISTED, command::STORE],
+    mixed: true,
+    on_mistake: OnMistake::Usage,
+    events: false,
+    run: |invocation| concluded(invocation, block_on(check(invocation))),
+};
+
+/// The command.
+pub const DECLARE_LOST: Command = Command {
+    words: &["store", "declare-lost"],
+    about: "Give up the records that a store in Redis has lost",
+    flags: &[
+        command::VIEW,
+        command::INPUT,
+        command::VARIABLES_UNLISTED,
+        command::STORE,
+        &[switch("auto-approve", "Do not ask for approval.")],
+    ],
+    run: |invocation| concluded(invocation, block_on(declare(invocation))),
+    ..CHECK
+};
+
+type Outcome = Result<Exit, Vec<Diagnostic>>;
+
+fn concluded(invocation: &Invocation<'_>, outcome: Result<Outcome, Diagnostic>) -> Exit {
+    let outcome = outcome.unwrap_or_else(|problem| Err(vec![problem]));
+    outcome.unwrap_or_else(|problems| invocation.fail(&problems))
+}
+
+/// A store as it is: nothing is replayed or copied.
+struct Opened {
+    store: RedisStore,
+    workspace: String,
+    /// The place of its second copy, if it has one.
+    copy: Option<String>,
+}
+
+async fn opened(invocation: &Invocation<'_>) -> Result<Opened, Vec<Diagnostic>> {
+    let Invocation { arguments, context, .. } = invocation;
+    let place = StoreLocation::find(context, arguments, None)?;
+    let StoreLocation::Redis { server, workspace, sealing, copy, .. } = place else {
+        return Err(vec![problems::not_redis()]);
+    };
+    let store = server.open(&workspace, sealing).await.map_err(|error| vec![store::problem(&error)])?;
+    let copy = copy.map(|copy| copy.options.state.place());
+    Ok(Opened { store, workspace: workspace.to_string(), copy })
+}
+
+async fn check(invocation: &Invocation<'_>) -> Outcome {
+    if !invocation.arguments.positionals.is_empty() {
+        return Ok(invocation.mistake(&problems::no_arguments()));
+    }
+    let Opened { store, workspace, .. } = opened(invocation).await?;
+    let report = store.check(&workspace).await.map_err(|error| vec![store::problem(&error)])?;
+    let sound = report.problems.is_empty();
+    if invocation.arguments.switch("json", false) {
+        invocation.view.document(&(serde_json::to_string_pretty(&report).unwrap_or_default() + "\n"));
+    } else {
+        lines(&report).iter().for_each(|line| invocation.view.line(line));
+        let found: Vec<Diagnostic> = report.problems.iter().map(problems::found).collect();
+        invocation.view.diagnostics(&found);
+    }
+    Ok(if sound { Exit::DONE } else { Exit::FAILED })
+}
+
+/// A report for people, without the problems.
+fn lines(report: &StoreReport) -> Vec<String> {
+    let StoreReport { server, runs, .. } = report;
+    let mut lines = vec![format!("Store: {} (workspace {})", report.store, report.workspace)];
+    let encrypted = if server.tls { "encrypted" } else { "not encrypted, on this machine" };
+    lines.push(format!("Server: Redis {}; connection {encrypted}; user {}", server.version, server.user));
+    lines.push("Settings: maxmemory-policy, appendonly and appendfsync are as required".to_owned());
+    lines.push(match server.replicas {
+        0 => "Replicas: no write waits for any".to_owned(),
+        count => format!("Replicas: {count} confirm each write"),
+    });
+    let digests = match report.without_digest {
+        0 => String::new(),
+        count => format!("; {count} of them have no digest, because an earlier version wrote them"),
+    };
+    lines.push(format!(
+        "State: serial {}, {} records, {} outputs{digests}",
+        report.serial, report.records, report.outputs
+    ));
+    lines.push(format!("Claims: {}; doubts: {}", report.claims, report.doubts.len()));
+    lines.extend(report.doubts.iter().map(|object| format!("  in doubt: {object}")));
+    lines.push(format!("Runs: {}", runs.len()));
+    for run in runs {
+        let compared = if run.compared { "" } else { "; goes on, so only its journal was checked" };
+        lines.push(format!("  {}: {}, {} lines of its journal{compared}", run.id, run.status, run.lines));
+    }
+    for loss in &report.declared {
+        let damaged = if loss.damaged.is_empty() { "none".to_owned() } else { loss.damaged.join(", ") };
+        lines.push(format!("Declared lost by {}: {} missing records; damaged: {damaged}", loss.by, loss.missing));
+    }
+    lines.push(match report.problems.len() {
+        0 => "The store is sound.".to_owned(),
+        1 => "1 problem was found:".to_owned(),
+        count => format!("{count} problems were found:"),
+    });
+    lines
+}
+
+async fn declare(invocation: &Invocation<'_>) -> Outcome {
+    let Invocation { arguments, view, .. } = invocation;
+    if !arguments.positionals.is_empty() {
+        return Ok(invocation.mistake(&problems::no_arguments()));
+    }
+    let Opened { store, copy, .. } = opened(invocation).await?;
+    let failed = |error| vec![store::problem(&error)];
+    let losses = store.losses().await.map_err(failed)?;
+    if losses.is_nothing() {
+        view.line(
+            "No record of the state is lost. A frozen run is given up with weft runs abandon; weft store check names it.",
+        );
+        return Ok(Exit::DONE);
+    }
+    names(&losses).iter().for_each(|line| view.line(line));
+    if let Some(copy) = copy {
+        return Err(vec![problems::copy_exists(&copy)]);
+    }
+    if !arguments.switch("auto-approve", false) {
+        if !invocation.asks() {
+            return Err(vec![problems::not_approved()]);
+        }
+        let detail = "The state goes on without these records. The real objects stay: import them again, or they will \
+                      be created a second time. Restoring a backup of Redis is better, if there is one.\nOnly 'yes' will \
+                      be accepted to confirm.";
+        if !Prompt::new().confirm("Do you really want to declare these records lost?", detail) {
+            view.line("declare-lost cancelled.");
+            return Ok(Exit::FAILED);
+        }
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let now = u64::try_from(now).unwrap_or(u64::MAX);
+    if !store.declare_lost(&losses, &holder().to_string(), now).await.map_err(failed)? {
+        return Err(vec![problems::state_changed()]);
+    }
+    view.line("The records are declared lost, and the store can be used again. Import the objects that still exist.");
+    Ok(Exit::UNCERTAIN)
+}
+
+/// What is lost, for people.
+fn names(losses: &Losses) -> Vec<String> {
+    let mut lines = Vec::new();
+    let list = |lines: &mut Vec<String>, names: Vec<String>| {
+        let more = names.len().saturating_sub(LISTED);
+        lines.extend(names.into_iter().take(LISTED).map(|name| format!("  {name}")));
+        if more > 0 {
+            lines.push(format!("  and {more} more"));
+        }
+    };
+    if !losses.damaged.is_empty() {
+        lines.push(format!("{} records are damaged:", losses.damaged.len()));
+        list(&mut lines, losses.damaged.iter().map(ToString::to_string).collect());
+    }
+    if losses.missing > 0 {
+        lines
+            .push(format!("{} records are missing. They are among these objects, which once had one:", losses.missing));
+        list(&mut lines, losses.candidates.clone());
+    }
+    lines
+}

@@ -1,0 +1,44 @@
+//! The diagnostics of `weft store`, as constructors.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::StoreProblem;
+
+/// The command takes no arguments.
+pub fn no_arguments() -> Diagnostic {
+    Diagnostic::error("Too many command line arguments", "This command takes options only.")
+}
+
+/// The state is not in Redis.
+pub fn not_redis() -> Diagnostic {
+    Diagnostic::error(
+        "Not a store in Redis",
+        "Only a store in Redis has something to check. Name it with -store or WEFT_STORE.",
+    )
+}
+
+/// Something is wrong in a store.
+pub fn found(problem: &StoreProblem) -> Diagnostic {
+    let StoreProblem { place, what, way_out } = problem;
+    Diagnostic::error("Store damaged", format!("{place}: {what}. {way_out}."))
+}
+
+/// A copy of the state has the lost records.
+pub fn copy_exists(copy: &str) -> Diagnostic {
+    Diagnostic::error(
+        "State damaged",
+        format!(
+            "Nothing was declared lost, because {copy} has a copy of the state. To go on from the copy, give the state \
+             in Redis another name (?state=NAME)."
+        ),
+    )
+}
+
+/// Records were not declared lost, because nobody can be asked.
+pub fn not_approved() -> Diagnostic {
+    Diagnostic::error("Approval needed", "Input is disabled, so Weft cannot ask for approval. Use -auto-approve.")
+}
+
+/// The state has changed since it was looked at.
+pub fn state_changed() -> Diagnostic {
+    Diagnostic::error("Failed to save state", "The state was changed meanwhile. Nothing was declared lost. Try again.")
+}

@@ -1,0 +1,55 @@
+//! How to log in to Redis. Files and passwords come from the environment, because addresses are recorded in plans, and
+//! because other users can see the arguments of a process.
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::{PasswordSource, RedisServer, RedisSettings, Secret};
+
+use super::problems;
+use crate::context::environment;
+use crate::options::Arguments;
+
+/// The variable with the file of trusted authorities.
+const CA_FILE: &str = "WEFT_REDIS_CA_FILE";
+/// The variable with the file of the client certificate.
+const CERT_FILE: &str = "WEFT_REDIS_CERT_FILE";
+/// The variable with the file of its key.
+const KEY_FILE: &str = "WEFT_REDIS_KEY_FILE";
+/// The variable with the name of the certificate of the server.
+const SERVER_NAME: &str = "WEFT_REDIS_SERVER_NAME";
+/// The variables with the password, and with a file that has it.
+const PASSWORD: [&str; 2] = ["WEFT_REDIS_PASSWORD", "WEFT_REDIS_PASSWORD_FILE"];
+/// The same for Sentinels.
+const SENTINEL_PASSWORD: [&str; 2] = ["WEFT_REDIS_SENTINEL_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD_FILE"];
+
+/// The server at an address, which options or environment named.
+///
+/// # Errors
+/// The password is in an argument, or named twice.
+pub(super) fn server(arguments: &Arguments, url: String) -> Result<RedisServer, Vec<Diagnostic>> {
+    let in_address = RedisServer::has_password(&url);
+    if in_address && arguments.value("store").is_some() {
+        return Err(vec![problems::password_in_argument()]);
+    }
+    let password = password(PASSWORD)?;
+    if in_address && password.is_some() {
+        return Err(vec![problems::two_passwords("WEFT_STORE", &PASSWORD.join(" or "))]);
+    }
+    let settings = RedisSettings {
+        authorities: environment(CA_FILE).map(Into::into),
+        certificate: environment(CERT_FILE).map(Into::into),
+        key: environment(KEY_FILE).map(Into::into),
+        server_name: environment(SERVER_NAME),
+        password,
+        sentinel_password: self::password(SENTINEL_PASSWORD)?,
+    };
+    Ok(RedisServer::new(url, settings))
+}
+
+fn password([text, file]: [&str; 2]) -> Result<Option<PasswordSource>, Vec<Diagnostic>> {
+    match (environment(text), environment(file)) {
+        (None, None) => Ok(None),
+        (Some(password), None) => Ok(Some(PasswordSource::Text(Secret::new(password)))),
+        (None, Some(path)) => Ok(Some(PasswordSource::File(path.into()))),
+        (Some(_), Some(_)) => Err(vec![problems::two_passwords(text, file)]),
+    }
+}

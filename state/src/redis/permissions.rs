@@ -1,0 +1,106 @@
+//! What the user of a connection may do. A missing permission is found before anything is written.
+
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, Pipeline, RedisError, Value};
+
+/// Stands for a key of the store.
+const KEY: &str = "KEY";
+
+/// Every command that the store sends or that its scripts call, as the rules of ACLs name it, with arguments. A row of
+/// `docs/operate.md` has the same names.
+const COMMANDS: [(&str, &[&str]); 27] = [
+    ("config|get", &["CONFIG", "GET", "appendonly"]),
+    ("evalsha", &["EVALSHA", "0", "0"]),
+    ("exists", &["EXISTS", KEY]),
+    ("get", &["GET", KEY]),
+    ("hdel", &["HDEL", KEY, "-"]),
+    ("hexists", &["HEXISTS", KEY, "-"]),
+    ("hget", &["HGET", KEY, "-"]),
+    ("hgetall", &["HGETALL", KEY]),
+    ("hincrby", &["HINCRBY", KEY, "-", "1"]),
+    ("hlen", &["HLEN", KEY]),
+    ("hmget", &["HMGET", KEY, "-"]),
+    ("hscan", &["HSCAN", KEY, "0"]),
+    ("hset", &["HSET", KEY, "-", "-"]),
+    ("hsetnx", &["HSETNX", KEY, "-", "-"]),
+    ("info", &["INFO"]),
+    ("lindex", &["LINDEX", KEY, "0"]),
+    ("llen", &["LLEN", KEY]),
+    ("lrange", &["LRANGE", KEY, "0", "0"]),
+    ("pubsub|numsub", &["PUBSUB", "NUMSUB"]),
+    ("rpush", &["RPUSH", KEY, "-"]),
+    ("scan", &["SCAN", "0"]),
+    ("script|load", &["SCRIPT", "LOAD", "-"]),
+    ("set", &["SET", KEY, "-"]),
+    ("time", &["TIME"]),
+    ("unlink", &["UNLINK", KEY]),
+    ("wait", &["WAIT", "0", "0"]),
+    ("waitaof", &["WAITAOF", "0", "0", "0"]),
+];
+
+/// The commands around them.
+const TRANSACTION: [&str; 3] = ["multi", "exec", "discard"];
+
+/// What a user may not do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Missing {
+    pub(super) commands: Vec<String>,
+    pub(super) keys: bool,
+}
+
+impl Missing {
+    pub(super) fn is_nothing(&self) -> bool {
+        self.commands.is_empty() && !self.keys
+    }
+}
+
+/// Whether a command was denied. `EXEC` answers with the error of the transaction.
+fn is_denied(error: &redis::ServerError) -> bool {
+    const DENIED: &str = "NOPERM";
+    error.code() == DENIED
+        || error.code() == "EXECABORT" && error.details().is_some_and(|details| details.contains(DENIED))
+}
+
+fn command(words: &[&str], key: &str) -> Cmd {
+    let mut words = words.iter().map(|word| if *word == KEY { key } else { word });
+    let mut command = redis::cmd(words.next().unwrap_or_default());
+    for word in words {
+        command.arg(word);
+    }
+    command
+}
+
+/// What the user of a connection may not do, of all that the store needs. The server checks permissions when it puts a
+/// command into a transaction, so a transaction that is discarded tells, and changes nothing.
+///
+/// # Errors
+/// Those of the server, except for denied commands.
+pub(super) async fn missing(line: &mut MultiplexedConnection, key: &str) -> Result<Missing, RedisError> {
+    let mut missing = Missing::default();
+    // Outside of a transaction, the commands would be carried out. So it must have begun before they are sent.
+    let begun: Result<(), RedisError> = redis::cmd("MULTI").query_async(line).await;
+    if let Err(error) = begun {
+        if error.code() != Some("NOPERM") {
+            return Err(error);
+        }
+        missing.commands = TRANSACTION.map(str::to_owned).to_vec();
+        return Ok(missing);
+    }
+    let mut pipeline = Pipeline::new();
+    for (_, words) in COMMANDS {
+        pipeline.add_command(command(words, key));
+    }
+    pipeline.add_command(redis::cmd("DISCARD")).add_command(redis::cmd("MULTI")).add_command(redis::cmd("EXEC"));
+    pipeline.ignore_errors();
+    let answers: Vec<Value> = pipeline.query_async(line).await?;
+    let names = COMMANDS.iter().map(|(name, _)| *name).chain(["discard", "multi", "exec"]);
+    for (name, answer) in names.zip(&answers) {
+        let Value::ServerError(error) = answer else { continue };
+        match error.details().unwrap_or_default() {
+            _ if !is_denied(error) => {}
+            details if details.contains("key") && !details.contains('\'') => missing.keys = true,
+            _ => missing.commands.push(name.to_owned()),
+        }
+    }
+    Ok(missing)
+}

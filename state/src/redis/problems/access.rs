@@ -1,0 +1,292 @@
+//! The errors of addresses, connections, permissions and replicas, as constructors.
+
+use std::fmt::Display;
+
+use crate::error::StoreError;
+
+/// What is wrong with the address of a store.
+#[derive(Clone, Copy)]
+pub(in crate::redis) enum AddressFault<'a> {
+    /// Another scheme.
+    Scheme,
+    /// No host.
+    Host,
+    /// A port that is not a number.
+    Port,
+    /// A database that is not a number.
+    Database,
+    /// No path of a socket, or a host beside it.
+    Socket,
+    /// No name of a master.
+    Master,
+    /// A number of replicas that is not a number.
+    Replicas,
+    /// Bad percent-encoding in the name of the state.
+    NameEncoding,
+    /// Bad percent-encoding in the user or password.
+    LoginEncoding,
+    /// An unknown parameter.
+    Parameter(&'a str),
+    /// No name of a state.
+    NoState,
+    /// A name of a state with other characters.
+    Name(&'a str, usize),
+}
+
+/// The address of a store is not valid.
+pub(in crate::redis) fn wrong_address(fault: AddressFault<'_>) -> StoreError {
+    let what = match fault {
+        AddressFault::Scheme => {
+            "it does not begin with redis://, rediss:// (TLS), redis+unix://, redis+sentinel:// or \
+             rediss+sentinel://"
+                .to_owned()
+        }
+        AddressFault::Host => "it names no host".to_owned(),
+        AddressFault::Port => "the port is not a number".to_owned(),
+        AddressFault::Database => "DB is not a number".to_owned(),
+        AddressFault::Socket => "a socket is named as redis+unix:///PATH?state=NAME".to_owned(),
+        AddressFault::Master => {
+            "the name of the master is missing: redis+sentinel://HOST,HOST/MASTER/DB?state=NAME".to_owned()
+        }
+        AddressFault::Replicas => "replicas=N is not a number".to_owned(),
+        AddressFault::NameEncoding => "bad % in NAME".to_owned(),
+        AddressFault::LoginEncoding => {
+            "bad % in user or password, or a character that must be encoded: / is %2F, ? is %3F, @ is %40".to_owned()
+        }
+        AddressFault::Parameter(name) => format!("it has the unknown parameter {name:?}"),
+        AddressFault::NoState => "state=NAME is missing".to_owned(),
+        AddressFault::Name(name, limit) => wrong_name(name, limit),
+    };
+    StoreError::Address(format!("the store address must look like redis://HOST[:PORT]/DB?state=NAME: {what}"))
+}
+
+/// The name of a workspace is not valid.
+pub(in crate::redis) fn wrong_workspace(name: &str, limit: usize) -> StoreError {
+    StoreError::Address(wrong_name(name, limit))
+}
+
+fn wrong_name(name: &str, limit: usize) -> String {
+    format!("the name {name:?} may only have letters, digits and . _ - + @ :, at most {limit}")
+}
+
+/// Why a connection over a network would not be protected.
+#[derive(Clone, Copy)]
+pub(in crate::redis) enum Unprotected {
+    /// It would not be encrypted.
+    NoTls,
+    /// Neither a password nor a certificate.
+    NoPassword,
+}
+
+/// The server is on another machine, and the connection to it would not be protected.
+pub(in crate::redis) fn unprotected(name: &str, why: Unprotected) -> StoreError {
+    StoreError::Unfit(match why {
+        Unprotected::NoTls => format!(
+            "the Redis server {name} is not on this machine, and the connection to it would not be encrypted. Use TLS: \
+             an address with rediss:// (or rediss+sentinel://), and WEFT_REDIS_CA_FILE for an authority of your own"
+        ),
+        Unprotected::NoPassword => format!(
+            "the Redis server {name} is not on this machine, and no password is given. Name a file with the password \
+             in WEFT_REDIS_PASSWORD_FILE and the user in the address (rediss://USER@{name}/...), or a client \
+             certificate in WEFT_REDIS_CERT_FILE and WEFT_REDIS_KEY_FILE"
+        ),
+    })
+}
+
+/// A certificate is given without its key, or a key without its certificate.
+pub(in crate::redis) fn half_certificate(has_certificate: bool) -> StoreError {
+    let (there, missing) = match has_certificate {
+        true => ("WEFT_REDIS_CERT_FILE", "WEFT_REDIS_KEY_FILE"),
+        false => ("WEFT_REDIS_KEY_FILE", "WEFT_REDIS_CERT_FILE"),
+    };
+    StoreError::Unfit(format!("{there} is set, and {missing} is not: a client certificate needs both"))
+}
+
+/// Why there is no connection, although the server is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::redis) enum LoginFault {
+    /// A file cannot be used.
+    File {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        error: String,
+    },
+    /// The server does not speak TLS.
+    NotTls,
+    /// The server speaks TLS only.
+    OnlyTls,
+    /// The certificate of the server has expired.
+    Expired,
+    /// The certificate of the server is not valid yet.
+    NotYetValid,
+    /// The certificate of the server was issued by another authority.
+    UnknownAuthority,
+    /// The certificate of the server is for another host than this one.
+    WrongHost(String),
+    /// The certificate of the server is refused for another reason.
+    BadCertificate(String),
+    /// The server demands a certificate.
+    CertificateRequired,
+    /// The server refuses the certificate of the client.
+    OwnRefused,
+    /// The certificate of the client has expired.
+    OwnExpired,
+    /// The server has no protocol or cipher in common with the client.
+    HandshakeRefused,
+    /// The server demands a password, and none is given.
+    NoPassword,
+    /// The server refuses the password of this user.
+    WrongPassword(String),
+    /// The Sentinels refuse the password, or demand one.
+    SentinelPassword,
+    /// The Sentinels do not know this master.
+    UnknownMaster(String),
+    /// The server is a replica.
+    Replica,
+    /// Anything else.
+    Other(String),
+}
+
+impl LoginFault {
+    /// A file that cannot be used.
+    pub(in crate::redis) fn unreadable(path: &std::path::Path, error: &dyn Display) -> LoginFault {
+        LoginFault::File { path: path.display().to_string(), error: error.to_string() }
+    }
+}
+
+/// There is no connection, although the server is there.
+pub(in crate::redis) fn no_connection(place: &str, fault: &LoginFault) -> StoreError {
+    let error = match fault {
+        LoginFault::File { path, error } => format!("{path} cannot be used: {error}"),
+        LoginFault::NotTls => {
+            "the server does not speak TLS on this port. Use the port of `tls-port`, or turn TLS on in \
+                               redis.conf. Without TLS (redis://), the server must be on this machine"
+                .to_owned()
+        }
+        LoginFault::OnlyTls => "the server speaks TLS on this port. Use rediss:// (or rediss+sentinel://)".to_owned(),
+        LoginFault::Expired => "the certificate of the server has expired. Renew it".to_owned(),
+        LoginFault::NotYetValid => {
+            "the certificate of the server is not valid yet. Compare the clocks of both machines".to_owned()
+        }
+        LoginFault::UnknownAuthority => {
+            "the certificate of the server was not issued by a trusted authority. Name the \
+                                         file with the certificate of its authority in WEFT_REDIS_CA_FILE"
+                .to_owned()
+        }
+        LoginFault::WrongHost(host) => format!(
+            "the certificate of the server is not for {host}. Issue one with this name, use the name of the certificate \
+             in the address, or set WEFT_REDIS_SERVER_NAME to it"
+        ),
+        LoginFault::BadCertificate(error) => format!("the certificate of the server was refused: {error}"),
+        LoginFault::CertificateRequired => {
+            "the server needs a client certificate. Name it in WEFT_REDIS_CERT_FILE and \
+                                            WEFT_REDIS_KEY_FILE, or set `tls-auth-clients no` in redis.conf"
+                .to_owned()
+        }
+        LoginFault::OwnRefused => "the server refused the certificate in WEFT_REDIS_CERT_FILE. Its authority must be \
+                                   in `tls-ca-cert-file` of the server"
+            .to_owned(),
+        LoginFault::OwnExpired => "the certificate in WEFT_REDIS_CERT_FILE has expired. Renew it".to_owned(),
+        LoginFault::HandshakeRefused => {
+            "client and server have no version or cipher of TLS in common. TLS 1.2 and 1.3 are supported".to_owned()
+        }
+        LoginFault::NoPassword => "the server needs a password. Name a file with it in WEFT_REDIS_PASSWORD_FILE, and \
+                                   the user in the address (redis://USER@HOST)"
+            .to_owned(),
+        LoginFault::WrongPassword(user) => format!(
+            "the server refused the password of the user {user:?}, or has no such user. Check the user in the address, \
+             and the password in WEFT_REDIS_PASSWORD_FILE or WEFT_REDIS_PASSWORD"
+        ),
+        LoginFault::SentinelPassword => "the Sentinel refused the password, or needs one: set \
+                                         WEFT_REDIS_SENTINEL_PASSWORD_FILE"
+            .to_owned(),
+        LoginFault::UnknownMaster(master) => {
+            format!("the Sentinels do not know a master with the name {master:?} (`sentinel monitor`)")
+        }
+        LoginFault::Replica => "the server is a replica, and cannot be written to. Name the master, or the Sentinels: \
+                                redis+sentinel://HOST,HOST/MASTER/DB?state=NAME"
+            .to_owned(),
+        LoginFault::Other(error) => error.clone(),
+    };
+    StoreError::NoConnection { server: place.to_owned(), error }
+}
+
+/// The user may not run commands, or not use keys, that the store needs.
+pub(in crate::redis) fn missing_permissions(
+    place: &str,
+    user: &str,
+    commands: &[String],
+    key: Option<&str>,
+) -> StoreError {
+    let mut what = Vec::new();
+    let mut rules = Vec::new();
+    if !commands.is_empty() {
+        what.push(format!("may not run {}", commands.join(", ")));
+        rules.extend(commands.iter().map(|command| format!("+{command}")));
+    }
+    if let Some(key) = key {
+        what.push(format!("may not use the key {key}"));
+        rules.push("~weft:*".to_owned());
+    }
+    StoreError::Unfit(format!(
+        "{place}: the user {user:?} {}. Allow it with `ACL SETUSER {user} {}`, and in the ACL file",
+        what.join(" and "),
+        rules.join(" ")
+    ))
+}
+
+/// Why a server with replicas could lose acknowledged writes at a failover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::redis) enum ReplicaFault {
+    /// It is a node of a cluster.
+    Cluster,
+    /// Sentinels watch it, and the address does not name them.
+    Watched,
+    /// It has replicas, and the address does not say how many count.
+    Undeclared(u32),
+}
+
+/// A replica could take over without the last writes.
+pub(in crate::redis) fn replicas(place: &str, fault: ReplicaFault) -> StoreError {
+    StoreError::Unfit(match fault {
+        ReplicaFault::Cluster => format!(
+            "{place}: the server is a node of a Redis Cluster, whose replicas take over without the last writes. Use a \
+             server with `cluster-enabled no`"
+        ),
+        ReplicaFault::Watched => format!(
+            "{place}: Sentinels watch this server, and can replace it by a replica that lacks the last writes. Name the \
+             Sentinels in the address, so that each write waits for the replicas: \
+             redis+sentinel://HOST,HOST/MASTER/DB?state=NAME"
+        ),
+        ReplicaFault::Undeclared(connected) => format!(
+            "{place}: the server has {connected} replicas. If one of them can take over by itself, it may lack the last \
+             writes. Add replicas={connected} to the address, and each write waits for so many replicas; or replicas=0, \
+             if none of them ever takes over by itself"
+        ),
+    })
+}
+
+/// Replicas did not confirm the last writes.
+pub(in crate::redis) fn unconfirmed(confirmed: u32, wanted: u32, files: bool) -> String {
+    let (verb, hint) = match files {
+        true => ("written the last changes to their files", " (a replica needs `appendonly yes`)"),
+        false => ("confirmed the last changes", ""),
+    };
+    format!("{confirmed} of {wanted} replicas have {verb}{hint}. Nothing that they lack counts as done")
+}
+
+/// A server does not answer in time.
+pub(in crate::redis) fn silent() -> String {
+    "the server does not answer".to_owned()
+}
+
+/// No Sentinel says where the master is. `reasons` has one for each that does not answer.
+pub(in crate::redis) fn no_sentinel(reasons: &[String]) -> String {
+    format!("no Sentinel says where the master is: {}", reasons.join("; "))
+}
+
+/// A Sentinel says that another server is the master.
+pub(in crate::redis) fn no_master_there() -> String {
+    "the server that the Sentinels name is not the master any more, or not yet".to_owned()
+}

@@ -1,0 +1,76 @@
+//! A Redis server with what is needed to log in to it.
+
+use std::fmt;
+
+use super::address::{Address, shown};
+use super::settings::RedisSettings;
+use crate::error::StoreError;
+
+/// The address of a store in Redis, with the settings for connections to it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RedisServer {
+    url: String,
+    settings: RedisSettings,
+}
+
+impl RedisServer {
+    /// A server at `redis://HOST/DB?state=NAME` or one of the other forms.
+    pub fn new(url: impl Into<String>, settings: RedisSettings) -> RedisServer {
+        RedisServer { url: url.into(), settings }
+    }
+
+    /// The address without user and password, for people and for plans. It may be invalid.
+    pub fn shown(&self) -> String {
+        shown(&self.url)
+    }
+
+    /// The name of the state in the address; `None` if the address is invalid.
+    pub fn state_name(&self) -> Option<String> {
+        Address::parse(&self.url).ok().map(|address| address.state)
+    }
+
+    /// Whether the address contains a password.
+    pub fn has_password(url: &str) -> bool {
+        Address::parse(url).is_ok_and(|address| address.password.is_some())
+    }
+
+    /// The parsed address and the settings.
+    ///
+    /// # Errors
+    /// [`StoreError::Address`]; [`StoreError::Unfit`] if the connection would not be protected.
+    pub(super) fn parsed(&self) -> Result<(Address, RedisSettings), StoreError> {
+        let address = Address::parse(&self.url)?;
+        address.check_protection(&self.settings)?;
+        Ok((address, self.settings.clone()))
+    }
+}
+
+impl fmt::Debug for RedisServer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "RedisServer({})", self.shown())
+    }
+}
+
+impl From<&str> for RedisServer {
+    fn from(url: &str) -> RedisServer {
+        RedisServer::new(url, RedisSettings::default())
+    }
+}
+
+impl From<&String> for RedisServer {
+    fn from(url: &String) -> RedisServer {
+        RedisServer::from(url.as_str())
+    }
+}
+
+impl From<String> for RedisServer {
+    fn from(url: String) -> RedisServer {
+        RedisServer::new(url, RedisSettings::default())
+    }
+}
+
+impl From<&RedisServer> for RedisServer {
+    fn from(server: &RedisServer) -> RedisServer {
+        server.clone()
+    }
+}

@@ -1,0 +1,52 @@
+//! What is needed to log in to a server, beside its address. Nothing here shows a secret in `Debug`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A text that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Takes a secret text.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(text.into())
+    }
+
+    /// The text, for the server alone.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("(secret)")
+    }
+}
+
+/// Where a password comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PasswordSource {
+    /// The password itself.
+    Text(Secret),
+    /// A file with the password. It is read at each connection, so the password can be changed while a program runs.
+    File(PathBuf),
+}
+
+/// The settings for connections that are not part of the address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RedisSettings {
+    /// The certificates of the authorities that are trusted (PEM). By default those of the system.
+    pub authorities: Option<PathBuf>,
+    /// The certificate of this program, followed by intermediate ones (PEM).
+    pub certificate: Option<PathBuf>,
+    /// The key of this certificate (PEM).
+    pub key: Option<PathBuf>,
+    /// The name that the certificate of the server must have, if it is not the host of the address.
+    pub server_name: Option<String>,
+    /// The password of the user, unless the address has it.
+    pub password: Option<PasswordSource>,
+    /// The password of the Sentinels.
+    pub sentinel_password: Option<PasswordSource>,
+}
