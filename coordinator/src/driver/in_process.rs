@@ -42,12 +42,13 @@ pub struct InProcess {
 /// When the run cannot begin: the lease is held, claims are refused, or the store does not answer.
 pub async fn run_in_process(request: InProcess) -> Result<RunOutcome, RunError> {
     let InProcess { store, run, plan, options, holder, workers, notices, cancel } = request;
-    let begun = term::begin(&store, &run, &plan.outline, &holder, None).await?;
     let hub = Hub::new();
+    // The workers wait for a welcome, and taking over the lease of a dead process takes a while.
     for end in workers {
         let hub = hub.clone();
         tokio::spawn(async move { hub.attach(end).await });
     }
+    let begun = term::begin(&store, &run, &plan.outline, &holder, None).await.inspect_err(|_| hub.hang_up())?;
     let (watchers, mut watch) = broadcast::channel(WATCH_EVENTS);
     let (events, inbox) = mpsc::channel(EVENT_BATCHES);
     let forward = tokio::spawn(async move {
