@@ -37,12 +37,14 @@ pub struct Brief {
     pub selection: Selection,
     /// Provider configurations that stored objects need, even if nothing in the configuration uses them.
     pub wanted_providers: Vec<ProviderConfig>,
+    /// Whether nothing is evaluated but root variables and what these provider configurations need.
+    pub providers_only: bool,
 }
 
 impl Brief {
     /// Evaluates the whole configuration for a purpose.
     pub fn new(purpose: Purpose) -> Brief {
-        Brief { purpose, selection: Selection::All, wanted_providers: Vec::new() }
+        Brief { purpose, selection: Selection::All, wanted_providers: Vec::new(), providers_only: false }
     }
 }
 

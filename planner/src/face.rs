@@ -42,12 +42,14 @@ impl Planner {
 #[async_trait]
 impl Glue for Planner {
     fn brief(&self) -> Brief {
-        let state = &self.facts.state;
+        // A partial plan leaves providers of other objects alone: their blocks may be wrong.
+        let objects = self.facts.state.managed().filter(|(address, _)| self.facts.may_go(address));
         let wanted: BTreeSet<ProviderConfig> =
-            state.managed().filter_map(|(_, stored)| stored.provider().ok().map(ProviderInstance::config)).collect();
+            objects.filter_map(|(_, stored)| stored.provider().ok().map(ProviderInstance::config)).collect();
         Brief {
             selection: self.facts.selection().clone(),
             wanted_providers: wanted.into_iter().collect(),
+            providers_only: self.facts.needs_providers_only(),
             ..Brief::new(Purpose::Plan(self.kind().planning()))
         }
     }

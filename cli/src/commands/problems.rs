@@ -107,6 +107,14 @@ pub fn directory_unreadable(directory: &str) -> Diagnostic {
     )
 }
 
+/// A file was given in place of the directory of a module whose tests are read too.
+pub fn tests_unreadable(directory: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Failed to read test directory",
+        format!("{directory} is not a directory, so it has no module and no tests."),
+    )
+}
+
 /// A file cannot be read as a plan.
 pub fn not_a_plan(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(format!("Failed to load \"{path}\" as a plan file"), format!("{error}."))

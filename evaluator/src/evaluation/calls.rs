@@ -172,6 +172,9 @@ impl ModuleNode {
             !variable.validations.is_empty() && selected.variables.contains(&place)
         });
         pending.extend(ruled.map(|variable| node.variable(&variable.name).map(|r| r.map(|_| ())).boxed()));
+        for (name, alias) in node.wanted_providers() {
+            pending.push(node.provider(&name, alias.as_ref()).map(|r| r.map(|_| ())).boxed());
+        }
         if node.caller.is_none() {
             let outputs = node.config.outputs.keys().filter(|name| selected.outputs.contains(*name));
             pending.extend(outputs.map(|name| node.output(name).map(|r| r.map(|_| ())).boxed()));

@@ -23,7 +23,12 @@ impl Planner {
         }
         let Some(stored) = self.facts.state.get(&address) else { return Ok(()) };
         let schema = self.schema_of(&address, &instance).await?;
-        self.ask.stand_in(&instance, self.facts.root.has_provider(&instance.config())).await?;
+        if !self.facts.root.has_provider_block(&instance.config()) {
+            self.ask.stand_in(&instance).await?;
+        } else if self.ask.providers.registered(&instance).is_none() && self.report.has_errors() {
+            // The block could not be evaluated.
+            return Ok(());
+        }
         let in_use = self.ask.open(&instance).await?;
         let through = (&instance, &in_use.provider);
         let record = &stored.instance.record;
