@@ -353,7 +353,7 @@ fn places(root: &Arc<CompiledModule>, changes: &Changes) -> BTreeMap<String, Sou
         for (resource, block) in &module.resources {
             let address = ConfigResource { module: module.path.clone(), resource: resource.clone() }.to_string();
             if pending.contains(&address) {
-                places.insert(address, block.range.clone());
+                places.insert(address, block.body.missing());
             }
         }
     }

@@ -132,7 +132,7 @@ impl BlockRules {
             destroy: lifecycle.destroy,
             has_conditions: block.has_conditions(),
             is_provisioned: block.provisioners.iter().any(|provisioner| !provisioner.on_destroy),
-            places: Places { header: block.body.range.clone(), block: Some(block.clone()) },
+            places: Places { header: block.body.missing(), block: Some(block.clone()) },
         }
     }
 }

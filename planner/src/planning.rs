@@ -82,7 +82,7 @@ async fn conclude(planner: &Arc<Planner>, failed: bool, imports: &BTreeSet<Resou
         plan_orphans(planner, failed && !unread).await;
     }
     planner.report.add(planner.ask.providers.close_ephemerals().await);
-    if rules.needs_success && !unread && planner.report.has_errors() {
+    if rules.needs_success && !planner.facts.needs_providers_only() && planner.report.has_errors() {
         // As in OpenTofu, the normal plan has failed, and no object was to be destroyed yet.
         planner.report.take_refused();
         return nothing(planner);

@@ -71,6 +71,12 @@ pub fn input_unreadable(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot read the standard input", format!("{error}."))
 }
 
+/// The standard input ends within an expression.
+pub fn input_ends_within() -> Diagnostic {
+    let detail = "The last expression has open brackets or quotes, so it was not evaluated. Close them.";
+    Diagnostic::warning("The input ends within an expression", detail)
+}
+
 /// The terminal cannot be used.
 pub fn terminal_unusable(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot use the terminal", format!("{error}."))

@@ -145,10 +145,8 @@ pub(super) fn all_references(module: &CompiledModule) -> impl Iterator<Item = &R
         .chain(imports)
 }
 
-/// The references of provisioners, and of the connection that they share.
 fn provisioner_references(block: &ResourceBlock) -> impl Iterator<Item = &Reference> {
-    let shared = block.connection.iter().filter(|_| !block.provisioners.is_empty());
-    let own = shared.flat_map(|connection| &connection.references);
+    let own = block.connection.iter().flat_map(|connection| &connection.references);
     own.chain(block.provisioners.iter().flat_map(|provisioner| &provisioner.references))
 }
 
@@ -294,12 +292,15 @@ impl<'a> Checking<'a> {
         any
     }
 
-    /// Unsupported arguments and blocks of a resource and its provisioners. Content of `dynamic` blocks is checked when
-    /// a block is generated.
+    /// Unsupported arguments and blocks of a resource and its provisioners, and a connection that no provisioner uses.
+    /// Content of `dynamic` blocks is checked when a block is generated.
     fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
         let mut found = dynamic_contents(&resource.body);
         if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {
             found.extend(unknown_parts(&resource.body, &schema.block));
+        }
+        if resource.provisioners.is_empty() {
+            found.extend(resource.connection.iter().map(|connection| connection.body.whole()));
         }
         for provisioner in &resource.provisioners {
             if let Some(schema) = provisioner_schema(&provisioner.kind) {

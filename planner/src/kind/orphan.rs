@@ -16,8 +16,10 @@ impl Planner {
     pub(crate) async fn plan_orphan(&self, orphan: Orphan) -> Result<(), Problems> {
         let Orphan { address, provider: instance, reason } = orphan;
         if address.resource.mode != ResourceMode::Managed {
-            // Readers see no object.
-            self.found().refreshed.insert(address.clone(), Prior::gone());
+            if !self.facts.destroys_unread() {
+                // Readers see no object.
+                self.found().refreshed.insert(address.clone(), Prior::gone());
+            }
             self.note_record(&address, None, &instance);
             return Ok(());
         }

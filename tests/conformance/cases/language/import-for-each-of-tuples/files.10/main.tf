@@ -7,7 +7,7 @@ variable "list" {
   default = [1, 0]
 }
 import {
-  for_each = [terraform_data.b.input, { n = 1 }]
+  for_each = [0, 0, 0, 0]
   to       = terraform_data.a[each.key]
   id       = "x"
 }

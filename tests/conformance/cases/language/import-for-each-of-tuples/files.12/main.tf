@@ -7,7 +7,6 @@ variable "list" {
   default = [1, 0]
 }
 import {
-  for_each = ["p", "q"]
   to       = terraform_data.a[each.key]
-  id       = each.value
+  id       = "x"
 }

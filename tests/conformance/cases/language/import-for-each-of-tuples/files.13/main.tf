@@ -7,6 +7,6 @@ variable "list" {
   default = [1, 0]
 }
 import {
-  to       = terraform_data.a[each.key]
+  to       = terraform_data.a[count.index]
   id       = "x"
 }

@@ -7,6 +7,6 @@ variable "list" {
   default = [1, 0]
 }
 import {
-  to       = terraform_data.a[count.index]
+  to       = terraform_data.a[var.none]
   id       = "x"
 }

@@ -7,6 +7,7 @@ variable "list" {
   default = [1, 0]
 }
 import {
-  to       = terraform_data.a[var.none]
+  for_each = ["p"]
+  to       = terraform_data.a[each.none]
   id       = "x"
 }

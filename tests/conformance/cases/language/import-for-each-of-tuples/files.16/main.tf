@@ -7,7 +7,7 @@ variable "list" {
   default = [1, 0]
 }
 import {
-  for_each = ["p"]
-  to       = terraform_data.a[each.none]
+  for_each = { a = 1 }
+  to       = terraform_data.a[each.value]
   id       = "x"
 }

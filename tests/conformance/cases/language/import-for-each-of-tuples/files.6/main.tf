@@ -7,7 +7,7 @@ variable "list" {
   default = [1, 0]
 }
 import {
-  for_each = terraform_data.b.id
+  for_each = toset([terraform_data.b.id])
   to       = terraform_data.a[each.key]
   id       = "x"
 }

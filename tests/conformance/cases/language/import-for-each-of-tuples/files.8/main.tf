@@ -7,7 +7,7 @@ variable "list" {
   default = [1, 0]
 }
 import {
-  for_each = ["p", "q"]
+  for_each = []
   to       = terraform_data.a[each.key]
   id       = "x"
 }

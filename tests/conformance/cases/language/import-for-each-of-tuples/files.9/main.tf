@@ -7,7 +7,7 @@ variable "list" {
   default = [1, 0]
 }
 import {
-  for_each = []
+  for_each = [terraform_data.b.input, { n = 1 }]
   to       = terraform_data.a[each.key]
   id       = "x"
 }

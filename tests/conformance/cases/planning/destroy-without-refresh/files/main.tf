@@ -27,10 +27,7 @@ locals {
   local = var.wrong == "local" ? file("nope") : "x"
 }
 provider "lab" {
-  region = terraform_data.region.output
-}
-resource "terraform_data" "region" {
-  input = var.region
+  region = var.region
 }
 resource "lab_thing" "a" {
   name = "a"
