@@ -9,7 +9,8 @@ use async_trait::async_trait;
 use smol_str::SmolStr;
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
-    AbsResource, InstanceKey, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
+    AbsResource, InstanceKey, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource,
+    ResourceInstance,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
@@ -421,6 +422,10 @@ pub trait Glue: Send + Sync + 'static {
 
     /// Records that an output of a called module is not null.
     fn module_output(&self, _module: &ModuleInstance, _name: &SmolStr) {}
+
+    /// Records that a variable of a called module was not evaluated, because something that its argument refers to has
+    /// failed.
+    fn not_reached(&self, _module: &Module, _variable: &SmolStr) {}
 
     /// Calls a provider function with known arguments, on this instance or on an unconfigured provider.
     async fn provider_function(

@@ -12,7 +12,7 @@ use weft_evaluator::glue::{
 use weft_evaluator::purpose::Purpose;
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
-    AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
+    AbsResource, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
@@ -209,6 +209,10 @@ impl Glue for Planner {
 
     fn module_output(&self, module: &ModuleInstance, name: &SmolStr) {
         self.evaluated().module_outputs.insert((module.clone(), name.clone()));
+    }
+
+    fn not_reached(&self, module: &Module, variable: &SmolStr) {
+        self.evaluated().not_reached.insert((module.clone(), variable.clone()));
     }
 
     async fn provider_function(

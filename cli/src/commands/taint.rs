@@ -56,7 +56,8 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
     let [text] = arguments.positionals.as_slice() else {
         return Err(invocation.mistake(&problems::taint_arguments(&name)));
     };
-    let address = written_instance(text).ok_or_else(|| invocation.mistakes(&invalid_address(text, None, ONE_INSTANCE)))?;
+    let address =
+        written_instance(text).ok_or_else(|| invocation.mistakes(&invalid_address(text, None, ONE_INSTANCE)))?;
     if address.resource.mode != ResourceMode::Managed {
         return Err(invocation.mistake(&state_problems::not_managed(&address, &name)));
     }

@@ -83,7 +83,8 @@ impl BodySource {
             if let Some(attribute) = here.attribute(name) {
                 let value = tree.expression(attribute.expression);
                 let rest: Vec<&ValueStep> = steps.collect();
-                let named = |name: &SmolStr| here.attribute(name).map(|found| tree.expression(found.expression).range());
+                let named =
+                    |name: &SmolStr| here.attribute(name).map(|found| tree.expression(found.expression).range());
                 return match rest.as_slice() {
                     [] => value.range(),
                     [ValueStep::Attribute(_), .., ValueStep::Attribute(last)] | [ValueStep::Attribute(last)] => {
@@ -178,7 +179,9 @@ fn element(value: &Expression, step: &ValueStep) -> Option<Expression> {
         ValueStep::Index(index) => value.as_list()?.into_iter().nth(usize::try_from(*index).ok()?),
         ValueStep::Key(wanted) | ValueStep::Attribute(wanted) => {
             let mut entries = value.as_map()?.into_iter();
-            entries.find(|(key, _)| key.text() == wanted || key.as_string_literal().as_ref() == Some(wanted)).map(|(_, v)| v)
+            entries
+                .find(|(key, _)| key.text() == wanted || key.as_string_literal().as_ref() == Some(wanted))
+                .map(|(_, v)| v)
         }
     }
 }

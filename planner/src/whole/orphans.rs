@@ -41,7 +41,9 @@ pub(crate) fn orphans(facts: &Facts, evaluated: &Evaluated, failed: bool) -> (Ve
         if evaluated.desired.contains(address) || evaluated.surplus.contains(address) {
             continue;
         }
-        if !is_taken(facts, evaluated, address, &|config| chosen.contains(config)) || failed && !is_certain(facts, evaluated, address) {
+        if !is_taken(facts, evaluated, address, &|config| chosen.contains(config))
+            || failed && !is_certain(facts, evaluated, address)
+        {
             continue;
         }
         match stored.provider() {
