@@ -224,5 +224,10 @@ async fn overridden_parts_must_be_valid() {
         "#,
     )
     .file("b_override.tf", r#"variable "v" { sensitive = false }"#);
-    expect![[r#""#]].assert_eq(&script.planned().await);
+    expect![[r#"
+        error a_override.tf:4 Unsuitable value type
+        error main.tf:3 Invalid type specification
+        error main.tf:6 Missing required argument
+    "#]]
+    .assert_eq(&script.planned().await);
 }
