@@ -188,6 +188,12 @@ fn show_progress(view: &View, report: ProgressReport) {
     if let Some(step) = ephemeral_step(what) {
         return tell_ephemeral(view, &address, step, elapsed);
     }
+    if what == ProgressStep::ImportStarted {
+        if let Some(id) = id.filter(|_| view.shows_progress()) {
+            view.line(&lines::import_line(&address, "Preparing import...", &id.value));
+        }
+        return;
+    }
     let action = if matches!(what, ProgressStep::ReadStarted | ProgressStep::ReadDone) { "read" } else { "refresh" };
     let hook = Hook { address, deposed, action: action.to_owned(), id, elapsed_seconds: elapsed.as_secs() };
     let (event, line) = match what {
@@ -210,7 +216,8 @@ fn ephemeral_step(what: ProgressStep) -> Option<EphemeralStep> {
         ProgressStep::RenewDone => EphemeralStep::RenewDone,
         ProgressStep::CloseStarted => EphemeralStep::CloseStarted,
         ProgressStep::CloseDone => EphemeralStep::CloseDone,
-        ProgressStep::RefreshStarted
+        ProgressStep::ImportStarted
+        | ProgressStep::RefreshStarted
         | ProgressStep::RefreshDone
         | ProgressStep::ReadStarted
         | ProgressStep::ReadDone => return None,
@@ -353,7 +360,7 @@ fn places(root: &Arc<CompiledModule>, changes: &Changes) -> BTreeMap<String, Sou
         for (resource, block) in &module.resources {
             let address = ConfigResource { module: module.path.clone(), resource: resource.clone() }.to_string();
             if pending.contains(&address) {
-                places.insert(address, block.range.clone());
+                places.insert(address, block.body.missing());
             }
         }
     }

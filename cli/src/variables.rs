@@ -8,7 +8,7 @@ mod problems;
 
 pub use file::{content as file_content, read as read_file};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,7 +49,10 @@ enum ValueSource {
 struct Reader<'a> {
     root: &'a CompiledModule,
     gathered: Gathered,
-    undeclared: usize,
+    /// The last values of undeclared variables: their positions among all, their sources, and the files.
+    undeclared: BTreeMap<SmolStr, (usize, ValueSource, String)>,
+    /// The number of values of undeclared variables.
+    seen: usize,
 }
 
 /// Reads all sources of values. Asks for missing values if there is a `prompt`, otherwise they are errors.
@@ -100,7 +103,7 @@ pub fn gather_given(root: &CompiledModule, arguments: &Arguments) -> Gathered {
 }
 
 fn given<'a>(root: &'a CompiledModule, arguments: &Arguments) -> Reader<'a> {
-    let mut reader = Reader { root, gathered: Gathered::default(), undeclared: 0 };
+    let mut reader = Reader { root, gathered: Gathered::default(), undeclared: BTreeMap::new(), seen: 0 };
     reader.environment();
     for name in usual_files(Path::new(".")) {
         reader.file(&name);
@@ -108,9 +111,7 @@ fn given<'a>(root: &'a CompiledModule, arguments: &Arguments) -> Reader<'a> {
     for (flag, text) in arguments.in_order(&["var", "var-file"]) {
         if flag == "var" { reader.option(text) } else { reader.file(text) }
     }
-    if reader.is_whole() {
-        reader.summarise_undeclared();
-    }
+    reader.tell_undeclared();
     reader
 }
 
@@ -199,19 +200,18 @@ fn more_undeclared(all: usize) -> Option<Diagnostic> {
 pub fn undeclared_again(is_declared: &dyn Fn(&str) -> bool, arguments: &Arguments) -> Vec<Diagnostic> {
     let given = arguments.in_order(&["var-file"]).into_iter().map(|(_, path)| path.to_owned());
     let mut found = Vec::new();
-    let mut count = 0;
+    let mut seen = BTreeSet::new();
     for path in usual_files(Path::new(".")).into_iter().chain(given) {
         for entry in file::read(&path).entries {
-            if is_declared(&entry.name) {
+            if is_declared(&entry.name) || !seen.insert(entry.name.clone()) {
                 continue;
             }
-            count += 1;
-            if count <= UNDECLARED_SHOWN {
-                found.push(problems::undeclared_in_file(&entry.name, &path));
+            if seen.len() <= UNDECLARED_SHOWN {
+                found.push(problems::undeclared_in_file(&path, &entry.name));
             }
         }
     }
-    found.extend(more_undeclared(count));
+    found.extend(more_undeclared(seen.len()));
     found
 }
 
@@ -309,19 +309,30 @@ impl Reader<'_> {
         }
     }
 
+    /// The last value of a variable counts, also if the variable is undeclared.
     fn undeclared(&mut self, name: &str, place: ValueSource, source: &str) {
-        if place == ValueSource::Option {
-            self.gathered.diagnostics.push(problems::undeclared_in_option(name));
-            return;
-        }
-        self.undeclared += 1;
-        if self.undeclared <= UNDECLARED_SHOWN {
-            self.gathered.diagnostics.push(problems::undeclared_in_file(name, source));
-        }
+        self.seen += 1;
+        self.undeclared.insert(name.into(), (self.seen, place, source.to_owned()));
     }
 
-    fn summarise_undeclared(&mut self) {
-        self.gathered.diagnostics.extend(more_undeclared(self.undeclared));
+    fn tell_undeclared(&mut self) {
+        let whole = self.is_whole();
+        let mut in_files = 0;
+        let mut undeclared: Vec<_> = std::mem::take(&mut self.undeclared).into_iter().collect();
+        undeclared.sort_by_key(|(_, (position, ..))| *position);
+        for (name, (_, place, source)) in undeclared {
+            if place == ValueSource::Option {
+                self.gathered.diagnostics.push(problems::undeclared_in_option(&name));
+                continue;
+            }
+            in_files += 1;
+            if in_files <= UNDECLARED_SHOWN {
+                self.gathered.diagnostics.push(problems::undeclared_in_file(&source, &name));
+            }
+        }
+        if whole {
+            self.gathered.diagnostics.extend(more_undeclared(in_files));
+        }
     }
 
     fn missing(&mut self, prompt: Option<&Prompt>) {

@@ -399,10 +399,14 @@ impl CompiledModule {
     /// Whether objects can belong to this provider configuration: it has a block, or it is a default configuration of
     /// the root module that needs none.
     pub fn has_provider(self: &Arc<Self>, wanted: &ProviderConfig) -> bool {
+        (wanted.module.is_root() && wanted.alias.is_none()) || self.has_provider_block(wanted)
+    }
+
+    /// Whether this provider configuration has a block.
+    pub fn has_provider_block(self: &Arc<Self>, wanted: &ProviderConfig) -> bool {
         let Some(module) = self.all().into_iter().find(|module| module.path == wanted.module) else { return false };
         let named = |local_name: &SmolStr| module.provider_source(local_name) == wanted.source;
-        (module.path.is_root() && wanted.alias.is_none())
-            || module.providers.keys().any(|(local_name, alias)| *alias == wanted.alias && named(local_name))
+        module.providers.keys().any(|(local_name, alias)| *alias == wanted.alias && named(local_name))
     }
 
     /// Whether callers must pass a provider configuration under this name.

@@ -181,7 +181,10 @@ fn begin(
         return Err(Failed);
     }
     let dependencies = graph.dependencies();
-    let selected = graph.selected(&brief.selection);
+    let selected = match brief.providers_only {
+        true => Some(graph.needed_by_providers(&root, &brief.wanted_providers)),
+        false => graph.selected(&root, &brief.selection, &brief.wanted_providers),
+    };
     let asks = |config: &ConfigResource| selected.as_ref().is_none_or(|selected| selected.resources.contains(config));
     let create_first = spread_create_first(&root, &dependencies, &asks);
     let evaluation = Arc::new(Evaluation {

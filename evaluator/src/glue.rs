@@ -9,7 +9,8 @@ use async_trait::async_trait;
 use smol_str::SmolStr;
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
-    AbsResource, InstanceKey, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
+    AbsResource, InstanceKey, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource,
+    ResourceInstance,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::CheckKind;
@@ -37,12 +38,14 @@ pub struct Brief {
     pub selection: Selection,
     /// Provider configurations that stored objects need, even if nothing in the configuration uses them.
     pub wanted_providers: Vec<ProviderConfig>,
+    /// Whether nothing is evaluated but root variables and what these provider configurations need.
+    pub providers_only: bool,
 }
 
 impl Brief {
     /// Evaluates the whole configuration for a purpose.
     pub fn new(purpose: Purpose) -> Brief {
-        Brief { purpose, selection: Selection::All, wanted_providers: Vec::new() }
+        Brief { purpose, selection: Selection::All, wanted_providers: Vec::new(), providers_only: false }
     }
 }
 
@@ -130,7 +133,7 @@ impl BlockRules {
             destroy: lifecycle.destroy,
             has_conditions: block.has_conditions(),
             is_provisioned: block.provisioners.iter().any(|provisioner| !provisioner.on_destroy),
-            places: Places { header: block.body.range.clone(), block: Some(block.clone()) },
+            places: Places { header: block.body.missing(), block: Some(block.clone()) },
         }
     }
 }
@@ -419,6 +422,10 @@ pub trait Glue: Send + Sync + 'static {
 
     /// Records that an output of a called module is not null.
     fn module_output(&self, _module: &ModuleInstance, _name: &SmolStr) {}
+
+    /// Records that a variable of a called module was not evaluated, because something that its argument refers to has
+    /// failed.
+    fn not_reached(&self, _module: &Module, _variable: &SmolStr) {}
 
     /// Calls a provider function with known arguments, on this instance or on an unconfigured provider.
     async fn provider_function(

@@ -47,7 +47,7 @@ pub struct Reference {
     pub range: SourceRange,
     /// The literal key after the subject. A number that is not a valid key becomes the maximum.
     pub key: Option<InstanceKey>,
-    /// Whether there are steps after the subject and its key.
+    /// Whether there are steps after the subject and its key. The output of a module is part of the subject.
     pub leads_on: bool,
     /// The first attribute after the subject or its key, if the next step is one.
     pub attribute: Option<SmolStr>,
@@ -147,14 +147,14 @@ impl Reading<'_> {
             _ => Vec::new(),
         };
         Reference {
-            subject,
             steps,
             rest,
             range: self.range(),
             key,
-            leads_on: traversal.steps.len() > after,
+            leads_on: traversal.steps.len() > after + usize::from(matches!(subject, Subject::Module(_, Some(_)))),
             attribute_range: found.as_ref().map(|_| tree.range(traversal.steps[after].span)),
             attribute: found,
+            subject,
         }
     }
 

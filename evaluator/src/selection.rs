@@ -108,6 +108,8 @@ pub(crate) struct Selected {
     pub(crate) outputs: BTreeSet<SmolStr>,
     /// Variables that are evaluated.
     pub(crate) variables: BTreeSet<(Module, SmolStr)>,
+    /// Modules whose provider configurations are needed by objects without blocks.
+    pub(crate) providers: BTreeSet<Module>,
 }
 
 impl Selected {
@@ -116,6 +118,7 @@ impl Selected {
         let within = |path: &Module| path.0.starts_with(&module.0);
         self.resources.iter().any(|config| within(&config.module))
             || self.variables.iter().any(|(path, _)| within(path))
+            || self.providers.iter().any(within)
     }
 }
 

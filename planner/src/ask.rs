@@ -70,14 +70,14 @@ impl Ask {
         Ok(in_use)
     }
 
-    /// Registers an empty configuration for a provider of the root module that has no block and is needed only by
-    /// objects in state. `declared` says whether the configuration requires the provider.
+    /// Registers an empty configuration for a default provider of the root module that has no block and is needed only
+    /// by objects in state.
     ///
     /// # Errors
     /// A provider without a schema.
-    pub(crate) async fn stand_in(&self, instance: &ProviderInstance, declared: bool) -> Result<(), Problems> {
+    pub(crate) async fn stand_in(&self, instance: &ProviderInstance) -> Result<(), Problems> {
         let plain = instance.module.is_root() && instance.alias.is_none() && instance.key == InstanceKey::None;
-        if !plain || !declared || self.providers.registered(instance).is_some() {
+        if !plain || self.providers.registered(instance).is_some() {
             return Ok(());
         }
         let schema = self.providers.schema(&instance.source).await.map_err(|problem: Diagnostic| vec![problem])?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use weft_evaluator::glue::{Expansion, Protection, RootOutput};
-use weft_graph_format::address::{AbsResource, ConfigResource, ModuleInstance, ResourceInstance};
+use weft_graph_format::address::{AbsResource, ConfigResource, Module, ModuleInstance, ResourceInstance};
 use weft_graph_format::formula::Formula;
 use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_graph_format::value::Value;
@@ -27,6 +27,8 @@ pub(crate) struct Evaluated {
     pub(crate) outputs: BTreeMap<SmolStr, RootOutput>,
     /// Outputs of called modules with values other than null.
     pub(crate) module_outputs: BTreeSet<(ModuleInstance, SmolStr)>,
+    /// Variables of called modules whose arguments could not be evaluated, because something else has failed.
+    pub(crate) not_reached: BTreeSet<(Module, SmolStr)>,
     /// Values of the root variables.
     pub(crate) variables: BTreeMap<SmolStr, Value>,
     /// The formulas of placeholders for missing instances outside the selection.

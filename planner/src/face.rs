@@ -12,7 +12,7 @@ use weft_evaluator::glue::{
 use weft_evaluator::purpose::Purpose;
 use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
-    AbsResource, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
+    AbsResource, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::origin::Origin;
@@ -42,12 +42,14 @@ impl Planner {
 #[async_trait]
 impl Glue for Planner {
     fn brief(&self) -> Brief {
-        let state = &self.facts.state;
+        // A partial plan leaves providers of other objects alone: their blocks may be wrong.
+        let objects = self.facts.state.managed().filter(|(address, _)| self.facts.may_go(address));
         let wanted: BTreeSet<ProviderConfig> =
-            state.managed().filter_map(|(_, stored)| stored.provider().ok().map(ProviderInstance::config)).collect();
+            objects.filter_map(|(_, stored)| stored.provider().ok().map(ProviderInstance::config)).collect();
         Brief {
             selection: self.facts.selection().clone(),
             wanted_providers: wanted.into_iter().collect(),
+            providers_only: self.facts.needs_providers_only(),
             ..Brief::new(Purpose::Plan(self.kind().planning()))
         }
     }
@@ -207,6 +209,10 @@ impl Glue for Planner {
 
     fn module_output(&self, module: &ModuleInstance, name: &SmolStr) {
         self.evaluated().module_outputs.insert((module.clone(), name.clone()));
+    }
+
+    fn not_reached(&self, module: &Module, variable: &SmolStr) {
+        self.evaluated().not_reached.insert((module.clone(), variable.clone()));
     }
 
     async fn provider_function(

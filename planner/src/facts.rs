@@ -64,6 +64,24 @@ impl Facts {
         self.going.as_ref().is_none_or(|going| going.contains(address))
     }
 
+    /// Whether the plan covers an object that nothing in the configuration wants.
+    pub(crate) fn may_go(&self, address: &ResourceInstance) -> bool {
+        match self.rules.covers_what_goes {
+            true => self.is_selected_to_go(address),
+            false => self.selection().covers(address),
+        }
+    }
+
+    /// Whether objects are destroyed as state has them. Nothing is evaluated for them but their providers.
+    pub(crate) fn destroys_unread(&self) -> bool {
+        self.rules.empties_state && !self.options.refresh
+    }
+
+    /// Whether the plan evaluates nothing but what the providers of objects need.
+    pub(crate) fn needs_providers_only(&self) -> bool {
+        self.destroys_unread() || self.rules.needs_state && self.state.is_empty()
+    }
+
     /// Whether an instance outside the selection keeps its object.
     pub(crate) fn keeps_left_out(&self, address: &ResourceInstance) -> bool {
         !self.rules.covers_what_goes || !self.is_selected_to_go(address)

@@ -47,11 +47,6 @@ pub async fn plan_open(inputs: PlanInputs, open: bool) -> (PlanOutcome, Option<S
         Ok(planner) => planner,
         Err(outcome) => return (*outcome, None),
     };
-    let idle = planner.facts.rules.needs_state && planner.facts.state.is_empty();
-    if idle {
-        let outcome = conclude(&planner, false, &BTreeSet::new()).await;
-        return (outcome, None);
-    }
     let begun = begin_evaluation(root, planner.clone(), environment, given).await;
     planner.report.keep_evaluated(false);
     let Ok(begun) = begun else {
@@ -75,22 +70,21 @@ async fn evaluate(planner: &Planner, begun: Begun) -> (bool, Session) {
 /// The steps after evaluation: orphans, the rules over all instances, and the draft. Evaluation may have `failed` in
 /// part.
 async fn conclude(planner: &Arc<Planner>, failed: bool, imports: &BTreeSet<ResourceInstance>) -> PlanOutcome {
-    let rules = planner.facts.rules;
+    let (rules, unread) = (planner.facts.rules, planner.facts.destroys_unread());
     let aimless = if failed { Vec::new() } else { aimless_imports(&planner.evaluated(), imports) };
     if !aimless.is_empty() {
         planner.report.add(aimless);
         planner.report.add(planner.ask.providers.close_ephemerals().await);
         return nothing(planner);
     }
-    if rules.plans_orphans && (!failed || rules.plans_orphans_after_failure) {
-        plan_orphans(planner, failed).await;
+    if rules.plans_orphans && (!failed || rules.plans_orphans_after_failure || unread) {
+        // Without evaluation, everything in state goes for certain.
+        plan_orphans(planner, failed && !unread).await;
     }
     planner.report.add(planner.ask.providers.close_ephemerals().await);
-    if rules.needs_success && planner.report.has_errors() {
-        if planner.facts.options.refresh {
-            // As in OpenTofu, the normal plan has failed, and no object was to be destroyed yet.
-            planner.report.take_refused();
-        }
+    if rules.needs_success && !planner.facts.needs_providers_only() && planner.report.has_errors() {
+        // As in OpenTofu, the normal plan has failed, and no object was to be destroyed yet.
+        planner.report.take_refused();
         return nothing(planner);
     }
     let still_there = moved::still_declared(&planner.facts.root, &planner.facts.declared, &planner.evaluated());

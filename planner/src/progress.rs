@@ -10,6 +10,8 @@ use weft_graph_format::value::Value;
 /// The event of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgressStep {
+    /// An object is about to be found by its ID, and imported.
+    ImportStarted,
     /// The refresh of a managed object begins.
     RefreshStarted,
     /// The refresh is done.

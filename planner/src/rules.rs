@@ -9,13 +9,13 @@ pub(crate) struct Rules {
     pub(crate) validates: bool,
     /// Accepts `-replace`.
     pub(crate) replaces: bool,
-    /// Has nothing to do if state has no objects and no outputs.
+    /// Evaluates nothing if state has no objects and no outputs.
     pub(crate) needs_state: bool,
     /// Apply creates objects, so unknown values become known: it computes named values and reads data sources.
     pub(crate) makes_objects: bool,
     /// Removes data sources and outputs from state.
     pub(crate) empties_state: bool,
-    /// Makes no plan after errors, not even one to show.
+    /// Makes no plan after errors, not even one to show, if it refreshes.
     pub(crate) needs_success: bool,
     /// Warnings of evaluation are reported.
     pub(crate) reports_warnings: bool,

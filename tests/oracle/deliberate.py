@@ -12,6 +12,7 @@ different.
 """
 import collections
 import copy
+import difflib
 import json
 import re
 from typing import Callable, NamedTuple
@@ -224,10 +225,23 @@ def warnings_on_stderr(context, want, got):
     if not isinstance(a, str) or not isinstance(b, str) or WARNING_BOX.search(b):
         return False
     bare = WARNING_BOX.sub("", a)
-    if bare == a or (bare != b and bare.strip() != b.strip()):
+    boxed = bare != a and bare.strip() == b.strip()
+    if not boxed and not only_plain_warnings(a, b):
         return False
     want["text"] = got["text"]
     return True
+
+
+def only_plain_warnings(a, b):
+    """Whether the first text is the second one with additional warnings, as `-no-color` writes them."""
+    if re.search("(?m)^Warning: ", b):
+        return False
+    a, b = a.strip().split("\n"), b.strip().split("\n")
+    steps = [s for s in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if s[0] != "equal"]
+    def is_warning(step):
+        lines = [line for line in a[step[1]:step[2]] if line]
+        return step[0] == "delete" and (not lines or lines[0].startswith("Warning: "))
+    return bool(steps) and all(map(is_warning, steps)) and any(line.startswith("Warning: ") for line in a)
 
 
 def console_heredoc(context, want, got):
@@ -334,6 +348,35 @@ def independent_goes_on(context, want, got):
     return {mentions.resource(json.loads(e).get("address")) for e in more} <= reached - failed
 
 
+def stale_by_instance(context, want, got):
+    """A saved plan is stale for Weft only if something that it changes or reads has changed."""
+    command = words(context)
+    saved = command[0] == "apply" and any(not w.startswith("-") for w in command[1:])
+    alone = [d.get("summary") for d in errors(want)] == ["Saved plan is stale"]
+    return saved and alone and want.get("exit") == 1 and got.get("exit") == 0 and not errors(got)
+
+
+def gone_and_selected(context, want, got):
+    """Objects of module instances that are gone: OpenTofu deletes all of a resource if it plans any of it, even those
+    that `-target` does not name or that `-exclude` does."""
+    chosen = [w.split("=", 1) for w in words(context)[1:] if re.match("-(target|exclude)=", w)]
+    if not chosen or want.get("exit") != got.get("exit") or errors(want) or errors(got):
+        return False
+    more = beyond(*((r.get("events") or {}).get("planned") or [] for r in (want, got)))
+    if not more:
+        return False
+    def is_left_out(event):
+        inside = [address for _, address in chosen if covers(address, event.get("address") or "")]
+        return bool(inside) == chosen[0][0].endswith("exclude")
+    events = [json.loads(e) for e in more]
+    return all(e.get("action") == "delete" and e.get("reason") == "delete_because_no_module" and is_left_out(e) for e in events)
+
+
+def covers(selected, address):
+    """Whether a selected address is this one, or contains it."""
+    return address == selected or address.startswith((selected + ".", selected + "["))
+
+
 DELIBERATE = [
     Deliberate("ephemeral-at-destroy", "A destroy opens ephemeral objects only when something that it destroys needs them.", ephemeral_at_destroy),
     Deliberate("ephemeral-calls-at-destroy", "The same, in the ledger of the provider.", ephemeral_calls_at_destroy),
@@ -345,6 +388,9 @@ DELIBERATE = [
     Deliberate("entries-without-objects", "The state file has resources that have objects; OpenTofu keeps empty entries after failures and imports.",
                entries_without_objects),
     Deliberate("independent-goes-on", "A failure stops what waits for it; what only mentions it in a value that is known goes on.", independent_goes_on,
+               ends=True),
+    Deliberate("stale-by-instance", "A saved plan can be applied while nothing that it changes or reads has changed.", stale_by_instance, ends=True),
+    Deliberate("gone-and-selected", "What -target does not name, or -exclude names, stays also if its module instance is gone.", gone_and_selected,
                ends=True),
     Deliberate("unused-provider", "Weft starts only providers that something uses.", unused_provider, ends=True),
     Deliberate("for-each-when-validating", "Weft says what is wrong with for_each of a resource when it validates, and once.",

@@ -98,6 +98,22 @@ GOES_ON = {"steps": [{"run": ["apply"]}], "files": MENTIONED,
            "want": events(1, [BROKEN], errored=[{"address": 'lab_thing.a["x"]', "action": "create"}], done=[]),
            "got": events(1, [BROKEN], errored=[{"address": 'lab_thing.a["x"]', "action": "create"}], done=[BY_KEY])}
 
+STALE = {"steps": [{"run": ["apply", "p1"]}], "want": {"run": ["apply", "p1"], "exit": 1, "events": {"diagnostics": [{"severity": "error", "summary": "Saved plan is stale"}]}},
+         "got": {"run": ["apply", "p1"], "exit": 0, "events": {"summary": {"add": 0, "change": 0, "remove": 0}}}}
+
+
+def leaving(address):
+    """The event of a delete of an object whose module instance is gone."""
+    return {"address": address, "action": "delete", "reason": "delete_because_no_module"}
+
+
+LEAVING = {"steps": [{"run": ["plan", '-target=module.w["a"]']}],
+           "want": events(0, planned=[leaving('module.w["a"].terraform_data.x'), leaving('module.w["b"].terraform_data.x')]),
+           "got": events(0, planned=[leaving('module.w["a"].terraform_data.x')])}
+PLAIN_WARNING = "Applying.\n\nWarning: Check block assertion failed\n\n  on main.tf line 4\n\nNo.\n\nApply complete!\n"
+WARNED_PLAINLY = {"steps": [{"run": ["apply", "-no-color"]}], "want": {"run": ["apply"], "exit": 0, "text": PLAIN_WARNING},
+                  "got": {"run": ["apply"], "exit": 0, "text": "Applying.\n\nApply complete!\n"}}
+
 
 def near(example, *edits):
     """An example with similar results."""
@@ -145,6 +161,18 @@ EXAMPLES = {
         lambda x: x["want"]["events"]["done"].append(THING),
         lambda x: x["got"]["events"]["errored"].clear(),
         lambda x: x["got"].update(exit=0)),
+    "stale-by-instance": near(
+        STALE,
+        lambda x: x.update(steps=[{"run": ["apply"]}]),
+        lambda x: x["got"].update(exit=1),
+        lambda x: x["want"]["events"]["diagnostics"].append(ALONE)),
+    "gone-and-selected": near(
+        LEAVING,
+        lambda x: x.update(steps=[{"run": ["plan"]}]),
+        lambda x: x.update(steps=[{"run": ["plan", '-target=module.w["b"]']}]),
+        lambda x: x.update(steps=[{"run": ["plan", '-exclude=module.w["a"]']}]),
+        lambda x: x["got"]["events"]["planned"].append(DATA),
+        lambda x: x["want"]["events"]["planned"][1].update(reason="delete_because_each_key")),
     "unused-provider": near(
         UNUSED,
         lambda x: x.update(files=x["files"] + 'resource "crane_hook" "a" {\n}\n'),

@@ -53,6 +53,9 @@ class StepRunner(difftest.Runner):
 
 def blank(v):
     """Removes the numbers of reads that lab_echo returns, because they depend on the order."""
+    if isinstance(v, str):
+        # The same in texts for people.
+        return re.sub(r"(?m)^([-+~ ]*at +[=] )\d+$(?=\n[-+~ ]*result +=)", r"\1<read>", v)
     if isinstance(v, dict):
         return {k: blank(x) for k, x in v.items() if not (k == "at" and "result" in v)}
     if isinstance(v, list):

@@ -20,7 +20,7 @@ import engines
 import generate
 import hcl
 import shrink
-from deliberate_examples import EXAMPLES
+from deliberate_examples import EXAMPLES, WARNED_PLAINLY
 
 HERE = Path(__file__).resolve().parent
 DIGESTS = HERE / "digests.txt"
@@ -168,6 +168,11 @@ class DeliberateDifferences(unittest.TestCase):
             self.assertEqual(taken.names, [d.name])
             self.assertEqual(compare.step_items(taken.want, taken.got), [], d.name)
             self.assertEqual(taken.ends, d.ends)
+
+    def test_warnings_without_boxes_are_taken_out_too(self):
+        taken = self.take(next(d for d in deliberate.DELIBERATE if d.name == "warnings-on-stderr"), WARNED_PLAINLY)
+        self.assertEqual(taken.names, ["warnings-on-stderr"])
+        self.assertEqual(compare.step_items(taken.want, taken.got), [])
 
     def test_none_takes_out_what_is_near_it(self):
         for d in deliberate.DELIBERATE:

@@ -15,6 +15,7 @@ use weft_coordinator::{
 };
 use weft_executor::{Channel, HostMessage, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
+use weft_graph_format::changes::{Changes, Importing, ResourceChange};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, StoreError};
 
@@ -25,6 +26,7 @@ use super::progress::{Foreknown, Progress, REMIND};
 use super::{ApplyOutcome, Work, run_problem};
 use crate::context::{Context, holder, unix_ms};
 use crate::packages::pool_options;
+use crate::render::plan::import_line;
 use crate::signals;
 use crate::view::View;
 
@@ -59,13 +61,28 @@ pub struct LocalRun<'a> {
 /// The reason why the run did not begin. Later problems are reported as they happen.
 pub async fn begin(work: Work, place: LocalRun<'_>) -> Result<ApplyOutcome, Vec<Diagnostic>> {
     let known = Foreknown::of(&work.plan);
+    let imports = import_lines(&work.plan.changes);
     let run = weft_state::random_run_id().map_err(|error| vec![crate::store::problem(&StoreError::from(error))])?;
     let mut plan = RunPlan::new(work.plan, work.digest)?;
     plan.place_here();
     plan.inputs = work.inputs;
     let bytes = Opaque(work.bytes);
     term::create(place.store.as_ref(), run.clone(), unix_ms(), &plan.outline, bytes).await.map_err(run_problem)?;
+    if place.view.shows_progress() {
+        imports.iter().for_each(|line| place.view.line(line));
+    }
     run_to_end(run, plan, &BTreeSet::new(), known, RunOptions::in_process(), place).await
+}
+
+/// The lines about imported objects. The state has them with its first write.
+fn import_lines(changes: &Changes) -> Vec<String> {
+    let by_id = |change: &ResourceChange| match change.importing.as_deref() {
+        Some(Importing::Id(id)) => {
+            vec![import_line(&change.address, "Importing...", id), import_line(&change.address, "Import complete", id)]
+        }
+        _ => Vec::new(),
+    };
+    changes.resources.iter().flat_map(by_id).collect()
 }
 
 /// Resumes a run. `options` may hold decisions for operations in doubt.

@@ -219,20 +219,19 @@ async fn piped(invocation: &Invocation<'_>, session: &Session) -> Exit {
                 return invocation.fail(&[problems::input_unreadable(&error)]);
             }
         };
-        let ended = line.is_none();
-        let question = match line {
-            Some(line) => lines.push(&line),
-            None => lines.rest(),
+        let Some(line) = line else {
+            if lines.rest().is_some() {
+                // As in OpenTofu, this is no error.
+                invocation.view.diagnostics(&[problems::input_ends_within()]);
+            }
+            return Exit::DONE;
         };
-        if let Some(question) = question {
+        if let Some(question) = lines.push(&line) {
             match reply(invocation, session, &question).await {
                 Reply::Answered => {}
                 Reply::Refused => return Exit::FAILED,
                 Reply::Leave => return Exit::DONE,
             }
-        }
-        if ended {
-            return Exit::DONE;
         }
     }
 }

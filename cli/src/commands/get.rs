@@ -34,12 +34,13 @@ pub const GET: Command = Command {
 };
 
 fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
+    invocation.view.event(events::version());
     invocation.at_most(1, problems::too_many_arguments)?;
     if let Some(directory) = invocation.arguments.positionals.first()
         && let Err(error) = std::env::set_current_dir(directory)
     {
         let problem = problems::directory_unusable(directory, &error);
-        return Err(invocation.fail(&[problem]));
+        return Err(invocation.mistake(&problem));
     }
     Project::load_root(invocation).map_err(|problems| invocation.fail(&problems))?;
     let update = invocation.arguments.switch("update", false);

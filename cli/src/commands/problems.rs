@@ -71,6 +71,12 @@ pub fn input_unreadable(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot read the standard input", format!("{error}."))
 }
 
+/// The standard input ends within an expression.
+pub fn input_ends_within() -> Diagnostic {
+    let detail = "The last expression has open brackets or quotes, so it was not evaluated. Close them.";
+    Diagnostic::warning("The input ends within an expression", detail)
+}
+
 /// The terminal cannot be used.
 pub fn terminal_unusable(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot use the terminal", format!("{error}."))
@@ -104,6 +110,14 @@ pub fn directory_unreadable(directory: &str) -> Diagnostic {
     Diagnostic::error(
         "Failed to read module directory",
         format!("Module directory {directory} does not exist or cannot be read."),
+    )
+}
+
+/// A file was given in place of the directory of a module whose tests are read too.
+pub fn tests_unreadable(directory: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Failed to read test directory",
+        format!("{directory} is not a directory, so it has no module and no tests."),
     )
 }
 

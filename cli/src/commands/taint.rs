@@ -56,9 +56,10 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
     let [text] = arguments.positionals.as_slice() else {
         return Err(invocation.mistake(&problems::taint_arguments(&name)));
     };
-    let address = written_instance(text).ok_or_else(|| invocation.fail(&invalid_address(text, None, ONE_INSTANCE)))?;
+    let address =
+        written_instance(text).ok_or_else(|| invocation.mistakes(&invalid_address(text, None, ONE_INSTANCE)))?;
     if address.resource.mode != ResourceMode::Managed {
-        return Err(invocation.fail(&[state_problems::not_managed(&address, &name)]));
+        return Err(invocation.mistake(&state_problems::not_managed(&address, &name)));
     }
     let allowed = arguments.switch("allow-missing", false);
     let place = StoreLocation::for_edit(invocation, &name, false)?;

@@ -55,6 +55,9 @@ fn run(invocation: &Invocation<'_>) -> Exit {
             "." => validated(invocation, None),
             directory => validated(invocation, Some(directory)),
         },
+        [file] if Path::new(file).exists() && !arguments.switch("no-tests", false) => {
+            vec![problems::tests_unreadable(file)]
+        }
         [directory] => vec![problems::directory_unreadable(directory)],
         _ => return invocation.mistake(&problems::one_directory_expected()),
     };

@@ -16,8 +16,8 @@ use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::{PlanFile, UiMode};
 
 pub use lines::{
-    applied_line, destroyed_line, done_line, duration, ephemeral_words, failed_line, next_steps, plan_line,
-    progress_line, provisioning_line, started_line, started_message,
+    applied_line, destroyed_line, done_line, duration, ephemeral_words, failed_line, import_line, next_steps,
+    plan_line, progress_line, provisioning_line, started_line, started_message,
 };
 
 use super::counts::ChangeCounts;
@@ -62,8 +62,6 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
         let counts = ChangeCounts::of_plan(&plan.changes);
         text.push_str(&plan_line(&counts).replacen("Plan:", &style.bold("Plan:"), 1));
         text.push('\n');
-    } else if plan.manifest.errored {
-        text.push_str("\nPlanning failed. OpenTofu encountered an error while generating this plan.\n");
     }
     if !outputs.is_empty() {
         text.push_str("\nChanges to Outputs:\n");

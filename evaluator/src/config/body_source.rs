@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::source::SourceRange;
@@ -72,7 +73,7 @@ impl BodySource {
     pub fn locate(&self, path: &Path) -> SourceRange {
         let tree = &self.tree;
         if let Some(value) = tree.body_value(self.body) {
-            return locate_value(value, path, &self.range);
+            return locate_value(value, path, &self.missing());
         }
         let mut here = tree.body(self.body);
         let mut range = self.range.clone();
@@ -80,7 +81,19 @@ impl BodySource {
         while let Some(step) = steps.next() {
             let ValueStep::Attribute(name) = step else { break };
             if let Some(attribute) = here.attribute(name) {
-                return tree.expression(attribute.expression).range();
+                let value = tree.expression(attribute.expression);
+                let rest: Vec<&ValueStep> = steps.collect();
+                let named =
+                    |name: &SmolStr| here.attribute(name).map(|found| tree.expression(found.expression).range());
+                return match rest.as_slice() {
+                    [] => value.range(),
+                    [ValueStep::Attribute(_), .., ValueStep::Attribute(last)] | [ValueStep::Attribute(last)] => {
+                        // As in OpenTofu, which takes all names but the last for blocks.
+                        named(last).unwrap_or(range)
+                    }
+                    [step] => element(&value, step).unwrap_or(value).range(),
+                    _ => range,
+                };
             }
             let escaped =
                 self.escaped.iter().find_map(|layer| Some((layer, layer.tree.body(layer.body).attribute(name)?)));
@@ -157,6 +170,19 @@ impl BodySource {
     fn bodies(&self) -> impl Iterator<Item = (&Arc<Tree>, BodyId)> {
         let base = std::iter::once((&self.tree, self.body));
         base.chain(self.layers.iter().map(|layer| (&layer.tree, layer.body)))
+    }
+}
+
+/// An element of a list or an object that is written out.
+fn element(value: &Expression, step: &ValueStep) -> Option<Expression> {
+    match step {
+        ValueStep::Index(index) => value.as_list()?.into_iter().nth(usize::try_from(*index).ok()?),
+        ValueStep::Key(wanted) | ValueStep::Attribute(wanted) => {
+            let mut entries = value.as_map()?.into_iter();
+            entries
+                .find(|(key, _)| key.text() == wanted || key.as_string_literal().as_ref() == Some(wanted))
+                .map(|(_, v)| v)
+        }
     }
 }
 

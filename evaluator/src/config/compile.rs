@@ -9,7 +9,7 @@ use weft_syntax::Tree;
 use super::CompiledModule;
 use super::compiling::Compiling;
 use super::content::FoundBlock;
-use super::top_level::{self, blocks_of};
+use super::top_level::blocks_of;
 
 /// Compiles all files of a module. The loader adds the children. The second value has the problems of all blocks
 /// together.
@@ -36,7 +36,7 @@ pub(super) fn compile_module(
         base.sort_by_key(|block| block.block_type != "terraform");
     }
     for block in &base {
-        top_level::block(&mut compiling, block);
+        compiling.overridden(block);
     }
     compiling.override_rest(&rest);
     (compiling.module, compiling.together)

@@ -11,7 +11,7 @@ use super::content::{ContentRules, FoundBlock};
 use super::literal::{optional, required};
 use super::problems;
 use super::relative_address::{RelativeAddress, address_of};
-use crate::reference::Reference;
+use crate::reference::{Reference, references_of};
 
 /// The name of the ID of an import that is in no file.
 const ID: &str = "<import id>";
@@ -141,7 +141,9 @@ pub(super) fn import(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         ImportKey::Computed(key) => Some(key),
         ImportKey::Constant(_) => None,
     };
-    for part in keys.chain(own_key).chain(&id).chain(&identity).chain(&for_each) {
+    // Planning reports invalid references in keys.
+    references.extend(keys.chain(own_key).flat_map(|key| references_of(key, &mut Vec::new())));
+    for part in id.iter().chain(&identity).chain(&for_each) {
         references.extend(compiling.references(part));
     }
     let range = block.range.clone();

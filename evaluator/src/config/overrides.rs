@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
+use weft_graph_format::diagnostic::Diagnostic;
 
 use super::compiling::Compiling;
 use super::content::{FoundBlock, OverrideBody};
@@ -43,12 +44,13 @@ impl Compiling<'_> {
                     {
                         self.report_together(problems::overrides::depends_on(first.range()));
                     }
+                    self.incomplete(&block);
                     below.layers.push(OverrideBody { tree: block.tree.clone(), body: block.body });
                 }
                 // The default configuration of a provider needs no other block.
                 None if block.block_type == "provider" && key.2.is_none() => base.push(block),
                 None => {
-                    self.overriding_nothing(&block);
+                    self.incomplete(&block);
                     let problem = problems::overrides::missing_base(block.block_type, &key.1.join("."), &block.range);
                     match block.block_type {
                         "variable" => self.report(problem),
@@ -60,8 +62,28 @@ impl Compiling<'_> {
         rest
     }
 
+    /// Reads a block, with its overrides.
+    ///
+    /// Each block must also be valid on its own, even where it is overridden. Problems that were reported for one of the
+    /// blocks are not repeated for the whole.
+    pub(super) fn overridden(&mut self, block: &FoundBlock) {
+        if !block.layers.is_empty() {
+            self.aside(&FoundBlock { layers: Vec::new(), ..block.clone() });
+        }
+        let known = self.diagnostics.len();
+        top_level::block(self, block);
+        if !block.layers.is_empty() {
+            let found = self.diagnostics.split_off(known);
+            let is_new = |problem: &Diagnostic| {
+                !self.diagnostics.iter().any(|one| one.summary == problem.summary && one.subject == problem.subject)
+            };
+            let new: Vec<Diagnostic> = found.into_iter().filter(is_new).collect();
+            self.diagnostics.extend(new);
+        }
+    }
+
     /// Reads an override block on its own, to report its problems. It may be incomplete.
-    fn overriding_nothing(&mut self, block: &FoundBlock) {
+    fn incomplete(&mut self, block: &FoundBlock) {
         self.overriding = true;
         self.aside(block);
         self.overriding = false;

@@ -83,16 +83,8 @@ pub fn applied(root: &Arc<CompiledModule>, selection: &Selection, active: &BTree
 pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig>, everything: bool) -> NeededParts {
     let graph = StaticGraph::new(root);
     let (nodes, next) = graph.parts();
-    let starts = nodes.iter().enumerate().filter(|(_, node)| match node {
-        Node::Provider(module, name, alias) => providers.iter().any(|provider| {
-            let configured = root.all().into_iter().find(|found| found.path == *module);
-            provider.module == *module
-                && provider.alias == *alias
-                && configured.is_some_and(|found| found.provider_source(name) == provider.source)
-        }),
-        _ => false,
-    });
-    let needed = below(starts.map(|(index, _)| index).collect(), next, &vec![true; nodes.len()]);
+    let starts = graph.providers(root, providers);
+    let needed = below(starts, next, &vec![true; nodes.len()]);
     let mut reach = NeededParts::default();
     for (index, node) in nodes.iter().enumerate() {
         match node {

@@ -81,11 +81,13 @@ impl Pen<'_> {
         let mut expanded =
             |name: String, shape: VertexKind| self.drawing.vertex(&format!("{name} (expand)"), &name, shape);
         match node {
-            Node::Variable(module, name) if module.is_root() => {
-                let name = format!("var.{name}");
-                self.drawing.vertex(&name, &name, VertexKind::Note)
+            Node::Variable(module, name) => {
+                let given = self.given(module, name);
+                let name = within(module, &format!("var.{name}"));
+                let read = self.drawing.vertex(&format!("{name} (expand, reference)"), &name, VertexKind::Plain);
+                self.drawing.edge(read, given);
+                read
             }
-            Node::Variable(module, name) => expanded(within(module, &format!("var.{name}")), VertexKind::Plain),
             Node::Local(module, name) => expanded(within(module, &format!("local.{name}")), VertexKind::Plain),
             Node::Output(module, name) => expanded(within(module, &format!("output.{name}")), VertexKind::Plain),
             Node::Resource(module, resource) => {
@@ -103,6 +105,15 @@ impl Pen<'_> {
         }
     }
 
+    /// The value that a variable is given. Readers see it after its validation, which is another vertex.
+    fn given(&mut self, module: &Module, name: &SmolStr) -> usize {
+        let name = within(module, &format!("var.{name}"));
+        match module.is_root() {
+            true => self.drawing.vertex(&name, &name, VertexKind::Note),
+            false => self.drawing.vertex(&format!("{name} (expand, input)"), &name, VertexKind::Plain),
+        }
+    }
+
     fn provider(&self, module: &Module, local_name: &SmolStr, alias: Option<&SmolStr>) -> String {
         let source = match self.modules.get(module) {
             Some(found) => found.provider_source(local_name).to_string(),
@@ -115,10 +126,15 @@ impl Pen<'_> {
     fn edges(&mut self) {
         let (nodes, next) = self.graph.parts();
         for (index, node) in nodes.iter().enumerate() {
-            let Some(from) = self.places[index] else { continue };
+            let Some(place) = self.places[index] else { continue };
             for to in &next[index] {
                 let owner = self.owner(*to);
                 let Some(to) = self.places[owner] else { continue };
+                let from = match node {
+                    // The argument is evaluated in the caller, and the validation in the module.
+                    Node::Variable(module, name) if nodes[owner].is_outside(module) => self.given(module, name),
+                    _ => place,
+                };
                 self.drawing.edge(from, to);
                 if let (Node::Resource(..), Node::Provider(..)) = (node, &nodes[owner]) {
                     let name = self.drawing.vertices()[to].name.clone();

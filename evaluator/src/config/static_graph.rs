@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, Module, Resource};
+use weft_graph_format::address::{ConfigResource, Module, ProviderConfig, Resource};
 
 use super::names_below::{Gathering, Names};
 use super::{CompiledModule, ProviderReference};
@@ -37,6 +37,18 @@ impl Node {
                 Some(ConfigResource { module: module.clone(), resource: resource.clone() })
             }
             _ => None,
+        }
+    }
+
+    /// Whether the node does not belong to the content of a module.
+    pub(super) fn is_outside(&self, module: &Module) -> bool {
+        match self {
+            Node::Variable(own, _)
+            | Node::Local(own, _)
+            | Node::Output(own, _)
+            | Node::Resource(own, _)
+            | Node::Provider(own, ..) => own != module,
+            Node::Expand(_) | Node::Close(_) => true,
         }
     }
 
@@ -258,8 +270,14 @@ impl StaticGraph {
     ///
     /// Everything that is targeted includes its dependencies. Everything that is excluded excludes its dependents. If
     /// only some instances are excluded, other resources that depend on them are excluded, but outputs are not. An
-    /// output of the root module is planned if it depends on resources and all of them are planned.
-    pub(crate) fn selected(&self, selection: &Selection) -> Option<Selected> {
+    /// output of the root module is planned if it depends on resources and all of them are planned. Targets also include
+    /// the dependencies of the `wanted` provider configurations, which objects without blocks need.
+    pub(crate) fn selected(
+        &self,
+        root: &Arc<CompiledModule>,
+        selection: &Selection,
+        wanted: &[ProviderConfig],
+    ) -> Option<Selected> {
         let config = |node: &Node| match node {
             Node::Resource(module, resource) => {
                 Some(ConfigResource { module: module.clone(), resource: resource.clone() })
@@ -277,7 +295,10 @@ impl StaticGraph {
         };
         let resources: BTreeSet<usize> = match selection {
             Selection::All => return None,
-            Selection::Only(addresses) => self.reached(touching(addresses, false), &self.next),
+            Selection::Only(addresses) => {
+                let starts = touching(addresses, false).into_iter().chain(self.providers(root, wanted));
+                self.reached(starts.collect(), &self.next)
+            }
             Selection::AllBut(addresses) => {
                 let whole = touching(addresses, true);
                 // In order, since the nodes were visited in order.
@@ -309,7 +330,42 @@ impl StaticGraph {
             variables: variables.collect(),
             outputs: outputs.collect(),
             resources: resources.iter().filter_map(|i| config(&self.nodes[*i])).collect(),
+            providers: wanted.iter().map(|provider| provider.module.clone()).collect(),
         })
+    }
+
+    /// The parts that provider configurations need.
+    pub(crate) fn needed_by_providers(&self, root: &Arc<CompiledModule>, wanted: &[ProviderConfig]) -> Selected {
+        let mut found = Selected {
+            providers: wanted.iter().map(|provider| provider.module.clone()).collect(),
+            ..Selected::default()
+        };
+        for index in self.reached(self.providers(root, wanted), &self.next) {
+            let node = &self.nodes[index];
+            found.resources.extend(node.resource());
+            if let Node::Variable(module, name) = node {
+                found.variables.insert((module.clone(), name.clone()));
+            }
+        }
+        found
+    }
+
+    /// The nodes of the blocks of these provider configurations.
+    pub(super) fn providers<'a>(
+        &'a self,
+        root: &'a Arc<CompiledModule>,
+        wanted: impl IntoIterator<Item = &'a ProviderConfig>,
+    ) -> Vec<usize> {
+        let modules = root.all();
+        let blocks = wanted.into_iter().flat_map(|provider| {
+            let module = modules.iter().find(|module| module.path == provider.module);
+            let blocks = module.into_iter().flat_map(|module| {
+                let names = module.providers.keys().filter(|(_, alias)| *alias == provider.alias);
+                names.filter(|(name, _)| module.provider_source(name) == provider.source)
+            });
+            blocks.map(|(name, alias)| Node::Provider(provider.module.clone(), name.clone(), alias.clone()))
+        });
+        blocks.filter_map(|node| self.position(&node)).collect()
     }
 
     /// Outputs of called modules that no resource, provider, check or output of the root module needs.
@@ -452,7 +508,7 @@ mod tests {
     use super::*;
 
     /// A module with many resources, and many outputs that refer to the whole module.
-    fn graph(count: usize) -> StaticGraph {
+    fn graph(count: usize) -> (Arc<CompiledModule>, StaticGraph) {
         let dir = tempfile::tempdir().expect("a directory");
         let (mut root, mut child) = (String::from("module \"m\" {\n  source = \"./m\"\n}\n"), String::new());
         for index in 0..count {
@@ -465,12 +521,13 @@ mod tests {
         std::fs::write(dir.path().join("m/main.tf"), child).expect("written");
         let (root, _, problems) = crate::config::load_tree(dir.path(), &BTreeMap::new());
         assert_eq!(problems, Vec::new());
-        StaticGraph::new(&root)
+        let graph = StaticGraph::new(&root);
+        (root, graph)
     }
 
     #[test]
     fn edges_grow_with_the_number_of_blocks_of_a_module() {
-        let edges = |count| graph(count).next.iter().map(Vec::len).sum::<usize>();
+        let edges = |count| graph(count).1.next.iter().map(Vec::len).sum::<usize>();
         let (few, many) = (edges(10), edges(100));
         assert!(many <= 10 * few, "{few} edges for 10 blocks, {many} for 100");
     }
@@ -478,10 +535,10 @@ mod tests {
     #[test]
     fn steps_of_a_selection_grow_with_the_number_of_blocks() {
         let steps = |count, address: &str, excludes: bool| {
-            let graph = graph(count);
+            let (root, graph) = graph(count);
             let addresses = vec![SelectedAddress::parse(address).expect("an address")];
             let selection = if excludes { Selection::AllBut(addresses) } else { Selection::Only(addresses) };
-            let selected = graph.selected(&selection).expect("a selection");
+            let selected = graph.selected(&root, &selection, &[]).expect("a selection");
             (graph.steps.load(Ordering::Relaxed), selected.outputs.len())
         };
         for (address, excludes, outputs) in

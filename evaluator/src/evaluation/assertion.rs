@@ -109,8 +109,8 @@ impl Session {
         }
         let (value, found) = weft_expressions::evaluate::evaluate(&assertion.condition, &scope);
         let (message, of_message) = weft_expressions::evaluate::evaluate(&assertion.error_message, &scope);
-        let (value, warnings) = root.deprecated_in(&value, &|| assertion.condition.range(), "");
-        let (message, of_use) = root.deprecated_in(&message, &|| assertion.error_message.range(), "");
+        let (value, warnings) = root.deprecated_in(&value, &|_, _| assertion.condition.range(), "");
+        let (message, of_use) = root.deprecated_in(&message, &|_, _| assertion.error_message.range(), "");
         problems.extend(of_message);
         if !has_errors(&problems) {
             problems.extend(message_problem(&message, assertion, &scope, Severity::Warning).1);

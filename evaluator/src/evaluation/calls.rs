@@ -26,6 +26,9 @@ impl ModuleNode {
         self.calls.get(name.clone(), move || async move {
             let call = node.config.calls.get(&key).ok_or(Failed)?.clone();
             let child = node.config.children.get(&key).ok_or(Failed)?.clone();
+            if call.depends_on.iter().any(|reference| node.is_unsound(&reference.range)) {
+                return Err(Failed);
+            }
             let expanded = expand(&node, &call.repetition).await?;
             node.evaluation.glue.module_expanded(&node.address, &key, &expanded.expansion());
             let depends = node.depends_on_origin(&call.depends_on, None).await?;
@@ -172,6 +175,9 @@ impl ModuleNode {
             !variable.validations.is_empty() && selected.variables.contains(&place)
         });
         pending.extend(ruled.map(|variable| node.variable(&variable.name).map(|r| r.map(|_| ())).boxed()));
+        for (name, alias) in node.wanted_providers() {
+            pending.push(node.provider(&name, alias.as_ref()).map(|r| r.map(|_| ())).boxed());
+        }
         if node.caller.is_none() {
             let outputs = node.config.outputs.keys().filter(|name| selected.outputs.contains(*name));
             pending.extend(outputs.map(|name| node.output(name).map(|r| r.map(|_| ())).boxed()));
@@ -211,7 +217,7 @@ impl ModuleNode {
     }
 
     /// What `depends_on` waits for. `own` is the resource with the argument, which need not wait for itself. Missing
-    /// objects are accepted.
+    /// objects were reported, and do not stop the evaluation of the rest.
     pub(crate) async fn depends_on_origin(
         self: &Arc<Self>,
         references: &[crate::reference::Reference],
@@ -222,6 +228,8 @@ impl ModuleNode {
         for reference in references {
             match &reference.subject {
                 Subject::Resource(resource) if Some(resource) == own => {}
+                Subject::Resource(resource) if !self.config.resources.contains_key(resource) => {}
+                Subject::Variable(name) if !self.config.variables.contains_key(name) => {}
                 Subject::Resource(resource) => {
                     origins.extend(self.resource(resource).await?.whole.deep_origin());
                 }

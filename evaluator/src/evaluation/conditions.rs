@@ -274,11 +274,11 @@ impl ModuleNode {
         let value = match convert(&value, &Type::Bool) {
             Ok(value) if !value.is_null() => value,
             Ok(_) => {
-                let problem = problems::null_condition(at);
+                let problem = problems::null_condition(condition.kind, at);
                 return self.fail(Diagnostic { values: values(), ..problem });
             }
             Err(problem) => {
-                let problem = problems::unsuitable_condition(&problem.with_path(), at);
+                let problem = problems::unsuitable_condition(condition.kind, &problem.with_path(), at);
                 return self.fail(Diagnostic { values: values(), ..problem });
             }
         };

@@ -7,10 +7,10 @@ use weft_expressions::resource_rules::deprecated_paths;
 use weft_graph_format::address::Resource;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::marks::{Deprecation, Marks};
-use weft_graph_format::path::Path;
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::Block;
 use weft_graph_format::source::SourceRange;
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{Kind, Value};
 
 use super::module_node::ModuleNode;
 use crate::config::{BodySource, Output, Variable};
@@ -20,6 +20,39 @@ use crate::evaluation::problems::blocks as problems;
 pub const LOCAL_MODULE: &str = "deprecated-local";
 /// The code of warnings about deprecations in other modules, which the user cannot change.
 pub const REMOTE_MODULE: &str = "deprecated-remote";
+
+/// The maximum number of parts of a value that are visited to place a warning.
+const PLACED_PARTS: usize = 10_000;
+
+/// The path by which OpenTofu places the warning about a deprecated part: at each depth the step of the last part that
+/// it visits, which is often not the deprecated one.
+fn last_siblings(value: &Value, path: &Path) -> Path {
+    let mut found: Vec<Option<ValueStep>> = vec![None; path.0.len()];
+    let mut budget = PLACED_PARTS;
+    visit_last(value, 0, &mut found, &mut budget);
+    Path(found.into_iter().zip(&path.0).map(|(last, own)| last.unwrap_or_else(|| own.clone())).collect())
+}
+
+/// Fills the steps from `depth` on that are still missing, from the last part to the first.
+fn visit_last(value: &Value, depth: usize, found: &mut [Option<ValueStep>], budget: &mut usize) {
+    let parts: Vec<(ValueStep, &Value)> = match value.open().1 {
+        Kind::Object(fields) => fields.iter().map(|(name, part)| (ValueStep::Attribute(name.clone()), part)).collect(),
+        Kind::Map(fields) => fields.iter().map(|(name, part)| (ValueStep::Key(name.clone()), part)).collect(),
+        Kind::List(list) | Kind::Tuple(list) => (0..).map(ValueStep::Index).zip(list.items()).collect(),
+        // The step is the element itself, which names no place in the source.
+        Kind::Set(set) => set.items().iter().map(|item| (ValueStep::Key(SmolStr::default()), item)).collect(),
+        _ => Vec::new(),
+    };
+    for (step, part) in parts.into_iter().rev() {
+        let is_complete = found[depth..].iter().all(Option::is_some);
+        let Some(left) = budget.checked_sub(1).filter(|_| !is_complete) else { return };
+        *budget = left;
+        if depth + 1 < found.len() {
+            visit_last(part, depth + 1, found, budget);
+        }
+        found[depth].get_or_insert(step);
+    }
+}
 
 impl ModuleNode {
     /// The mark on the values of a deprecated output; `None` for others and for the root module, whose outputs have no
@@ -56,15 +89,15 @@ impl ModuleNode {
 
     /// Warns about the deprecated parts of a used value, and removes their marks. `place` is the range of the value.
     pub(super) fn tell_deprecated(&self, value: Value, place: &dyn Fn() -> SourceRange) -> Value {
-        self.warn_deprecated(value, place, "")
+        self.warn_deprecated(value, &|_, _| place(), "")
     }
 
     /// Like the above for a decoded block, which uses all its content. `user` is the address of its object.
     pub(super) fn tell_deprecated_in_body(&self, value: Value, body: &BodySource, user: &str) -> Value {
-        self.warn_deprecated(value, &|| body.missing(), user)
+        self.warn_deprecated(value, &|value, path| body.locate(&last_siblings(value, path)), user)
     }
 
-    fn warn_deprecated(&self, value: Value, place: &dyn Fn() -> SourceRange, user: &str) -> Value {
+    fn warn_deprecated(&self, value: Value, place: &dyn Fn(&Value, &Path) -> SourceRange, user: &str) -> Value {
         if !value.deep().deprecated {
             return value;
         }
@@ -77,14 +110,14 @@ impl ModuleNode {
     pub(super) fn deprecated_in(
         &self,
         value: &Value,
-        place: &dyn Fn() -> SourceRange,
+        place: &dyn Fn(&Value, &Path) -> SourceRange,
         user: &str,
     ) -> (Value, Vec<Diagnostic>) {
         let (bare, mut marks) = value.unmark_with_paths();
         let mut warnings = Vec::new();
-        for (_, marks) in &mut marks {
+        for (path, marks) in &mut marks {
             for notice in marks.deprecations() {
-                warnings.extend(self.warning(notice, place(), user));
+                warnings.extend(self.warning(notice, place(&bare, path), user));
             }
             *marks = marks.without_deprecations();
         }

@@ -10,9 +10,10 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 use weft_syntax::Expression;
 
-use super::instances::for_each;
+use super::instances::import_repetitions;
 use super::module_node::{Imports, ModuleNode};
 use super::problems::imports::{self as problems, KeyFault, NamedBy};
+use super::references::check_loose;
 use super::repetition_data::RepetitionData;
 use crate::config::{ImportBlock, ImportKey};
 use crate::glue::{Failed, ImportBy, ImportWish};
@@ -49,16 +50,16 @@ impl ModuleNode {
             return self.fail(problems::for_each_of_target(expression.range()));
         }
         let value = self.evaluate(expression, &RepetitionData::default()).await?;
-        if !self.evaluation.purpose().repeats() {
-            return self.one_import(block, &RepetitionData::unknown(false), found).await;
-        }
-        let elements = match for_each(&value, expression) {
-            Ok(elements) => elements,
+        let validating = !self.evaluation.purpose().repeats();
+        let repetitions = match import_repetitions(&value, expression, validating) {
+            Ok(repetitions) => repetitions,
             Err(problem) => return self.fail(problem),
         };
+        if validating {
+            return self.one_import(block, &RepetitionData::unknown(false), found).await;
+        }
         let mut failed = false;
-        for (key, element) in elements {
-            let repeated = RepetitionData::of(&InstanceKey::String(key), element);
+        for repeated in repetitions {
             failed |= self.one_import(block, &repeated, found).await.is_err();
         }
         if failed { Err(Failed) } else { Ok(()) }
@@ -70,31 +71,23 @@ impl ModuleNode {
         repeated: &RepetitionData,
         found: &mut BTreeMap<ResourceInstance, ImportWish>,
     ) -> Result<(), Failed> {
+        if !self.evaluation.purpose().repeats() {
+            // The keys of the address are evaluated at plan.
+            return self.import_by(block, repeated).await.map(drop);
+        }
         let mut module = ModuleInstance::root();
         for (step, computed) in &block.to.module {
             let key = match computed {
                 Some(expression) => self.import_key(expression, repeated).await?,
-                None => Some(step.key.clone()),
+                None => step.key.clone(),
             };
-            let Some(key) = key else { return Ok(()) };
             module = module.child(&step.name, key);
         }
         let key = match &block.to.key {
-            ImportKey::Constant(key) => Some(key.clone()),
+            ImportKey::Constant(key) => key.clone(),
             ImportKey::Computed(expression) => self.import_key(expression, repeated).await?,
         };
-        let by = match (&block.id, &block.identity) {
-            (Some(expression), _) if refers_to_target(block, expression) => {
-                self.import_of_itself(NamedBy::Id, expression)?
-            }
-            (None, Some(expression)) if refers_to_target(block, expression) => {
-                self.import_of_itself(NamedBy::Identity, expression)?
-            }
-            (Some(expression), _) => self.import_id(expression, repeated).await?,
-            (None, Some(expression)) => self.import_identity(block, expression, repeated).await?,
-            (None, None) => None,
-        };
-        let (Some(key), Some(by)) = (key, by) else { return Ok(()) };
+        let Some(by) = self.import_by(block, repeated).await? else { return Ok(()) };
         let address = ResourceInstance { module, resource: block.to.resource.clone(), key };
         if let Some(first) = found.get(&address) {
             return self.fail(problems::imported_twice(&address, &first.range, block.range.clone()));
@@ -103,23 +96,46 @@ impl ModuleNode {
         Ok(())
     }
 
-    /// The key of the target; `None` if validation cannot know it.
+    /// What names the object; `None` if validation cannot know it, and for an empty ID.
+    async fn import_by(
+        self: &Arc<Self>,
+        block: &ImportBlock,
+        repeated: &RepetitionData,
+    ) -> Result<Option<ImportBy>, Failed> {
+        match (&block.id, &block.identity) {
+            (Some(expression), _) if refers_to_target(block, expression) => {
+                self.import_of_itself(NamedBy::Id, expression)
+            }
+            (None, Some(expression)) if refers_to_target(block, expression) => {
+                self.import_of_itself(NamedBy::Identity, expression)
+            }
+            (Some(expression), _) => self.import_id(expression, repeated).await,
+            (None, Some(expression)) => self.import_identity(block, expression, repeated).await,
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The key of the target.
     async fn import_key(
         self: &Arc<Self>,
         expression: &Expression,
         repeated: &RepetitionData,
-    ) -> Result<Option<InstanceKey>, Failed> {
-        let value = self.evaluate(expression, repeated).await?;
-        if !self.evaluation.purpose().has_values() && !value.is_wholly_known() {
-            return Ok(None);
+    ) -> Result<InstanceKey, Failed> {
+        // Validation does not check these references.
+        let mut references = references_of(expression, &mut Vec::new());
+        references.retain(|found| !matches!(found.subject, Subject::EachKey | Subject::EachValue));
+        let problems = check_loose(&self.evaluation, &self.config, &references).await;
+        if !problems.is_empty() {
+            return self.report_all(problems);
         }
+        let value = self.evaluate(expression, repeated).await?;
         let (marks, kind) = value.open();
         let fault = match kind {
             _ if marks.is_sensitive() => KeyFault::Sensitive,
             Kind::Unknown(_) => KeyFault::Unknown,
-            Kind::String(text) => return Ok(Some(InstanceKey::String(text.clone()))),
+            Kind::String(text) => return Ok(InstanceKey::String(text.clone())),
             Kind::Number(number) => match number.to_u64().and_then(InstanceKey::counted) {
-                Some(key) => return Ok(Some(key)),
+                Some(key) => return Ok(key),
                 None => KeyFault::Number,
             },
             _ => KeyFault::Type,

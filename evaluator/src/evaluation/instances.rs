@@ -136,6 +136,32 @@ pub(crate) async fn expand(node: &Arc<ModuleNode>, repetition: &Repetition) -> R
     Ok(Expanded { kind, instances, origin })
 }
 
+/// The repetitions of an import block. In contrast to other blocks, it accepts tuples: `each.key` is the position.
+pub(super) fn import_repetitions(
+    value: &Value,
+    expression: &Expression,
+    validating: bool,
+) -> Result<Vec<RepetitionData>, Diagnostic> {
+    let (marks, kind) = value.open();
+    if let (true, Kind::Tuple(items)) = (marks.is_empty(), kind) {
+        let repeated = |(index, item): (u64, &Value)| RepetitionData {
+            key: Some(Value::number(index.into())),
+            value: Some(item.clone()),
+            ..RepetitionData::default()
+        };
+        return Ok((0..).zip(items.items()).map(repeated).collect());
+    }
+    if validating && !value.is_wholly_known() {
+        let repetition = Repetition::ForEach(expression.clone());
+        let fits = matches!(value.ty(), Type::Tuple(_));
+        let problem = confidential(value, &repetition, expression)
+            .or_else(|| misplaced(value, &repetition, expression).filter(|_| !fits));
+        return problem.map_or(Ok(Vec::new()), Err);
+    }
+    let elements = for_each(value, expression)?;
+    Ok(elements.into_iter().map(|(key, element)| RepetitionData::of(&InstanceKey::String(key), element)).collect())
+}
+
 /// The problem of an unknown value that is invalid whatever it turns out to be.
 fn confidential(value: &Value, repetition: &Repetition, at: &Expression) -> Option<Diagnostic> {
     let marks = value.marks();

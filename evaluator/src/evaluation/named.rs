@@ -97,6 +97,14 @@ impl ModuleNode {
                 None => Err(Failed),
             };
         };
+        if !variable.validations.is_empty() {
+            // Results list the instances of a variable only if everything that its arguments refer to was evaluated.
+            let references = references_of(expression, &mut Vec::new());
+            if caller.parent.scope(&references, &caller.repeated).await.is_err() {
+                self.evaluation.glue.not_reached(&self.config.path, &variable.name);
+                return Err(Failed);
+            }
+        }
         let value = caller.parent.evaluate(expression, &caller.repeated).await?;
         self.warn_of_variable(variable, expression.range());
         if value.deep().ephemeral && !variable.ephemeral && self.tells_ephemeral(&value) {

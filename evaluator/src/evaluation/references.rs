@@ -191,7 +191,7 @@ impl<'a> Checking<'a> {
                 let of_value = output.value.range();
                 self.found.retain(|problem| !problem.subject.as_ref().is_some_and(|at| of_value.holds(at)));
             }
-            self.depends_on(&output.depends_on, false);
+            self.depends_on(&output.depends_on);
             self.block_with(&output.preconditions, &output.references);
         }
         for provider in module.providers.values() {
@@ -206,8 +206,11 @@ impl<'a> Checking<'a> {
             self.block_with(&check.asserts, &check.references);
         }
         for import in &module.statements.imports {
-            self.all(&import.references, Allowed { each: true, ..NOTHING });
-            self.block(&import.references);
+            // Planning evaluates the keys of the address, and checks them then.
+            let is_read = |reference: &&Reference| !import.to.range.holds(&reference.range);
+            let read: Vec<Reference> = import.references.iter().filter(is_read).cloned().collect();
+            self.all(&read, Allowed { each: true, ..NOTHING });
+            self.block(&read);
         }
         for call in module.calls.values() {
             self.call(call);
@@ -251,7 +254,7 @@ impl<'a> Checking<'a> {
             || resource.references.iter().filter(beside).any(|reference| out_of_scope(&reference))
             || self.has_unknown_parts(resource);
         self.conditions(resource.lifecycle.preconditions.iter().chain(&resource.lifecycle.postconditions));
-        self.depends_on(&resource.depends_on, true);
+        self.depends_on(&resource.depends_on);
         if !wrong_body {
             self.triggers(resource);
             self.ignored(resource);
@@ -289,12 +292,15 @@ impl<'a> Checking<'a> {
         any
     }
 
-    /// Unsupported arguments and blocks of a resource and its provisioners. Content of `dynamic` blocks is checked when
-    /// a block is generated.
+    /// Unsupported arguments and blocks of a resource and its provisioners, and a connection that no provisioner uses.
+    /// Content of `dynamic` blocks is checked when a block is generated.
     fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
         let mut found = dynamic_contents(&resource.body);
         if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {
             found.extend(unknown_parts(&resource.body, &schema.block));
+        }
+        if resource.provisioners.is_empty() {
+            found.extend(resource.connection.iter().map(|connection| connection.body.whole()));
         }
         for provisioner in &resource.provisioners {
             if let Some(schema) = provisioner_schema(&provisioner.kind) {
@@ -310,8 +316,12 @@ impl<'a> Checking<'a> {
         schema.is_some_and(|schema| !unknown_parts(&resource.body, &schema.block).is_empty())
     }
 
-    /// Each argument of a call is evaluated separately.
+    /// Each argument of a call is evaluated separately. None is if `depends_on` is wrong.
     fn call(&mut self, call: &ModuleCall) {
+        self.depends_on(&call.depends_on);
+        if !self.found.is_empty() {
+            return self.block(call.references.iter().chain(&call.depends_on));
+        }
         let ranges: Vec<SourceRange> = call.arguments.values().map(|(value, _)| value.range()).collect();
         let allowed = Allowed { self_object: false, ..ANYTHING };
         for range in &ranges {
@@ -366,18 +376,34 @@ impl<'a> Checking<'a> {
         found
     }
 
-    /// Missing modules and locals in `depends_on` are accepted, as in OpenTofu.
-    fn depends_on(&mut self, references: &[Reference], whole: bool) {
+    /// The references of `depends_on` lead to whole objects, which must exist. As in OpenTofu, missing objects are not
+    /// reported after the first problem of a list.
+    fn depends_on(&mut self, references: &[Reference]) {
+        let before = self.found.len();
         for reference in references {
-            if whole && reference.leads_on {
+            if reference.leads_on {
                 let at = reference.attribute_range.clone().unwrap_or_else(|| reference.range.clone());
                 self.found.push(problems::depends_on_part(at));
             } else if self.module.provider_named(reference).is_some() {
                 self.found.push(problems::depends_on_provider(&reference.range));
-            } else if matches!(reference.subject, Subject::Resource(_) | Subject::Variable(_)) {
-                self.found.extend(undeclared(self.module, reference));
+            }
+            if self.found.len() == before {
+                self.found.extend(self.missing(reference));
             }
         }
+    }
+
+    /// The problem of a reference to an object that does not exist here.
+    fn missing(&self, reference: &Reference) -> Option<Diagnostic> {
+        // The outputs of a module do not matter: everything in it does.
+        let whole = match &reference.subject {
+            Subject::Module(name, _) => {
+                &Reference { subject: Subject::Module(name.clone(), None), ..reference.clone() }
+            }
+            _ => reference,
+        };
+        let found = undeclared(self.module, whole).or_else(|| out_of_place(reference, NOTHING));
+        found.or_else(|| self.wrongly_keyed(reference))
     }
 
     fn triggers(&mut self, block: &ResourceBlock) {

@@ -25,6 +25,13 @@ pub(super) struct Unsound {
     pub(super) problems: Vec<Diagnostic>,
 }
 
+impl ModuleNode {
+    /// Whether the reference at this place is invalid.
+    pub(super) fn is_unsound(&self, at: &SourceRange) -> bool {
+        self.evaluation.unsound.get().is_some_and(|unsound| unsound.contains(at))
+    }
+}
+
 /// The places of invalid references.
 pub(super) fn places(unsound: &[Unsound]) -> BTreeSet<SourceRange> {
     let wrong = |one: &Unsound| {

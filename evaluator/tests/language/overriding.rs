@@ -201,3 +201,33 @@ fn overridden_requirements_replace_the_original_ones() {
     "#]]
     .assert_eq(&script.load_problems());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn overridden_parts_must_be_valid() {
+    let script = Script::of(
+        r#"
+            variable "v" {
+              type    = strin
+              default = 1
+            }
+            output "o" {}
+        "#,
+    )
+    .file(
+        "a_override.tf",
+        r#"
+            variable "v" {
+              type      = number
+              sensitive = 3
+            }
+            output "o" { value = 1 }
+        "#,
+    )
+    .file("b_override.tf", r#"variable "v" { sensitive = false }"#);
+    expect![[r#"
+        error a_override.tf:4 Unsuitable value type
+        error main.tf:3 Invalid type specification
+        error main.tf:6 Missing required argument
+    "#]]
+    .assert_eq(&script.planned().await);
+}

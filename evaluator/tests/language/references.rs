@@ -171,7 +171,6 @@ async fn depends_on_names_whole_objects() {
     );
     expect![[r#"
         error main.tf:4 Invalid depends_on reference
-        error main.tf:4 Reference to undeclared resource
         warning main.tf:4 Quoted references are deprecated
     "#]]
     .assert_eq(&script.problems().await);

@@ -1,5 +1,8 @@
 //! Imports of existing objects.
 
+use std::time::Duration;
+
+use smol_str::SmolStr;
 use weft_evaluator::glue::{DesiredInstance, ImportBy, ImportWish};
 use weft_expressions::convert::convert;
 use weft_graph_format::changes::Importing;
@@ -16,6 +19,7 @@ use crate::ask::Ask;
 use crate::diagnostics::{call_failed, placed};
 use crate::prior::Prior;
 use crate::problems::Problems;
+use crate::progress::ProgressStep;
 
 impl Ask {
     /// The import details of a change.
@@ -44,7 +48,11 @@ impl Ask {
         let text = desired.address.to_string();
         let type_name = &desired.address.resource.type_name;
         let target = match &wish.by {
-            ImportBy::Id(id) => ImportTarget::Id(id.to_string()),
+            ImportBy::Id(id) => {
+                let named = Value::object([(SmolStr::new_static("id"), Value::string(id))]);
+                self.progress.tell(&desired.address, ProgressStep::ImportStarted, &named, Duration::ZERO);
+                ImportTarget::Id(id.to_string())
+            }
             ImportBy::Identity(identity) => {
                 ImportTarget::Identity(identity_of(identity, provider, type_name, wish).await?)
             }

@@ -48,7 +48,11 @@ impl Kind for Destroy {
 
 /// Deletes a desired instance. Others see its prior value.
 async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
-    let unknown = || Value::unknown(desired.schema.block.implied_type());
+    // What does not exist is seen as the normal plan would create it.
+    let created = |planned: Option<Value>| match planned {
+        Some(planned) => with_schema_marks(&planned, &desired.schema),
+        None => Value::unknown(desired.schema.block.implied_type()),
+    };
     let in_use = open(planner, &desired).await?;
     let prior = planner.prior_of(&desired, &in_use.provider).await?;
     let planned = match planner.facts.options.refresh {
@@ -62,7 +66,7 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         // Without the destroy, the object would be created or replaced, so its readers wait as for a change.
         planner.agenda().effects.takes_part(desired.address.all());
     }
-    let Some(prior) = prior else { return Ok(unknown()) };
+    let Some(prior) = prior else { return Ok(created(planned)) };
     let in_use = planner.ask.open(&desired.provider).await?;
     let operation = planner
         .plan_leaving(Unwanted {
@@ -76,8 +80,8 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         })
         .await?;
     if prior.value.is_null() {
-        // The object was deleted outside of Weft. Only configurations of providers may still use its value.
-        return Ok(unknown());
+        // The object was deleted outside of Weft.
+        return Ok(created(planned));
     }
     let seen = match planned {
         Some(planned) => {

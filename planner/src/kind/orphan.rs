@@ -16,14 +16,21 @@ impl Planner {
     pub(crate) async fn plan_orphan(&self, orphan: Orphan) -> Result<(), Problems> {
         let Orphan { address, provider: instance, reason } = orphan;
         if address.resource.mode != ResourceMode::Managed {
-            // Readers see no object.
-            self.found().refreshed.insert(address.clone(), Prior::gone());
+            if !self.facts.destroys_unread() {
+                // Readers see no object.
+                self.found().refreshed.insert(address.clone(), Prior::gone());
+            }
             self.note_record(&address, None, &instance);
             return Ok(());
         }
         let Some(stored) = self.facts.state.get(&address) else { return Ok(()) };
         let schema = self.schema_of(&address, &instance).await?;
-        self.ask.stand_in(&instance, self.facts.root.has_provider(&instance.config())).await?;
+        if !self.facts.root.has_provider_block(&instance.config()) {
+            self.ask.stand_in(&instance).await?;
+        } else if self.ask.providers.registered(&instance).is_none() && self.report.has_errors() {
+            // The block could not be evaluated.
+            return Ok(());
+        }
         let in_use = self.ask.open(&instance).await?;
         let through = (&instance, &in_use.provider);
         let record = &stored.instance.record;

@@ -247,7 +247,7 @@ fn objects(
         CheckedPart::Named(kind, module, name) => {
             let key = &(module.clone(), name.clone());
             let reached = match kind {
-                CheckedKind::Variable => reach.variables.contains(key),
+                CheckedKind::Variable => reach.variables.contains(key) && !evaluated.not_reached.contains(key),
                 CheckedKind::Check => reach.listed_checks.contains(key),
                 _ => reach.outputs.contains(key),
             };

@@ -1,14 +1,16 @@
 //! Orphans: objects that state has and the configuration does not, with reasons.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_evaluator::Declared;
 use weft_evaluator::config::CompiledModule;
+use weft_evaluator::config::reach::planned;
 use weft_evaluator::glue::{Expansion, ExpansionKind};
 use weft_evaluator::selection::Selection;
 use weft_graph_format::address::{
-    AbsResource, InstanceKey, ProviderInstance, ProviderParts, ResourceInstance, ResourceMode,
+    AbsResource, ConfigResource, InstanceKey, ProviderInstance, ProviderParts, ResourceInstance, ResourceMode,
 };
 use weft_graph_format::changes::Reason;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -33,11 +35,15 @@ pub(crate) struct Orphan {
 pub(crate) fn orphans(facts: &Facts, evaluated: &Evaluated, failed: bool) -> (Vec<Orphan>, Vec<Diagnostic>) {
     let mut problems = facts.state.problems();
     let mut found = Vec::new();
+    // Computed only if the plan is partial and a module instance is gone.
+    let chosen = LazyCell::new(|| planned(&facts.root, facts.selection()).resources);
     for (address, stored) in facts.state.iter() {
         if evaluated.desired.contains(address) || evaluated.surplus.contains(address) {
             continue;
         }
-        if !is_taken(facts, evaluated, address) || failed && !is_certain(facts, evaluated, address) {
+        if !is_taken(facts, evaluated, address, &|config| chosen.contains(config))
+            || failed && !is_certain(facts, evaluated, address)
+        {
             continue;
         }
         match stored.provider() {
@@ -62,7 +68,7 @@ pub(crate) fn protected_surplus(facts: &Facts, evaluated: &Evaluated, resource: 
     let surplus = facts.state.of_resource(resource).filter(|address| !expansion.has(&address.key));
     let protected = surplus.filter(|address| {
         let protection = protection(evaluated, &facts.declared, address);
-        is_taken(facts, evaluated, address)
+        is_taken(facts, evaluated, address, &|_| true)
             && verdict(protection.as_ref(), address, "destroyed") != RemovalVerdict::Allowed
     });
     let with_provider = protected.filter_map(|address| {
@@ -72,24 +78,34 @@ pub(crate) fn protected_surplus(facts: &Facts, evaluated: &Evaluated, resource: 
     with_provider.collect()
 }
 
-/// Whether the plan covers an orphan.
-fn is_taken(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance) -> bool {
+/// Whether the plan covers an orphan. `is_chosen` says whether the selection reaches a resource of the configuration.
+fn is_taken(
+    facts: &Facts,
+    evaluated: &Evaluated,
+    address: &ResourceInstance,
+    is_chosen: &dyn Fn(&ConfigResource) -> bool,
+) -> bool {
     match facts.rules.covers_what_goes {
         true => facts.is_selected_to_go(address),
-        false => is_selected(facts, evaluated, address),
+        false => is_selected(facts, evaluated, address, is_chosen),
     }
 }
 
 /// Whether the selection covers an orphan.
-fn is_selected(facts: &Facts, evaluated: &Evaluated, address: &ResourceInstance) -> bool {
-    let selection = facts.selection();
-    match (selection, facts.is_configured(&address.config())) {
+fn is_selected(
+    facts: &Facts,
+    evaluated: &Evaluated,
+    address: &ResourceInstance,
+    is_chosen: &dyn Fn(&ConfigResource) -> bool,
+) -> bool {
+    let (selection, config) = (facts.selection(), address.config());
+    match (selection, facts.is_configured(&config)) {
         (Selection::All, _) => true,
-        // Evaluation does not expand a resource outside the selection.
+        // Evaluation does not expand a resource outside the selection, and none in a module instance that is gone.
         (_, true) => {
-            let is_expanded = evaluated.resources.contains_key(&address.all())
-                || evaluated.has_module(&address.module) == Some(false);
-            is_expanded && !selection.leaves_out(address)
+            let is_reached = evaluated.resources.contains_key(&address.all())
+                || evaluated.has_module(&address.module) == Some(false) && is_chosen(&config);
+            is_reached && !selection.leaves_out(address)
         }
         (_, false) => selection.covers(address),
     }

@@ -116,6 +116,35 @@ async fn a_module_is_selected_with_all_its_objects() {
     .assert_eq(&case.target(&["module.m[0]"]).shown().await);
 }
 
+/// Objects of module instances that are gone, of a resource that still has a block.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_gone_with_its_module_instance_is_deleted_if_it_is_selected() {
+    let case = || {
+        Case::of("module \"m\" {\n source = \"./m\"\n count = 0\n}\n")
+            .file("m/main.tf", "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}")
+            .stored(bare("module.m[0].terraform_data.a", "1"))
+            .stored(bare("module.m[0].terraform_data.b", "2"))
+            .stored(bare("module.m[1].terraform_data.a", "3"))
+    };
+    expect![[r#"
+        warning Resource targeting is in effect
+        delete module.m[0].terraform_data.a, delete_because_no_module
+        delete module.m[0].terraform_data.b, delete_because_no_module
+    "#]]
+    .assert_eq(&case().target(&["module.m[0]"]).shown().await);
+    expect![[r#"
+        warning Resource targeting is in effect
+        delete module.m[0].terraform_data.a, delete_because_no_module
+    "#]]
+    .assert_eq(&case().target(&["module.m[0].terraform_data.a"]).shown().await);
+    expect![[r#"
+        warning Resource targeting is in effect
+        delete module.m[0].terraform_data.b, delete_because_no_module
+        delete module.m[1].terraform_data.a, delete_because_no_module
+    "#]]
+    .assert_eq(&case().exclude(&["module.m[0].terraform_data.a"]).shown().await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refresh_covers_the_selection_only() {
     expect![[r#"

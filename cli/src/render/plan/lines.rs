@@ -71,6 +71,11 @@ pub fn started_line(hook: &Hook) -> String {
     started(&hook.object_name(), hook)
 }
 
+/// A step of the import of an object by its ID.
+pub fn import_line(address: &ResourceInstance, step: &str, id: &str) -> String {
+    format!("{address}: {step} [id={id}]")
+}
+
 /// The message of the event that an operation begins, which names only the instance.
 pub fn started_message(hook: &Hook) -> String {
     started(&hook.address, hook)

@@ -5,7 +5,6 @@ use weft_graph_format::graph::CheckKind;
 use weft_graph_format::plan_file::CheckedKind;
 use weft_graph_format::source::SourceRange;
 
-const INVALID_CONDITION: &str = "Invalid condition result";
 const INVALID_MESSAGE: &str = "Invalid error message";
 const INVALID_RUN: &str = "Invalid condition run";
 const NULL_CONDITION: &str = "The condition is null; it must be true or false.";
@@ -14,14 +13,22 @@ fn unsuitable(why: &str) -> String {
     format!("The condition is unsuitable: {why}.")
 }
 
+fn invalid_result(kind: CheckKind, detail: &str, at: SourceRange) -> Diagnostic {
+    let summary = match kind {
+        CheckKind::Validation => "Invalid variable validation result",
+        _ => "Invalid condition result",
+    };
+    Diagnostic::error(summary, detail).at(at)
+}
+
 /// A null condition.
-pub(in crate::evaluation) fn null_condition(at: SourceRange) -> Diagnostic {
-    Diagnostic::error(INVALID_CONDITION, NULL_CONDITION).at(at)
+pub(in crate::evaluation) fn null_condition(kind: CheckKind, at: SourceRange) -> Diagnostic {
+    invalid_result(kind, NULL_CONDITION, at)
 }
 
 /// A condition that is not a truth value, for the reason `why`.
-pub(in crate::evaluation) fn unsuitable_condition(why: &str, at: SourceRange) -> Diagnostic {
-    Diagnostic::error(INVALID_CONDITION, unsuitable(why)).at(at)
+pub(in crate::evaluation) fn unsuitable_condition(kind: CheckKind, why: &str, at: SourceRange) -> Diagnostic {
+    invalid_result(kind, &unsuitable(why), at)
 }
 
 /// An error message that is not a string, for the reason `why`.

@@ -1,0 +1,6 @@
+variable "in" {
+  default = 1
+}
+output "o" {
+  value = 1
+}

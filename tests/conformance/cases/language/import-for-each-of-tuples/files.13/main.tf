@@ -1,0 +1,12 @@
+resource "terraform_data" "a" {
+  count = 3
+}
+resource "terraform_data" "b" {
+}
+variable "list" {
+  default = [1, 0]
+}
+import {
+  to       = terraform_data.a[count.index]
+  id       = "x"
+}

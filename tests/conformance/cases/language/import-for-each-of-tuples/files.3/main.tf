@@ -1,0 +1,13 @@
+resource "terraform_data" "a" {
+  count = 3
+}
+resource "terraform_data" "b" {
+}
+variable "list" {
+  default = [1, 0]
+}
+import {
+  for_each = null
+  to       = terraform_data.a[each.key]
+  id       = "x"
+}
