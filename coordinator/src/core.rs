@@ -15,13 +15,14 @@
 //! - The work of a step is proportional to what it changes, and independent of the size of the plan.
 //!
 //! The memory consists of parts with private fields, each in its own file: [`operations`] (where each operation stands),
-//! [`backlog`] (shards), [`roster`] (workers), [`ahead`] (intents ahead of free slots), [`nodes`] (dependencies),
+//! [`backlog`] (shards), [`budgets`] (tokens for calls), [`retries`] (refused calls), [`roster`] (workers), [`ahead`] (intents ahead of free slots), [`nodes`] (dependencies),
 //! [`records`] and [`results`], [`doubts`], [`checks`], [`course`], [`clock`] and [`outbox`]. The other files handle
 //! events, and change the parts through their methods.
 
 mod ahead;
 mod answers;
 mod backlog;
+mod budgets;
 mod cancel;
 mod checks;
 mod clock;
@@ -41,6 +42,7 @@ mod records;
 mod recovery;
 mod reports;
 mod results;
+mod retries;
 mod roster;
 mod settling;
 mod workers;
@@ -65,6 +67,7 @@ use crate::table::{ExportIndex, Position, ShardIndex, Table, WorkerIndex};
 use ahead::Ahead;
 use answers::StepInStore;
 use backlog::Backlog;
+use budgets::Budgets;
 use checks::Checks;
 use clock::Clock;
 use course::Course;
@@ -75,8 +78,10 @@ use operations::{Operations, Rest};
 use outbox::Outbox;
 use records::Records;
 use results::OperationResults;
+use retries::Retries;
 use roster::Roster;
 
+pub use budgets::BudgetFigures;
 pub use options::RunOptions;
 
 /// The outcome of handling something. A defect ends the term at once.
@@ -103,6 +108,8 @@ pub struct Coordinator {
     nodes: Nodes,
     operations: Operations,
     backlog: Backlog,
+    budgets: Budgets,
+    retries: Retries,
     roster: Roster,
     records: Records,
     results: OperationResults,
@@ -137,6 +144,8 @@ impl Coordinator {
             nodes: Nodes::new(&outline)?,
             operations: Operations::new(outline.operations.len(), now),
             backlog: Backlog::new(&outline),
+            budgets: Budgets::new(&outline),
+            retries: Retries::new(options.spread),
             roster: Roster::default(),
             records: Records::new(records, revisions),
             results: OperationResults::default(),
@@ -179,6 +188,8 @@ impl Coordinator {
             Event::Cancel(Cancel::Stop) => self.stop()?,
             Event::Cancel(Cancel::Leave) => self.leave()?,
             Event::Resolve(resolution) => self.user_resolves(resolution)?,
+            Event::Tokens(grants) => self.budgets.granted(grants, self.clock.now()),
+            Event::Due => {}
             Event::Tick => self.tick()?,
         }
         Ok(())
@@ -203,6 +214,15 @@ impl Coordinator {
     /// The connected workers with the numbers of their tasks.
     pub fn loads(&self) -> BTreeMap<WorkerId, u32> {
         self.roster.loads()
+    }
+
+    /// When something changes without an event, in milliseconds: a token becomes free, or an operation is tried again.
+    /// Send [`Event::Due`] then.
+    pub fn wakes_at(&self) -> Option<u64> {
+        let is_over = self.outbox.is_finished() || !self.course.may_begin();
+        let now = self.clock.now();
+        let times = self.budgets.wakes_at(now).into_iter().chain(self.retries.wakes_at(now));
+        times.min().filter(|_| !is_over)
     }
 
     /// The outline that this run follows.

@@ -19,7 +19,8 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tracing::{error, info, warn};
 use weft_state::{
-    Holder, Lease, LeaseView, OpCounts, RenewAnswer, RunId, RunStatus, RunStore, StoreError, StoreStep, WorkerId,
+    Holder, Lease, LeaseView, OpCounts, RenewAnswer, RunId, RunStatus, RunStore, StoreError, StoreStep, TokenGrant,
+    TokenRequest, WorkerId,
 };
 
 use crate::core::{Coordinator, RunOptions};
@@ -134,6 +135,8 @@ pub(crate) struct Driver {
     begun: Instant,
     outbound: Outbound,
     orders: BTreeMap<WorkerId, Vec<Order>>,
+    /// The tokens that are to be asked for.
+    wanted_tokens: Vec<TokenRequest>,
     finish: Option<Finish>,
     lease_age: LeaseAge,
     strays: Vec<String>,
@@ -155,7 +158,9 @@ impl LeaseAge {
 
 impl Driver {
     /// Begins a term.
-    fn new(surroundings: Surroundings, options: RunOptions, term: Term) -> Result<Driver, OutlineError> {
+    fn new(surroundings: Surroundings, mut options: RunOptions, term: Term) -> Result<Driver, OutlineError> {
+        // The term is random.
+        options.spread = term.lease.token.term as u64;
         let Surroundings { store, run, plan, hub, watchers, events, collects } = surroundings;
         let (core, commands) = Coordinator::begin(0, Arc::clone(&plan.outline), options, term.beginning)?;
         let mut driver = Driver {
@@ -170,6 +175,7 @@ impl Driver {
             begun: Instant::now(),
             outbound: Outbound::new(collects),
             orders: BTreeMap::new(),
+            wanted_tokens: Vec::new(),
             finish: None,
             lease_age: LeaseAge::new(),
             strays: Vec::new(),
@@ -185,6 +191,7 @@ impl Driver {
         let listening = self.hub.listen_for(&self.run, events).await;
         self.look_for_the_dead();
         let mut batch: Flight<SentBatch> = None;
+        let mut tokens: Flight<Result<Vec<TokenGrant>, StoreError>> = None;
         let mut renewal: Flight<(Duration, Result<RenewAnswer, StoreError>)> = None;
         let mut ticks = interval(TICK);
         let mut renewals = interval(RENEW_INTERVAL);
@@ -202,6 +209,11 @@ impl Driver {
                 let store = Arc::clone(&self.store);
                 batch = Some(Box::pin(patient_batch(store, self.lease.clone(), steps, self.watchers.clone())));
             }
+            if tokens.is_none() && !self.wanted_tokens.is_empty() {
+                let (store, wanted) = (Arc::clone(&self.store), std::mem::take(&mut self.wanted_tokens));
+                tokens = Some(Box::pin(async move { store.take_tokens(&wanted).await }));
+            }
+            let due = self.core.wakes_at().map(|at| self.begun + Duration::from_millis(at));
             if batch.is_none() && (self.finish.is_some() || self.outbound.has_failed()) {
                 break;
             }
@@ -229,6 +241,11 @@ impl Driver {
                     let (store, lease, sent) = (Arc::clone(&self.store), self.lease.clone(), self.lease_age.clock.elapsed());
                     renewal = Some(Box::pin(async move { (sent, store.renew(&lease).await) }));
                 }
+                answer = land(&mut tokens) => {
+                    tokens = None;
+                    self.tokens_came(answer);
+                }
+                _ = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.step(Event::Due),
                 _ = looks.tick() => self.look_for_the_dead(),
                 _ = ticks.tick() => {
                     self.watch_lease();
@@ -284,6 +301,7 @@ impl Driver {
         for command in commands {
             match command {
                 Command::Store(steps) => self.outbound.push(steps),
+                Command::TakeTokens(requests) => self.wanted_tokens = requests,
                 Command::Send { worker, orders } => self.orders.entry(worker).or_default().extend(orders),
                 Command::Progress(progress) => {
                     if progress.what == OperationEventKind::Stray {
@@ -328,6 +346,17 @@ impl Driver {
             Ok(RenewAnswer::Fenced(_)) => self.step(Event::Fenced),
             Err(error) => warn!(run = %self.run, "the lease could not be renewed: {error}"),
         }
+    }
+
+    fn tokens_came(&mut self, answer: Result<Vec<TokenGrant>, StoreError>) {
+        let grants = match answer {
+            Ok(grants) => Some(grants),
+            Err(error) => {
+                warn!(run = %self.run, "the store gave no tokens for calls: {error}");
+                None
+            }
+        };
+        self.step(Event::Tokens(grants));
     }
 
     fn watch_lease(&mut self) {

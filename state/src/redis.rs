@@ -25,6 +25,7 @@ mod reading;
 mod scripts;
 mod sealed;
 mod steps;
+mod tokens;
 mod workspaces;
 
 use std::fmt;
@@ -34,6 +35,7 @@ use async_trait::async_trait;
 use redis::Cmd;
 use weft_sealing::Sealing;
 
+use crate::budget::{TokenGrant, TokenRequest};
 use crate::content::{ordered, overtaken, prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
@@ -357,6 +359,10 @@ impl RunStore for RedisStore {
             answers[position] = StoreAnswer::Ok { revisions, repeated: true };
         }
         Ok(answers)
+    }
+
+    async fn take_tokens(&self, requests: &[TokenRequest]) -> Result<Vec<TokenGrant>, StoreError> {
+        self.core.take_tokens(requests).await
     }
 
     async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError> {

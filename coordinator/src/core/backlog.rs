@@ -104,6 +104,11 @@ impl Backlog {
         self.shards[shard].has_work()
     }
 
+    /// The number of operations of a shard that may start.
+    pub(super) fn ready(&self, shard: ShardIndex) -> u32 {
+        u32::try_from(self.shards[shard].ready.len()).unwrap_or(u32::MAX)
+    }
+
     /// Whether an operation of a shard needs evidence.
     pub(super) fn has_settles(&self, shard: ShardIndex) -> bool {
         !self.shards[shard].settles.is_empty()

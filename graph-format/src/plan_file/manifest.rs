@@ -9,6 +9,7 @@ use super::FORMAT_VERSION;
 use crate::address::{Module, ProviderSource, ResourceInstance};
 use crate::diagnostic::Diagnostic;
 use crate::graph::Claim;
+use crate::limits::CallLimits;
 use crate::placement::Placement;
 use crate::source::SourceRange;
 use crate::types::Type;
@@ -206,6 +207,9 @@ pub struct Manifest {
     /// What placement rules demand of workers.
     #[serde(skip)]
     pub placement: Placement,
+    /// The limits on provider calls.
+    #[serde(skip)]
+    pub limits: CallLimits,
 }
 
 impl Default for Manifest {
@@ -239,6 +243,7 @@ impl Default for Manifest {
             prior_state: None,
             configuration: None,
             placement: Placement::default(),
+            limits: CallLimits::default(),
         }
     }
 }
@@ -276,6 +281,7 @@ impl Manifest {
             prior_state: None,
             configuration: None,
             placement: Placement::default(),
+            limits: CallLimits::default(),
         }
     }
 

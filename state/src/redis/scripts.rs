@@ -33,10 +33,11 @@ pub(super) enum Script {
     Thaw,
     Drop,
     RemoveStore,
+    Tokens,
 }
 
 /// All scripts in the order of [`Script`].
-const SOURCES: [(Script, bool, &str); 20] = [
+const SOURCES: [(Script, bool, &str); 21] = [
     (Script::CreateStore, false, include_str!("scripts/create_store.lua")),
     (Script::CreateRun, false, include_str!("scripts/create_run.lua")),
     (Script::Acquire, false, include_str!("scripts/acquire.lua")),
@@ -57,6 +58,7 @@ const SOURCES: [(Script, bool, &str); 20] = [
     (Script::Thaw, false, include_str!("scripts/thaw.lua")),
     (Script::Drop, false, include_str!("scripts/drop.lua")),
     (Script::RemoveStore, false, include_str!("scripts/remove_store.lua")),
+    (Script::Tokens, false, include_str!("scripts/tokens.lua")),
 ];
 
 /// The scripts with their names on the server.

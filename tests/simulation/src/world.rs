@@ -308,6 +308,8 @@ impl World {
                     }
                 }
                 Command::Progress(_) => {}
+                // No plan of a simulation has budgets.
+                Command::TakeTokens(_) => {}
                 Command::Finish(finish) => {
                     let bad = matches!(
                         finish.reason,
