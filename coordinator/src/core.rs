@@ -16,7 +16,7 @@
 //!
 //! The memory consists of parts with private fields, each in its own file: [`operations`] (where each operation stands),
 //! [`backlog`] (shards), [`budgets`] (tokens for calls), [`retries`] (refused calls), [`roster`] (workers), [`ahead`] (intents ahead of free slots), [`nodes`] (dependencies),
-//! [`records`] and [`results`], [`doubts`], [`checks`], [`course`], [`clock`] and [`outbox`]. The other files handle
+//! [`records`] and [`results`], [`doubts`], [`checks`], [`course`], [`clock`], [`meter`] and [`outbox`]. The other files handle
 //! events, and change the parts through their methods.
 
 mod ahead;
@@ -33,6 +33,7 @@ mod ending;
 mod intents;
 #[cfg(any(test, feature = "simulation"))]
 mod invariants;
+mod meter;
 mod nodes;
 mod operation;
 mod operations;
@@ -60,10 +61,11 @@ use weft_state::{
 };
 
 use crate::event::{Cancel, Command, Defect, Event, FinishReason};
+use crate::figures::{Counted, RunFigures};
 use crate::operation_event::{OperationEvent, OperationEventKind};
 use crate::outline::{Outline, OutlineError};
 use crate::status::{Happening, Status, transition};
-use crate::table::{ExportIndex, Position, ShardIndex, Table, WorkerIndex};
+use crate::table::{ExportIndex, Position, ShardIndex, Table, TableIndex, WorkerIndex};
 use ahead::Ahead;
 use answers::StepInStore;
 use backlog::Backlog;
@@ -72,6 +74,7 @@ use checks::Checks;
 use clock::Clock;
 use course::Course;
 use doubts::Doubts;
+use meter::Meter;
 use nodes::Nodes;
 use operation::State;
 use operations::{Operations, Rest};
@@ -81,7 +84,6 @@ use results::OperationResults;
 use retries::Retries;
 use roster::Roster;
 
-pub use budgets::BudgetFigures;
 pub use options::RunOptions;
 
 /// The outcome of handling something. A defect ends the term at once.
@@ -100,6 +102,14 @@ pub struct Beginning {
     pub checks: Option<Vec<CheckRecord>>,
 }
 
+/// What delays operations that could start, and what is counted of that.
+#[derive(Debug)]
+struct Pace {
+    budgets: Budgets,
+    retries: Retries,
+    meter: Meter,
+}
+
 /// One term of one run. Each field is a part of its memory that keeps its own invariants.
 #[derive(Debug)]
 pub struct Coordinator {
@@ -108,8 +118,7 @@ pub struct Coordinator {
     nodes: Nodes,
     operations: Operations,
     backlog: Backlog,
-    budgets: Budgets,
-    retries: Retries,
+    pace: Pace,
     roster: Roster,
     records: Records,
     results: OperationResults,
@@ -144,8 +153,11 @@ impl Coordinator {
             nodes: Nodes::new(&outline)?,
             operations: Operations::new(outline.operations.len(), now),
             backlog: Backlog::new(&outline),
-            budgets: Budgets::new(&outline),
-            retries: Retries::new(options.spread),
+            pace: Pace {
+                budgets: Budgets::new(&outline),
+                retries: Retries::new(options.spread),
+                meter: Meter::new(outline.operations.len()),
+            },
             roster: Roster::default(),
             records: Records::new(records, revisions),
             results: OperationResults::default(),
@@ -188,7 +200,7 @@ impl Coordinator {
             Event::Cancel(Cancel::Stop) => self.stop()?,
             Event::Cancel(Cancel::Leave) => self.leave()?,
             Event::Resolve(resolution) => self.user_resolves(resolution)?,
-            Event::Tokens(grants) => self.budgets.granted(grants, self.clock.now()),
+            Event::Tokens(grants) => self.pace.budgets.granted(grants, self.clock.now()),
             Event::Due => {}
             Event::Tick => self.tick()?,
         }
@@ -221,8 +233,32 @@ impl Coordinator {
     pub fn wakes_at(&self) -> Option<u64> {
         let is_over = self.outbox.is_finished() || !self.course.may_begin();
         let now = self.clock.now();
-        let times = self.budgets.wakes_at(now).into_iter().chain(self.retries.wakes_at(now));
+        let times = self.pace.budgets.wakes_at(now).into_iter().chain(self.pace.retries.wakes_at(now));
         times.min().filter(|_| !is_over)
+    }
+
+    /// Where the run stands, for metrics. Looks at every shard.
+    pub fn figures(&self) -> RunFigures {
+        let counts = self.counts();
+        let mut figures = RunFigures { counts, ..RunFigures::default() };
+        for (number, shard) in self.outline.shards.iter().enumerate() {
+            let index = ShardIndex::new(number);
+            let ready = u64::from(self.backlog.ready(index));
+            figures.ready += ready;
+            self.pace.budgets.short_for(index).for_each(|budget| figures.waiting.add(budget, ready));
+            if !self.pace.budgets.waits(index) {
+                figures.add_ready(shard.pool(), ready);
+            }
+        }
+        figures.leased = u64::from(self.roster.in_flight().saturating_sub(counts.running));
+        figures.reserved = self.pace.budgets.reserved();
+        figures.refused = self.pace.retries.len() as u64;
+        figures
+    }
+
+    /// Takes what was counted since the last call.
+    pub fn take_counted(&mut self) -> Counted {
+        Counted { tokens: self.pace.budgets.take_used(), ..self.pace.meter.take() }
     }
 
     /// The outline that this run follows.

@@ -20,11 +20,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tracing::{error, info, warn};
 use weft_state::{
     Holder, Lease, LeaseView, OpCounts, RenewAnswer, RunId, RunStatus, RunStore, StoreError, StoreStep, TokenGrant,
-    TokenRequest, WorkerId,
+    WorkerId,
 };
 
 use crate::core::{Coordinator, RunOptions};
 use crate::event::{Cancel, Command, Defect, Event, Finish, FinishReason};
+use crate::figures::Counted;
 use crate::hub::Hub;
 use crate::lease::Freshness;
 use crate::operation_event::{OperationEvent, OperationEventKind};
@@ -135,12 +136,19 @@ pub(crate) struct Driver {
     begun: Instant,
     outbound: Outbound,
     orders: BTreeMap<WorkerId, Vec<Order>>,
-    /// The tokens that are to be asked for.
-    wanted_tokens: Vec<TokenRequest>,
     finish: Option<Finish>,
     lease_age: LeaseAge,
     strays: Vec<String>,
-    told: OpCounts,
+    told: Told,
+}
+
+/// What watchers and meters know.
+#[derive(Debug, Default)]
+struct Told {
+    /// The counts that watchers know.
+    counts: OpCounts,
+    /// What was counted since the meters know.
+    counted: Counted,
 }
 
 /// The age of the lease, on a clock that counts suspends: no call is granted by a term that slept past its lease.
@@ -175,11 +183,10 @@ impl Driver {
             begun: Instant::now(),
             outbound: Outbound::new(collects),
             orders: BTreeMap::new(),
-            wanted_tokens: Vec::new(),
             finish: None,
             lease_age: LeaseAge::new(),
             strays: Vec::new(),
-            told: OpCounts::default(),
+            told: Told::default(),
         };
         driver.take(commands);
         Ok(driver)
@@ -191,6 +198,7 @@ impl Driver {
         let listening = self.hub.listen_for(&self.run, events).await;
         self.look_for_the_dead();
         let mut batch: Flight<SentBatch> = None;
+        let mut sent_at = self.begun;
         let mut tokens: Flight<Result<Vec<TokenGrant>, StoreError>> = None;
         let mut renewal: Flight<(Duration, Result<RenewAnswer, StoreError>)> = None;
         let mut ticks = interval(TICK);
@@ -207,11 +215,11 @@ impl Driver {
                 && let Some(steps) = self.outbound.next_batch()
             {
                 let store = Arc::clone(&self.store);
+                sent_at = Instant::now();
                 batch = Some(Box::pin(patient_batch(store, self.lease.clone(), steps, self.watchers.clone())));
             }
-            if tokens.is_none() && !self.wanted_tokens.is_empty() {
-                let (store, wanted) = (Arc::clone(&self.store), std::mem::take(&mut self.wanted_tokens));
-                tokens = Some(Box::pin(async move { store.take_tokens(&wanted).await }));
+            if tokens.is_none() {
+                tokens = self.tokens_flight();
             }
             let due = self.core.wakes_at().map(|at| self.begun + Duration::from_millis(at));
             if batch.is_none() && (self.finish.is_some() || self.outbound.has_failed()) {
@@ -223,6 +231,7 @@ impl Driver {
             tokio::select! {
                 sent = land(&mut batch) => {
                     batch = None;
+                    self.told.counted.store.add(sent_at.elapsed());
                     self.answered(sent);
                 }
                 count = inbox.recv_many(&mut received, EVENT_BATCHES) => {
@@ -251,6 +260,8 @@ impl Driver {
                     self.watch_lease();
                     self.step(Event::Tick);
                     self.hub.note_loads(&self.run, self.core.loads());
+                    self.hub.meters().note_run(&self.run, self.core.figures());
+                    self.meter();
                     self.tell_counts();
                 }
                 _ = sleep_until(leave_at.unwrap_or_else(Instant::now)), if leave_at.is_some() => break,
@@ -301,7 +312,7 @@ impl Driver {
         for command in commands {
             match command {
                 Command::Store(steps) => self.outbound.push(steps),
-                Command::TakeTokens(requests) => self.wanted_tokens = requests,
+                Command::TakeTokens(requests) => self.outbound.want_tokens(requests),
                 Command::Send { worker, orders } => self.orders.entry(worker).or_default().extend(orders),
                 Command::Progress(progress) => {
                     if progress.what == OperationEventKind::Stray {
@@ -340,12 +351,33 @@ impl Driver {
     fn renewal_answered(&mut self, (sent, answer): (Duration, Result<RenewAnswer, StoreError>)) {
         match answer {
             Ok(RenewAnswer::Renewed { .. }) => {
+                self.told.counted.renewals += 1;
                 self.lease_age.freshness.renewed(sent);
                 self.watch_lease();
             }
             Ok(RenewAnswer::Fenced(_)) => self.step(Event::Fenced),
-            Err(error) => warn!(run = %self.run, "the lease could not be renewed: {error}"),
+            Err(error) => {
+                self.told.counted.failed_renewals += 1;
+                warn!(run = %self.run, "the lease could not be renewed: {error}");
+            }
         }
+    }
+
+    /// Passes on what was counted.
+    fn meter(&mut self) {
+        let mut counted = std::mem::take(&mut self.told.counted);
+        counted.append(&self.core.take_counted());
+        self.hub.meters().count(&counted);
+    }
+
+    /// The request for the tokens that are wanted.
+    fn tokens_flight(&mut self) -> Flight<Result<Vec<TokenGrant>, StoreError>> {
+        let wanted = self.outbound.take_wanted_tokens();
+        if wanted.is_empty() {
+            return None;
+        }
+        let store = Arc::clone(&self.store);
+        Some(Box::pin(async move { store.take_tokens(&wanted).await }))
     }
 
     fn tokens_came(&mut self, answer: Result<Vec<TokenGrant>, StoreError>) {
@@ -367,8 +399,8 @@ impl Driver {
 
     fn tell_counts(&mut self) {
         let counts = self.core.counts();
-        if counts != self.told {
-            self.told = counts;
+        if counts != self.told.counts {
+            self.told.counts = counts;
             let _ = self.watchers.send(RunEvent::Counts(counts));
         }
     }
@@ -388,6 +420,7 @@ impl Driver {
     }
 
     async fn end(mut self) -> RunOutcome {
+        self.meter();
         let (store_error, unrecorded) = self.outbound.take_rest();
         let outline = Arc::clone(self.core.outline());
         let finish = self.finish.take().unwrap_or_else(|| self.unfinished());

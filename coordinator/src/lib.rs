@@ -5,7 +5,8 @@
 //! [`retry`] and [`process`] hold what a run begins with, [`transport`] and [`hub`] the connections of workers, and [`driver`] one term
 //! of one run on a store. [`service`] drives many runs at once, with takeover; [`server`] and [`client`] do so over
 //! connections, which [`door`] accepts and [`dial`] makes; [`operation_event`] is what watchers receive, [`listing`] what
-//! `weft runs` shows, and [`fleet`] what `weft workers` shows. [`timing`] holds the constants.
+//! `weft runs` shows, and [`fleet`] what `weft workers` shows. [`figures`] is what metrics show, and [`timing`] holds the
+//! constants.
 //!
 //! `weft-protocol` says what coordinators and workers owe each other.
 
@@ -15,6 +16,7 @@ pub mod dial;
 pub mod door;
 pub mod driver;
 pub mod event;
+pub mod figures;
 pub mod fleet;
 pub mod hub;
 pub mod listing;

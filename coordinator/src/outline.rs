@@ -13,6 +13,7 @@ use weft_graph_format::limits::CallBudget;
 use weft_graph_format::path::Path;
 use weft_state::{CheckRecord, ClaimMode, Revision, Subject};
 
+use crate::plan::HOME;
 use crate::retry::RetryRule;
 use crate::table::{BudgetIndex, Position, ShardIndex, TableIndex};
 
@@ -63,6 +64,17 @@ impl OutlineShard {
     /// A shard that any worker may take.
     pub fn new(key: ShardKey) -> OutlineShard {
         OutlineShard { key, labels: BTreeMap::new(), concurrency: None, packages: Vec::new(), budgets: Vec::new(), retry: None }
+    }
+}
+
+impl OutlineShard {
+    /// The workers that may hold it, as metrics name them: its labels. What must run where a user is has one name for all
+    /// runs.
+    pub fn pool(&self) -> BTreeMap<String, String> {
+        match self.labels.contains_key(HOME) {
+            true => [(HOME.to_owned(), String::new())].into(),
+            false => self.labels.clone(),
+        }
     }
 }
 

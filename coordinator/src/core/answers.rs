@@ -191,12 +191,13 @@ impl Coordinator {
         if !rule.is_refusal(&decode_diagnostics(diagnostics)) {
             return None;
         }
-        self.retries.refused(position, &rule, self.clock.now())
+        self.pace.retries.refused(position, &rule, self.clock.now())
     }
 
     /// The operation waits for its next attempt, as after a resume: the failure of this one is durable.
     fn try_again(&mut self, position: Position, diagnostics: Opaque, pause: u64) -> Handled {
         self.happen_as(position, Happening::Fail, State::Refused)?;
+        self.pace.meter.refused();
         self.let_go(position);
         self.acknowledge(position);
         self.operations.was_in_vain(position);

@@ -11,6 +11,7 @@ use weft_state::budget::{MOST_TOKENS, RESERVE_AHEAD_US};
 use weft_state::{TokenGrant, TokenRequest};
 
 use super::{ShardIndex, Table};
+use crate::figures::Named;
 use crate::outline::Outline;
 use crate::table::BudgetIndex;
 
@@ -37,7 +38,7 @@ struct Budget {
     needs: BTreeMap<ShardIndex, u32>,
     /// When the store may be asked again, in milliseconds.
     again_at: u64,
-    /// The number of tokens that were used so far.
+    /// The number of tokens that were used since it was reported.
     used: u64,
 }
 
@@ -127,19 +128,6 @@ impl Budget {
         });
         free.into_iter().chain(ask).filter(|at| *at > now).min()
     }
-}
-
-/// What a coordinator reports of a budget.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BudgetFigures {
-    /// The name of the budget.
-    pub name: String,
-    /// The number of tokens that the run has used.
-    pub used: u64,
-    /// The number of reserved tokens that are not used yet.
-    pub reserved: u64,
-    /// The number of shards that wait for tokens.
-    pub waiting: u64,
 }
 
 /// All budgets of a run.
@@ -261,15 +249,32 @@ impl Budgets {
         self.short.iter().filter_map(|index| self.budgets[*index].wakes_at(may_ask, now)).min()
     }
 
-    /// What there is to report.
-    pub(super) fn figures(&self) -> Vec<BudgetFigures> {
-        let figures = |budget: &Budget| BudgetFigures {
-            name: budget.rule.name.clone(),
-            used: budget.used,
-            reserved: budget.tokens.len() as u64,
-            waiting: budget.queue.len() as u64,
-        };
-        self.budgets.iter().map(figures).collect()
+    /// Whether a shard waits for tokens of one of its budgets.
+    pub(super) fn waits(&self, shard: ShardIndex) -> bool {
+        self.of_shard[shard].iter().any(|index| self.budgets[*index].needs.contains_key(&shard))
+    }
+
+    /// The names of the budgets that a shard waits for.
+    pub(super) fn short_for(&self, shard: ShardIndex) -> impl Iterator<Item = &str> {
+        let short = self.of_shard[shard].iter().filter(move |index| self.budgets[**index].needs.contains_key(&shard));
+        short.map(|index| self.budgets[*index].rule.name.as_str())
+    }
+
+    /// The numbers of reserved tokens by budget.
+    pub(super) fn reserved(&self) -> Named {
+        let mut reserved = Named::default();
+        self.budgets.iter().for_each(|budget| reserved.add(&budget.rule.name, budget.tokens.len() as u64));
+        reserved
+    }
+
+    /// Takes the numbers of used tokens by budget.
+    pub(super) fn take_used(&mut self) -> Named {
+        let mut used = Named::default();
+        for index in self.budgets.positions() {
+            let budget = &mut self.budgets[index];
+            used.add(&budget.rule.name, std::mem::take(&mut budget.used));
+        }
+        used
     }
 }
 
@@ -332,8 +337,12 @@ mod tests {
         let mut budgets = budgets(3);
         let (mut now, mut asked, mut used, mut full) = (0, 0, 0, 0_u64);
         while now < 10 * SECOND {
-            for shard in (0..3).map(ShardIndex) {
-                used += u32::from(budgets.take(shard, 1, now));
+            loop {
+                let taken = (0..3).filter(|shard| budgets.take(ShardIndex(*shard), 1, now)).count() as u32;
+                used += taken;
+                if taken == 0 && budgets.take_ready(now).is_empty() {
+                    break;
+                }
             }
             let requests = budgets.request(now, |_| 100);
             if let [request] = &requests[..] {
@@ -346,7 +355,6 @@ mod tests {
                 full += u64::from(count) * 50_000;
                 budgets.granted(Some(vec![TokenGrant { count, first_us }]), now);
             }
-            budgets.take_ready(now);
             now = budgets.wakes_at(now).expect("shards wait");
         }
         assert!((200..=206).contains(&used), "{used} calls in ten seconds");
@@ -392,7 +400,8 @@ mod tests {
         budgets.granted(Some(vec![TokenGrant { count: 1, first_us: 0 }]), 100);
         assert_eq!(budgets.take_ready(100), [shard]);
         assert!(budgets.take(shard, 1, 100));
-        assert!(budgets.figures().iter().all(|figures| (figures.used, figures.reserved) == (2, 0)));
+        assert_eq!(budgets.take_used().0, [("account".to_owned(), 2), ("region".to_owned(), 2)].into());
+        assert!(budgets.reserved().0.values().all(|reserved| *reserved == 0));
     }
 
     #[test]
@@ -413,6 +422,7 @@ mod tests {
         budgets.take(ShardIndex(0), 1, 0);
         assert_eq!(give(&mut budgets, 0, 1), 1);
         assert!(!budgets.take(ShardIndex(0), 1, 10 * SECOND));
-        assert_eq!(budgets.figures()[0].reserved, 0);
+        assert_eq!(budgets.reserved().0["b"], 0);
+        assert_eq!(budgets.short_for(ShardIndex(0)).collect::<Vec<_>>(), ["b"]);
     }
 }

@@ -39,7 +39,7 @@ impl Coordinator {
         if !self.course.may_begin() {
             return Ok(());
         }
-        for position in self.retries.take_due(self.clock.now()) {
+        for position in self.pace.retries.take_due(self.clock.now()) {
             self.ready_if_free(position);
         }
         self.assign_shards()?;
@@ -49,14 +49,14 @@ impl Coordinator {
                     break 'full;
                 }
             }
-            let ready = self.budgets.take_ready(self.clock.now());
+            let ready = self.pace.budgets.take_ready(self.clock.now());
             if ready.is_empty() {
                 break;
             }
             ready.into_iter().for_each(|shard| self.shard_has_work(shard));
             self.assign_shards()?;
         }
-        let requests = self.budgets.request(self.clock.now(), |shard| self.backlog.ready(shard));
+        let requests = self.pace.budgets.request(self.clock.now(), |shard| self.backlog.ready(shard));
         self.outbox.ask_for_tokens(requests);
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Coordinator {
                 return Ok(Dispatched::Nothing);
             }
         }
-        if !self.budgets.take(shard, self.calls(work), self.clock.now()) {
+        if !self.pace.budgets.take(shard, self.calls(work), self.clock.now()) {
             // The shard waits for tokens, which bring it back.
             self.roster.set_busy(index, shard, false);
             self.refresh(index);
@@ -195,6 +195,7 @@ impl Coordinator {
         self.happen(position, Happening::Lease)?;
         self.begin_attempt(position, Some(worker));
         self.hold_task(worker, position);
+        self.pace.meter.dispatched(position, self.clock.now());
         let operation = self.outline.at(position);
         let read_first = self.reads_first(position);
         let (shard, task) = (operation.shard.0, self.task(position));

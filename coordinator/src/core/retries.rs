@@ -21,12 +21,11 @@ pub(super) struct Retries {
     due: BTreeSet<(u64, Position)>,
     /// Makes the pauses of runs differ.
     seed: u64,
-    total: u64,
 }
 
 impl Retries {
     pub(super) fn new(seed: u64) -> Retries {
-        Retries { refusals: BTreeMap::new(), due: BTreeSet::new(), seed, total: 0 }
+        Retries { refusals: BTreeMap::new(), due: BTreeSet::new(), seed }
     }
 
     /// An operation was refused. Returns the pause in milliseconds before it is tried again, or `None` if it is not.
@@ -36,7 +35,6 @@ impl Retries {
         let since = now.saturating_sub(refusals.first);
         let pause = rule.pause(refusals.count, since, spread(self.seed, position.0, refusals.count))?;
         self.due.insert((now.saturating_add(pause), position));
-        self.total += 1;
         Some(pause)
     }
 
@@ -56,9 +54,9 @@ impl Retries {
         self.due.range((now.saturating_add(1), Position(0))..).next().map(|(at, _)| *at)
     }
 
-    /// The number of attempts that were refused and repeated.
-    pub(super) fn total(&self) -> u64 {
-        self.total
+    /// The number of operations that wait for their next attempt.
+    pub(super) fn len(&self) -> usize {
+        self.due.len()
     }
 }
 
@@ -79,6 +77,6 @@ mod tests {
         let again = Retries::new(7).refused(Position(3), &rule, 100);
         assert_eq!(again, Some(pause), "the seed decides");
         assert_eq!((0..20).filter_map(|_| retries.refused(Position(3), &rule, 100)).count(), 9, "ten in all");
-        assert_eq!(retries.total(), 10);
+        assert_eq!(retries.len(), 9);
     }
 }

@@ -318,7 +318,12 @@ impl Coordinator {
             State::Intended(_) => false,
             State::InDoubt(Doubt::ResolveInStore) => return Ok(()),
             State::InDoubt(_) => true,
-            State::Pending | State::Leased(_) | State::Done | State::Failed { .. } | State::Skipped => return Ok(()),
+            State::Pending
+            | State::Leased(_)
+            | State::Done
+            | State::Failed { .. }
+            | State::Refused
+            | State::Skipped => return Ok(()),
         };
         self.doubts.decide(position, resolution.decision);
         if waits { self.decide(position) } else { Ok(()) }

@@ -42,6 +42,7 @@ fn operations_wait_for_tokens_and_other_shards_go_on() {
     assert!(requests(&core.step(1, Event::Tick)).is_empty(), "one request at a time");
     let commands = core.step(2, tokens(4, -100_000));
     assert_eq!(started(&commands).len(), 2, "the burst");
+    assert!(started(&core.step(22, Event::Due)).is_empty(), "more could be asked for, and nothing is needed");
     assert_eq!(core.wakes_at(), Some(102));
     assert!(started(&core.step(101, Event::Due)).is_empty());
     assert_eq!(started(&core.step(102, Event::Due)).len(), 1);
