@@ -14,8 +14,8 @@ use weft_coordinator::figures::{BOUNDS_MS, Histogram, Named};
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::command::Invocation;
-use crate::commands::problems;
 use crate::exit::Exit;
+use crate::problems;
 use crate::view::View;
 
 pub use coordinator::coordinator_metrics;
@@ -44,7 +44,7 @@ pub async fn begin(
     address: &MetricsAddress,
     render: impl Fn() -> String + Send + Sync + 'static,
 ) -> Result<(), Diagnostic> {
-    let (address, _) = endpoint::serve(address, render).await.map_err(|error| problems::cannot_listen(&error))?;
+    let (address, _) = endpoint::serve(address, render).await.map_err(|error| problems::metrics_not_served(&error))?;
     if address.is_public() {
         tracing::warn!(
             "other machines can read the metrics at {address}: names of workers, budgets and labels, and numbers"

@@ -199,11 +199,6 @@ pub fn invalid_listen_address(text: &str, forms: &str) -> Diagnostic {
     Diagnostic::error("Invalid -listen option", format!("{text:?} is not a valid address to listen on. Give {forms}."))
 }
 
-/// The text of `-metrics` is not an address.
-pub fn invalid_metrics_address(text: &str, forms: &str) -> Diagnostic {
-    Diagnostic::error("Invalid -metrics option", format!("{text:?} is not a valid address for metrics. Give {forms}."))
-}
-
 /// `-raw` was given for an output of another type.
 pub fn no_raw_form(name: &str, what: &str) -> Diagnostic {
     Diagnostic::error(
