@@ -137,6 +137,8 @@ class Round:
     def __init__(self, stage, plugins, cluster, encrypted):
         self.stage, self.cluster, self.encrypted = stage, cluster, encrypted
         self.canaries, self.found, self.looked_at = Canaries(), [], 0
+        # Where secrets were seen that may be there.
+        self.seen = set()
         self.work = stage.path / "work"
         for name in ("work", "tmp", "lab", "given"):
             (stage.path / name).mkdir()
@@ -218,7 +220,8 @@ class Round:
                    or not process.alive(), 60)
         self.search_processes("apply")
         victim = self.coordinator if self.cluster else process
-        victim.kill()
+        if not victim.kill():
+            raise Broken(f"the victim had ended before:\n{victim.tail()[-3000:]}")
         time.sleep(1)
         self.search("crash")
         if self.cluster:
@@ -235,6 +238,10 @@ class Round:
         self.weft("runs", "runs", "show")
         self.weft("output", "output")
         self.search("end")
+        # The search works: without encryption it finds what the state has.
+        place = "redis" if self.cluster else "work"
+        if (("attribute", place) in self.seen) == self.encrypted:
+            raise Broken(f"the attribute was {'' if self.encrypted else 'not '}found in {place}")
 
     def restart_coordinator(self):
         port = int(self.address.rsplit(":", 1)[1])
@@ -268,7 +275,9 @@ class Round:
                 self.looked_at += 1
                 for secret in self.canaries.in_bytes(path.read_bytes()):
                     allowed = PLACES[secret][self.encrypted]
-                    if not any(fnmatch.fnmatch(relative, place) for place in allowed):
+                    if any(fnmatch.fnmatch(relative, place) for place in allowed):
+                        self.seen.add((secret, relative.split("/")[0]))
+                    else:
                         self.found.append(f"{secret} in {relative} after {when}")
 
     def search_processes(self, when):
