@@ -176,7 +176,10 @@ mod tests {
         let mut metrics = Metrics::default();
         metrics.histogram("weft_h_seconds", "Of h.", &histogram);
         let text = metrics.into_text();
-        assert!(text.contains("weft_h_seconds_bucket{le=\"0.002\"} 0\nweft_h_seconds_bucket{le=\"0.005\"} 1\n"), "{text}");
+        assert!(
+            text.contains("weft_h_seconds_bucket{le=\"0.002\"} 0\nweft_h_seconds_bucket{le=\"0.005\"} 1\n"),
+            "{text}"
+        );
         assert!(text.contains("{le=\"300\"} 1\nweft_h_seconds_bucket{le=\"+Inf\"} 2\n"), "{text}");
         assert!(text.ends_with("weft_h_seconds_sum 900.003\nweft_h_seconds_count 2\n"), "{text}");
     }

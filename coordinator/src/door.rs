@@ -127,16 +127,14 @@ async fn accept(
             }
         };
         match stream {
-            Incoming::Unix(stream) => {
-                match of_same_user(stream) {
-                    Some(wire) => {
-                        if accepted.send(Ok(wire)).await.is_err() {
-                            return;
-                        }
+            Incoming::Unix(stream) => match of_same_user(stream) {
+                Some(wire) => {
+                    if accepted.send(Ok(wire)).await.is_err() {
+                        return;
                     }
-                    None => meters.refused("user"),
                 }
-            }
+                None => meters.refused("user"),
+            },
             Incoming::Tcp(stream) => {
                 let Ok(permit) = Arc::clone(&handshakes).try_acquire_owned() else {
                     meters.refused("overload");

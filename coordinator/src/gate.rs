@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http_body_util::Limited;
-use tonic::{Code, Status};
 use tonic::body::Body;
+use tonic::{Code, Status};
 use tower::{Layer, Service};
 use tracing::info;
 use weft_identity::{Peer, Refusal, Role};

@@ -63,7 +63,14 @@ pub struct OutlineShard {
 impl OutlineShard {
     /// A shard that any worker may take.
     pub fn new(key: ShardKey) -> OutlineShard {
-        OutlineShard { key, labels: BTreeMap::new(), concurrency: None, packages: Vec::new(), budgets: Vec::new(), retry: None }
+        OutlineShard {
+            key,
+            labels: BTreeMap::new(),
+            concurrency: None,
+            packages: Vec::new(),
+            budgets: Vec::new(),
+            retry: None,
+        }
     }
 }
 

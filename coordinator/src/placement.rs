@@ -104,9 +104,7 @@ impl PlacementRules {
                 warnings.extend(more);
                 Ok(Resolved { placement, limits, warnings })
             }
-            (placed, limited) => {
-                Err(placed.err().into_iter().chain(limited.err()).flatten().collect())
-            }
+            (placed, limited) => Err(placed.err().into_iter().chain(limited.err()).flatten().collect()),
         }
     }
 
@@ -130,7 +128,9 @@ impl PlacementRules {
                 used[index] = true;
                 match rule.labels(&fragment.shard, &known) {
                     Ok(labels) => add(&mut shard.labels, labels),
-                    Err(missing) => wrong.push(problems::label_not_known(file, RuleName::rule(index), &fragment.shard, &missing)),
+                    Err(missing) => {
+                        wrong.push(problems::label_not_known(file, RuleName::rule(index), &fragment.shard, &missing))
+                    }
                 }
                 shard.concurrency = shard.concurrency.or(rule.concurrency);
             }

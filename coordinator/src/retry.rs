@@ -100,9 +100,9 @@ impl RetryRule {
 fn has_word(text: &str, pattern: &str) -> bool {
     let ends = |neighbour: Option<char>| !neighbour.is_some_and(char::is_alphanumeric);
     !pattern.is_empty()
-        && text.match_indices(pattern).any(|(at, found)| {
-            ends(text[..at].chars().next_back()) && ends(text[at + found.len()..].chars().next())
-        })
+        && text
+            .match_indices(pattern)
+            .any(|(at, found)| ends(text[..at].chars().next_back()) && ends(text[at + found.len()..].chars().next()))
 }
 
 /// A number for the spread of pauses that depends on nothing but its arguments.

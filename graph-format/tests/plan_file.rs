@@ -20,11 +20,11 @@ use weft_graph_format::changes::{ChangeAction, Changes, OutputChange, Reason, Re
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, TypeDefaults};
 use weft_graph_format::graph::{Action, Builder, CheckKind, Claim, ClaimedSubject, ExecutionGraph, Shard, disassemble};
+use weft_graph_format::limits::{CallBudget, CallLimits, CallRetry, ShardLimits};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::path::{Path, ValueStep};
-use weft_graph_format::limits::{CallBudget, CallLimits, CallRetry, ShardLimits};
 use weft_graph_format::placement::{Placement, ShardPlacement};
 use weft_graph_format::plan_file::{
     CheckResult, CheckStatus, CheckedKind, EphemeralVariable, FORMAT_VERSION, FragmentPackage, Manifest, PlanFile,

@@ -33,9 +33,8 @@ async fn the_model_and_the_embedded_store_give_tokens() {
 #[tokio::test]
 async fn all_states_of_a_redis_server_share_tokens() {
     let Some(server) = Server::start() else { return };
-    let connect = async |state: &str| {
-        RedisStore::connect(&server.url(state), "default", true, Arc::default()).await.unwrap()
-    };
+    let connect =
+        async |state: &str| RedisStore::connect(&server.url(state), "default", true, Arc::default()).await.unwrap();
     let (one, other) = (connect("one").await, connect("other").await);
     gives_its_burst_once(&one, "a").await;
     let grants = other.take_tokens(&[request("a", 1), request("b", 1)]).await.unwrap();

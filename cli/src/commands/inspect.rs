@@ -115,9 +115,8 @@ fn shards(plan: &PlanFile) -> String {
             *count += 1;
         }
     }
-    let has_rules = |shard: &OutlineShard| {
-        !shard.labels.is_empty() || shard.concurrency.is_some() || !shard.budgets.is_empty()
-    };
+    let has_rules =
+        |shard: &OutlineShard| !shard.labels.is_empty() || shard.concurrency.is_some() || !shard.budgets.is_empty();
     let placed = outline.shards.iter().any(has_rules);
     let mut text = String::from("shards\n  part  operations    rows  formulas  foreign  provider instance\n");
     for (index, ((shard, fragment), tracked)) in

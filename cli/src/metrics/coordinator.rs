@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use weft_coordinator::fleet::WorkerListing;
 use weft_coordinator::figures::{Figures, MOST_NAMES, RunFigures};
+use weft_coordinator::fleet::WorkerListing;
 use weft_state::RunStatus;
 
 use super::{Kind, Metrics};
@@ -64,8 +64,7 @@ fn operations(metrics: &mut Metrics, active: &RunFigures) {
     }
     let name = "weft_queue_operations";
     metrics.begin(name, Kind::Gauge, "Operations between the queue and their result.");
-    for (stage, number) in
-        [("ready", active.ready), ("leased", active.leased), ("running", u64::from(counts.running))]
+    for (stage, number) in [("ready", active.ready), ("leased", active.leased), ("running", u64::from(counts.running))]
     {
         metrics.sample(name, &[("stage", stage)], number);
     }

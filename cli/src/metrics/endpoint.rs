@@ -145,7 +145,8 @@ async fn answer(mut stream: Box<dyn Stream>, render: &(dyn Fn() -> String + Send
     while !ends_headers(&request) {
         let read = stream.read(&mut part).await?;
         if read == 0 || request.len() + read > MAX_REQUEST {
-            return respond(&mut stream, "400 Bad Request", "The request is not complete, or too large.\n", false).await;
+            return respond(&mut stream, "400 Bad Request", "The request is not complete, or too large.\n", false)
+                .await;
         }
         request.extend_from_slice(&part[..read]);
     }
@@ -157,7 +158,9 @@ async fn answer(mut stream: Box<dyn Stream>, render: &(dyn Fn() -> String + Send
     match (method, path) {
         ("GET", "/metrics") => respond(&mut stream, "200 OK", &render(), false).await,
         ("HEAD", "/metrics") => respond(&mut stream, "200 OK", &render(), true).await,
-        ("GET" | "HEAD", _) => respond(&mut stream, "404 Not Found", "Metrics are at /metrics.\n", method == "HEAD").await,
+        ("GET" | "HEAD", _) => {
+            respond(&mut stream, "404 Not Found", "Metrics are at /metrics.\n", method == "HEAD").await
+        }
         _ => respond(&mut stream, "405 Method Not Allowed", "Use GET.\n", false).await,
     }
 }
@@ -191,7 +194,12 @@ mod tests {
         assert!(MetricsAddress::parse("0.0.0.0:9464").unwrap().is_public());
         assert!(!MetricsAddress::parse("[::1]:9464").unwrap().is_public());
         assert_eq!(MetricsAddress::parse("unix:/run/m"), Some(MetricsAddress::Unix("/run/m".into())));
-        assert!(["", "unix:", "localhost:1", "99999", "http://1.2.3.4:5"].map(MetricsAddress::parse).iter().all(Option::is_none));
+        assert!(
+            ["", "unix:", "localhost:1", "99999", "http://1.2.3.4:5"]
+                .map(MetricsAddress::parse)
+                .iter()
+                .all(Option::is_none)
+        );
     }
 
     async fn asked(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), request: &str) -> String {

@@ -184,7 +184,8 @@ impl Coordinator {
     /// A create that left an object is not repeated, and neither is what a provisioner did.
     fn pause_before_retry(&mut self, position: Position, diagnostics: &Opaque, keeps: bool) -> Option<u64> {
         let operation = self.outline.at(position);
-        if keeps || self.course.is_draining() || self.options.only_resolve || operation.kind == OperationKind::Provision {
+        if keeps || self.course.is_draining() || self.options.only_resolve || operation.kind == OperationKind::Provision
+        {
             return None;
         }
         let rule = self.outline.shard(operation.shard)?.retry.clone()?;

@@ -114,6 +114,13 @@ impl Backlog {
         u32::try_from(self.shards[shard].ready.len()).unwrap_or(u32::MAX)
     }
 
+    /// The number of operations of a shard that may start soon, as far as its own limits allow.
+    pub(super) fn demand(&self, index: ShardIndex) -> u32 {
+        let shard = &self.shards[index];
+        let most = if shard.is_cold { Some(1) } else { shard.most_tasks };
+        self.ready(index).min(most.unwrap_or(u32::MAX))
+    }
+
     /// Whether an operation of a shard needs evidence.
     pub(super) fn has_settles(&self, shard: ShardIndex) -> bool {
         !self.shards[shard].settles.is_empty()

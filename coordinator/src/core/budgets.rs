@@ -15,9 +15,9 @@ use crate::figures::Named;
 use crate::outline::Outline;
 use crate::table::BudgetIndex;
 
-/// A token that was not used for this long, in milliseconds, is given up: the bucket of the store filled meanwhile. Slow
-/// budgets wait longer, since several tokens are taken together.
-const TOKEN_LIFE_MS: u64 = 1_000;
+/// A token that was not used for this long, in milliseconds, is given up: saved tokens would be used together, beyond the
+/// burst. Slow budgets wait longer, since several tokens are taken together.
+const TOKEN_LIFE_MS: u64 = 250;
 /// The pause in milliseconds after a request that the store did not answer.
 const TROUBLE_PAUSE_MS: u64 = 1_000;
 /// The shortest time in milliseconds between two requests for a budget.
@@ -44,14 +44,7 @@ struct Budget {
 
 impl Budget {
     fn new(rule: CallBudget) -> Budget {
-        Budget {
-            rule,
-            tokens: VecDeque::new(),
-            queue: VecDeque::new(),
-            needs: BTreeMap::new(),
-            again_at: 0,
-            used: 0,
-        }
+        Budget { rule, tokens: VecDeque::new(), queue: VecDeque::new(), needs: BTreeMap::new(), again_at: 0, used: 0 }
     }
 
     fn life_ms(&self) -> u64 {
@@ -310,10 +303,8 @@ mod tests {
 
     #[test]
     fn a_shard_without_a_budget_takes_nothing() {
-        let mut budgets = Budgets::new(&Outline {
-            shards: vec![OutlineShard::new(ShardKey::Unplaced)],
-            ..Outline::default()
-        });
+        let mut budgets =
+            Budgets::new(&Outline { shards: vec![OutlineShard::new(ShardKey::Unplaced)], ..Outline::default() });
         assert!(budgets.take(ShardIndex(0), 9, 0) && !budgets.is_waiting());
         assert!(budgets.request(0, |_| 9).is_empty() && budgets.wakes_at(0).is_none());
     }

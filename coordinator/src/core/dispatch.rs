@@ -43,10 +43,11 @@ impl Coordinator {
             self.ready_if_free(position);
         }
         self.assign_shards()?;
-        'full: loop {
+        loop {
             while let Some(worker) = self.roster.next_worker() {
                 if self.dispatch_one(worker)? == Dispatched::Full {
-                    break 'full;
+                    // Tokens could not be used.
+                    return Ok(());
                 }
             }
             let ready = self.pace.budgets.take_ready(self.clock.now());
@@ -56,7 +57,7 @@ impl Coordinator {
             ready.into_iter().for_each(|shard| self.shard_has_work(shard));
             self.assign_shards()?;
         }
-        let requests = self.pace.budgets.request(self.clock.now(), |shard| self.backlog.ready(shard));
+        let requests = self.pace.budgets.request(self.clock.now(), |shard| self.backlog.demand(shard));
         self.outbox.ask_for_tokens(requests);
         Ok(())
     }

@@ -65,7 +65,8 @@ impl Coordinator {
             return Some(FinishReason::Complete);
         }
         // The remaining operations may wait for a worker that never connects.
-        let idle = is_quiet && self.roster.is_idle() && !self.pace.budgets.is_waiting() && !self.pace.retries.is_waiting();
+        let idle =
+            is_quiet && self.roster.is_idle() && !self.pace.budgets.is_waiting() && !self.pace.retries.is_waiting();
         let in_vain = self.options.fixed_workers && self.roster.was_visited() && !self.course.is_paused();
         (idle && self.backlog.waits() && in_vain).then_some(FinishReason::NoWorker)
     }

@@ -28,7 +28,13 @@ pub fn outline(plan: &PlanFile) -> Outline {
         check_subjects: check_subjects(&operations, &checks),
         operations,
         waiters: plan.graph.waiters.iter().map(|waits| Waiter { needs: needs(waits) }).collect(),
-        shards: plan.graph.fragments.iter().enumerate().map(|(index, fragment)| shard(index, fragment, plan, &mut rules)).collect(),
+        shards: plan
+            .graph
+            .fragments
+            .iter()
+            .enumerate()
+            .map(|(index, fragment)| shard(index, fragment, plan, &mut rules))
+            .collect(),
         budgets: plan.manifest.limits.budgets.clone(),
         claims: plan.manifest.claims.iter().map(claim).collect(),
         lineage: Some(plan.manifest.lineage.clone()),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use weft_coordinator::retry::RetryRule;
 use weft_coordinator::{
-    BudgetIndex, Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, RunClaim, ShardIndex, ShardKey, Waiter,
+    BudgetIndex, Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, RunClaim, ShardIndex,
+    ShardKey, Waiter,
 };
 use weft_graph_format::limits::{CallBudget, CallRetry};
 use weft_graph_format::path::Path;

@@ -38,18 +38,19 @@ fn operations_wait_for_tokens_and_other_shards_go_on() {
     let others: Vec<u32> = started(&commands).iter().map(|task| task.operation).collect();
     assert_eq!(others, [1, 3, 5, 7], "the operations of the shard without a budget");
     let [request] = &requests(&commands)[..] else { panic!("one request: {commands:?}") };
-    assert_eq!((request.budget.as_str(), request.count), ("b", 4), "as many as there are operations");
+    assert_eq!((request.budget.as_str(), request.count), ("b", 1), "one, until the provider is open");
     assert!(requests(&core.step(1, Event::Tick)).is_empty(), "one request at a time");
-    let commands = core.step(2, tokens(4, -100_000));
-    let [first] = started(&commands)[..] else { panic!("one, until the provider is open") };
-    let commands = core.step(3, said("w", done(first)));
-    assert_eq!(started(&commands).len(), 1, "the rest of the burst");
-    core.step(4, ok(1));
-    assert!(started(&core.step(22, Event::Due)).is_empty(), "more could be asked for, and nothing is needed");
-    assert_eq!(core.wakes_at(), Some(102));
-    assert!(started(&core.step(101, Event::Due)).is_empty());
-    assert_eq!(started(&core.step(102, Event::Due)).len(), 1);
+    let [first] = started(&core.step(2, tokens(1, -100_000)))[..] else { panic!("one") };
+    let commands = core.step(100, said("w", done(first)));
+    let [request] = &requests(&commands)[..] else { panic!("one request: {commands:?}") };
+    assert_eq!(request.count, 3, "as many as there are operations");
+    assert_eq!(started(&core.step(102, tokens(3, 0))).len(), 1);
+    core.step(103, ok(1));
+    assert!(started(&core.step(122, Event::Due)).is_empty(), "more could be asked for, and nothing is needed");
+    assert_eq!(core.wakes_at(), Some(202));
+    assert!(started(&core.step(201, Event::Due)).is_empty());
     assert_eq!(started(&core.step(202, Event::Due)).len(), 1);
+    assert_eq!(started(&core.step(302, Event::Due)).len(), 1);
     assert_eq!(core.wakes_at(), None, "nothing waits");
     core.check_invariants();
 }
@@ -73,7 +74,7 @@ fn the_wait_of_a_lost_worker_goes_on_at_another_one() {
     core.step(0, hello("w"));
     assert_eq!(requests(&core.step(5_000, hello("v"))).len(), 1);
     core.step(5_001, Event::Dead(WorkerId("w/1".to_owned())));
-    assert_eq!(started(&core.step(5_002, tokens(2, -100_000))).len(), 1);
+    assert_eq!(started(&core.step(5_002, tokens(1, -100_000))).len(), 1);
     core.check_invariants();
 }
 
