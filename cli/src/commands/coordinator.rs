@@ -51,7 +51,6 @@ pub const COORDINATOR: Command = Command {
         command::STATE_TO_READ,
         command::LOCK,
         command::TLS,
-        command::METRICS,
         &[
             text(
                 "listen",
@@ -63,6 +62,7 @@ pub const COORDINATOR: Command = Command {
             text("require-signature", "FILE", "Accept only plans that one of the public keys in FILE has signed."),
             text("policy", "FILE", "Who may do what with which states. [default: the roles in certificates]"),
         ],
+        command::METRICS,
     ],
     mixed: true,
     on_mistake: OnMistake::Usage,

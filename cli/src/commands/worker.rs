@@ -42,7 +42,6 @@ pub const WORKER: Command = Command {
         command::VARIABLES_UNLISTED,
         command::COORDINATOR_OF_WORKER,
         command::TLS,
-        command::METRICS,
         &[
             text("label", "KEY=VALUE", "A label that placement rules can refer to. Can be repeated."),
             text("plugin-dir", "DIR", "Also look for provider packages in DIR. Can be repeated."),
@@ -50,6 +49,7 @@ pub const WORKER: Command = Command {
             option("capacity", Takes::Number, "Maximum number of concurrent operations."),
             option("max-providers", Takes::Number, "Maximum number of provider processes."),
         ],
+        command::METRICS,
     ],
     mixed: true,
     on_mistake: OnMistake::Usage,
