@@ -5,6 +5,7 @@
 
 mod in_process;
 mod outbound;
+mod pace;
 mod release;
 
 pub use in_process::{InProcess, run_in_process};
@@ -361,34 +362,6 @@ impl Driver {
                 warn!(run = %self.run, "the lease could not be renewed: {error}");
             }
         }
-    }
-
-    /// Passes on what was counted.
-    fn meter(&mut self) {
-        let mut counted = std::mem::take(&mut self.told.counted);
-        counted.append(&self.core.take_counted());
-        self.hub.meters().count(&counted);
-    }
-
-    /// The request for the tokens that are wanted.
-    fn tokens_flight(&mut self) -> Flight<Result<Vec<TokenGrant>, StoreError>> {
-        let wanted = self.outbound.take_wanted_tokens();
-        if wanted.is_empty() {
-            return None;
-        }
-        let store = Arc::clone(&self.store);
-        Some(Box::pin(async move { store.take_tokens(&wanted).await }))
-    }
-
-    fn tokens_came(&mut self, answer: Result<Vec<TokenGrant>, StoreError>) {
-        let grants = match answer {
-            Ok(grants) => Some(grants),
-            Err(error) => {
-                warn!(run = %self.run, "the store gave no tokens for calls: {error}");
-                None
-            }
-        };
-        self.step(Event::Tokens(grants));
     }
 
     fn watch_lease(&mut self) {

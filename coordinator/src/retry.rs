@@ -108,7 +108,7 @@ fn has_word(text: &str, pattern: &str) -> bool {
 /// A number for the spread of pauses that depends on nothing but its arguments.
 pub fn spread(seed: u64, operation: u32, attempt: u32) -> u64 {
     // The finishing steps of SplitMix64.
-    let mut bits = seed ^ (u64::from(operation) << 32 | u64::from(attempt)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut bits = seed ^ ((u64::from(operation) << 32) | u64::from(attempt)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for multiplier in [0xbf58_476d_1ce4_e5b9_u64, 0x94d0_49bb_1331_11eb] {
         bits = (bits ^ (bits >> 30)).wrapping_mul(multiplier);
     }

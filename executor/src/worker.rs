@@ -202,6 +202,12 @@ impl Worker {
         ended
     }
 
+    /// Handles an event, and counts the operations that ended.
+    fn happened(&mut self, event: Event) {
+        self.handle.figures.lock().finished += u64::from(matches!(event, Event::Finished { .. }));
+        self.desk.happened(event);
+    }
+
     /// Notes what it does, for metrics.
     fn note(&self, connected: bool) {
         let UnfinishedWork { calls, results } = self.desk.docket().open();
@@ -285,10 +291,7 @@ impl Worker {
                     let mut next = event;
                     let mut looked_at = 0;
                     while let Some(event) = next {
-                        if matches!(event, Event::Finished { .. }) {
-                            self.handle.figures.lock().finished += 1;
-                        }
-                        self.desk.happened(event);
+                        self.happened(event);
                         looked_at += 1;
                         next = if looked_at < FRAME_REPORTS { self.events.try_recv().ok() } else { None };
                     }
