@@ -34,6 +34,8 @@ impl Coordinator {
 
     fn push_doubt(&mut self, position: Position, reason: String, doubted: Doubted) -> Handled {
         self.enter(position, State::Intended(Intended::DoubtInStore), "its outcome is unknown")?;
+        // A drain meanwhile must not give the same doubt again.
+        self.ahead.stop_waiting(position);
         let Task { operation, attempt } = self.task(position);
         let step = StoreStep::Doubt { op: OpIndex(operation), attempt, reason };
         self.outbox.store(StepInStore::Doubt(position, doubted), step);
