@@ -238,6 +238,12 @@ pub const TLS: &[Flag] = &[
     text("tls-cert", "FILE", "Certificate of this program. Environment: WEFT_TLS_CERT.").of(Section::Connection),
     text("tls-key", "FILE", "Private key of this program. Environment: WEFT_TLS_KEY.").of(Section::Connection),
 ];
+/// Where a program serves its metrics.
+pub const METRICS: &[Flag] = &[text(
+    "metrics",
+    "ADDR",
+    "Serve metrics for Prometheus at ADDR: PORT on this machine, IP:PORT for others too, or unix:PATH. [default: none]",
+)];
 /// Which process carries runs out.
 pub const COORDINATOR: &[Flag] = &[text(
     "coordinator",

@@ -20,6 +20,7 @@ mod help;
 mod identity;
 mod invocation;
 mod logging;
+mod metrics;
 mod modules;
 mod options;
 mod packages;
@@ -28,6 +29,7 @@ mod problems;
 mod product;
 mod project;
 mod prompt;
+mod protection;
 mod render;
 mod retention;
 mod root;
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
     if arguments.peek().is_some_and(|first| first == guard::COMMAND) {
         return guard::run(arguments.skip(1));
     }
+    protection::protect_memory();
     if let Ok(program) = guard::own_program() {
         guard::set_program(program);
     }

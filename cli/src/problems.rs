@@ -339,3 +339,13 @@ pub fn signature_used(run: &RunId) -> Diagnostic {
         ),
     )
 }
+
+/// The text of `-metrics` is not an address.
+pub fn invalid_metrics_address(text: &str, forms: &str) -> Diagnostic {
+    Diagnostic::error("Invalid -metrics option", format!("{text:?} is not a valid address for metrics. Give {forms}."))
+}
+
+/// Metrics cannot be served at an address.
+pub fn metrics_not_served(error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::error("Cannot listen", format!("{error}."))
+}

@@ -15,13 +15,14 @@
 //! - The work of a step is proportional to what it changes, and independent of the size of the plan.
 //!
 //! The memory consists of parts with private fields, each in its own file: [`operations`] (where each operation stands),
-//! [`backlog`] (shards), [`roster`] (workers), [`ahead`] (intents ahead of free slots), [`nodes`] (dependencies),
-//! [`records`] and [`results`], [`doubts`], [`checks`], [`course`], [`clock`] and [`outbox`]. The other files handle
+//! [`backlog`] (shards), [`budgets`] (tokens for calls), [`retries`] (refused calls), [`roster`] (workers), [`ahead`] (intents ahead of free slots), [`nodes`] (dependencies),
+//! [`records`] and [`results`], [`doubts`], [`checks`], [`course`], [`clock`], [`meter`] and [`outbox`]. The other files handle
 //! events, and change the parts through their methods.
 
 mod ahead;
 mod answers;
 mod backlog;
+mod budgets;
 mod cancel;
 mod checks;
 mod clock;
@@ -32,6 +33,7 @@ mod ending;
 mod intents;
 #[cfg(any(test, feature = "simulation"))]
 mod invariants;
+mod meter;
 mod nodes;
 mod operation;
 mod operations;
@@ -41,6 +43,7 @@ mod records;
 mod recovery;
 mod reports;
 mod results;
+mod retries;
 mod roster;
 mod settling;
 mod workers;
@@ -58,23 +61,27 @@ use weft_state::{
 };
 
 use crate::event::{Cancel, Command, Defect, Event, FinishReason};
+use crate::figures::{Counted, RunFigures};
 use crate::operation_event::{OperationEvent, OperationEventKind};
 use crate::outline::{Outline, OutlineError};
 use crate::status::{Happening, Status, transition};
-use crate::table::{ExportIndex, Position, ShardIndex, Table, WorkerIndex};
+use crate::table::{ExportIndex, Position, ShardIndex, Table, TableIndex, WorkerIndex};
 use ahead::Ahead;
 use answers::StepInStore;
 use backlog::Backlog;
+use budgets::Budgets;
 use checks::Checks;
 use clock::Clock;
 use course::Course;
 use doubts::Doubts;
+use meter::Meter;
 use nodes::Nodes;
 use operation::State;
 use operations::{Operations, Rest};
 use outbox::Outbox;
 use records::Records;
 use results::OperationResults;
+use retries::Retries;
 use roster::Roster;
 
 pub use options::RunOptions;
@@ -95,6 +102,14 @@ pub struct Beginning {
     pub checks: Option<Vec<CheckRecord>>,
 }
 
+/// What delays operations that could start, and what is counted of that.
+#[derive(Debug)]
+struct Pace {
+    budgets: Budgets,
+    retries: Retries,
+    meter: Meter,
+}
+
 /// One term of one run. Each field is a part of its memory that keeps its own invariants.
 #[derive(Debug)]
 pub struct Coordinator {
@@ -103,6 +118,7 @@ pub struct Coordinator {
     nodes: Nodes,
     operations: Operations,
     backlog: Backlog,
+    pace: Pace,
     roster: Roster,
     records: Records,
     results: OperationResults,
@@ -137,6 +153,11 @@ impl Coordinator {
             nodes: Nodes::new(&outline)?,
             operations: Operations::new(outline.operations.len(), now),
             backlog: Backlog::new(&outline),
+            pace: Pace {
+                budgets: Budgets::new(&outline),
+                retries: Retries::new(options.spread),
+                meter: Meter::new(outline.operations.len()),
+            },
             roster: Roster::default(),
             records: Records::new(records, revisions),
             results: OperationResults::default(),
@@ -179,6 +200,8 @@ impl Coordinator {
             Event::Cancel(Cancel::Stop) => self.stop()?,
             Event::Cancel(Cancel::Leave) => self.leave()?,
             Event::Resolve(resolution) => self.user_resolves(resolution)?,
+            Event::Tokens(grants) => self.pace.budgets.granted(grants, self.clock.now()),
+            Event::Due => {}
             Event::Tick => self.tick()?,
         }
         Ok(())
@@ -203,6 +226,39 @@ impl Coordinator {
     /// The connected workers with the numbers of their tasks.
     pub fn loads(&self) -> BTreeMap<WorkerId, u32> {
         self.roster.loads()
+    }
+
+    /// When something changes without an event, in milliseconds: a token becomes free, or an operation is tried again.
+    /// Send [`Event::Due`] then.
+    pub fn wakes_at(&self) -> Option<u64> {
+        let is_over = self.outbox.is_finished() || !self.course.may_begin();
+        let now = self.clock.now();
+        let times = self.pace.budgets.wakes_at(now).into_iter().chain(self.pace.retries.wakes_at(now));
+        times.min().filter(|_| !is_over)
+    }
+
+    /// Where the run stands, for metrics. Looks at every shard.
+    pub fn figures(&self) -> RunFigures {
+        let counts = self.counts();
+        let mut figures = RunFigures { counts, ..RunFigures::default() };
+        for (number, shard) in self.outline.shards.iter().enumerate() {
+            let index = ShardIndex::new(number);
+            let ready = u64::from(self.backlog.ready(index));
+            figures.ready += ready;
+            self.pace.budgets.short_for(index).for_each(|budget| figures.waiting.add(budget, ready));
+            if !self.pace.budgets.waits(index) {
+                figures.add_ready(shard.pool(), ready);
+            }
+        }
+        figures.leased = u64::from(self.roster.in_flight().saturating_sub(counts.running));
+        figures.reserved = self.pace.budgets.reserved();
+        figures.refused = self.pace.retries.len() as u64;
+        figures
+    }
+
+    /// Takes what was counted since the last call.
+    pub fn take_counted(&mut self) -> Counted {
+        Counted { tokens: self.pace.budgets.take_used(), ..self.pace.meter.take() }
     }
 
     /// The outline that this run follows.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
@@ -172,6 +172,13 @@ impl Dialer {
             Ok(Token(value))
         });
         Ok(Dialer { tls: tls.map(Arc::new), token: token.transpose()? })
+    }
+
+    /// When the own certificate expires. Reads the files again if they have changed.
+    pub fn expires(&self) -> Option<SystemTime> {
+        let tls = self.tls.as_ref()?;
+        tls.current();
+        tls.own().map(|own| own.expires)
     }
 
     /// Connects to an address. Later, when a request fails, the returned value says whether TLS is the cause.

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::Stream;
 use rustls::ServerConfig;
@@ -19,6 +19,7 @@ use weft_identity::files::Reloading;
 use weft_identity::token::Tokens;
 use weft_identity::{AccessRules, Peer, tls};
 
+use crate::figures::Meters;
 use crate::wire::Wire;
 
 /// The time limit of a TLS handshake. Half-open connections end then.
@@ -44,6 +45,15 @@ pub struct Guard {
     pub access: AccessRules,
     /// Verifies tokens, if a policy names issuers.
     pub tokens: Option<Tokens>,
+}
+
+impl Guard {
+    /// When the own certificate expires. Reads the files again if they have changed.
+    pub fn expires(&self) -> Option<SystemTime> {
+        let tls = self.tls.as_ref()?;
+        tls.current();
+        tls.own().map(|own| own.expires)
+    }
 }
 
 /// A socket that listens.
@@ -83,19 +93,25 @@ impl Drop for SocketFile {
 pub(crate) fn connections(
     listening: Listening,
     guard: Arc<Guard>,
+    meters: Arc<Meters>,
 ) -> impl Stream<Item = Result<Wire, std::io::Error>> + Send {
     let (sender, accepted) = mpsc::channel(ACCEPTED);
     tokio::spawn(async move {
         let closed = sender.clone();
         tokio::select! {
             () = closed.closed() => {}
-            () = accept(listening, guard, sender) => {}
+            () = accept(listening, guard, meters, sender) => {}
         }
     });
     ReceiverStream::new(accepted)
 }
 
-async fn accept(listening: Listening, guard: Arc<Guard>, accepted: mpsc::Sender<Result<Wire, std::io::Error>>) {
+async fn accept(
+    listening: Listening,
+    guard: Arc<Guard>,
+    meters: Arc<Meters>,
+    accepted: mpsc::Sender<Result<Wire, std::io::Error>>,
+) {
     let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
     loop {
         let stream = match &listening {
@@ -111,21 +127,26 @@ async fn accept(listening: Listening, guard: Arc<Guard>, accepted: mpsc::Sender<
             }
         };
         match stream {
-            Incoming::Unix(stream) => {
-                if let Some(wire) = of_same_user(stream)
-                    && accepted.send(Ok(wire)).await.is_err()
-                {
-                    return;
+            Incoming::Unix(stream) => match of_same_user(stream) {
+                Some(wire) => {
+                    if accepted.send(Ok(wire)).await.is_err() {
+                        return;
+                    }
                 }
-            }
+                None => meters.refused("user"),
+            },
             Incoming::Tcp(stream) => {
-                let Ok(permit) = Arc::clone(&handshakes).try_acquire_owned() else { continue };
-                let (guard, accepted) = (Arc::clone(&guard), accepted.clone());
+                let Ok(permit) = Arc::clone(&handshakes).try_acquire_owned() else {
+                    meters.refused("overload");
+                    continue;
+                };
+                let (guard, meters, accepted) = (Arc::clone(&guard), Arc::clone(&meters), accepted.clone());
                 tokio::spawn(async move {
                     let wire = timeout(HANDSHAKE, greet(stream, &guard)).await.ok().flatten();
                     drop(permit);
-                    if let Some(wire) = wire {
-                        let _ = accepted.send(Ok(wire)).await;
+                    match wire {
+                        Some(wire) => drop(accepted.send(Ok(wire)).await),
+                        None => meters.refused("tls"),
                     }
                 });
             }

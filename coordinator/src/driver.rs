@@ -5,6 +5,7 @@
 
 mod in_process;
 mod outbound;
+mod pace;
 mod release;
 
 pub use in_process::{InProcess, run_in_process};
@@ -19,11 +20,13 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tracing::{error, info, warn};
 use weft_state::{
-    Holder, Lease, LeaseView, OpCounts, RenewAnswer, RunId, RunStatus, RunStore, StoreError, StoreStep, WorkerId,
+    Holder, Lease, LeaseView, OpCounts, RenewAnswer, RunId, RunStatus, RunStore, StoreError, StoreStep, TokenGrant,
+    WorkerId,
 };
 
 use crate::core::{Coordinator, RunOptions};
 use crate::event::{Cancel, Command, Defect, Event, Finish, FinishReason};
+use crate::figures::Counted;
 use crate::hub::Hub;
 use crate::lease::Freshness;
 use crate::operation_event::{OperationEvent, OperationEventKind};
@@ -137,7 +140,16 @@ pub(crate) struct Driver {
     finish: Option<Finish>,
     lease_age: LeaseAge,
     strays: Vec<String>,
-    told: OpCounts,
+    told: Told,
+}
+
+/// What watchers and meters know.
+#[derive(Debug, Default)]
+struct Told {
+    /// The counts that watchers know.
+    counts: OpCounts,
+    /// What was counted since the meters know.
+    counted: Counted,
 }
 
 /// The age of the lease, on a clock that counts suspends: no call is granted by a term that slept past its lease.
@@ -155,7 +167,9 @@ impl LeaseAge {
 
 impl Driver {
     /// Begins a term.
-    fn new(surroundings: Surroundings, options: RunOptions, term: Term) -> Result<Driver, OutlineError> {
+    fn new(surroundings: Surroundings, mut options: RunOptions, term: Term) -> Result<Driver, OutlineError> {
+        // The term is random.
+        options.spread = term.lease.token.term as u64;
         let Surroundings { store, run, plan, hub, watchers, events, collects } = surroundings;
         let (core, commands) = Coordinator::begin(0, Arc::clone(&plan.outline), options, term.beginning)?;
         let mut driver = Driver {
@@ -173,7 +187,7 @@ impl Driver {
             finish: None,
             lease_age: LeaseAge::new(),
             strays: Vec::new(),
-            told: OpCounts::default(),
+            told: Told::default(),
         };
         driver.take(commands);
         Ok(driver)
@@ -185,6 +199,8 @@ impl Driver {
         let listening = self.hub.listen_for(&self.run, events).await;
         self.look_for_the_dead();
         let mut batch: Flight<SentBatch> = None;
+        let mut sent_at = self.begun;
+        let mut tokens: Flight<Result<Vec<TokenGrant>, StoreError>> = None;
         let mut renewal: Flight<(Duration, Result<RenewAnswer, StoreError>)> = None;
         let mut ticks = interval(TICK);
         let mut renewals = interval(RENEW_INTERVAL);
@@ -200,8 +216,13 @@ impl Driver {
                 && let Some(steps) = self.outbound.next_batch()
             {
                 let store = Arc::clone(&self.store);
+                sent_at = Instant::now();
                 batch = Some(Box::pin(patient_batch(store, self.lease.clone(), steps, self.watchers.clone())));
             }
+            if tokens.is_none() {
+                tokens = self.tokens_flight();
+            }
+            let due = self.core.wakes_at().map(|at| self.begun + Duration::from_millis(at));
             if batch.is_none() && (self.finish.is_some() || self.outbound.has_failed()) {
                 break;
             }
@@ -211,6 +232,7 @@ impl Driver {
             tokio::select! {
                 sent = land(&mut batch) => {
                     batch = None;
+                    self.told.counted.store.add(sent_at.elapsed());
                     self.answered(sent);
                 }
                 count = inbox.recv_many(&mut received, EVENT_BATCHES) => {
@@ -229,11 +251,18 @@ impl Driver {
                     let (store, lease, sent) = (Arc::clone(&self.store), self.lease.clone(), self.lease_age.clock.elapsed());
                     renewal = Some(Box::pin(async move { (sent, store.renew(&lease).await) }));
                 }
+                answer = land(&mut tokens) => {
+                    tokens = None;
+                    self.tokens_came(answer);
+                }
+                _ = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.step(Event::Due),
                 _ = looks.tick() => self.look_for_the_dead(),
                 _ = ticks.tick() => {
                     self.watch_lease();
                     self.step(Event::Tick);
                     self.hub.note_loads(&self.run, self.core.loads());
+                    self.hub.meters().note_run(&self.run, self.core.figures());
+                    self.meter();
                     self.tell_counts();
                 }
                 _ = sleep_until(leave_at.unwrap_or_else(Instant::now)), if leave_at.is_some() => break,
@@ -284,6 +313,7 @@ impl Driver {
         for command in commands {
             match command {
                 Command::Store(steps) => self.outbound.push(steps),
+                Command::TakeTokens(requests) => self.outbound.want_tokens(requests),
                 Command::Send { worker, orders } => self.orders.entry(worker).or_default().extend(orders),
                 Command::Progress(progress) => {
                     if progress.what == OperationEventKind::Stray {
@@ -322,11 +352,15 @@ impl Driver {
     fn renewal_answered(&mut self, (sent, answer): (Duration, Result<RenewAnswer, StoreError>)) {
         match answer {
             Ok(RenewAnswer::Renewed { .. }) => {
+                self.told.counted.renewals += 1;
                 self.lease_age.freshness.renewed(sent);
                 self.watch_lease();
             }
             Ok(RenewAnswer::Fenced(_)) => self.step(Event::Fenced),
-            Err(error) => warn!(run = %self.run, "the lease could not be renewed: {error}"),
+            Err(error) => {
+                self.told.counted.failed_renewals += 1;
+                warn!(run = %self.run, "the lease could not be renewed: {error}");
+            }
         }
     }
 
@@ -338,8 +372,8 @@ impl Driver {
 
     fn tell_counts(&mut self) {
         let counts = self.core.counts();
-        if counts != self.told {
-            self.told = counts;
+        if counts != self.told.counts {
+            self.told.counts = counts;
             let _ = self.watchers.send(RunEvent::Counts(counts));
         }
     }
@@ -359,6 +393,7 @@ impl Driver {
     }
 
     async fn end(mut self) -> RunOutcome {
+        self.meter();
         let (store_error, unrecorded) = self.outbound.take_rest();
         let outline = Arc::clone(self.core.outline());
         let finish = self.finish.take().unwrap_or_else(|| self.unfinished());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_protocol::{HeldTask, Order, Report};
-use weft_state::{OpCounts, StoreAnswer, StoreStep, TermEnding, WorkerId};
+use weft_state::{OpCounts, StoreAnswer, StoreStep, TermEnding, TokenGrant, TokenRequest, WorkerId};
 
 use crate::operation_event::OperationEvent;
 
@@ -48,6 +48,10 @@ pub enum Event {
     Cancel(Cancel),
     /// The user resolved an operation in doubt.
     Resolve(UserResolution),
+    /// The store reserved tokens for the last [`Command::TakeTokens`], in its order, or (`None`) did not answer.
+    Tokens(Option<Vec<TokenGrant>>),
+    /// The moment of [`crate::core::Coordinator::wakes_at`] has come.
+    Due,
     /// Time passed.
     Tick,
 }
@@ -103,6 +107,8 @@ impl Decision {
 pub enum Command {
     /// Send these steps to the store, behind all earlier steps. Answer with [`Event::Stored`] in the same order.
     Store(Vec<StoreStep>),
+    /// Ask the store for tokens of budgets. Answer with [`Event::Tokens`]. No other such command comes before.
+    TakeTokens(Vec<TokenRequest>),
     /// Send orders to a worker.
     Send {
         /// The worker.

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http_body_util::Limited;
-use tonic::Status;
 use tonic::body::Body;
+use tonic::{Code, Status};
 use tower::{Layer, Service};
 use tracing::info;
 use weft_identity::{Peer, Refusal, Role};
 
 use crate::door::Guard;
+use crate::figures::Meters;
 use crate::timing::{FRAME_BYTES, REQUEST_BYTES};
 
 /// The scheme of the header with a token (RFC 6750, section 2.1).
@@ -49,13 +50,13 @@ fn need(path: &str) -> Need {
 
 /// Puts a gate before a service.
 #[derive(Clone)]
-pub(crate) struct GateLayer(pub(crate) Arc<Guard>);
+pub(crate) struct GateLayer(pub(crate) Arc<Guard>, pub(crate) Arc<Meters>);
 
 impl<S> Layer<S> for GateLayer {
     type Service = Gate<S>;
 
     fn layer(&self, inner: S) -> Gate<S> {
-        Gate { guard: Arc::clone(&self.0), inner }
+        Gate { guard: Arc::clone(&self.0), meters: Arc::clone(&self.1), inner }
     }
 }
 
@@ -63,6 +64,7 @@ impl<S> Layer<S> for GateLayer {
 #[derive(Clone)]
 pub(crate) struct Gate<S> {
     guard: Arc<Guard>,
+    meters: Arc<Meters>,
     inner: S,
 }
 
@@ -83,14 +85,18 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let guard = Arc::clone(&self.guard);
+        let (guard, meters) = (Arc::clone(&self.guard), Arc::clone(&self.meters));
         // The service that was polled is the one to call.
         let next = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, next);
         Box::pin(async move {
             match admit(&guard, request).await {
                 Ok(request) => inner.call(request).await,
-                Err(status) => Ok(status.into_http()),
+                Err(status) => {
+                    let is_known = status.code() == Code::PermissionDenied;
+                    meters.refused(if is_known { "role" } else { "identity" });
+                    Ok(status.into_http())
+                }
             }
         })
     }

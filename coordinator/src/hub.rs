@@ -13,6 +13,7 @@ use weft_protocol::{CoordinatorFrame, FrameError, Greeting, PROTOCOL, Welcome, W
 use weft_state::{RunId, WorkerId};
 
 use crate::event::{Event, Hello};
+use crate::figures::{Figures, Meters};
 use crate::fleet::{WorkerListing, WorkerStatus};
 use crate::plan::is_of_command_line;
 use crate::process::{is_dead, worker_id, worker_name};
@@ -67,6 +68,7 @@ struct State {
 #[derive(Clone, Default)]
 pub struct Hub {
     state: Arc<Mutex<State>>,
+    meters: Arc<Meters>,
 }
 
 impl std::fmt::Debug for Hub {
@@ -80,10 +82,12 @@ impl std::fmt::Debug for Hub {
 pub(crate) struct Listening {
     run: RunId,
     hub: Weak<Mutex<State>>,
+    meters: Arc<Meters>,
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
+        self.meters.forget_run(&self.run);
         if let Some(state) = self.hub.upgrade() {
             let mut state = state.lock();
             state.runs.remove(&self.run);
@@ -100,6 +104,16 @@ impl Hub {
     /// A hub without workers.
     pub fn new() -> Hub {
         Hub::default()
+    }
+
+    /// The meters of the coordinator.
+    pub(crate) fn meters(&self) -> &Arc<Meters> {
+        &self.meters
+    }
+
+    /// What the meters show now.
+    pub fn figures(&self) -> Figures {
+        self.meters.figures(self.listing())
     }
 
     /// Serves a worker in the same process until its end is dropped.
@@ -148,6 +162,7 @@ impl Hub {
         };
         if let Some(refusal) = self.refusal(&hello, &link) {
             warn!(worker = %hello.name, "{refusal}");
+            self.meters.refused("worker");
             let _ = link.outgoing.send(welcome(Some(refusal))).await;
             return;
         }
@@ -338,7 +353,7 @@ impl Hub {
             events
         };
         let _ = sender.send(events).await;
-        Listening { run: run.clone(), hub: Arc::downgrade(&self.state) }
+        Listening { run: run.clone(), hub: Arc::downgrade(&self.state), meters: Arc::clone(&self.meters) }
     }
 
     /// Sends a frame to a worker. A worker that does not take its frames is disconnected.

@@ -1,11 +1,12 @@
 //! Runs: shard, schedule, journal, lease, take over, resume.
 //!
 //! Reading order: [`outline`] is what a coordinator knows of a plan, and [`status`] is where an operation stands.
-//! [`event`] and [`core`] are the deciding machine of one run, which is pure. Around it: [`plan`], [`placement`] and
-//! [`process`] hold what a run begins with, [`transport`] and [`hub`] the connections of workers, and [`driver`] one term
+//! [`event`] and [`core`] are the deciding machine of one run, which is pure. Around it: [`plan`], [`placement`],
+//! [`retry`] and [`process`] hold what a run begins with, [`transport`] and [`hub`] the connections of workers, and [`driver`] one term
 //! of one run on a store. [`service`] drives many runs at once, with takeover; [`server`] and [`client`] do so over
 //! connections, which [`door`] accepts and [`dial`] makes; [`operation_event`] is what watchers receive, [`listing`] what
-//! `weft runs` shows, and [`fleet`] what `weft workers` shows. [`timing`] holds the constants.
+//! `weft runs` shows, and [`fleet`] what `weft workers` shows. [`figures`] is what metrics show, and [`timing`] holds the
+//! constants.
 //!
 //! `weft-protocol` says what coordinators and workers owe each other.
 
@@ -15,6 +16,7 @@ pub mod dial;
 pub mod door;
 pub mod driver;
 pub mod event;
+pub mod figures;
 pub mod fleet;
 pub mod hub;
 pub mod listing;
@@ -24,6 +26,7 @@ pub mod placement;
 pub mod plan;
 pub mod process;
 pub mod result;
+pub mod retry;
 pub mod server;
 pub mod service;
 pub mod status;
@@ -54,6 +57,6 @@ pub use outline::{
 };
 pub use plan::{PlanFiles, ReadPlan, RunPlan};
 pub use service::Service;
-pub use table::{Position, ShardIndex};
+pub use table::{BudgetIndex, Position, ShardIndex};
 pub use term::RunError;
 pub use transport::{CoordinatorEnd, WorkerEnd, pair};

@@ -48,6 +48,11 @@ pub enum OperationEventKind {
     },
     /// It failed, and the failure is durable.
     Failed,
+    /// The provider refused its call for now. It is tried again after a pause.
+    Refused {
+        /// The pause in milliseconds.
+        pause: u64,
+    },
     /// It is not carried out, since another operation failed or is in doubt.
     Skipped {
         /// The number of the other operation.
@@ -77,6 +82,7 @@ impl OperationEventKind {
             OperationEventKind::Returned => "returned",
             OperationEventKind::Done { .. } => "done",
             OperationEventKind::Failed => "failed",
+            OperationEventKind::Refused { .. } => "refused",
             OperationEventKind::Skipped { .. } => "skipped",
             OperationEventKind::Settling { .. } => "settling",
             OperationEventKind::InDoubt { .. } => "in-doubt",
@@ -93,6 +99,7 @@ impl OperationEvent {
         let (mut reason, mut intended, mut shown) = (String::new(), false, None);
         match self.what {
             OperationEventKind::Settling { reason: why } | OperationEventKind::InDoubt { reason: why } => reason = why,
+            OperationEventKind::Refused { pause } => reason = pause.to_string(),
             OperationEventKind::Skipped { because } => reason = because.to_string(),
             OperationEventKind::Done { intended: called, shown: name } => {
                 intended = called;
@@ -132,6 +139,7 @@ impl OperationEvent {
                 OperationEventKind::Done { intended: event.intended, shown }
             }
             "failed" => OperationEventKind::Failed,
+            "refused" => OperationEventKind::Refused { pause: reason.parse().unwrap_or_default() },
             "skipped" => OperationEventKind::Skipped { because: reason.parse().unwrap_or_default() },
             "settling" => OperationEventKind::Settling { reason },
             "in-doubt" => OperationEventKind::InDoubt { reason },
@@ -167,6 +175,7 @@ mod tests {
             OperationEventKind::Done { intended: true, shown: Some(shown) },
             OperationEventKind::Done { intended: false, shown: None },
             OperationEventKind::Failed,
+            OperationEventKind::Refused { pause: 900 },
             OperationEventKind::Skipped { because: 7 },
             OperationEventKind::Settling { reason: "lost".to_owned() },
             OperationEventKind::InDoubt { reason: "lost".to_owned() },

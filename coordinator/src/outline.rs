@@ -5,13 +5,17 @@ mod checks;
 pub(crate) mod graph;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use weft_graph_format::checked::{CheckedConfig, CheckedObject};
 use weft_graph_format::graph::ClaimedSubject;
+use weft_graph_format::limits::CallBudget;
 use weft_graph_format::path::Path;
 use weft_state::{CheckRecord, ClaimMode, Revision, Subject};
 
-use crate::table::{Position, ShardIndex, TableIndex};
+use crate::plan::HOME;
+use crate::retry::RetryRule;
+use crate::table::{BudgetIndex, Position, ShardIndex, TableIndex};
 
 pub(crate) use checks::CHECK;
 pub use checks::planned_checks;
@@ -50,12 +54,34 @@ pub struct OutlineShard {
     /// Checksums of the provider package, as in the lock file. Its worker must have a package with one of them. Empty
     /// when no package is needed, or any worker is trusted to have it.
     pub packages: Vec<String>,
+    /// The budgets that its provider calls take tokens from.
+    pub budgets: Vec<BudgetIndex>,
+    /// When its operations are tried again after a refusal. `None` if they never are.
+    pub retry: Option<Arc<RetryRule>>,
 }
 
 impl OutlineShard {
     /// A shard that any worker may take.
     pub fn new(key: ShardKey) -> OutlineShard {
-        OutlineShard { key, labels: BTreeMap::new(), concurrency: None, packages: Vec::new() }
+        OutlineShard {
+            key,
+            labels: BTreeMap::new(),
+            concurrency: None,
+            packages: Vec::new(),
+            budgets: Vec::new(),
+            retry: None,
+        }
+    }
+}
+
+impl OutlineShard {
+    /// The workers that may hold it, as metrics name them: its labels. What must run where a user is has one name for all
+    /// runs.
+    pub fn pool(&self) -> BTreeMap<String, String> {
+        match self.labels.contains_key(HOME) {
+            true => [(HOME.to_owned(), String::new())].into(),
+            false => self.labels.clone(),
+        }
     }
 }
 
@@ -154,6 +180,16 @@ impl OutlineOperation {
         }
     }
 
+    /// The number of provider calls that its next attempt makes, as far as budgets count them. A plan of a change is
+    /// computed by the provider itself.
+    pub fn calls(&self, reads_first: bool) -> u32 {
+        match self.kind {
+            OperationKind::Create | OperationKind::Update | OperationKind::Delete => 1 + u32::from(reads_first),
+            OperationKind::Read => 1,
+            _ => 0,
+        }
+    }
+
     /// Whether evidence can be found without the user.
     pub fn can_settle(&self) -> bool {
         self.reads_first || self.probe_by_identity
@@ -176,6 +212,8 @@ pub struct Outline {
     pub waiters: Vec<Waiter>,
     /// The shards.
     pub shards: Vec<OutlineShard>,
+    /// The budgets of provider calls.
+    pub budgets: Vec<CallBudget>,
     /// The subjects that the run changes or reads, with the revisions in the plan.
     pub claims: Vec<RunClaim>,
     /// The lineage of the state that the plan was made over; empty if there was no state. `None` accepts any state.
@@ -268,6 +306,11 @@ impl Outline {
     /// The shard at a position, if there is one.
     pub fn shard(&self, shard: ShardIndex) -> Option<&OutlineShard> {
         self.shards.get(shard.number())
+    }
+
+    /// The budget at a position, if there is one.
+    pub fn budget(&self, budget: BudgetIndex) -> Option<&CallBudget> {
+        self.budgets.get(budget.number())
     }
 
     /// The operation with this number.

@@ -10,11 +10,25 @@
 //! [[rule]]                                # what must run where the user is
 //! home = true
 //! labels = { home = "ops-1" }
+//!
+//! [[limit]]                               # one budget for each account and region, shared by all runs of the store
+//! provider = "hashicorp/aws"
+//! labels = { account = "prod", region = "{region}" }
+//! rate = 20                               # provider calls per second
+//! burst = 10
+//!
+//! [[retry]]                               # calls that the provider refused for now are made again
+//! provider = "hashicorp/aws"
+//! attempts = 12
+//! seconds = 900
+//! patterns = ["PriorRequestNotComplete"]
 //! ```
 //!
 //! A rule matches a provider instance if all its patterns do; `*` stands for any text. Each rule adds the labels and the
-//! limit that no earlier rule has set. The labels of a plan are fixed when it is made, and are part of its file.
+//! limit that no earlier rule has set. A call takes tokens from every budget whose limit matches. The labels and budgets
+//! of a plan are fixed when it is made, and are part of its file.
 
+mod limit;
 mod rule;
 
 use std::collections::BTreeMap;
@@ -22,10 +36,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::Shard;
+use weft_graph_format::limits::CallLimits;
 use weft_graph_format::placement::{Placement, ShardPlacement};
 use weft_graph_format::plan_file::PlanFile;
 
 use crate::problems;
+use limit::{LimitRule, RetryRule};
 use rule::{Known, Rule};
 
 /// The name of the file that is used if none is given.
@@ -40,6 +56,21 @@ pub const MAX_BYTES: u64 = 1 << 20;
 pub struct PlacementRules {
     #[serde(default, rename = "rule")]
     rules: Vec<Rule>,
+    #[serde(default, rename = "limit")]
+    limits: Vec<LimitRule>,
+    #[serde(default, rename = "retry")]
+    retries: Vec<RetryRule>,
+}
+
+/// What the rules of a file come to for one plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Resolved {
+    /// What they demand of workers.
+    pub placement: Placement,
+    /// The limits on calls.
+    pub limits: CallLimits,
+    /// Warnings about rules that match nothing.
+    pub warnings: Vec<Diagnostic>,
 }
 
 impl PlacementRules {
@@ -52,15 +83,36 @@ impl PlacementRules {
         for (index, rule) in rules.rules.iter().enumerate() {
             rule.check().map_err(|wrong| format!("rule {} {wrong}", index + 1))?;
         }
+        for (index, limit) in rules.limits.iter().enumerate() {
+            limit.check().map_err(|wrong| format!("limit {} {wrong}", index + 1))?;
+        }
+        for (index, retry) in rules.retries.iter().enumerate() {
+            retry.check().map_err(|wrong| format!("retry {} {wrong}", index + 1))?;
+        }
         Ok(rules)
     }
 
-    /// What the rules demand for the shards of a plan, and warnings about rules that match nothing. `file` names the
-    /// rules in messages.
+    /// What the rules come to for the shards of a plan. `file` names the rules in messages.
     ///
     /// # Errors
     /// When a label refers to something that a matching provider instance does not have.
-    pub fn place(&self, plan: &PlanFile, file: &str) -> Result<(Placement, Vec<Diagnostic>), Vec<Diagnostic>> {
+    pub fn resolve(&self, plan: &PlanFile, file: &str) -> Result<Resolved, Vec<Diagnostic>> {
+        let placed = self.place(plan, file);
+        let limited = limit::resolve(&self.limits, &self.retries, plan, file);
+        match (placed, limited) {
+            (Ok((placement, mut warnings)), Ok((limits, more))) => {
+                warnings.extend(more);
+                Ok(Resolved { placement, limits, warnings })
+            }
+            (placed, limited) => Err(placed.err().into_iter().chain(limited.err()).flatten().collect()),
+        }
+    }
+
+    /// What the rules demand of the workers of a plan, and warnings about rules that match nothing.
+    ///
+    /// # Errors
+    /// When a label refers to something that a matching provider instance does not have.
+    fn place(&self, plan: &PlanFile, file: &str) -> Result<(Placement, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut used = vec![false; self.rules.len()];
         let mut placement = Placement::default();
         let mut wrong = Vec::new();
@@ -76,7 +128,9 @@ impl PlacementRules {
                 used[index] = true;
                 match rule.labels(&fragment.shard, &known) {
                     Ok(labels) => add(&mut shard.labels, labels),
-                    Err(missing) => wrong.push(problems::label_not_known(file, index + 1, &fragment.shard, &missing)),
+                    Err(missing) => {
+                        wrong.push(problems::label_not_known(file, RuleName::rule(index), &fragment.shard, &missing))
+                    }
                 }
                 shard.concurrency = shard.concurrency.or(rule.concurrency);
             }
@@ -86,7 +140,26 @@ impl PlacementRules {
             return Err(wrong);
         }
         let idle = used.iter().enumerate().filter(|(_, used)| !**used);
-        Ok((placement, idle.map(|(index, _)| problems::idle_placement_rule(file, index + 1)).collect()))
+        Ok((placement, idle.map(|(index, _)| problems::idle_placement_rule(file, RuleName::rule(index))).collect()))
+    }
+}
+
+/// A rule of a file, as messages name it: `rule 1`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RuleName {
+    table: &'static str,
+    index: usize,
+}
+
+impl RuleName {
+    fn rule(index: usize) -> RuleName {
+        RuleName { table: "Rule", index }
+    }
+}
+
+impl std::fmt::Display for RuleName {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} {}", self.table, self.index + 1)
     }
 }
 

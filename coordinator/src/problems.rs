@@ -7,6 +7,7 @@ use weft_graph_format::graph::Shard;
 use weft_state::{StoreAnswer, Unrelated};
 
 use crate::event::Defect;
+use crate::placement::RuleName;
 
 /// A part of the plan that cannot be encoded for a worker.
 pub(crate) fn plan_not_encoded(error: impl Display) -> Diagnostic {
@@ -116,7 +117,7 @@ pub(crate) fn refusal(answer: &StoreAnswer) -> Diagnostic {
 }
 
 /// A label that refers to something that a provider instance does not have.
-pub(crate) fn label_not_known(file: &str, rule: usize, shard: &Shard, name: &str) -> Diagnostic {
+pub(crate) fn label_not_known(file: &str, rule: RuleName, shard: &Shard, name: &str) -> Diagnostic {
     let subject = match shard {
         Shard::Provider(instance) => instance.to_string(),
         Shard::Home | Shard::Unplaced => "what runs on your machine".to_owned(),
@@ -124,7 +125,7 @@ pub(crate) fn label_not_known(file: &str, rule: usize, shard: &Shard, name: &str
     Diagnostic::error(
         "Label of a placement rule is not known",
         format!(
-            "Rule {rule} of {file} matches {subject}, and its labels refer to {{{name}}}. There is no such key, alias or \
+            "{rule} of {file} matches {subject}, and its labels refer to {{{name}}}. There is no such key, alias or \
              string argument, or the plan does not know it, or it is sensitive. Write the value into the rule, or make the \
              rule match less."
         ),
@@ -132,9 +133,9 @@ pub(crate) fn label_not_known(file: &str, rule: usize, shard: &Shard, name: &str
 }
 
 /// A rule that matches no provider instance of the plan.
-pub(crate) fn idle_placement_rule(file: &str, rule: usize) -> Diagnostic {
+pub(crate) fn idle_placement_rule(file: &str, rule: RuleName) -> Diagnostic {
     Diagnostic::warning(
         "Placement rule matches nothing",
-        format!("Rule {rule} of {file} matches no provider instance of this plan."),
+        format!("{rule} of {file} matches no provider instance of this plan."),
     )
 }

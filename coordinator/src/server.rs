@@ -123,6 +123,11 @@ impl Server {
         Ok(Server { service, listening, guard: Arc::new(guard), address })
     }
 
+    /// Who may connect, and its own certificate.
+    pub fn guard(&self) -> Arc<Guard> {
+        Arc::clone(&self.guard)
+    }
+
     /// The address on which it listens.
     pub fn address(&self) -> &Address {
         &self.address
@@ -133,6 +138,7 @@ impl Server {
     /// # Errors
     /// When the server fails.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<(), ListenError> {
+        let meters = Arc::clone(self.service.hub().meters());
         let take_over = tokio::spawn(Arc::clone(&self.service).take_over_runs());
         let workers = proto::workers_server::WorkersServer::new(Edge(Arc::clone(&self.service)))
             .max_decoding_message_size(FRAME_BYTES)
@@ -143,10 +149,10 @@ impl Server {
         let server = Tonic::builder()
             .http2_keepalive_interval(Some(KEEP_ALIVE))
             .http2_keepalive_timeout(Some(KEEP_ALIVE_WAIT))
-            .layer(GateLayer(Arc::clone(&self.guard)))
+            .layer(GateLayer(Arc::clone(&self.guard), Arc::clone(&meters)))
             .add_service(workers)
             .add_service(runs);
-        let incoming = connections(self.listening, self.guard);
+        let incoming = connections(self.listening, self.guard, meters);
         // Streams of workers do not end by themselves, so the end does not wait.
         let served = tokio::select! {
             served = server.serve_with_incoming(incoming) => served,

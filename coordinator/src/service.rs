@@ -16,6 +16,7 @@ use weft_state::{
 use crate::core::RunOptions;
 use crate::driver::{BegunTerm, RunEvent, RunOutcome, TakenBy, begin_term};
 use crate::event::{Cancel, Decision, Event, UserResolution};
+use crate::figures::Figures;
 use crate::hub::Hub;
 use crate::lease::{Look, Looks};
 use crate::listing::{RunDetails, RunListing, doubtful, resumable};
@@ -115,6 +116,11 @@ impl Service {
     /// The workers of the coordinator.
     pub fn hub(&self) -> &Hub {
         &self.hub
+    }
+
+    /// What there is to show of the coordinator in metrics.
+    pub fn figures(&self) -> Figures {
+        self.hub.figures()
     }
 
     /// Stores a plan as a new run and begins it.
@@ -343,6 +349,7 @@ impl Service {
                     continue;
                 }
             };
+            self.hub.meters().note_statuses(runs.iter().map(|header| header.status));
             let mut known = BTreeMap::new();
             for header in runs {
                 let Some(view) = header.lease.filter(|_| header.status == RunStatus::Running) else { continue };

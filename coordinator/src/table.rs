@@ -53,6 +53,10 @@ place! {
     ExportIndex
 }
 place! {
+    /// The position of a budget in [`crate::Outline::budgets`].
+    BudgetIndex
+}
+place! {
     /// The position of a worker among all that a term knows.
     WorkerIndex
 }

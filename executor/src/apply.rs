@@ -4,6 +4,7 @@ use weft_expressions::resource_rules::result_problems;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{Action, PlannedObject, StateRecord};
 use weft_graph_format::path::Path;
+use weft_graph_format::run::Attempt;
 use weft_protocol::{ObjectChange, TaskWrites};
 use weft_providers::CallError;
 use weft_providers::call::{AppliedChange, ApplyRequest, ObjectState, Reply};
@@ -91,6 +92,7 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
 
 /// Prepares the call: configuration, provider, final plan, and after an earlier attempt a look at the object.
 async fn prepare(context: &TaskContext, change: &Change<'_>) -> Result<Prepared, Problems> {
+    change.slot.forgive(context.task.attempt).await;
     let mut begun = change.begin(&context.shard, &context.host).await?;
     let creates = change.planned.action == Action::Create;
     let mut moved_on = false;
@@ -237,7 +239,9 @@ fn judge(
             // An object that failed halfway may be destroyed, since that is how it is replaced.
             let record = &change.planned.record;
             let record = StateRecord { skip_destroy: record.skip_destroy && !failed, ..record.clone() };
-            put(&record, failed || change.planned.provisioned).map(|s| change.put(s, context.read_first))
+            // A failure of an earlier attempt made the object that this one replaces the current one again.
+            let again = context.task.attempt > Attempt(1);
+            put(&record, failed || change.planned.provisioned).map(|s| change.put(s, again))
         }
         (_, false) => put(&change.planned.record, failed && change.was_tainted()).map(|s| change.put(s, false)),
         // Nothing was changed, so the state stays as it is.

@@ -65,6 +65,7 @@ async fn ask(
     config: &Value,
 ) -> Result<(Value, Problems), Problems> {
     let type_name = &address.resource.type_name;
+    slot.forgive(context.task.attempt).await;
     let opened = slot.acquire(&context.shard, &context.host).await?;
     let mut said = opened.warnings;
     let validated = opened.provider.validate_config(ResourceMode::Data, type_name, config).await;

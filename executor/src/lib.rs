@@ -57,4 +57,4 @@ pub use carried::{CarryError, decode_value, encode_value};
 pub use held::UnfinishedWork;
 pub use options::{EphemeralStep, HostMessage, WorkerOptions};
 pub use packages::{NoPackages, Packages};
-pub use worker::{Channel, Ended, Frame, Worker, WorkerHandle};
+pub use worker::{Channel, Ended, Frame, Worker, WorkerFigures, WorkerHandle};

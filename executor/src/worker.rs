@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use weft_protocol::{CoordinatorFrame, Greeting, PROTOCOL, Welcome, WorkerFrame};
@@ -72,10 +73,26 @@ enum Wish {
     Stop,
 }
 
-/// Ends a running worker. Cheap to clone.
+/// What a worker does at a moment, for metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerFigures {
+    /// Whether a coordinator is connected.
+    pub connected: bool,
+    /// The maximum number of concurrent operations.
+    pub capacity: u32,
+    /// Running calls.
+    pub calls: u64,
+    /// Results without an acknowledgement.
+    pub results: u64,
+    /// Operations that ended since the start.
+    pub finished: u64,
+}
+
+/// Ends a running worker, and shows what it does. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct WorkerHandle {
     wish: Arc<watch::Sender<Wish>>,
+    figures: Arc<Mutex<WorkerFigures>>,
 }
 
 impl WorkerHandle {
@@ -83,6 +100,11 @@ impl WorkerHandle {
     /// returns [`Ended::Drained`].
     pub fn drain(&self) {
         self.wish.send_modify(|wish| *wish = (*wish).max(Wish::Drain));
+    }
+
+    /// What the worker does, at most a heartbeat ago.
+    pub fn figures(&self) -> WorkerFigures {
+        *self.figures.lock()
     }
 
     /// As [`WorkerHandle::drain`], and providers are asked to end their calls early.
@@ -111,11 +133,12 @@ impl std::fmt::Debug for Worker {
 impl Worker {
     /// A worker without work. Nothing happens before [`Worker::run`].
     pub fn new(options: WorkerOptions) -> Worker {
+        let figures = WorkerFigures { capacity: options.capacity.max(1), ..WorkerFigures::default() };
         let host = Arc::new(Host::new(options));
         let (sender, events) = mpsc::channel(EVENTS);
         let (sender_of_wish, wish) = watch::channel(Wish::Stay);
         let desk = Desk::new(host.clone(), sender);
-        let handle = WorkerHandle { wish: Arc::new(sender_of_wish) };
+        let handle = WorkerHandle { wish: Arc::new(sender_of_wish), figures: Arc::new(Mutex::new(figures)) };
         Worker { host, desk, events, handle, wish, passed: Wish::Stay }
     }
 
@@ -173,7 +196,23 @@ impl Worker {
             }
             Err(error) => return Ended::Refused(format!("the coordinator's greeting was not understood: {error}")),
         };
-        self.serve(&welcome, incoming, outgoing).await
+        self.note(true);
+        let ended = self.serve(&welcome, incoming, outgoing).await;
+        self.note(false);
+        ended
+    }
+
+    /// Handles an event, and counts the operations that ended.
+    fn happened(&mut self, event: Event) {
+        self.handle.figures.lock().finished += u64::from(matches!(event, Event::Finished { .. }));
+        self.desk.happened(event);
+    }
+
+    /// Notes what it does, for metrics.
+    fn note(&self, connected: bool) {
+        let UnfinishedWork { calls, results } = self.desk.docket().open();
+        let mut figures = self.handle.figures.lock();
+        *figures = WorkerFigures { connected, calls: calls as u64, results: results as u64, ..*figures };
     }
 
     fn greeting(&self) -> Greeting {
@@ -222,6 +261,7 @@ impl Worker {
                     if heard.elapsed() > pause {
                         return Ended::Silent;
                     }
+                    self.note(true);
                     if spoke.elapsed() >= beat.period() / 2 {
                         beats += 1;
                         // A full channel has frames under way, which also show that the worker is alive.
@@ -251,7 +291,7 @@ impl Worker {
                     let mut next = event;
                     let mut looked_at = 0;
                     while let Some(event) = next {
-                        self.desk.happened(event);
+                        self.happened(event);
                         looked_at += 1;
                         next = if looked_at < FRAME_REPORTS { self.events.try_recv().ok() } else { None };
                     }

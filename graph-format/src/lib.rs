@@ -5,7 +5,8 @@
 //! and states, and [`codec`] encodes them; [`formula`] and [`origin`] say how a value is computed and what must happen
 //! before it may be used; [`address`] names objects, and [`module_source`] the sources of modules; [`schema`] describes
 //! the types of providers; [`graph`] is the work of an apply; [`changes`] is what a reviewer reads, and [`plan_file`]
-//! holds everything in one file. [`placement`] says where its parts may run. [`stored`], [`run`], [`digest`],
+//! holds everything in one file. [`placement`] says where its parts may run, and
+//! [`limits`] how often they may call providers. [`stored`], [`run`], [`digest`],
 //! [`shown`] and [`checks`] are data that states, runs and plans share.
 
 pub mod address;
@@ -17,6 +18,7 @@ pub mod diagnostic;
 pub mod digest;
 pub mod explain;
 pub mod graph;
+pub mod limits;
 pub mod marks;
 pub mod module_source;
 pub mod nearest;

@@ -21,6 +21,7 @@ use weft_graph_format::checked::CheckedAddress;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp, Occurrence, TypeDefaults};
 use weft_graph_format::graph::{Action, Builder, CheckKind, Claim, ClaimedSubject, ExecutionGraph, Shard, disassemble};
+use weft_graph_format::limits::{CallBudget, CallLimits, CallRetry, ShardLimits};
 use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
@@ -325,6 +326,24 @@ fn a_plan_keeps_its_placement() {
     assert_eq!(found, plan);
     assert_eq!(found.manifest.placement.shard(1), Some(&shard));
     assert!(found.manifest.placement.shard(0).is_none() && found.manifest.placement.shard(9).is_none());
+}
+
+#[test]
+fn a_plan_keeps_its_limits_on_calls() {
+    let mut plan = sample();
+    let budget = CallBudget { name: "a/b region=eu".into(), interval_us: 50_000, burst: 10, tokens_per_call: 1 };
+    let retry = CallRetry { attempts: 3, seconds: 60, patterns: vec!["SlowDown".into()] };
+    plan.manifest.limits = CallLimits {
+        budgets: vec![budget],
+        retries: vec![retry.clone()],
+        shards: vec![ShardLimits::default(), ShardLimits { budgets: vec![0, 7], retry: Some(0) }],
+    };
+    let found = read(&bytes_of(&plan)).expect("a plan");
+    assert_eq!(found, plan);
+    let limits = &found.manifest.limits;
+    assert_eq!(limits.budgets_of(1).collect::<Vec<_>>(), [0], "an index without a budget is left out");
+    assert_eq!((limits.retry_of(1), limits.retry_of(0), limits.retry_of(9)), (Some(&retry), None, None));
+    assert_eq!(limits.budgets_of(9).count(), 0);
 }
 
 /// Set `WEFT_UPDATE_GOLDEN=1` to rewrite the file, as long as no plan of this format was released.

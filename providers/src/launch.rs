@@ -36,6 +36,10 @@ const WINDOW: u32 = 8 * 1024 * 1024;
 /// The variable that disables TLS, for debuggers and for plugins without TLS.
 pub const NO_TLS_VARIABLE: &str = "TF_DISABLE_PLUGIN_TLS";
 
+/// Variables that no plugin needs and that may hold secrets of Weft: the token for coordinators, the password of the
+/// store, and passphrases.
+const KEPT_BACK: [&str; 3] = ["WEFT_TOKEN", "WEFT_STORE", "TF_ENCRYPTION"];
+
 /// How to start a plugin.
 #[derive(Clone, Debug)]
 pub struct LaunchSpec {
@@ -208,6 +212,9 @@ fn command(spec: &LaunchSpec, identity: Option<&ClientIdentity>, socket_director
         .env("PLUGIN_MAX_PORT", handshake::PORTS.1)
         .env("PLUGIN_UNIX_SOCKET_DIR", socket_directory.path())
         .env_remove("PLUGIN_CLIENT_CERT");
+    for name in KEPT_BACK {
+        command.env_remove(name);
+    }
     for name in plugin_log::LEVEL_VARIABLES {
         if std::env::var_os(name).is_none() {
             command.env(name, plugin_log::wanted_level());

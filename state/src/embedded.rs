@@ -39,6 +39,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use weft_sealing::TargetName;
 
+use crate::budget::{Budgets, TokenGrant, TokenRequest};
 use crate::content::{prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
@@ -144,7 +145,8 @@ impl EmbeddedStore {
         }
         let interval = mode.save_interval;
         let saves = interval.and_then(|interval| Some(Arc::new(Saves::new(live.handle.saver()?, interval))));
-        let core = Core { medium, mode, folders, incarnation, saves, live: None };
+        let budgets = Budgets::default();
+        let core = Core { medium, mode, folders, incarnation, saves, live: None, budgets };
         core.recover(&mut live, unfolded, &left_behind)?;
         Ok(EmbeddedStore { core: Arc::new(Core { live: Some(Mutex::new(live)), ..core }) })
     }
@@ -186,7 +188,9 @@ impl EmbeddedStore {
     fn read_on(medium: Arc<dyn Medium>, name: String, mode: Mode) -> Result<EmbeddedStore, StoreError> {
         let folders = RunFolders::new(medium.files(), name, Seals::new(Arc::clone(&mode.sealing)));
         let incarnation = Incarnation(random_u128()?);
-        Ok(EmbeddedStore { core: Arc::new(Core { medium, mode, folders, incarnation, saves: None, live: None }) })
+        let budgets = Budgets::default();
+        let core = Core { medium, mode, folders, incarnation, saves: None, live: None, budgets };
+        Ok(EmbeddedStore { core: Arc::new(core) })
     }
 
     /// Saves the state on a thread of its own if a save is due.
@@ -339,6 +343,10 @@ impl RunStore for EmbeddedStore {
         let answer = self.core.live()?.ledger.renew(lease);
         self.save_if_due();
         Ok(answer)
+    }
+
+    async fn take_tokens(&self, requests: &[TokenRequest]) -> Result<Vec<TokenGrant>, StoreError> {
+        Ok(self.core.budgets.take(requests))
     }
 
     async fn claim(&self, lease: &Lease, claims: &[Claim]) -> Result<ClaimAnswer, StoreError> {

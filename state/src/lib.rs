@@ -7,7 +7,7 @@
 //! - [`result`] is what an operation writes. [`run`] defines the terms of a run (token, lease, statuses) and [`step`]
 //!   the requests that a run can make of a store. [`store`] is the trait that every store implements, with one method for
 //!   each atomic step of the run protocol, and [`error`] why a store cannot answer. [`edit`] is for changes outside of any
-//!   run.
+//!   run. [`budget`] shares the provider calls of a second among all runs.
 //! - `ledger` implements the rules as plain data: which step is legal, what it changes and what the store answers.
 //!   [`model`] is the ledger alone, for simulations. [`embedded`] is the ledger behind a journal beside the state file.
 //!   [`redis`] implements the same rules again as scripts. A test requires the same answers from all three.
@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod budget;
 pub mod check;
 mod content;
 pub mod edit;
@@ -47,6 +48,7 @@ pub mod store;
 pub mod subject;
 pub mod tfstate;
 
+pub use budget::{TokenGrant, TokenRequest};
 pub use check::{CheckObject, CheckRecord, StoredStatus};
 pub use edit::{Edit, EditAnswer};
 pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore, RemoteOptions, SAVE_INTERVAL};

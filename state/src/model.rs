@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
+use crate::budget::{Budgets, TokenGrant, TokenRequest};
 use crate::content::{bytes_of, prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
@@ -33,6 +34,7 @@ pub struct ModelStore {
     held: Mutex<Checkpoint>,
     /// Whether batches with results fail.
     broken: AtomicBool,
+    budgets: Budgets,
 }
 
 impl fmt::Debug for ModelStore {
@@ -49,6 +51,7 @@ impl ModelStore {
         ModelStore {
             held: Mutex::new(Checkpoint { ledger, journals: Default::default() }),
             broken: AtomicBool::new(false),
+            budgets: Budgets::default(),
         }
     }
 
@@ -143,6 +146,10 @@ impl RunStore for ModelStore {
             held.append(&lease.run, Event::Began(began));
         }
         Ok(answer)
+    }
+
+    async fn take_tokens(&self, requests: &[TokenRequest]) -> Result<Vec<TokenGrant>, StoreError> {
+        Ok(self.budgets.take(requests))
     }
 
     async fn renew(&self, lease: &Lease) -> Result<RenewAnswer, StoreError> {

@@ -35,6 +35,7 @@ mod server;
 mod settings;
 mod steps;
 mod tls;
+mod tokens;
 mod workspaces;
 
 use std::fmt;
@@ -44,6 +45,7 @@ use async_trait::async_trait;
 use redis::Cmd;
 use weft_sealing::Sealing;
 
+use crate::budget::{TokenGrant, TokenRequest};
 use crate::content::{ordered, overtaken, prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
@@ -370,6 +372,10 @@ impl RunStore for RedisStore {
             answers[position] = StoreAnswer::Ok { revisions, repeated: true };
         }
         Ok(answers)
+    }
+
+    async fn take_tokens(&self, requests: &[TokenRequest]) -> Result<Vec<TokenGrant>, StoreError> {
+        self.core.take_tokens(requests).await
     }
 
     async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError> {

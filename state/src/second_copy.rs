@@ -36,6 +36,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use weft_sealing::Sealing;
 
+use crate::budget::{TokenGrant, TokenRequest};
 use crate::edit::{Edit, EditAnswer};
 use crate::embedded::RemoteOptions;
 use crate::error::StoreError;
@@ -397,6 +398,10 @@ impl RunStore for SecondCopyStore {
             self.write_ahead_from(lease, holder).await?;
         }
         Ok(answer)
+    }
+
+    async fn take_tokens(&self, requests: &[TokenRequest]) -> Result<Vec<TokenGrant>, StoreError> {
+        self.redis().take_tokens(requests).await
     }
 
     async fn renew(&self, lease: &Lease) -> Result<RenewAnswer, StoreError> {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 
+use crate::budget::{TokenGrant, TokenRequest};
 use crate::content::prepare;
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
@@ -110,6 +111,10 @@ pub trait RunStore: Send + Sync + fmt::Debug {
     /// Steps of many operations, in order, with one wait for durability. Each step has its own answer. A refused step
     /// does not stop the steps after it.
     async fn step_batch(&self, lease: &Lease, steps: Vec<StoreStep>) -> Result<Vec<StoreAnswer>, StoreError>;
+
+    /// Reserves tokens of budgets of provider calls, with one grant for each request. Everything that uses this store
+    /// shares the budgets. Tokens are not durable, and need no lease.
+    async fn take_tokens(&self, requests: &[TokenRequest]) -> Result<Vec<TokenGrant>, StoreError>;
 
     /// RELEASE: releases the lease.
     async fn release(&self, lease: &Lease, ending: TermEnding) -> Result<ReleaseAnswer, StoreError>;

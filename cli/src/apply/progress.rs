@@ -210,6 +210,10 @@ impl<'a> Progress<'a> {
             OperationEventKind::Done { intended, .. } => self.done_with(happening, hook, intended),
             OperationEventKind::Failed => self.failed(happening, hook),
             OperationEventKind::Skipped { .. } => self.results.skipped += 1,
+            OperationEventKind::Refused { pause } => {
+                self.underway.operations.remove(&happening.operation);
+                self.say(|| lines::refused_line(&happening.address, pause));
+            }
             OperationEventKind::Returned => drop(self.underway.operations.remove(&happening.operation)),
             OperationEventKind::InDoubt { reason } => {
                 self.underway.operations.remove(&happening.operation);
@@ -360,7 +364,11 @@ impl<'a> Progress<'a> {
                 return;
             }
             // The outcome of an operation in doubt is reported later.
-            OperationEventKind::Returned | OperationEventKind::InDoubt { .. } if begun => board.returned(instance),
+            OperationEventKind::Returned | OperationEventKind::Refused { .. } | OperationEventKind::InDoubt { .. }
+                if begun =>
+            {
+                board.returned(instance)
+            }
             OperationEventKind::Done { .. } => board.done(instance, begun, elapsed),
             OperationEventKind::Failed | OperationEventKind::Skipped { .. } => board.failed(instance, begun, elapsed),
             _ => return,

@@ -16,6 +16,7 @@ use crate::commands::problems;
 use crate::context::{environment, holder};
 use crate::exit::Exit;
 use crate::identity;
+use crate::metrics::{self, MetricsAddress};
 use crate::options::text;
 use crate::runtime::block_on;
 use crate::signals::Attention;
@@ -61,6 +62,7 @@ pub const COORDINATOR: Command = Command {
             text("require-signature", "FILE", "Accept only plans that one of the public keys in FILE has signed."),
             text("policy", "FILE", "Who may do what with which states. [default: the roles in certificates]"),
         ],
+        command::METRICS,
     ],
     mixed: true,
     on_mistake: OnMistake::Usage,
@@ -74,7 +76,8 @@ fn coordinate(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let door = door(invocation)?;
     let place = StoreLocation::find(context, arguments, None).map_err(|problems| invocation.fail(&problems))?;
     let guard = identity::guard(arguments, place.state_name()).map_err(|problem| invocation.fail(&[problem]))?;
-    let served = block_on(serve(invocation, &place, door, guard)).and_then(|served| served);
+    let metrics = metrics::address(invocation)?;
+    let served = block_on(serve(invocation, &place, door, guard, metrics)).and_then(|served| served);
     served.map_err(|problem| invocation.fail(&[problem]))?;
     Ok(Exit::DONE)
 }
@@ -110,7 +113,13 @@ fn usual_address() -> Result<String, Diagnostic> {
     Ok(format!("unix:{RUNS_FOLDER}/{SOCKET}"))
 }
 
-async fn serve(invocation: &Invocation<'_>, place: &StoreLocation, door: Door, guard: Guard) -> Result<(), Diagnostic> {
+async fn serve(
+    invocation: &Invocation<'_>,
+    place: &StoreLocation,
+    door: Door,
+    guard: Guard,
+    metrics: Option<MetricsAddress>,
+) -> Result<(), Diagnostic> {
     let view = &invocation.view;
     let failed = |error: weft_coordinator::server::ListenError| problems::cannot_listen(&error);
     let store = place.open(Access::Change).await?;
@@ -130,6 +139,11 @@ async fn serve(invocation: &Invocation<'_>, place: &StoreLocation, door: Door, g
             Address::Unix(_) => address.to_string(),
         };
         std::fs::write(path, port).map_err(|error| problems::port_file_unwritable(path, &error))?;
+    }
+    if let Some(metrics) = metrics {
+        let (guard, shown) = (server.guard(), Arc::clone(&service));
+        let render = move || metrics::coordinator_metrics(&shown.figures(), guard.expires());
+        metrics::begin(view, &metrics, render).await?;
     }
     view.line(&format!("listening on {address}, with state and runs in {words}"));
     let mut attention = Attention::begin(2);

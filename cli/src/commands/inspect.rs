@@ -2,6 +2,7 @@
 
 use weft_coordinator::{Need, OperationKind, OutlineShard, ShardKey};
 use weft_graph_format::graph::disassemble_with;
+use weft_graph_format::limits::CallBudget;
 use weft_graph_format::plan_file::PlanFile;
 
 use crate::command::{self, Command, Invocation, OnMistake};
@@ -114,7 +115,9 @@ fn shards(plan: &PlanFile) -> String {
             *count += 1;
         }
     }
-    let placed = outline.shards.iter().any(|shard| !shard.labels.is_empty() || shard.concurrency.is_some());
+    let has_rules =
+        |shard: &OutlineShard| !shard.labels.is_empty() || shard.concurrency.is_some() || !shard.budgets.is_empty();
+    let placed = outline.shards.iter().any(has_rules);
     let mut text = String::from("shards\n  part  operations    rows  formulas  foreign  provider instance\n");
     for (index, ((shard, fragment), tracked)) in
         outline.shards.iter().zip(&plan.graph.fragments).zip(counts).enumerate()
@@ -129,8 +132,23 @@ fn shards(plan: &PlanFile) -> String {
         if placed {
             text.push_str(&format!("        needs {}\n", demands(shard)));
         }
+        for budget in shard.budgets.iter().filter_map(|index| outline.budget(*index)) {
+            text.push_str(&format!("        takes from {}\n", budget_text(budget)));
+        }
     }
     text
+}
+
+/// A budget as text: `hashicorp/aws region=eu (20 per second, burst 10)`.
+fn budget_text(budget: &CallBudget) -> String {
+    let rate = 1_000_000.0 / budget.interval_us.max(1) as f64;
+    // Three digits are as exact as the interval.
+    let rate = (rate * 1000.0).round() / 1000.0;
+    let each = match budget.tokens_per_call {
+        1 => String::new(),
+        tokens => format!(", {tokens} tokens for each call"),
+    };
+    format!("{} ({rate} per second, burst {}{each})", budget.name, budget.burst)
 }
 
 /// What placement rules demand for a shard, as text.

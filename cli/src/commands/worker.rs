@@ -16,6 +16,7 @@ use crate::commands::problems;
 use crate::context::holder;
 use crate::exit::Exit;
 use crate::identity;
+use crate::metrics::{self, MetricsAddress};
 use crate::options::{Takes, option, text};
 use crate::packages::{PlannedPackages, pool_options};
 use crate::runtime::block_on;
@@ -48,6 +49,7 @@ pub const WORKER: Command = Command {
             option("capacity", Takes::Number, "Maximum number of concurrent operations."),
             option("max-providers", Takes::Number, "Maximum number of provider processes."),
         ],
+        command::METRICS,
     ],
     mixed: true,
     on_mistake: OnMistake::Usage,
@@ -93,7 +95,8 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         options.capacity = capacity;
     }
     let dialer = identity::dialer(arguments).map_err(|problems| invocation.fail(&problems))?;
-    let worked = block_on(serve(invocation, options, dialer, address)).and_then(|worked| worked);
+    let metrics = metrics::address(invocation)?;
+    let worked = block_on(serve(invocation, options, dialer, address, metrics)).and_then(|worked| worked);
     worked.map_err(|problem| invocation.fail(&[problem]))?;
     Ok(Exit::DONE)
 }
@@ -103,7 +106,7 @@ struct Serving<'i> {
     view: &'i View,
     name: String,
     /// Connects to them.
-    dialer: Dialer,
+    dialer: Arc<Dialer>,
     /// The coordinators, in the order in which they are tried.
     addresses: Vec<String>,
     /// Whether it was asked to stop.
@@ -119,10 +122,17 @@ async fn serve(
     options: WorkerOptions,
     dialer: Dialer,
     addresses: String,
+    metrics: Option<MetricsAddress>,
 ) -> Result<(), Diagnostic> {
     let name = options.name.clone();
     let mut worker = Worker::new(options);
     let ended = obey_signals(worker.handle());
+    let dialer = Arc::new(dialer);
+    if let Some(metrics) = metrics {
+        let (handle, dialer) = (worker.handle(), Arc::clone(&dialer));
+        let render = move || metrics::worker_metrics(&handle.figures(), dialer.expires());
+        metrics::begin(&invocation.view, &metrics, render).await?;
+    }
     let addresses = each_address(&addresses).map(str::to_owned).collect();
     let view = &invocation.view;
     let mut serving = Serving { view, name, dialer, addresses, ended, rests_since: None, told: false };

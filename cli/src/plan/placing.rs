@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 
-use weft_coordinator::placement::{MAX_BYTES, PLACEMENT_FILE, PlacementRules};
+use weft_coordinator::placement::{MAX_BYTES, PLACEMENT_FILE, PlacementRules, Resolved};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::PlanFile;
 
@@ -37,13 +37,14 @@ impl Placing {
         Ok(Some(Placing { rules, file: file.to_owned() }))
     }
 
-    /// Adds to a plan what the rules demand of its workers. Returns warnings.
+    /// Adds to a plan what the rules demand of its workers, and the limits on its calls. Returns warnings.
     ///
     /// # Errors
     /// Labels that the plan does not know.
     pub fn place(&self, plan: &mut PlanFile) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let (placement, warnings) = self.rules.place(plan, &self.file)?;
+        let Resolved { placement, limits, warnings } = self.rules.resolve(plan, &self.file)?;
         plan.manifest.placement = placement;
+        plan.manifest.limits = limits;
         Ok(warnings)
     }
 }

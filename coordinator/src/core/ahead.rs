@@ -95,6 +95,13 @@ impl Ahead {
         self.called.insert(turn.position, now);
     }
 
+    /// The call of an operation will not be allowed.
+    pub(super) fn stop_waiting(&mut self, position: Position) {
+        if let Some(asked) = self.asked.get(&position) {
+            self.waiting.remove(&(*asked, position));
+        }
+    }
+
     /// Takes the operations that wait for a slot. Their calls will not be allowed.
     pub(super) fn take_waiting(&mut self) -> Vec<Position> {
         std::mem::take(&mut self.waiting).into_iter().map(|(_, position)| position).collect()
@@ -164,6 +171,17 @@ mod tests {
         assert_eq!(ahead.take_waiting(), [Position(1)]);
         ahead.end(Position(1), 60);
         assert_eq!(ahead.len(), 0);
+    }
+
+    #[test]
+    fn an_operation_whose_call_is_not_allowed_gives_up_its_turn() {
+        let mut ahead = Ahead::default();
+        ahead.ask(Position(1), 10);
+        ahead.is_durable(Position(1), 20);
+        ahead.stop_waiting(Position(1));
+        ahead.stop_waiting(Position(2));
+        assert!(!ahead.waits(Position(1)) && ahead.take_waiting().is_empty());
+        assert_eq!(ahead.len(), 1, "it has no slot until it ends");
     }
 
     #[test]

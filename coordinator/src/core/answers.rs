@@ -7,10 +7,11 @@ use super::results::LateResult;
 use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::FinishReason;
 use crate::operation_event::OperationEventKind;
+use crate::outline::OperationKind;
 use crate::problems::refusal;
 use crate::result::JournalledResult;
 use crate::status::Happening;
-use weft_protocol::diagnostics::encode_diagnostics;
+use weft_protocol::diagnostics::{decode_diagnostics, encode_diagnostics};
 use weft_protocol::{Order, ShownName, Task};
 
 /// A result whose COMMIT is in the store.
@@ -171,8 +172,38 @@ impl Coordinator {
 
     /// The failure is durable.
     pub(super) fn failed(&mut self, position: Position, diagnostics: Opaque, keeps: bool) -> Handled {
+        if let Some(pause) = self.pause_before_retry(position, &diagnostics, keeps) {
+            return self.try_again(position, diagnostics, pause);
+        }
         self.happen_as(position, Happening::Fail, State::Failed { keeps })?;
         self.finished_badly(position, diagnostics)
+    }
+
+    /// The pause in milliseconds before a failed operation is tried again, or `None` if its failure counts. Only an error
+    /// that the provider returned is followed by another attempt, and only if it says that the call was refused for now.
+    /// A create that left an object is not repeated, and neither is what a provisioner did.
+    fn pause_before_retry(&mut self, position: Position, diagnostics: &Opaque, keeps: bool) -> Option<u64> {
+        let operation = self.outline.at(position);
+        if keeps || self.course.is_draining() || self.options.only_resolve || operation.kind == OperationKind::Provision
+        {
+            return None;
+        }
+        let rule = self.outline.shard(operation.shard)?.retry.clone()?;
+        if !rule.is_refusal(&decode_diagnostics(diagnostics)) {
+            return None;
+        }
+        self.pace.retries.refused(position, &rule, self.clock.now())
+    }
+
+    /// The operation waits for its next attempt, as after a resume: the failure of this one is durable.
+    fn try_again(&mut self, position: Position, diagnostics: Opaque, pause: u64) -> Handled {
+        self.happen_as(position, Happening::Fail, State::Refused)?;
+        self.pace.meter.refused();
+        self.let_go(position);
+        self.acknowledge(position);
+        self.operations.was_in_vain(position);
+        self.tell(position, OperationEventKind::Refused { pause }, diagnostics);
+        self.reopen(position)
     }
 
     fn finished_badly(&mut self, position: Position, diagnostics: Opaque) -> Handled {

@@ -27,6 +27,10 @@ struct Shard {
     /// The number of its tasks at workers, and the maximum.
     tasks: u32,
     most_tasks: Option<u32>,
+    /// It has a budget of calls, and no task has ended at its worker yet. It has one task then: calls that wait together
+    /// until the provider is open would leave the rate of the budget.
+    is_cold: bool,
+    has_budget: bool,
     /// Available results of other shards.
     foreign: Vec<(Position, ExportIndex)>,
     /// Own results that later operations of the shard may read.
@@ -43,7 +47,7 @@ impl Shard {
 
     /// Whether it has as many tasks as it may.
     fn is_full(&self) -> bool {
-        self.most_tasks.is_some_and(|most| self.tasks >= most)
+        self.is_cold && self.tasks > 0 || self.most_tasks.is_some_and(|most| self.tasks >= most)
     }
 }
 
@@ -75,6 +79,7 @@ impl Backlog {
         }
         for index in shards.positions() {
             shards[index].most_tasks = outline.shard(index).and_then(|shard| shard.concurrency);
+            shards[index].has_budget = outline.shard(index).is_some_and(|shard| !shard.budgets.is_empty());
         }
         Backlog { shards, offered: BTreeSet::new(), orphans: BTreeSet::new() }
     }
@@ -102,6 +107,18 @@ impl Backlog {
     /// Whether something of a shard can begin.
     pub(super) fn has_work(&self, shard: ShardIndex) -> bool {
         self.shards[shard].has_work()
+    }
+
+    /// The number of operations of a shard that may start.
+    pub(super) fn ready(&self, shard: ShardIndex) -> u32 {
+        u32::try_from(self.shards[shard].ready.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The number of operations of a shard that may start soon, as far as its own limits allow.
+    pub(super) fn demand(&self, index: ShardIndex) -> u32 {
+        let shard = &self.shards[index];
+        let most = if shard.is_cold { Some(1) } else { shard.most_tasks };
+        self.ready(index).min(most.unwrap_or(u32::MAX))
     }
 
     /// Whether an operation of a shard needs evidence.
@@ -165,6 +182,7 @@ impl Backlog {
         let shard = &mut self.shards[shard];
         let was_full = shard.is_full();
         shard.tasks = shard.tasks.saturating_sub(1);
+        shard.is_cold = false;
         was_full && !shard.is_full() && shard.has_work()
     }
 
@@ -213,6 +231,7 @@ impl Backlog {
         let shard = &mut self.shards[shard];
         shard.worker = Some(worker);
         shard.last = Some(worker);
+        shard.is_cold = shard.has_budget;
         shard.open
     }
 
@@ -302,6 +321,7 @@ impl Backlog {
 mod tests {
     use super::*;
     use crate::outline::{OperationKind, OutlineOperation, OutlineShard, ShardKey};
+    use crate::table::BudgetIndex;
 
     const WORKER: WorkerIndex = WorkerIndex(0);
 
@@ -375,6 +395,29 @@ mod tests {
         assert_eq!(backlog.next(shard, true), Some(Work::Settle(Position(2))), "looking for evidence is no task");
         assert!(backlog.task_ended(shard), "it may begin something again");
         assert_eq!(backlog.next(shard, false), Some(Work::Start(Position(1))));
+    }
+
+    #[test]
+    fn a_shard_with_a_budget_begins_with_one_task() {
+        let operation = |index| OutlineOperation::new(index, OperationKind::Read, format!("a.b{index}"), "read", 0);
+        let mut backlog = Backlog::new(&Outline {
+            operations: (0..3).map(operation).collect(),
+            shards: vec![OutlineShard { budgets: vec![BudgetIndex(0)], ..OutlineShard::new(ShardKey::Unplaced) }],
+            ..Outline::default()
+        });
+        let shard = ShardIndex(0);
+        backlog.assign(shard, WORKER);
+        (0..3).for_each(|position| backlog.queue(shard, 1, Position(position)));
+        backlog.begin(shard, Work::Start(Position(0)));
+        backlog.task_began(shard);
+        assert_eq!(backlog.next(shard, true), None, "its provider is not open yet");
+        assert!(backlog.task_ended(shard));
+        backlog.begin(shard, Work::Start(Position(1)));
+        backlog.task_began(shard);
+        assert_eq!(backlog.next(shard, true), Some(Work::Start(Position(2))), "now it is");
+        backlog.lose([shard]);
+        backlog.assign(shard, WorkerIndex(1));
+        assert_eq!(backlog.next(shard, true), None, "the provider of another worker is not");
     }
 
     #[test]

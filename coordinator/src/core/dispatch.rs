@@ -39,12 +39,26 @@ impl Coordinator {
         if !self.course.may_begin() {
             return Ok(());
         }
+        for position in self.pace.retries.take_due(self.clock.now()) {
+            self.ready_if_free(position);
+        }
         self.assign_shards()?;
-        while let Some(worker) = self.roster.next_worker() {
-            if self.dispatch_one(worker)? == Dispatched::Full {
+        loop {
+            while let Some(worker) = self.roster.next_worker() {
+                if self.dispatch_one(worker)? == Dispatched::Full {
+                    // Tokens could not be used.
+                    return Ok(());
+                }
+            }
+            let ready = self.pace.budgets.take_ready(self.clock.now());
+            if ready.is_empty() {
                 break;
             }
+            ready.into_iter().for_each(|shard| self.shard_has_work(shard));
+            self.assign_shards()?;
         }
+        let requests = self.pace.budgets.request(self.clock.now(), |shard| self.backlog.demand(shard));
+        self.outbox.ask_for_tokens(requests);
         Ok(())
     }
 
@@ -145,6 +159,12 @@ impl Coordinator {
                 return Ok(Dispatched::Nothing);
             }
         }
+        if !self.pace.budgets.take(shard, self.calls(work), self.clock.now()) {
+            // The shard waits for tokens, which bring it back.
+            self.roster.set_busy(index, shard, false);
+            self.refresh(index);
+            return Ok(Dispatched::Nothing);
+        }
         self.backlog.begin(shard, work);
         match work {
             Work::Start(position) => self.start(position, index)?,
@@ -157,13 +177,28 @@ impl Coordinator {
         Ok(Dispatched::One)
     }
 
+    /// The number of provider calls of some work.
+    fn calls(&self, work: Work) -> u32 {
+        match work {
+            Work::Start(position) => self.outline.at(position).calls(self.reads_first(position)),
+            // The look at an object.
+            Work::Settle(_) => 1,
+        }
+    }
+
+    /// Whether the next attempt looks at the object before it changes it.
+    fn reads_first(&self, position: Position) -> bool {
+        self.operations.was_tried(position) && self.outline.at(position).can_settle()
+    }
+
     /// Leases an operation to a worker.
     fn start(&mut self, position: Position, worker: WorkerIndex) -> Handled {
         self.happen(position, Happening::Lease)?;
         self.begin_attempt(position, Some(worker));
         self.hold_task(worker, position);
+        self.pace.meter.dispatched(position, self.clock.now());
         let operation = self.outline.at(position);
-        let read_first = self.operations.was_tried(position) && operation.can_settle();
+        let read_first = self.reads_first(position);
         let (shard, task) = (operation.shard.0, self.task(position));
         self.order(worker, Order::Start { shard, task, read_first });
         self.tell(position, OperationEventKind::Started, Opaque::default());

@@ -35,9 +35,10 @@ impl Coordinator {
                 self.order(worker, Order::Leave);
             }
         }
-        let StepOutput { steps, orders, progress } = self.outbox.take();
+        let StepOutput { steps, tokens, orders, progress } = self.outbox.take();
         let mut commands = Vec::new();
         commands.extend((!steps.is_empty()).then_some(Command::Store(steps)));
+        commands.extend((!tokens.is_empty()).then_some(Command::TakeTokens(tokens)));
         for (worker, orders) in orders {
             commands.push(Command::Send { worker: self.roster.id(worker).clone(), orders });
         }
@@ -64,7 +65,8 @@ impl Coordinator {
             return Some(FinishReason::Complete);
         }
         // The remaining operations may wait for a worker that never connects.
-        let idle = is_quiet && self.roster.is_idle();
+        let idle =
+            is_quiet && self.roster.is_idle() && !self.pace.budgets.is_waiting() && !self.pace.retries.is_waiting();
         let in_vain = self.options.fixed_workers && self.roster.was_visited() && !self.course.is_paused();
         (idle && self.backlog.waits() && in_vain).then_some(FinishReason::NoWorker)
     }

@@ -21,6 +21,8 @@ pub(super) enum State {
         /// The object exists all the same.
         keeps: bool,
     },
+    /// The failure is durable, and the operation is about to be tried again: the provider refused its call for now.
+    Refused,
     /// An input failed or is in doubt.
     Skipped,
     /// Its last attempt is in doubt.
@@ -87,7 +89,7 @@ impl State {
             State::Leased(_) => Status::Leased,
             State::Intended(_) => Status::Intended,
             State::Done => Status::Done,
-            State::Failed { .. } => Status::Failed,
+            State::Failed { .. } | State::Refused => Status::Failed,
             State::Skipped => Status::Skipped,
             State::InDoubt(_) => Status::InDoubt,
         }
@@ -114,12 +116,13 @@ impl State {
                     | State::Leased(L::IntentInStore | L::ResultInStore)
                     | State::Done
                     | State::Failed { .. }
+                    | State::Refused
             ),
             State::Leased(L::IntentInStore) => {
                 matches!(next, State::Leased(L::AtWorker) | State::Intended(I::AtWorker))
             }
             State::Leased(L::ResultInStore) | State::Intended(I::ResultInStore) => {
-                matches!(next, State::Done | State::Failed { .. })
+                matches!(next, State::Done | State::Failed { .. } | State::Refused)
             }
             State::Intended(I::AtWorker) => matches!(next, State::Intended(I::ResultInStore | I::DoubtInStore)),
             // A doubt whose RESOLVE is in the store as well has no open stage.
@@ -130,7 +133,7 @@ impl State {
             State::InDoubt(D::Queued) => matches!(next, State::InDoubt(D::AtSettler(_) | D::Open)),
             State::InDoubt(D::AtSettler(_) | D::AwaitsHolder | D::Unsettled) => next == State::InDoubt(D::Open),
             State::InDoubt(D::ResolveInStore) => matches!(next, State::Done | State::Pending | State::Failed { .. }),
-            State::Failed { .. } | State::Skipped => next == State::Pending,
+            State::Failed { .. } | State::Refused | State::Skipped => next == State::Pending,
             State::Done => false,
         }
     }
@@ -149,6 +152,7 @@ impl fmt::Display for State {
             State::Done => "done",
             State::Failed { keeps: false } => "failed",
             State::Failed { keeps: true } => "failed, with an object",
+            State::Refused => "refused for now",
             State::Skipped => "skipped",
             State::InDoubt(Doubt::Open) => "in doubt",
             State::InDoubt(Doubt::Queued) => "in doubt, waiting for a worker",
@@ -188,7 +192,7 @@ pub(super) mod tests {
     use crate::status::{HAPPENINGS, transition};
 
     /// Every state, with one worker.
-    pub(crate) const STATES: [State; 17] = [
+    pub(crate) const STATES: [State; 18] = [
         State::Pending,
         State::Leased(Leased::AtWorker),
         State::Leased(Leased::IntentInStore),
@@ -199,6 +203,7 @@ pub(super) mod tests {
         State::Done,
         State::Failed { keeps: false },
         State::Failed { keeps: true },
+        State::Refused,
         State::Skipped,
         State::InDoubt(Doubt::Open),
         State::InDoubt(Doubt::Queued),

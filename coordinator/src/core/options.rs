@@ -17,6 +17,8 @@ pub struct RunOptions {
     pub fixed_workers: bool,
     /// The user's decisions on operations in doubt.
     pub resolutions: Vec<UserResolution>,
+    /// Makes the pauses before further attempts differ between runs.
+    pub spread: u64,
     /// Settle the doubts with a decision and end, without resuming the run.
     pub only_resolve: bool,
 }
@@ -29,6 +31,7 @@ impl Default for RunOptions {
             grace_ms: RECONNECT_GRACE.as_millis() as u64,
             fixed_workers: false,
             resolutions: Vec::new(),
+            spread: 0,
             only_resolve: false,
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use weft_protocol::Order;
-use weft_state::StoreStep;
+use weft_state::{StoreStep, TokenRequest};
 
 use super::answers::StepInStore;
 use crate::event::{Defect, FinishReason};
@@ -15,6 +15,8 @@ use crate::table::WorkerIndex;
 pub(super) struct StepOutput {
     /// Steps for the store.
     pub(super) steps: Vec<StoreStep>,
+    /// Tokens to ask for.
+    pub(super) tokens: Vec<TokenRequest>,
     /// Orders for workers.
     pub(super) orders: BTreeMap<WorkerIndex, Vec<Order>>,
     /// Events for watchers.
@@ -45,6 +47,11 @@ impl Outbox {
     /// Queues an order for a worker.
     pub(super) fn order(&mut self, worker: WorkerIndex, order: Order) {
         self.output.orders.entry(worker).or_default().push(order);
+    }
+
+    /// Asks the store for tokens.
+    pub(super) fn ask_for_tokens(&mut self, requests: Vec<TokenRequest>) {
+        self.output.tokens = requests;
     }
 
     /// Drops the orders of a worker whose stream broke.

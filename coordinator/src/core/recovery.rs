@@ -89,6 +89,7 @@ impl Coordinator {
         if is_pending && self.nodes.is_free(position) && !self.options.only_resolve {
             let shard = self.outline.at(position).shard;
             self.backlog.queue(shard, self.nodes.height(position), position);
+            self.pace.meter.ready(position, self.clock.now());
             self.shard_has_work(shard);
         }
     }

@@ -77,7 +77,7 @@ impl Coordinator {
                 if mutant!(ResultCountedTwice) { self.take_result(position, result) } else { Ok(()) }
             }
             State::InDoubt(_) => self.worker_settles(position, result),
-            State::Done | State::Failed { .. } => {
+            State::Done | State::Failed { .. } | State::Refused => {
                 self.order(worker, Order::Acknowledged(task));
                 Ok(())
             }

@@ -34,6 +34,8 @@ impl Coordinator {
 
     fn push_doubt(&mut self, position: Position, reason: String, doubted: Doubted) -> Handled {
         self.enter(position, State::Intended(Intended::DoubtInStore), "its outcome is unknown")?;
+        // A drain meanwhile must not give the same doubt again.
+        self.ahead.stop_waiting(position);
         let Task { operation, attempt } = self.task(position);
         let step = StoreStep::Doubt { op: OpIndex(operation), attempt, reason };
         self.outbox.store(StepInStore::Doubt(position, doubted), step);
@@ -318,7 +320,12 @@ impl Coordinator {
             State::Intended(_) => false,
             State::InDoubt(Doubt::ResolveInStore) => return Ok(()),
             State::InDoubt(_) => true,
-            State::Pending | State::Leased(_) | State::Done | State::Failed { .. } | State::Skipped => return Ok(()),
+            State::Pending
+            | State::Leased(_)
+            | State::Done
+            | State::Failed { .. }
+            | State::Refused
+            | State::Skipped => return Ok(()),
         };
         self.doubts.decide(position, resolution.decision);
         if waits { self.decide(position) } else { Ok(()) }

@@ -2,6 +2,7 @@
 
 mod defects;
 mod doubts;
+mod limits;
 mod workers;
 
 use weft_state::{

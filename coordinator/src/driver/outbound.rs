@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weft_state::{DoubtOutcome, OpIndex, StoreAnswer, StoreError, StoreStep};
+use weft_state::{DoubtOutcome, OpIndex, StoreAnswer, StoreError, StoreStep, TokenRequest};
 
 use crate::timing::STORE_BATCH;
 
@@ -25,6 +25,8 @@ pub(super) struct Outbound {
     failure: Option<StoreError>,
     /// Whether results are collected after that.
     collects: bool,
+    /// The tokens that are wanted.
+    tokens: Vec<TokenRequest>,
 }
 
 impl Outbound {
@@ -38,6 +40,16 @@ impl Outbound {
             self.calls.remove(&op);
         }
         self.steps.extend(steps);
+    }
+
+    /// Wants these tokens.
+    pub(super) fn want_tokens(&mut self, requests: Vec<TokenRequest>) {
+        self.tokens = requests;
+    }
+
+    /// Takes the request for the tokens that are wanted.
+    pub(super) fn take_wanted_tokens(&mut self) -> Vec<TokenRequest> {
+        std::mem::take(&mut self.tokens)
     }
 
     /// The next batch to send. There is none after a failure.

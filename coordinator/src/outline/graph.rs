@@ -1,7 +1,9 @@
 //! From an execution graph to its outline.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use weft_graph_format::address::ProviderInstance;
 use weft_graph_format::graph::{Action, Claim, Fragment, Opcode, OutlineRow, Shard, Waits};
 use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::PlanFile;
@@ -9,7 +11,8 @@ use weft_state::{ClaimMode, Revision};
 
 use super::checks::{check_subjects, planned_checks, run_checks};
 use super::{Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, RunClaim, ShardKey, Waiter};
-use crate::table::ShardIndex;
+use crate::retry::RetryRule;
+use crate::table::{BudgetIndex, ShardIndex};
 
 /// The outline of a plan file: its operations as a coordinator sees them.
 pub fn outline(plan: &PlanFile) -> Outline {
@@ -20,11 +23,19 @@ pub fn outline(plan: &PlanFile) -> Outline {
     }
     let checks = planned_checks(&plan.manifest.checks).unwrap_or_default();
     let checks = run_checks(checks, &plan.manifest.check_needs);
+    let mut rules = Rules::default();
     Outline {
         check_subjects: check_subjects(&operations, &checks),
         operations,
         waiters: plan.graph.waiters.iter().map(|waits| Waiter { needs: needs(waits) }).collect(),
-        shards: plan.graph.fragments.iter().enumerate().map(|(index, fragment)| shard(index, fragment, plan)).collect(),
+        shards: plan
+            .graph
+            .fragments
+            .iter()
+            .enumerate()
+            .map(|(index, fragment)| shard(index, fragment, plan, &mut rules))
+            .collect(),
+        budgets: plan.manifest.limits.budgets.clone(),
         claims: plan.manifest.claims.iter().map(claim).collect(),
         lineage: Some(plan.manifest.lineage.clone()),
         checks,
@@ -93,13 +104,18 @@ fn exports(plan: &PlanFile) -> BTreeMap<u32, Vec<OutlineExport>> {
     wanted.into_iter().map(|(id, exports)| (id, exports.into_iter().map(export).collect())).collect()
 }
 
-fn shard(index: usize, fragment: &Fragment, plan: &PlanFile) -> OutlineShard {
+/// The rules about further attempts, which the shards of a provider share.
+type Rules = BTreeMap<(String, Option<u32>), Arc<RetryRule>>;
+
+fn shard(index: usize, fragment: &Fragment, plan: &PlanFile, rules: &mut Rules) -> OutlineShard {
     let manifest = &plan.manifest;
     let shard = match &fragment.shard {
         Shard::Home => OutlineShard::new(ShardKey::Home),
         Shard::Unplaced => OutlineShard::new(ShardKey::Unplaced),
         Shard::Provider(instance) => OutlineShard {
             packages: manifest.package(&instance.source).map(|package| package.hashes.clone()).unwrap_or_default(),
+            budgets: manifest.limits.budgets_of(index).map(BudgetIndex).collect(),
+            retry: Some(retry(index, instance, plan, rules)),
             ..OutlineShard::new(ShardKey::Provider(instance.to_string()))
         },
     };
@@ -107,6 +123,14 @@ fn shard(index: usize, fragment: &Fragment, plan: &PlanFile) -> OutlineShard {
         Some(demands) => OutlineShard { labels: demands.labels.clone(), concurrency: demands.concurrency, ..shard },
         None => shard,
     }
+}
+
+fn retry(index: usize, instance: &ProviderInstance, plan: &PlanFile, rules: &mut Rules) -> Arc<RetryRule> {
+    let limits = &plan.manifest.limits;
+    let source = format!("{}/{}", instance.source.namespace, instance.source.type_name);
+    let own = limits.shards.get(index).and_then(|shard| shard.retry);
+    let rule = rules.entry((source.clone(), own));
+    Arc::clone(rule.or_insert_with(|| Arc::new(RetryRule::new(&source, limits.retry_of(index)))))
 }
 
 fn claim(claim: &Claim) -> RunClaim {

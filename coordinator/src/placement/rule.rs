@@ -14,23 +14,23 @@ use weft_identity::pattern::Pattern;
 #[serde(deny_unknown_fields)]
 pub(super) struct Rule {
     /// The source of the provider, with or without its host: `hashicorp/aws`.
-    provider: Option<Pattern>,
+    pub(super) provider: Option<Pattern>,
     /// The module instance with the provider block; empty for the root module.
-    module: Option<Pattern>,
+    pub(super) module: Option<Pattern>,
     /// The alias. Matches no default configuration.
-    alias: Option<Pattern>,
+    pub(super) alias: Option<Pattern>,
     /// The key of `for_each`. Matches no instance without a key.
-    key: Option<Pattern>,
+    pub(super) key: Option<Pattern>,
     /// String arguments of the provider block, by name. `assume_role.role_arn` is an argument of a nested block. Matches
     /// no argument that is sensitive or known only at apply.
     #[serde(default)]
-    arguments: BTreeMap<String, Pattern>,
+    pub(super) arguments: BTreeMap<String, Pattern>,
     /// The rule is about what must run on the user's machine.
     #[serde(default)]
     pub(super) home: bool,
     /// Labels that a worker must have. `{key}`, `{alias}` and `{ARGUMENT}` stand for those of the provider instance.
     #[serde(default)]
-    labels: BTreeMap<String, String>,
+    pub(super) labels: BTreeMap<String, String>,
     /// The maximum number of concurrent operations of one provider instance.
     pub(super) concurrency: Option<u32>,
 }
@@ -55,6 +55,14 @@ impl Rule {
             None if self.labels.is_empty() => return Err("needs `labels` or `concurrency`".to_owned()),
             _ => {}
         }
+        self.check_labels()
+    }
+
+    /// Checks the labels alone.
+    ///
+    /// # Errors
+    /// See [`Rule::check`].
+    pub(super) fn check_labels(&self) -> Result<(), String> {
         if self.labels.keys().any(String::is_empty) {
             return Err("has a label without a name".to_owned());
         }

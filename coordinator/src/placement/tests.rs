@@ -77,7 +77,8 @@ fn regions() -> PlanFile {
 
 /// What rules demand, shard by shard, as text.
 fn demands(rules: &str) -> Vec<String> {
-    let (placement, warnings) = PlacementRules::parse(rules).unwrap().place(&regions(), "placement.toml").unwrap();
+    let Resolved { placement, warnings, .. } =
+        PlacementRules::parse(rules).unwrap().resolve(&regions(), "placement.toml").unwrap();
     assert!(warnings.is_empty(), "{warnings:?}");
     let text = |shard: &ShardPlacement| match shard.concurrency {
         Some(most) => format!("{} at most {most}", labels_text(&shard.labels)),
@@ -162,4 +163,97 @@ fn wrong_files_are_refused_with_what_is_wrong() {
         assert!(refused.contains(wrong), "{text}: {refused}");
     }
     assert_eq!(PlacementRules::parse("").unwrap(), PlacementRules::default());
+}
+
+/// The budgets of the shards in two regions, by name.
+fn budgets(rules: &str) -> (CallLimits, Vec<Vec<String>>) {
+    let resolved = PlacementRules::parse(rules).unwrap().resolve(&regions(), "placement.toml").unwrap();
+    assert!(resolved.warnings.is_empty(), "{:?}", resolved.warnings);
+    let limits = resolved.limits;
+    let names = (0..3).map(|shard| {
+        limits.budgets_of(shard).map(|budget| limits.budgets[budget as usize].name.clone()).collect::<Vec<_>>()
+    });
+    let names = names.collect();
+    (limits, names)
+}
+
+#[test]
+fn a_limit_makes_a_budget_for_each_combination_of_labels() {
+    let (limits, names) = budgets(
+        "
+        [[limit]]
+        provider = 'hashicorp/aws'
+        labels = { account = 'prod', region = '{region}' }
+        rate = 20
+        [[limit]]
+        provider = 'hashicorp/*'
+        labels = { account = 'prod' }
+        rate = 0.5
+        burst = 4
+        tokens_per_call = 2
+        ",
+    );
+    assert_eq!(names[0], Vec::<String>::new(), "what runs at home has no limit");
+    assert_eq!(names[1], ["hashicorp/aws account=prod, region=eu-west-1", "hashicorp/aws account=prod"]);
+    assert_eq!(names[2], ["hashicorp/aws account=prod, region=us-east-1", "hashicorp/aws account=prod"]);
+    let numbers: Vec<_> = limits.budgets.iter().map(|it| (it.interval_us, it.burst, it.tokens_per_call)).collect();
+    assert_eq!(numbers, [(50_000, 10, 1), (2_000_000, 4, 2), (50_000, 10, 1)]);
+}
+
+#[test]
+fn the_first_limit_decides_the_numbers_of_a_budget_and_the_first_retry_rule_counts() {
+    let (limits, names) = budgets(
+        "
+        [[limit]]
+        provider = 'hashicorp/aws'
+        key = 'eu-*'
+        rate = 10
+        [[limit]]
+        provider = 'hashicorp/aws'
+        rate = 99
+        [[retry]]
+        provider = 'hashicorp/google'
+        attempts = 0
+        [[retry]]
+        provider = 'hashicorp/aws'
+        seconds = 60
+        patterns = ['CapacityNotAvailable']
+        ",
+    );
+    assert_eq!(names[1..], [["hashicorp/aws"], ["hashicorp/aws"]]);
+    assert_eq!((limits.budgets.len(), limits.budgets[0].interval_us), (1, 100_000));
+    let retry = limits.retry_of(1).expect("a rule");
+    assert_eq!((retry.attempts, retry.seconds), (crate::retry::RETRY_ATTEMPTS, 60));
+    assert_eq!(limits.retry_of(0), None);
+}
+
+#[test]
+fn wrong_limits_are_refused_with_what_is_wrong() {
+    let limit = |rest: &str| format!("[[limit]]\nprovider = 'a/b'\n{rest}");
+    let retry = |rest: &str| format!("[[retry]]\nprovider = 'a/b'\n{rest}");
+    for (text, wrong) in [
+        (limit(""), "missing field `rate`"),
+        ("[[limit]]\nrate = 1".to_owned(), "missing field `provider`"),
+        (limit("rate = 0"), "limit 1 has the rate 0"),
+        (limit("rate = nan"), "limit 1 has the rate NaN"),
+        (limit("rate = 1\nburst = 0"), "limit 1 needs a burst"),
+        (limit("rate = 1\nburst = 3\ntokens_per_call = 2"), "less than two calls take"),
+        (limit("rate = 1\ntokens_per_call = 1000"), "limit 1 needs tokens_per_call"),
+        (limit("rate = 1\nlabels = { a = '{' }"), "unclosed brace"),
+        (retry("attempts = 1000"), "retry 1 has more than"),
+        (retry("patterns = ['no']"), "retry 1 has the pattern \"no\""),
+    ] {
+        let refused = PlacementRules::parse(&text).unwrap_err();
+        assert!(refused.contains(wrong), "{text}: {refused}");
+    }
+}
+
+#[test]
+fn limits_that_match_nothing_or_refer_to_nothing_are_named() {
+    let rules = PlacementRules::parse("[[limit]]\nprovider = 'a/b'\nrate = 1").unwrap();
+    let warnings = rules.resolve(&regions(), "placement.toml").unwrap().warnings;
+    assert!(warnings[0].detail.contains("Limit 1 of placement.toml"), "{warnings:?}");
+    let rules = PlacementRules::parse("[[limit]]\nprovider = 'hashicorp/aws'\nrate = 1\nlabels = { a = '{token}' }");
+    let refused = rules.unwrap().resolve(&regions(), "placement.toml").unwrap_err();
+    assert!(refused[0].detail.contains("Limit 1") && !refused[0].detail.contains("hush"), "{refused:?}");
 }

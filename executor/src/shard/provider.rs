@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::Mutex as AsyncMutex;
 use weft_graph_format::address::ProviderInstance;
 use weft_graph_format::graph::FormulaIndex;
+use weft_graph_format::run::Attempt;
 use weft_graph_format::value::Value;
 use weft_providers::{InstanceRequest, Plugin, Provider};
 
@@ -37,6 +38,8 @@ struct Opening {
     config: Option<Value>,
     /// Why it could not be opened. Other tasks fail in the same way, without another try.
     failure: Option<Problems>,
+    /// The latest attempt of an operation for which it was opened.
+    attempt: Attempt,
 }
 
 /// A provider in use, and the warnings of its configuration for the first task.
@@ -129,6 +132,18 @@ impl ProviderSlot {
             Ok(None) => {}
             Ok(Some(objection)) => tracing::warn!(provider = self.text, "the provider does not stop: {objection}"),
             Err(error) => tracing::warn!(provider = self.text, %error, "the provider could not be stopped"),
+        }
+    }
+
+    /// Forgets the failure of an earlier attempt. Operations that are tried again open it once for each attempt.
+    pub(crate) async fn forgive(&self, attempt: Attempt) {
+        if attempt <= Attempt(1) {
+            return;
+        }
+        let mut opening = self.opening.lock().await;
+        if opening.attempt < attempt {
+            opening.attempt = attempt;
+            opening.failure = None;
         }
     }
 

@@ -64,6 +64,9 @@ pub(super) const GENERATED: u32 = 1;
 /// The index of the section of kind [`SectionKind::Outline`] that has the placement.
 pub(super) const PLACEMENT: u32 = 1;
 
+/// The index of the section of kind [`SectionKind::Outline`] that has the limits on calls.
+pub(super) const CALL_LIMITS: u32 = 2;
+
 /// A section to be written.
 pub(super) struct Section {
     pub(super) kind: SectionKind,

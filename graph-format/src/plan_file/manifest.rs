@@ -10,6 +10,7 @@ use crate::address::{Module, ProviderSource, ResourceInstance};
 use crate::checked::CheckedAddress;
 use crate::diagnostic::Diagnostic;
 use crate::graph::Claim;
+use crate::limits::CallLimits;
 use crate::placement::Placement;
 use crate::source::SourceRange;
 use crate::types::Type;
@@ -207,6 +208,9 @@ pub struct Manifest {
     /// What placement rules demand of workers.
     #[serde(skip)]
     pub placement: Placement,
+    /// The limits on provider calls.
+    #[serde(skip)]
+    pub limits: CallLimits,
 }
 
 impl Default for Manifest {
@@ -240,6 +244,7 @@ impl Default for Manifest {
             prior_state: None,
             configuration: None,
             placement: Placement::default(),
+            limits: CallLimits::default(),
         }
     }
 }
@@ -277,6 +282,7 @@ impl Manifest {
             prior_state: None,
             configuration: None,
             placement: Placement::default(),
+            limits: CallLimits::default(),
         }
     }
 

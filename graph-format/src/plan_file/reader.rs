@@ -13,7 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::container::{ENTRY_BYTES, GENERATED, HEADER_BYTES, Header, Magic, PLACEMENT, SectionEntry, seal_of};
+use super::container::{
+    CALL_LIMITS, ENTRY_BYTES, GENERATED, HEADER_BYTES, Header, Magic, PLACEMENT, SectionEntry, seal_of,
+};
 use super::error::{Damage, PlanFileError};
 use super::manifest::Manifest;
 use super::package::FragmentPackage;
@@ -211,11 +213,15 @@ impl PlanReader {
             let placement = record::decode(SectionKind::Outline, &content);
             manifest.placement = placement.map_err(PlanFileError::Damaged)?;
         }
+        if let Some(content) = self.content(SectionKind::Outline, CALL_LIMITS)? {
+            let limits = record::decode(SectionKind::Outline, &content);
+            manifest.limits = limits.map_err(PlanFileError::Damaged)?;
+        }
         Ok(manifest)
     }
 
-    /// The manifest without [`Manifest::prior_state`], [`Manifest::configuration`], [`Manifest::generated`] and
-    /// [`Manifest::placement`].
+    /// The manifest without [`Manifest::prior_state`], [`Manifest::configuration`], [`Manifest::generated`],
+    /// [`Manifest::placement`] and [`Manifest::limits`].
     ///
     /// # Errors
     /// The section is damaged.

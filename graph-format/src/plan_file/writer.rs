@@ -8,12 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::container::{GENERATED, Magic, PLACEMENT, Section, assemble};
+use super::container::{CALL_LIMITS, GENERATED, Magic, PLACEMENT, Section, assemble};
 use super::error::WriteError;
 use super::reader::OutlineRecord;
 use super::section::{MOST_SECTIONS, SectionKind};
 use super::{Contents, PlanFile, SourceSnippets, read_back, record};
 use crate::digest::Digest;
+use crate::limits::CallLimits;
 use crate::placement::Placement;
 use crate::schema::ProviderSchema;
 
@@ -65,6 +66,11 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
     if !placement.is_empty() {
         let index = PLACEMENT as usize;
         parts.push(Box::new(move || section::<Placement>(SectionKind::Outline, index, placement)));
+    }
+    let limits = &plan.manifest.limits;
+    if !limits.is_empty() {
+        let index = CALL_LIMITS as usize;
+        parts.push(Box::new(move || section::<CallLimits>(SectionKind::Outline, index, limits)));
     }
     for (index, fragment) in plan.graph.fragments.iter().enumerate() {
         parts.push(Box::new(move || section::<read_back::Fragment>(SectionKind::Fragment, index, fragment)));

@@ -16,6 +16,7 @@ use super::recovery::{self, Loaded};
 use super::saves::Saves;
 use super::writer::Writer;
 use super::{LOOK_PAUSE, LOOKS, random_u128};
+use crate::budget::Budgets;
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
 use crate::event::{Base, Began, Event, Sealed};
@@ -35,6 +36,8 @@ pub(super) struct Core {
     pub(super) saves: Option<Arc<Saves>>,
     /// `None` if the store was opened for reading.
     pub(super) live: Option<Mutex<Live>>,
+    /// Budgets of provider calls. One process at a time has the store, so its memory suffices.
+    pub(super) budgets: Budgets,
 }
 
 impl Core {

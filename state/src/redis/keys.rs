@@ -1,6 +1,12 @@
 //! The names of keys. All keys of one workspace of one state share a hash tag.
 
-use crate::run::RunId;
+use crate::run::{Digest, RunId};
+
+/// String: when the bucket of a budget will be full. All states of a server share budgets, since they share the accounts
+/// of providers.
+pub(super) fn budget(name: &str) -> String {
+    format!("weft:budget:{}", Digest::of(name.as_bytes()).hex())
+}
 
 /// The kinds of fields in a run's hash that can be numerous, by the prefixes of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,10 +34,11 @@ pub(super) enum Script {
     Drop,
     RemoveStore,
     Declare,
+    Tokens,
 }
 
 /// All scripts in the order of [`Script`].
-const SOURCES: [(Script, bool, &str); 21] = [
+const SOURCES: [(Script, bool, &str); 22] = [
     (Script::CreateStore, false, include_str!("scripts/create_store.lua")),
     (Script::CreateRun, false, include_str!("scripts/create_run.lua")),
     (Script::Acquire, false, include_str!("scripts/acquire.lua")),
@@ -59,6 +60,7 @@ const SOURCES: [(Script, bool, &str); 21] = [
     (Script::Drop, false, include_str!("scripts/drop.lua")),
     (Script::RemoveStore, false, include_str!("scripts/remove_store.lua")),
     (Script::Declare, false, include_str!("scripts/declare.lua")),
+    (Script::Tokens, false, include_str!("scripts/tokens.lua")),
 ];
 
 /// The scripts with their names on the server.

@@ -1,8 +1,13 @@
 //! Random plans.
 
+use std::sync::Arc;
+
+use weft_coordinator::retry::RetryRule;
 use weft_coordinator::{
-    Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, RunClaim, ShardIndex, ShardKey, Waiter,
+    BudgetIndex, Need, OperationKind, Outline, OutlineExport, OutlineOperation, OutlineShard, RunClaim, ShardIndex,
+    ShardKey, Waiter,
 };
+use weft_graph_format::limits::{CallBudget, CallRetry};
 use weft_graph_format::path::Path;
 use weft_state::{ClaimMode, Revision};
 
@@ -11,11 +16,15 @@ use crate::random::Random;
 /// Numbers of operations have gaps, as in a graph with operations that are not tracked.
 const STRIDE: u32 = 3;
 
+/// The error of a cloud that refuses a call for now.
+pub(crate) const TRY_AGAIN: &str = "try again later";
+
 pub(crate) fn random_plan(random: &mut Random) -> Outline {
     let shards = 1 + random.index(4);
     let count = 1 + random.index(24);
     let keys = (0..shards).map(|shard| ShardKey::Provider(format!("p{shard}"))).chain([ShardKey::Unplaced]);
     let mut outline = Outline { shards: keys.map(OutlineShard::new).collect(), ..Outline::default() };
+    pace(&mut outline, shards, random);
     for position in 0..count {
         let kind = match random.below(10) {
             0..=3 => OperationKind::Create,
@@ -64,6 +73,25 @@ pub(crate) fn random_plan(random: &mut Random) -> Outline {
         }
     }
     outline
+}
+
+/// Gives some shards a budget for their calls, and lets some try again what the cloud refused for now.
+fn pace(outline: &mut Outline, shards: usize, random: &Random) {
+    // Numbers of its own, so that the rest of a plan stays as it is.
+    let mut random = Random(random.0 ^ 0x0070_6163_6500);
+    for shard in 0..shards {
+        if random.chance(50) {
+            let patterns = vec![TRY_AGAIN.to_owned()];
+            let rule = CallRetry { attempts: 3, seconds: 60, patterns };
+            outline.shards[shard].retry = Some(Arc::new(RetryRule::new("a/b", Some(&rule))));
+        }
+        if random.chance(40) {
+            let interval_us = 1_000 + random.below(40_000);
+            outline.shards[shard].budgets = vec![BudgetIndex(outline.budgets.len() as u32)];
+            let name = format!("b{shard}");
+            outline.budgets.push(CallBudget { name, interval_us, burst: 2, tokens_per_call: 1 });
+        }
+    }
 }
 
 /// Makes a shard read the result of an operation.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use weft_coordinator::event::Hello;
 use weft_coordinator::{Need, OperationKind, Outline, OutlineOperation};
 use weft_executor::simulation::{DeskAction, Docket, Now, is_young};
+use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::digest::Digest;
+use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{
     CoordinatorFrame, HeldPhase, ObjectChange, ObjectWrite, OpenShard, Order, Report, RunOrders, SettleOrder,
     SettleVerdict, Task, TaskDone, TaskResult, TaskWrites, WorkerFrame,
@@ -15,6 +17,7 @@ use weft_state::{InstanceObject, Opaque, RawJson, RunId, WorkerId};
 
 use crate::cloud::{CallEnding, Cloud};
 use crate::kept::DurableRecords;
+use crate::plan::TRY_AGAIN;
 use crate::random::Random;
 use crate::seat::INTENT_AGE;
 
@@ -354,7 +357,7 @@ impl Process {
                 }
                 CallEnding::Error => {
                     call.proven = true;
-                    TaskResult::failed(Opaque(vec![1]))
+                    TaskResult::failed(error_of(task))
                 }
                 CallEnding::Crash => {
                     call.over = true;
@@ -439,4 +442,11 @@ fn result_of(operation: &OutlineOperation) -> TaskDone {
         diagnostics: Opaque::default(),
         shown: None,
     }
+}
+
+/// The error of a call: every other one says that the call was refused for now.
+fn error_of(task: Task) -> Opaque {
+    let is_refusal = (task.operation + task.attempt.0).is_multiple_of(2);
+    let detail = if is_refusal { TRY_AGAIN } else { "it cannot be" };
+    encode_diagnostics(&[Diagnostic::error("No", detail)])
 }

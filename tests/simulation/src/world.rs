@@ -10,7 +10,7 @@ use futures::executor::block_on;
 use weft_coordinator::event::{Command, Event, FinishReason, UserResolution};
 use weft_coordinator::simulation::Looks;
 use weft_coordinator::{Outline, term};
-use weft_state::{ModelStore, Opaque, RevisionRule, RunId, WorkerId};
+use weft_state::{ModelStore, Opaque, RevisionRule, RunId, TokenGrant, TokenRequest, WorkerId};
 
 use crate::cloud::Cloud;
 use crate::diary::{Diary, brief};
@@ -308,6 +308,7 @@ impl World {
                     }
                 }
                 Command::Progress(_) => {}
+                Command::TakeTokens(requests) => seat.mailbox.push(tokens(&requests, self.steps)),
                 Command::Finish(finish) => {
                     let bad = matches!(
                         finish.reason,
@@ -323,4 +324,14 @@ impl World {
             }
         }
     }
+}
+
+/// What the store says to a request for tokens: now and then nothing, or less than is wanted.
+fn tokens(requests: &[TokenRequest], step: u64) -> Event {
+    let grant = |request: &TokenRequest| match step % 4 {
+        1 => TokenGrant { count: 1, first_us: 0 },
+        2 => TokenGrant { count: 0, first_us: request.interval_us as i64 },
+        _ => TokenGrant { count: request.count, first_us: 0 },
+    };
+    Event::Tokens((step % 4 != 0).then(|| requests.iter().map(grant).collect()))
 }

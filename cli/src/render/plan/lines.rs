@@ -66,6 +66,12 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
+/// The provider refused a call for now.
+pub fn refused_line(address: &str, pause_ms: u64) -> String {
+    let seconds = pause_ms.div_ceil(1000);
+    format!("{address}: The provider refused the request for now. Trying again in {seconds}s...")
+}
+
 /// An operation begins.
 pub fn started_line(hook: &Hook) -> String {
     started(&hook.object_name(), hook)

@@ -35,12 +35,16 @@ pub struct Bucket {
     rate: Rate,
     level: f64,
     filled: Instant,
+    /// Requests that were taken.
+    pub taken: u64,
+    /// Requests that were refused.
+    pub refused: u64,
 }
 
 impl Bucket {
     /// A full one.
     pub fn new(rate: Rate, now: Instant) -> Bucket {
-        Bucket { rate, level: rate.capacity(), filled: now }
+        Bucket { rate, level: rate.capacity(), filled: now, taken: 0, refused: 0 }
     }
 
     /// Takes one request; the error is how long to wait until one would be taken.
@@ -50,8 +54,10 @@ impl Bucket {
         self.filled = now;
         if self.level >= 1.0 {
             self.level -= 1.0;
+            self.taken += 1;
             return Ok(());
         }
+        self.refused += 1;
         Err(Duration::from_secs_f64((1.0 - self.level) / self.rate.per_second))
     }
 }

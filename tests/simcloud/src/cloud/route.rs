@@ -21,6 +21,8 @@ pub enum Route {
     Faults,
     /// `PUT /faults`.
     ReplaceFaults,
+    /// `GET /rates`.
+    Rates,
     /// `GET /regions`.
     Regions,
     /// `GET /regions/R`.
@@ -72,6 +74,7 @@ pub fn route(method: &Method, path: &str, query: Option<&str>) -> Result<Route, 
         }
         ["faults"] if *method == Method::PUT => Ok(Route::ReplaceFaults),
         ["faults"] => get(Route::Faults),
+        ["rates"] => get(Route::Rates),
         ["regions"] => get(Route::Regions),
         ["regions", region] => get(Route::Region((*region).to_owned())),
         ["regions", region, kind, rest @ ..] => {

@@ -77,6 +77,7 @@ impl Cloud {
             Route::Objects => self.objects().await,
             Route::Faults => Reply::Json(StatusCode::OK, json!(self.faults.lock().seen())),
             Route::ReplaceFaults => self.replace_faults(&request.body),
+            Route::Rates => self.rates(),
             Route::Regions => {
                 let names = self.config.region_names();
                 let items = names.iter().filter_map(|name| Some(self.region_json(name, &self.config.region(name)?)));
@@ -137,7 +138,7 @@ impl Cloud {
             Box::new(Reply::Error {
                 status: StatusCode::TOO_MANY_REQUESTS,
                 code: "rate-exceeded",
-                message: format!("region {name} takes no more than {} requests a second", rate.per_second),
+                message: format!("too many requests: region {name} takes no more than {} a second", rate.per_second),
                 field: None,
                 retry_after: Some(wait),
             })
@@ -229,6 +230,15 @@ impl Cloud {
             Ok(()) => Reply::Lines(Box::pin(stream::iter([Ok(Bytes::from(text))]))),
             Err(error) => error.into(),
         }
+    }
+
+    /// The numbers of requests of the regions with a rate.
+    fn rates(&self) -> Reply {
+        let buckets = self.buckets.lock();
+        let counts = |bucket: &Bucket| json!({"taken": bucket.taken, "refused": bucket.refused});
+        let regions: Map<String, Json> =
+            buckets.by_region.iter().map(|(name, bucket)| (name.clone(), counts(bucket))).collect();
+        Reply::Json(StatusCode::OK, Json::Object(regions))
     }
 
     fn replace_faults(&self, body: &Bytes) -> Reply {

@@ -98,7 +98,10 @@ impl Api {
         loop {
             let at_least = match self.try_once(&method, path, body, repeat).await {
                 Try::Answered(answer) if (200..300).contains(&answer.status) => return json(&answer),
-                Try::Answered(answer) if answer.status == 429 && begun.elapsed() < RATE_PATIENCE => {
+                // Without repetitions, the engine has to have patience.
+                Try::Answered(answer)
+                    if answer.status == 429 && self.retries > 0 && begun.elapsed() < RATE_PATIENCE =>
+                {
                     refusals += 1;
                     answer.retry_after
                 }

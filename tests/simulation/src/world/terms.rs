@@ -60,6 +60,7 @@ impl World {
             gather_ms: 30,
             grace_ms: 200,
             fixed_workers: false,
+            spread: self.terms.count,
             only_resolve: !resolutions.is_empty() && self.random.chance(30),
             resolutions,
         };

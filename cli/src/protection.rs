@@ -1,0 +1,49 @@
+//! Protection of the memory of this process, which holds the values of plans and states.
+
+/// The variable that allows core dumps and debuggers.
+const ALLOWED: &str = "WEFT_ALLOW_CORE_DUMPS";
+
+/// Makes sure that this process and its children leave no core dumps, and that other processes of the same user cannot
+/// read its memory and environment. `WEFT_ALLOW_CORE_DUMPS=1` turns this off, for debuggers.
+pub fn protect_memory() {
+    if std::env::var_os(ALLOWED).is_some_and(|value| value == "1") {
+        return;
+    }
+    limit_core_dumps();
+    #[cfg(target_os = "linux")]
+    forbid_attaching();
+}
+
+/// The limit also counts for plugins. They may raise it again.
+fn limit_core_dumps() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Core);
+    if let Err(error) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum }) {
+        tracing::debug!("the limit for core dumps cannot be set: {error}");
+    }
+}
+
+/// The limit does not count for dumps that the system passes to a program. This does.
+#[cfg(target_os = "linux")]
+fn forbid_attaching() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+        tracing::debug!("core dumps cannot be turned off: {error}");
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
+
+    use super::*;
+
+    #[test]
+    fn the_process_dumps_no_core() {
+        protect_memory();
+        assert_eq!(getrlimit(Resource::Core).current, Some(0));
+        assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+        // A process can still find its own program.
+        assert!(std::env::current_exe().is_ok() && std::fs::read_link("/proc/self/exe").is_ok());
+    }
+}

@@ -1,0 +1,40 @@
+//! Tokens for calls, and what a term counts for metrics.
+
+use std::sync::Arc;
+
+use tracing::warn;
+use weft_state::{StoreError, TokenGrant};
+
+use super::{Driver, Flight};
+use crate::event::Event;
+
+impl Driver {
+    /// Passes on what was counted.
+    pub(super) fn meter(&mut self) {
+        let mut counted = std::mem::take(&mut self.told.counted);
+        counted.append(&self.core.take_counted());
+        self.hub.meters().count(&counted);
+    }
+
+    /// The request for the tokens that are wanted.
+    pub(super) fn tokens_flight(&mut self) -> Flight<Result<Vec<TokenGrant>, StoreError>> {
+        let wanted = self.outbound.take_wanted_tokens();
+        if wanted.is_empty() {
+            return None;
+        }
+        let store = Arc::clone(&self.store);
+        Some(Box::pin(async move { store.take_tokens(&wanted).await }))
+    }
+
+    /// The store answered a request for tokens.
+    pub(super) fn tokens_came(&mut self, answer: Result<Vec<TokenGrant>, StoreError>) {
+        let grants = match answer {
+            Ok(grants) => Some(grants),
+            Err(error) => {
+                warn!(run = %self.run, "the store gave no tokens for calls: {error}");
+                None
+            }
+        };
+        self.step(Event::Tokens(grants));
+    }
+}

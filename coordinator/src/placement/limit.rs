@@ -1,0 +1,229 @@
+//! Limits on calls: budgets of calls per second, and when refused calls are made again.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use weft_graph_format::address::ProviderInstance;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::graph::Shard;
+use weft_graph_format::limits::{CallBudget, CallLimits, CallRetry, ShardLimits};
+use weft_graph_format::plan_file::PlanFile;
+use weft_identity::pattern::Pattern;
+
+use super::rule::{Known, Rule};
+use super::{RuleName, labels_text};
+use crate::problems;
+use crate::retry::{MOST_ATTEMPTS, MOST_SECONDS, RETRY_ATTEMPTS, RETRY_SECONDS};
+
+/// The highest rate, in calls per second. It is beyond every service, and bounds the tokens of one request.
+const HIGHEST_RATE: f64 = 10_000.0;
+/// The lowest rate, in calls per second: one in a hundred seconds.
+const LOWEST_RATE: f64 = 0.01;
+/// The largest burst. More calls than this wait for nothing anyway.
+const LARGEST_BURST: u32 = 10_000;
+/// The maximum number of tokens that a call takes.
+const MOST_TOKENS_PER_CALL: u32 = 100;
+/// The maximum number of patterns of one rule, and of bytes of a pattern. Each error is compared with all of them.
+const MOST_PATTERNS: usize = 100;
+const LONGEST_PATTERN: usize = 200;
+/// The shortest pattern in bytes. A shorter one would match by chance.
+const SHORTEST_PATTERN: usize = 4;
+
+/// A limit of calls per second. It makes one budget for each combination of labels.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LimitRule {
+    /// The source of the provider, with or without its host.
+    provider: Pattern,
+    /// As in a [`Rule`].
+    module: Option<Pattern>,
+    /// As in a [`Rule`].
+    alias: Option<Pattern>,
+    /// As in a [`Rule`].
+    key: Option<Pattern>,
+    /// As in a [`Rule`].
+    #[serde(default)]
+    arguments: BTreeMap<String, Pattern>,
+    /// What tells budgets of a provider apart, such as `account` and `region`. Filled as the labels of a [`Rule`].
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    /// Tokens per second.
+    rate: f64,
+    /// The maximum number of free tokens. Half of the rate if absent, so that a service with a bucket for one second has
+    /// room for calls that take longer on their way.
+    burst: Option<u32>,
+    /// The number of tokens that one call takes. 1 if absent.
+    tokens_per_call: Option<u32>,
+}
+
+// A rate is never NaN once it is checked.
+impl Eq for LimitRule {}
+
+impl LimitRule {
+    /// Checks what the form of the file does not.
+    ///
+    /// # Errors
+    /// What is wrong, as the rest of a sentence about the limit.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !(LOWEST_RATE..=HIGHEST_RATE).contains(&self.rate) {
+            return Err(format!(
+                "has the rate {}. A rate is a number of calls per second from {LOWEST_RATE} to {HIGHEST_RATE}",
+                self.rate
+            ));
+        }
+        if self.burst.is_some_and(|burst| !(1..=LARGEST_BURST).contains(&burst)) {
+            return Err(format!("needs a burst from 1 to {LARGEST_BURST}"));
+        }
+        if !(1..=MOST_TOKENS_PER_CALL).contains(&self.tokens()) {
+            return Err(format!("needs tokens_per_call from 1 to {MOST_TOKENS_PER_CALL}"));
+        }
+        // A look before a call and the call itself are taken together.
+        if self.burst() < 2 * self.tokens() && self.burst.is_some() {
+            return Err(format!("has the burst {}, which is less than two calls take", self.burst()));
+        }
+        self.rule().check_labels()
+    }
+
+    fn tokens(&self) -> u32 {
+        self.tokens_per_call.unwrap_or(1)
+    }
+
+    fn burst(&self) -> u32 {
+        self.burst.unwrap_or_else(|| ((self.rate / 2.0) as u32).max(2 * self.tokens()))
+    }
+
+    /// The rule that matches the same provider instances and has the same labels.
+    fn rule(&self) -> Rule {
+        Rule {
+            provider: Some(self.provider.clone()),
+            module: self.module.clone(),
+            alias: self.alias.clone(),
+            key: self.key.clone(),
+            arguments: self.arguments.clone(),
+            labels: self.labels.clone(),
+            ..Rule::default()
+        }
+    }
+
+    /// The budget of a provider instance.
+    ///
+    /// # Errors
+    /// The name in braces that the instance does not have.
+    fn budget(&self, instance: &ProviderInstance, shard: &Shard, known: &Known<'_>) -> Result<CallBudget, String> {
+        let labels = labels_text(&self.rule().labels(shard, known)?);
+        let source = instance.source.for_display();
+        Ok(CallBudget {
+            name: if labels.is_empty() { source } else { format!("{source} {labels}") },
+            interval_us: ((1_000_000.0 / self.rate).round() as u64).max(1),
+            burst: self.burst(),
+            tokens_per_call: self.tokens(),
+        })
+    }
+}
+
+/// When refused calls of a provider are made again.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RetryRule {
+    /// The source of the provider, with or without its host.
+    provider: Pattern,
+    /// The maximum number of further attempts; 0 for none.
+    attempts: Option<u32>,
+    /// The time in seconds in which further attempts begin.
+    seconds: Option<u32>,
+    /// Texts of errors that count as refusals, in addition to the known ones.
+    #[serde(default)]
+    patterns: Vec<String>,
+}
+
+impl RetryRule {
+    /// Checks what the form of the file does not.
+    ///
+    /// # Errors
+    /// What is wrong, as the rest of a sentence about the rule.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.attempts.is_some_and(|attempts| attempts > MOST_ATTEMPTS) {
+            return Err(format!("has more than {MOST_ATTEMPTS} attempts"));
+        }
+        if self.seconds.is_some_and(|seconds| seconds > MOST_SECONDS) {
+            return Err(format!("has more than {MOST_SECONDS} seconds"));
+        }
+        if self.patterns.len() > MOST_PATTERNS {
+            return Err(format!("has more than {MOST_PATTERNS} patterns"));
+        }
+        let fits = |pattern: &String| (SHORTEST_PATTERN..=LONGEST_PATTERN).contains(&pattern.trim().len());
+        match self.patterns.iter().find(|pattern| !fits(pattern)) {
+            Some(pattern) => Err(format!(
+                "has the pattern {pattern:?}. A pattern has from {SHORTEST_PATTERN} to {LONGEST_PATTERN} bytes"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn retry(&self) -> CallRetry {
+        CallRetry {
+            attempts: self.attempts.unwrap_or(RETRY_ATTEMPTS),
+            seconds: self.seconds.unwrap_or(RETRY_SECONDS),
+            patterns: self.patterns.clone(),
+        }
+    }
+}
+
+/// What limits and retry rules come to for the shards of a plan, and warnings about those that match nothing. The first
+/// limit that makes a budget decides its numbers, and the first retry rule that matches a shard counts.
+///
+/// # Errors
+/// When a label refers to something that a matching provider instance does not have.
+pub(super) fn resolve(
+    limits: &[LimitRule],
+    retries: &[RetryRule],
+    plan: &PlanFile,
+    file: &str,
+) -> Result<(CallLimits, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let mut found = CallLimits { retries: retries.iter().map(RetryRule::retry).collect(), ..CallLimits::default() };
+    let mut known_budgets: BTreeMap<String, u32> = BTreeMap::new();
+    let (mut used, mut wrong) = (vec![false; limits.len()], Vec::new());
+    let rules: Vec<Rule> = limits.iter().map(LimitRule::rule).collect();
+    let matching: Vec<Rule> =
+        retries.iter().map(|retry| Rule { provider: Some(retry.provider.clone()), ..Rule::default() }).collect();
+    for fragment in &plan.graph.fragments {
+        let mut shard = ShardLimits::default();
+        if let Shard::Provider(instance) = &fragment.shard {
+            let known = Known::of(fragment);
+            for (index, limit) in limits.iter().enumerate() {
+                if !rules[index].matches(instance, &known) {
+                    continue;
+                }
+                used[index] = true;
+                match limit.budget(instance, &fragment.shard, &known) {
+                    Ok(budget) => {
+                        let next = found.budgets.len() as u32;
+                        let number = *known_budgets.entry(budget.name.clone()).or_insert(next);
+                        if number == next {
+                            found.budgets.push(budget);
+                        }
+                        if !shard.budgets.contains(&number) {
+                            shard.budgets.push(number);
+                        }
+                    }
+                    Err(missing) => wrong.push(problems::label_not_known(
+                        file,
+                        RuleName { table: "Limit", index },
+                        &fragment.shard,
+                        &missing,
+                    )),
+                }
+            }
+            let retry = matching.iter().position(|rule| rule.matches(instance, &known));
+            shard.retry = retry.map(|index| index as u32);
+        }
+        found.shards.push(shard);
+    }
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let idle = used.iter().enumerate().filter(|(_, used)| !**used);
+    let warning = |(index, _)| problems::idle_placement_rule(file, RuleName { table: "Limit", index });
+    let warnings = idle.map(warning).collect();
+    Ok((found, warnings))
+}

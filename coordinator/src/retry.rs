@@ -1,0 +1,179 @@
+//! When an operation whose call was refused "for now" is tried again: which errors count, how often, and after what
+//! pause. Plain functions over data.
+//!
+//! A retry is a further attempt, as after a resume: FAIL of the first one is durable before, and the next one has an
+//! intent of its own. Only what a provider really returned counts, and a create that left an object is not repeated.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use weft_graph_format::diagnostic::{Diagnostic, Severity};
+use weft_graph_format::limits::CallRetry;
+use weft_identity::pattern::Pattern;
+
+/// The number of further attempts of an operation, if no rule says otherwise. With the pauses below, the last one begins
+/// some minutes after the first refusal.
+pub const RETRY_ATTEMPTS: u32 = 10;
+/// The time in seconds in which further attempts begin, if no rule says otherwise. Quotas of services are per second or
+/// per minute; one that is exhausted for longer needs a person.
+pub const RETRY_SECONDS: u32 = 600;
+/// The maximum of attempts that a rule may allow.
+pub const MOST_ATTEMPTS: u32 = 100;
+/// The maximum time in seconds that a rule may allow: a day.
+pub const MOST_SECONDS: u32 = 86_400;
+
+/// The longest pause before the second attempt, in milliseconds. It doubles with each attempt.
+const FIRST_PAUSE_MS: u64 = 1_000;
+/// The longest pause before any attempt, in milliseconds.
+const LONGEST_PAUSE_MS: u64 = 60_000;
+
+/// The known errors, as shipped.
+const KNOWN: &str = include_str!("retry/patterns.toml");
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KnownErrors {
+    provider: Vec<ProviderErrors>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProviderErrors {
+    /// A pattern for sources without their host, or `any`.
+    source: Pattern,
+    patterns: Vec<String>,
+}
+
+static ERRORS: LazyLock<Vec<ProviderErrors>> = LazyLock::new(|| {
+    // A test reads the file.
+    toml::from_str(KNOWN).map(|known: KnownErrors| known.provider).unwrap_or_default()
+});
+
+/// How the operations of a shard are tried again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RetryRule {
+    attempts: u32,
+    milliseconds: u64,
+    /// Texts in lower case.
+    patterns: Vec<String>,
+}
+
+impl RetryRule {
+    /// The rule for a provider, by its source without host, such as `hashicorp/aws`. `own` is what a file says about it.
+    pub fn new(source: &str, own: Option<&CallRetry>) -> RetryRule {
+        let usual = CallRetry { attempts: RETRY_ATTEMPTS, seconds: RETRY_SECONDS, patterns: Vec::new() };
+        let own = own.unwrap_or(&usual);
+        let matching = ERRORS.iter().filter(|errors| errors.source.matches(source) || errors.source.matches("any"));
+        let known = matching.flat_map(|errors| &errors.patterns).chain(&own.patterns);
+        RetryRule {
+            attempts: own.attempts.min(MOST_ATTEMPTS),
+            milliseconds: u64::from(own.seconds.min(MOST_SECONDS)) * 1_000,
+            patterns: known.map(|pattern| pattern.trim().to_lowercase()).collect(),
+        }
+    }
+
+    /// Whether every error says that the request was refused for now.
+    pub fn is_refusal(&self, diagnostics: &[Diagnostic]) -> bool {
+        let mut errors = diagnostics.iter().filter(|problem| problem.severity == Severity::Error).peekable();
+        errors.peek().is_some() && errors.all(|problem| self.matches(&problem.summary) || self.matches(&problem.detail))
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        self.patterns.iter().any(|pattern| has_word(&text, pattern))
+    }
+
+    /// The pause in milliseconds before the next attempt, or `None` if there is none. `refusals` were counted so far,
+    /// the first of them `since` milliseconds ago. `spread` is any number; it makes pauses differ.
+    pub fn pause(&self, refusals: u32, since: u64, spread: u64) -> Option<u64> {
+        if refusals == 0 || refusals > self.attempts {
+            return None;
+        }
+        let longest = FIRST_PAUSE_MS.saturating_mul(1 << (refusals - 1).min(30)).min(LONGEST_PAUSE_MS);
+        // Half of the pause is certain, and half depends on the spread.
+        let pause = longest / 2 + spread % (longest / 2 + 1);
+        (since.saturating_add(pause) <= self.milliseconds).then_some(pause)
+    }
+}
+
+/// Whether a text contains a pattern that no letter or digit continues.
+fn has_word(text: &str, pattern: &str) -> bool {
+    let ends = |neighbour: Option<char>| !neighbour.is_some_and(char::is_alphanumeric);
+    !pattern.is_empty()
+        && text
+            .match_indices(pattern)
+            .any(|(at, found)| ends(text[..at].chars().next_back()) && ends(text[at + found.len()..].chars().next()))
+}
+
+/// A number for the spread of pauses that depends on nothing but its arguments.
+pub fn spread(seed: u64, operation: u32, attempt: u32) -> u64 {
+    // The finishing steps of SplitMix64.
+    let mut bits = seed ^ ((u64::from(operation) << 32) | u64::from(attempt)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for multiplier in [0xbf58_476d_1ce4_e5b9_u64, 0x94d0_49bb_1331_11eb] {
+        bits = (bits ^ (bits >> 30)).wrapping_mul(multiplier);
+    }
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(source: &str, detail: &str) -> bool {
+        RetryRule::new(source, None).is_refusal(&[Diagnostic::error("creating a thing", detail)])
+    }
+
+    #[test]
+    fn the_file_of_known_errors_is_valid() {
+        let known: KnownErrors = toml::from_str(KNOWN).unwrap();
+        assert!(known.provider.iter().all(|errors| errors.patterns.iter().all(|pattern| pattern.len() >= 4)));
+    }
+
+    #[test]
+    fn errors_of_providers_are_told_apart() {
+        for (source, detail, expected) in [
+            ("hashicorp/aws", "api error ThrottlingException: Rate exceeded", true),
+            ("hashicorp/aws", "RequestLimitExceeded: Request limit exceeded.", true),
+            ("hashicorp/aws", "AccessDenied: policy throttling-rule", false),
+            ("hashicorp/aws", "creating Policy(ThrottlingPolicy): AccessDenied", false),
+            ("hashicorp/aws", "timeout while waiting for state to become 'ready'", false),
+            ("hashicorp/azurerm", "unexpected status 429 (429 Too Many Requests)", true),
+            ("hashicorp/google", "googleapi: Error 429: Quota exceeded, rateLimitExceeded", true),
+            ("hashicorp/google", "googleapi: Error 4290", false),
+            ("me/mine", "the cloud answered HTTP 429.", true),
+            ("me/mine", "SlowDown", false),
+            ("me/mine", "connection reset by peer", false),
+        ] {
+            assert_eq!(refused(source, detail), expected, "{source}: {detail}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_another_kind_beside_it_counts() {
+        let rule = RetryRule::new("hashicorp/aws", None);
+        let throttled = Diagnostic::error("Throttling: Rate exceeded", "");
+        assert!(rule.is_refusal(&[throttled.clone(), Diagnostic::warning("Deprecated", "")]));
+        assert!(!rule.is_refusal(&[throttled, Diagnostic::error("AccessDenied", "")]));
+        assert!(!rule.is_refusal(&[Diagnostic::warning("Rate exceeded", "")]) && !rule.is_refusal(&[]));
+    }
+
+    #[test]
+    fn pauses_grow_differ_and_end() {
+        let rule = RetryRule::new("a/b", None);
+        assert_eq!((rule.pause(0, 0, 0), rule.pause(1, 0, 0), rule.pause(2, 0, 0)), (None, Some(500), Some(1_000)));
+        assert!((500..=1_000).contains(&rule.pause(1, 0, u64::MAX).unwrap()));
+        assert!((30_000..=60_000).contains(&rule.pause(10, 0, 12_345).unwrap()));
+        assert_eq!(rule.pause(11, 0, 0), None, "attempts are bounded");
+        assert_eq!(rule.pause(3, 599_000, 0), None, "time is bounded");
+        assert_ne!(spread(1, 2, 3), spread(1, 2, 4));
+        assert_eq!(spread(1, 2, 3), spread(1, 2, 3));
+    }
+
+    #[test]
+    fn a_file_can_add_errors_and_turn_retries_off() {
+        let own = CallRetry { attempts: 0, seconds: 5, patterns: vec!["Come Back Later".into()] };
+        let rule = RetryRule::new("a/b", Some(&own));
+        assert!(rule.is_refusal(&[Diagnostic::error("no", "come back later!")]));
+        assert_eq!(rule.pause(1, 0, 0), None);
+    }
+}

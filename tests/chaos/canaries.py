@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""Searches for secrets where they must not be: unique texts in variables, in the configuration of providers, in attributes, in
+ephemeral values, in a passphrase, in the password of Redis and in keys of certificates.
+
+    canaries.py --bin-dir target/debug --plugins target/lab-plugins [--only NAME] [--keep]
+
+Each round plans, applies, kills the apply with -9, resumes it, applies a change, and reads the state, with the most verbose
+logs. There are rounds in one process and with coordinator, worker and Redis, each with encryption and without. After each step
+every file of every process is searched, and during the apply also the arguments and the environment of all processes. A text
+counts as found as it is, in base64 and in hexadecimal digits. `PLACES` has the places where a secret may be; docs/security.md
+says so to users.
+"""
+import argparse
+import base64
+import fnmatch
+import json
+import os
+import re
+import secrets as randomness
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from stage import Broken, Redis, Stage, free_port, answers, wait_until  # noqa: E402
+
+MAIN = """
+terraform {
+  required_providers {
+    lab = { source = "weft.test/lab/lab" }
+  }
+}
+variable "attribute" {
+  type      = string
+  sensitive = true
+}
+variable "configured" {
+  type      = string
+  sensitive = true
+}
+variable "ephemeral" {
+  type      = string
+  ephemeral = true
+}
+variable "size" {
+  default = 1
+}
+provider "lab" {
+  token = var.configured
+}
+provider "lab" {
+  alias = "ephemeral"
+  token = var.ephemeral
+}
+ephemeral "lab_token" "t" {
+  name = "t-${var.ephemeral}"
+}
+resource "lab_thing" "a" {
+  count             = 4
+  name              = "a${count.index}"
+  size              = var.size
+  secret            = "<${var.attribute}>"
+  secret_wo         = "<${var.ephemeral}>"
+  secret_wo_version = 1
+  delay_ms          = 600
+}
+resource "lab_thing" "b" {
+  provider          = lab.ephemeral
+  name              = "b"
+  secret            = var.attribute
+  secret_wo         = ephemeral.lab_token.t.token
+  secret_wo_version = 1
+  depends_on        = [lab_thing.a]
+}
+output "o" {
+  value     = var.attribute
+  sensitive = true
+}
+"""
+
+# Where each secret may be, as patterns of files below the folder of a round: without encryption, and with it.
+VALUES = ["work/plan*.weft", "work/terraform.tfstate", "work/terraform.tfstate.backup", "work/.weft/runs/*", "redis/*",
+          "*/.terraform/weft/*", "*/weft-data/*"]
+PLACES = {
+    # name: (without encryption, with encryption)
+    "attribute": (VALUES, []),
+    "configured": (VALUES, []),
+    "ephemeral": ([], []),
+    "passphrase": ([], []),
+    # The server keeps the password in its own files.
+    "password": (["redis/redis.conf"], ["redis/redis.conf"]),
+    "key": ([], []),
+}
+# Files with the secrets as the user wrote them, and those of the test provider's service.
+GIVEN = ["*.tfvars", "tls/*.pem", "lab/*", "given/*"]
+# Which secrets a process may have in its environment: `weft` those that it was given there, and plugins none.
+IN_ENVIRONMENT = {"weft": {"passphrase", "password"}, "plugin": set()}
+
+
+class Canaries:
+    """The secrets of a round."""
+
+    def __init__(self):
+        self.texts = {name: f"canary{name}{randomness.token_hex(12)}" for name in
+                      ("attribute", "configured", "ephemeral", "passphrase", "password")}
+
+    def forms(self, name):
+        """The bytes that count as this secret."""
+        text = self.texts[name].encode()
+        found = [text, text.hex().encode(), text.hex().upper().encode()]
+        for before in range(3):
+            # The characters of base64 that depend on the secret alone, at each alignment.
+            padded = base64.b64encode(bytes(before) + text)
+            inner = padded[(before * 8 + 5) // 6:(before + len(text)) * 8 // 6]
+            found += [inner, inner.replace(b"+", b"-").replace(b"/", b"_")]
+        return found
+
+    def in_bytes(self, content):
+        return {name for name in self.texts if any(form in content for form in self.forms(name))}
+
+
+def descendants():
+    """All processes by their parents."""
+    children = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                stat = Path(f"/proc/{entry}/stat").read_text()
+            except OSError:
+                continue
+            children.setdefault(int(stat.rsplit(")", 1)[1].split()[1]), []).append(int(entry))
+    return children
+
+
+class Round:
+    def __init__(self, stage, plugins, cluster, encrypted):
+        self.stage, self.cluster, self.encrypted = stage, cluster, encrypted
+        self.canaries, self.found, self.looked_at = Canaries(), [], 0
+        # Where secrets were seen that may be there.
+        self.seen = set()
+        self.work = stage.path / "work"
+        for name in ("work", "tmp", "lab", "given"):
+            (stage.path / name).mkdir()
+        (self.work / "main.tf").write_text(MAIN)
+        texts = self.canaries.texts
+        given = {name: texts[name] for name in ("attribute", "configured", "ephemeral")}
+        (self.work / "secret.auto.tfvars").write_text("".join(f"{k} = {json.dumps(v)}\n" for k, v in given.items()))
+        stage.cli_config([plugins])
+        stage.env.update({"TF_LOG": "trace", "WEFT_LOG": "trace", "TMPDIR": str(stage.path / "tmp"),
+                          "LAB_STORE": str(stage.path / "lab")})
+        if encrypted:
+            stage.env["TF_ENCRYPTION"] = f"""
+              key_provider "pbkdf2" "p" {{ passphrase = "{texts['passphrase']}" }}
+              method "aes_gcm" "m" {{ keys = key_provider.pbkdf2.p }}
+              state {{ method = method.aes_gcm.m }}
+              plan {{ method = method.aes_gcm.m }}
+            """
+        self.names = 0
+        if cluster:
+            self.start_cluster(plugins)
+
+    def start_cluster(self, plugins):
+        stage = self.stage
+        (stage.path / "redis").mkdir()
+        password = self.canaries.texts["password"]
+        (stage.path / "redis/redis.conf").write_text(f"requirepass {password}\n")
+        redis = Redis.__new__(Redis)
+        redis.stage, redis.name, redis.port, redis.settings = stage, "redis", free_port(), dict(Redis.SETTINGS)
+        redis.folder = stage.path / "redis"
+        options = [word for key, value in redis.settings.items() for word in (f"--{key}", value)]
+        redis.process = stage.start("redis-server", "redis-server", redis.folder / "redis.conf", "--bind", "127.0.0.1",
+                                    "--port", str(redis.port), "--dir", redis.folder, "--save", "", *options)
+        wait_until("the start of Redis", lambda: answers(redis.port))
+        self.redis = redis
+        stage.env["WEFT_STORE"] = f"redis://default:{password}@127.0.0.1:{redis.port}/0?state=canaries"
+        tls = stage.path / "tls"
+        tls.mkdir()
+        stage.must(0, "certs", "init", "-domain", "weft.test", cwd=tls)
+        for name, options in {"coordinator": ["-host", "127.0.0.1"], "worker": ["-role", "worker"],
+                              "alice": ["-role", "apply", "-role", "resolve"]}.items():
+            stage.must(0, "certs", "issue", name, *options, cwd=tls)
+        key = (tls / "worker-key.pem").read_text().splitlines()[2 if len((tls / "worker-key.pem").read_text().splitlines()) > 4 else 1]
+        self.canaries.texts["key"] = key
+        self.address = f"127.0.0.1:{free_port()}"
+
+        def identity(name):
+            return {"WEFT_TLS_CA": str(tls / "ca.pem"), "WEFT_TLS_CERT": str(tls / f"{name}.pem"),
+                    "WEFT_TLS_KEY": str(tls / f"{name}-key.pem")}
+        for folder in ("coordinator", "worker"):
+            (stage.path / folder).mkdir()
+        port = int(self.address.rsplit(":", 1)[1])
+        self.coordinator = stage.weft("coordinator", "coordinator", "-listen", self.address, cwd=stage.path / "coordinator",
+                                      env=identity("coordinator"))
+        wait_until("the start of the coordinator", lambda: answers(port) or not self.coordinator.alive())
+        worker = {**identity("worker"), "WEFT_STORE": "", "WEFT_COORDINATOR": self.address}
+        self.worker = stage.weft("worker", "worker", "-plugin-dir", plugins, cwd=stage.path / "worker", env=worker)
+        wait_until("the start of the worker", lambda: "works for" in self.worker.stdout() or not self.worker.alive())
+        stage.env.update(identity("alice"), WEFT_COORDINATOR=self.address)
+
+    def log(self, name):
+        self.names += 1
+        return f"{self.names:02}-{name}"
+
+    def weft(self, name, *arguments, codes=(0,)):
+        """Runs a command to its end, with its output in files."""
+        process = self.stage.weft(self.log(name), *arguments, "-no-color", cwd=self.work)
+        code = process.wait(120)
+        if code not in codes:
+            raise Broken(f"weft {' '.join(arguments)} ended with exit code {code}:\n{process.tail()[-4000:]}")
+        return process
+
+    def play(self):
+        self.weft("init", "init")
+        self.weft("plan", "plan", "-input=false", "-out=plan.weft")
+        self.search("plan")
+        process = self.stage.weft(self.log("apply"), "apply", "-input=false", "-no-color", "plan.weft", cwd=self.work)
+        ledger = self.stage.path / "lab/ledger.jsonl"
+        wait_until("the begin of the apply", lambda: ledger.exists() and ledger.read_text().count("create") > 0
+                   or not process.alive(), 60)
+        self.search_processes("apply")
+        victim = self.coordinator if self.cluster else process
+        if not victim.kill():
+            raise Broken(f"the victim had ended before:\n{victim.tail()[-3000:]}")
+        time.sleep(1)
+        self.search("crash")
+        if self.cluster:
+            process.kill()
+            self.restart_coordinator()
+        self.weft("resume", "runs", "resume", codes=(0, 1, 3))
+        self.search("resume")
+        self.end_doubts()
+        self.weft("second-plan", "plan", "-input=false", "-var", "size=2", "-out=plan2.weft")
+        self.weft("second-apply", "apply", "-input=false", "plan2.weft")
+        self.weft("show", "show")
+        self.weft("show-plan", "show", "plan2.weft")
+        self.weft("inspect", "plan", "inspect", "plan2.weft")
+        self.weft("runs", "runs", "show")
+        self.weft("output", "output")
+        self.search("end")
+        # The search works: without encryption it finds what the state has.
+        place = "redis" if self.cluster else "work"
+        if (("attribute", place) in self.seen) == self.encrypted:
+            raise Broken(f"the attribute was {'' if self.encrypted else 'not '}found in {place}")
+
+    def restart_coordinator(self):
+        port = int(self.address.rsplit(":", 1)[1])
+        old = self.coordinator
+        self.coordinator = self.stage.start("coordinator-again", *old.arguments, cwd=self.stage.path / "coordinator",
+                                            env={"WEFT_TLS_CERT": str(self.stage.path / "tls/coordinator.pem"),
+                                                 "WEFT_TLS_KEY": str(self.stage.path / "tls/coordinator-key.pem")})
+        wait_until("the start of the coordinator", lambda: answers(port) or not self.coordinator.alive())
+
+    def end_doubts(self):
+        """Makes the run end: doubts are settled as absent, and objects that exist all the same do no harm here."""
+        for _ in range(10):
+            shown = self.stage.run("runs", "show", "-json", cwd=self.work)
+            run = json.loads(shown.stdout)
+            doubts = [o["address"] for o in run.get("operations", []) if o.get("status") == "in-doubt"]
+            if run.get("status") == "done":
+                return
+            for address in doubts:
+                self.stage.run("runs", "resolve", run["id"], address, "-absent", cwd=self.work)
+            self.weft("resume", "runs", "resume", codes=(0, 1, 3))
+        raise Broken(f"the run did not end: {shown.stdout[:2000]}")
+
+    def search(self, when):
+        """Looks for secrets in every file."""
+        for folder, _, files in os.walk(self.stage.path):
+            for name in files:
+                path = Path(folder, name)
+                relative = str(path.relative_to(self.stage.path))
+                if any(fnmatch.fnmatch(relative, given) for given in GIVEN) or not path.is_file() or path.is_symlink():
+                    continue
+                self.looked_at += 1
+                for secret in self.canaries.in_bytes(path.read_bytes()):
+                    allowed = PLACES[secret][self.encrypted]
+                    if any(fnmatch.fnmatch(relative, place) for place in allowed):
+                        self.seen.add((secret, relative.split("/")[0]))
+                    else:
+                        self.found.append(f"{secret} in {relative} after {when}")
+
+    def search_processes(self, when):
+        """Looks for secrets in the arguments and environments of all processes, and checks that none dumps core."""
+        children, todo = descendants(), [(process.popen.pid, process) for process in self.stage.processes]
+        while todo:
+            pid, started = todo.pop()
+            todo += [(child, None) for child in children.get(pid, [])]
+            try:
+                arguments = Path(f"/proc/{pid}/cmdline").read_bytes()
+                environment = Path(f"/proc/{pid}/environ").read_bytes()
+                limits = Path(f"/proc/{pid}/limits").read_text()
+            except OSError:
+                continue
+            program = Path(arguments.split(b"\0")[0].decode(errors="replace")).name
+            if program.startswith("redis"):
+                continue
+            self.looked_at += 1
+            for secret in self.canaries.in_bytes(arguments):
+                self.found.append(f"{secret} in the arguments of {program} during {when}")
+            for secret in self.canaries.in_bytes(environment):
+                if secret not in IN_ENVIRONMENT["weft" if program == "weft" else "plugin"]:
+                    self.found.append(f"{secret} in the environment of {program} during {when}")
+            core = re.search(r"Max core file size\s+(\S+)", limits)
+            if core and core.group(1) != "0":
+                self.found.append(f"{program} may dump core: the limit is {core.group(1)} during {when}")
+
+
+ROUNDS = {
+    "embedded": (False, False),
+    "embedded-encrypted": (False, True),
+    "cluster": (True, False),
+    "cluster-encrypted": (True, True),
+}
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--bin-dir", required=True)
+    a.add_argument("--plugins", default=os.environ.get("LAB_PLUGINS"), help="the filesystem mirror of the lab plugin")
+    a.add_argument("--only", choices=list(ROUNDS))
+    a.add_argument("--keep", action="store_true")
+    o = a.parse_args()
+    plugins = Path(o.plugins).resolve()
+    passed, failed = 0, 0
+    for name, (cluster, encrypted) in ROUNDS.items():
+        if o.only not in (None, name):
+            continue
+        if cluster and not Redis.there():
+            print(f"SKIPPED {name}: redis-server is not installed")
+            continue
+        with Stage(o.bin_dir, keep=o.keep, prefix="weft-canaries-") as stage:
+            try:
+                round_ = Round(stage, plugins, cluster, encrypted)
+                round_.play()
+                found = sorted(set(round_.found))
+            except Broken as broken:
+                found = [str(broken)]
+            if found:
+                failed += 1
+                print(f"FAIL {name}" + (f" ({stage.path})" if o.keep else ""))
+                print("".join(f"   {line}\n" for line in found), end="")
+            else:
+                passed += 1
+                print(f"   {name}: {round_.looked_at} files and processes searched")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
