@@ -19,6 +19,8 @@ pub struct RunOptions {
     pub resolutions: Vec<UserResolution>,
     /// Settle the doubts with a decision and end, without resuming the run.
     pub only_resolve: bool,
+    /// With [`RunOptions::only_resolve`]: looks for evidence for the other doubts too.
+    pub look_up: bool,
 }
 
 impl Default for RunOptions {
@@ -30,6 +32,7 @@ impl Default for RunOptions {
             fixed_workers: false,
             resolutions: Vec::new(),
             only_resolve: false,
+            look_up: false,
         }
     }
 }
