@@ -76,11 +76,11 @@ fn head(run: &RunListing, now: u64) -> Vec<String> {
     let mut lines = vec![format!("{}  {}", run.id, outcome(run))];
     let by = match (run.user.as_str(), run.host.as_str()) {
         ("", "") => String::new(),
-        (user, host) => format!(" by {user} on {host}"),
+        (user, host) => format!(", carried out by {user} on {host}"),
     };
     let ended = run.ended_unix_ms.map(|at| format!(", ended {}", times::moment(at))).unwrap_or_default();
     let took = duration(run, now).map(|took| format!(", {took}")).unwrap_or_default();
-    lines.push(format!("begun {}{by}{ended}{took}", times::moment(run.started_unix_ms)));
+    lines.push(format!("began {}{by}{ended}{took}", times::moment(run.started_unix_ms)));
     if !run.holder.is_empty() {
         lines.push(format!("held by {}", run.holder));
     }
@@ -167,7 +167,7 @@ mod tests {
         text.extend(shown.iter().flat_map(|operation| lines(operation, &run.id)));
         expect![[r#"
             run-3a8114e0413c0c77  in doubt: 1 done, 1 skipped, 1 in doubt
-            begun 2025-11-26 14:02:11 UTC by alice on build-7
+            began 2025-11-26 14:02:11 UTC, carried out by alice on build-7
             1 added, 0 changed, 0 destroyed
             plan 0123
             done      create   a.done  attempt 1 by home

@@ -9,15 +9,16 @@ use weft_graph_format::schema::ProviderSchema;
 use super::super::style::Style;
 use super::resource::{self, Told};
 
-/// The maximum number of instances that are listed by name. More are a range.
-const NAMED: usize = 4;
+/// The maximum number of ranges of instances that are listed. More would hide the change.
+const LISTED: usize = 4;
 
 /// Changes with equal blocks and equal reasons, of instances of one resource.
 struct Group<'c> {
     /// The comments of the first one.
     comment: Vec<String>,
     block: String,
-    instances: Vec<&'c ResourceInstance>,
+    /// The instances with their places in the plan.
+    instances: Vec<(usize, &'c ResourceInstance)>,
 }
 
 /// The texts of the changes, in the order of the first change of each group.
@@ -28,7 +29,7 @@ pub fn grouped<'c>(
 ) -> Vec<String> {
     let mut groups: Vec<Group<'c>> = Vec::new();
     let mut known: BTreeMap<(ConfigResource, Vec<String>, String), usize> = BTreeMap::new();
-    for (change, told) in changes {
+    for (position, (change, told)) in changes.enumerate() {
         let comment = resource::comment(change, told, style);
         let block = resource::block(change, schemas, style);
         // The first line names the instance. A deposed object or a move belongs to one instance only.
@@ -40,8 +41,8 @@ pub fn grouped<'c>(
         let key = (change.address.config(), reasons, block.clone());
         let place = *known.entry(key).or_insert(groups.len());
         match groups.get_mut(place) {
-            Some(group) => group.instances.push(&change.address),
-            None => groups.push(Group { comment, block, instances: vec![&change.address] }),
+            Some(group) => group.instances.push((position, &change.address)),
+            None => groups.push(Group { comment, block, instances: vec![(position, &change.address)] }),
         }
     }
     groups.iter().map(text).collect()
@@ -49,13 +50,34 @@ pub fn grouped<'c>(
 
 fn text(group: &Group<'_>) -> String {
     let mut comment = group.comment.clone();
-    if let [first, .., last] = group.instances.as_slice() {
+    if group.instances.len() > 1 {
         let count = group.instances.len();
-        let names = match count <= NAMED {
-            true => group.instances.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-            false => format!("{first} to {last}"),
-        };
-        comment.push(format!("(same change in {count} instances: {names})"));
+        comment.push(format!("(same change in {count} instances: {})", names(&group.instances)));
     }
     format!("{}{}", resource::commented(&comment), group.block)
+}
+
+/// The instances, those that follow each other in the plan as a range.
+fn names(instances: &[(usize, &ResourceInstance)]) -> String {
+    let mut ranges: Vec<Vec<(usize, &ResourceInstance)>> = Vec::new();
+    for (position, instance) in instances {
+        match ranges.last_mut() {
+            Some(range) if range.last().is_some_and(|(last, _)| last + 1 == *position) => {
+                range.push((*position, instance));
+            }
+            _ => ranges.push(vec![(*position, instance)]),
+        }
+    }
+    let name = |range: &Vec<(usize, &ResourceInstance)>| match range.as_slice() {
+        [(_, one)] => one.to_string(),
+        [(_, one), (_, other)] => format!("{one}, {other}"),
+        [(_, first), .., (_, last)] => format!("{first} to {last}"),
+        [] => String::new(),
+    };
+    let mut listed: Vec<String> = ranges.iter().take(LISTED).map(name).collect();
+    let more: usize = ranges.iter().skip(LISTED).map(Vec::len).sum();
+    if more > 0 {
+        listed.push(format!("and {more} more"));
+    }
+    listed.join(", ")
 }

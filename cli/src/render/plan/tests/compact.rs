@@ -21,20 +21,23 @@ fn equal_changes_are_shown_once() {
     let start = text.find("  # ").unwrap_or_default();
     expect![[r#"
           # lab_thing.a[0] will be created
-          # (same change in 11 instances: lab_thing.a[0] to lab_thing.a[11])
+          # (same change in 11 instances: lab_thing.a[0] to lab_thing.a[2], lab_thing.a[4] to lab_thing.a[11])
           + resource "lab_thing" "a" {
-              + size = 1
+              + secret_wo = (write-only attribute)
+              + size      = 1
             }
 
           # lab_thing.a[3] will be created
           + resource "lab_thing" "a" {
-              + size = 2
+              + secret_wo = (write-only attribute)
+              + size      = 2
             }
 
           # module.m[0].lab_thing.b will be created
           # (same change in 2 instances: module.m[0].lab_thing.b, module.m[1].lab_thing.b)
           + resource "lab_thing" "b" {
-              + size = 1
+              + secret_wo = (write-only attribute)
+              + size      = 1
             }
 
         Plan: 14 to add, 0 to change, 0 to destroy.
