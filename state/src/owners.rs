@@ -49,7 +49,7 @@ mod tests {
     fn an_id_belongs_to_one_address_of_its_type() {
         let instance = |kind: &str, name: &str, id: &str| {
             format!(
-                r#"{{"mode": "managed", "type": "{kind}", "name": "{name}", "provider": "provider[\\"h/n/t\\"]",
+                r#"{{"mode": "managed", "type": "{kind}", "name": "{name}", "provider": "provider[\"h/n/t\"]",
                    "instances": [{{"schema_version": 0, "attributes": {{"id": "{id}"}}}}]}}"#
             )
         };

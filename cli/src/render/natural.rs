@@ -1,4 +1,4 @@
-//! The natural order of names: `r[2]` before `r[10]`, as a reader expects it.
+//! The natural order of names, `r[2]` before `r[10]`, and short names of provider instances.
 
 use std::cmp::Ordering;
 
@@ -30,6 +30,15 @@ fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     let (number, rest) = text.split_at(end);
     let zeros = number.iter().position(|byte| *byte != b'0').unwrap_or(number.len());
     (&number[zeros..], rest)
+}
+
+/// The part of an address that distinguishes a provider instance: its key, its alias, or the whole address.
+pub fn short(instance: &str) -> &str {
+    let keyed = instance.rfind("[\"").filter(|at| !instance[..*at].ends_with("provider"));
+    match keyed {
+        Some(at) => instance[at + 2..].trim_end_matches("\"]"),
+        None => instance,
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::natural::natural;
+use super::natural::{natural, short};
 use super::plan::duration;
 use super::style::Style;
 
@@ -239,15 +239,6 @@ fn cut(line: &str, width: usize) -> String {
             taken <= width
         })
         .collect()
-}
-
-/// The part of an address that distinguishes a provider instance: its key, its alias, or the whole address.
-pub fn short(instance: &str) -> &str {
-    let keyed = instance.rfind("[\"").filter(|at| !instance[..*at].ends_with("provider"));
-    match keyed {
-        Some(at) => instance[at + 2..].trim_end_matches("\"]"),
-        None => instance,
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use weft_providers::CallKind;
 
-/// The longest deadline, in hours: a month. After it, nobody knows any more what the call was for.
+/// The longest deadline, in hours: a month. A longer one would guard against nothing.
 pub(super) const MOST_HOURS: u64 = 31 * 24;
 
 /// The kinds of call with a deadline that users may set. That of Stop guards the end of the process.

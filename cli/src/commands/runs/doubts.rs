@@ -56,7 +56,7 @@ impl OpenDoubt {
     /// The decision does not fit the operation, or the id belongs to another address.
     pub(super) fn check(&self, decision: &Decision, owners: &IdOwners) -> Result<(), Diagnostic> {
         if !self.decisions().contains(&decision.name()) {
-            return Err(problems::decision_unfit(self, decision.name()));
+            return Err(problems::decision_unfit(&self.name(), &self.action, decision.name(), self.decisions()));
         }
         match decision {
             Decision::Adopt(id) => match owners.other(&self.address, id) {

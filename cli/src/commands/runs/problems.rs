@@ -6,8 +6,6 @@ use std::path::Path;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::RunId;
 
-use super::doubts::OpenDoubt;
-
 /// The text is not the id of a run.
 pub fn invalid_run_id(text: &str) -> Diagnostic {
     Diagnostic::error("Invalid run id", format!("{text:?} is not a valid run id."))
@@ -51,18 +49,16 @@ pub fn still_in_doubt(address: &str, reason: &str) -> Diagnostic {
     Diagnostic::error("Still in doubt", format!("{address} is still in doubt: {reason}."))
 }
 
-/// The decision does not fit the operation.
-pub fn decision_unfit(doubt: &OpenDoubt, decision: &str) -> Diagnostic {
+/// The decision does not fit the operation. `decisions` are those that do.
+pub fn decision_unfit(name: &str, action: &str, decision: &str, decisions: &[&str]) -> Diagnostic {
     Diagnostic::error(
         "Decision does not fit",
         format!(
-            "{decision} does not fit {}, because the operation in doubt is {}. Use one of {}.",
-            doubt.name(),
-            doubt.action,
-            doubt.decisions().join(", ")
+            "{decision} does not fit {name}, because the operation in doubt is {action}. Use one of {}.",
+            decisions.join(", ")
         ),
     )
-    .about(doubt.name())
+    .about(name)
 }
 
 /// Another address has the object that was to be adopted.

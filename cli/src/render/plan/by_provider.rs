@@ -6,8 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 use weft_graph_format::changes::ResourceChange;
 
 use super::super::counts::ChangeCounts;
-use super::super::natural::natural;
-use super::super::progress::short;
+use super::super::natural::{natural, short};
 use super::plan_line;
 
 /// The number of changes from which on the table is shown. A reader counts fewer at a glance.
