@@ -8,6 +8,8 @@ mod problems;
 mod progress;
 mod unsaved;
 
+use std::collections::BTreeMap;
+
 use weft_graph_format::graph::ClaimedSubject;
 use weft_graph_format::plan_file::{Manifest, PlanFile};
 use weft_state::{Digest, Revision, Snapshot, Subject};
@@ -45,6 +47,8 @@ pub struct ApplyOutcome {
     pub stopped: bool,
     /// What was done.
     pub counts: ChangeCounts,
+    /// What is known about each object in doubt, by its name.
+    pub doubts: BTreeMap<String, String>,
 }
 
 /// Changes since the plan was made, to the instances that it changes or reads.

@@ -151,6 +151,8 @@ const CONSOLIDATE_WARNINGS: Flag =
     switch_on("consolidate-warnings", "Print every occurrence of a warning instead of grouping them.").of(Output);
 const CONSOLIDATE_ERRORS: Flag = switch("consolidate-errors", "Group identical errors.").of(Output);
 const CONCISE: Flag = switch("concise", "Leave out progress lines.").of(Output);
+/// Equal changes of a plan.
+pub const COMPACT: &[Flag] = &[switch("compact", "Show equal changes of several instances once.").of(Output)];
 const DEPRECATION: Flag = text(
     "deprecation",
     "SCOPE",

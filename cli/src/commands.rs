@@ -69,6 +69,7 @@ const ALL: &[&Command] = &[
     &runs::SHOW,
     &runs::RESUME,
     &runs::RESOLVE,
+    &runs::SETTLE,
     &runs::ABANDON,
     &runs::PRUNE,
     &show::SHOW,
@@ -104,7 +105,7 @@ const WORKSPACES: &str = "workspace";
 pub const GROUPS: &[(&str, &str)] = &[
     ("certs", "Certificates of a cluster"),
     ("metadata", "Describe the language"),
-    ("runs", "List, inspect, resume and resolve runs"),
+    ("runs", "List, inspect, resume and settle runs"),
     ("state", "Inspect and edit the state"),
     ("store", "Check a store in Redis"),
     ("workers", "List and drain the workers of a cluster"),

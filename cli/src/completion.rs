@@ -59,6 +59,11 @@ fn of_command(command: &Command, behind: usize, last: &str) -> Vec<String> {
     }
     match command.words {
         ["workspace", "select" | "delete"] if behind == 0 => workspaces(),
+        // `weft plan` is a command of its own, and `weft plan inspect` is another one.
+        words if behind == 0 => {
+            let inside = all().filter(|other| other.words.len() == words.len() + 1 && other.words.starts_with(words));
+            inside.filter_map(|other| other.words.last()).map(|word| (*word).to_owned()).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -211,6 +216,7 @@ mod tests {
     fn commands_groups_and_options_are_completed() {
         assert_eq!(ways_of("weft pl"), ["plan"]);
         assert_eq!(ways_of("weft -chdir=x state l"), ["list"]);
+        assert_eq!(ways_of("weft plan ins"), ["inspect"]);
         assert_eq!(ways_of("weft -v"), ["-version"]);
         assert!(ways_of("weft plan -ou").contains(&"-out".to_owned()));
         assert!(ways_of("weft xx ").is_empty());

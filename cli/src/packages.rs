@@ -6,6 +6,7 @@ mod problems;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use weft_executor::Packages;
@@ -16,7 +17,7 @@ use weft_planner::PluginSource;
 use weft_providers::lock_file::{self, LockFile};
 use weft_providers::packages::{self, FOLDER, Package, PackageProblem, Requirements};
 use weft_providers::platform::Platform;
-use weft_providers::{Plugin, PoolOptions, SchemaCache, mirror};
+use weft_providers::{CallKind, Deadlines, Plugin, PoolOptions, SchemaCache, mirror};
 use weft_registry::cli_config::MethodKind;
 use weft_registry::settle;
 
@@ -180,12 +181,24 @@ pub fn pool_options(context: &Context) -> PoolOptions {
     let max_open = environment(MAX_PROVIDERS).and_then(|text| text.parse().ok()).filter(|n| *n > 0);
     PoolOptions {
         max_open: max_open.unwrap_or(usual.max_open),
+        deadlines_of: deadlines(context),
         schema_cache: Arc::new(SchemaCache::on_disk(&context.data_directory)),
         // A command that reads data has resolved it by now.
         sealing: context.sealed_by.get().cloned().unwrap_or_default(),
         states: Some(Arc::new(AllBackends)),
         ..usual
     }
+}
+
+/// The `provider_deadlines` of the CLI configuration, by the names of plugins. Its problems are reported where packages
+/// are found.
+fn deadlines(context: &Context) -> BTreeMap<String, Deadlines> {
+    let (config, ..) = context.cli_config();
+    let of_source = |(source, limits): (&ProviderSource, &BTreeMap<CallKind, Duration>)| {
+        let set = |deadlines: Deadlines, (kind, limit): (&CallKind, &Duration)| deadlines.with(*kind, *limit);
+        (source.to_string(), limits.iter().fold(Deadlines::default(), set))
+    };
+    config.provider_deadlines.iter().map(of_source).collect()
 }
 
 /// Packages that plans name: in the data directory, in the directories of options, in mirrors of the CLI configuration.

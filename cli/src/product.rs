@@ -10,6 +10,9 @@ pub const TERRAFORM_VERSION: &str = "1.12.2";
 /// The version of Weft.
 pub const WEFT_VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The commit that this program was built from, if the build knows it: `scripts/package` sets `WEFT_COMMIT`.
+pub const COMMIT: Option<&str> = option_env!("WEFT_COMMIT");
+
 /// A tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Product {

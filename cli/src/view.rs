@@ -79,6 +79,7 @@ impl View {
             colour: !json && !plain && terminal,
             width: width.unwrap_or(Style::default().width),
             compact_warnings: arguments.switch("compact-warnings", false),
+            compact_changes: arguments.switch("compact", false),
             reveal: arguments.switch("show-sensitive", false),
             boxes: !plain,
         };

@@ -8,7 +8,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_proto::cluster as proto;
-use weft_state::Opaque;
+use weft_state::{ChangeTotals, Opaque};
 
 pub use crate::dial::ClientError;
 use crate::dial::{CONNECT_TIMEOUT, Dialer, Line};
@@ -264,6 +264,7 @@ impl Client {
             deposed: (!operation.deposed.is_empty()).then_some(operation.deposed),
             absence_unproven: operation.absence_unproven,
             object_kept: operation.object_kept,
+            waits_for: operation.waits_for,
             intended: operation.intended,
             operation: operation.operation,
             diagnostics: Opaque(operation.diagnostics),
@@ -420,6 +421,7 @@ fn look_for_the_dead(frame: &mut proto::CoordinatorFrame) {
 
 fn listing(summary: proto::RunSummary) -> RunListing {
     let counts = summary.counts.unwrap_or_default();
+    let ended = (summary.ended_unix_ms > 0).then_some(summary.ended_unix_ms);
     RunListing {
         id: summary.run,
         status: summary.status,
@@ -433,6 +435,14 @@ fn listing(summary: proto::RunSummary) -> RunListing {
             skipped: counts.skipped,
             in_doubt: counts.in_doubt,
         },
+        user: summary.user,
+        host: summary.host,
+        ended: ended.map(rfc3339).unwrap_or_default(),
+        changes: summary.changes.map(|changes| {
+            let proto::Changes { added, changed, destroyed } = changes;
+            ChangeTotals { added, changed, destroyed }
+        }),
+        ended_unix_ms: ended,
         holder: summary.holder,
         started_unix_ms: summary.started_unix_ms,
     }

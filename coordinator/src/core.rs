@@ -19,6 +19,7 @@
 //! [`records`] and [`results`], [`doubts`], [`checks`], [`course`], [`clock`], [`meter`] and [`outbox`]. The other files handle
 //! events, and change the parts through their methods.
 
+mod absence;
 mod ahead;
 mod answers;
 mod backlog;

@@ -91,6 +91,16 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// The name of the option, without a dash: the word of a file of resolutions.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Decision::Adopt(_) => "adopt",
+            Decision::Absent => "absent",
+            Decision::Retry => "retry",
+            Decision::Forget => "forget",
+        }
+    }
+
     /// The option of `weft runs resolve`.
     pub fn word(&self) -> String {
         match self {

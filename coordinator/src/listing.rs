@@ -1,12 +1,18 @@
 //! The content of `weft runs list` and `weft runs show`, with the names that scripts rely on.
 
+mod waits;
+
 use serde::Serialize;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::{Doubt, FailureKind, OpCounts, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunView};
+use weft_state::{
+    ChangeTotals, FailureKind, OpCounts, OpStatus, Opaque, RunHeader, RunStatus, RunStore, RunView, StoreError,
+};
 
 use crate::outline::Outline;
 use crate::problems;
 use crate::process::worker_name;
+pub use waits::WAITS_LISTED;
+use waits::Waits;
 
 /// The number of operations by status. The sum is the number of all operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -45,6 +51,21 @@ pub struct RunListing {
     pub started: String,
     /// The number of operations by status.
     pub counts: OperationCounts,
+    /// The user of the process that carried it out last; empty if the store does not know it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub user: String,
+    /// The machine of that process.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub host: String,
+    /// The end in RFC 3339, UTC; empty while the run is unfinished, or if the store does not know it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub ended: String,
+    /// What it has done; `None` if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<ChangeTotals>,
+    /// The end in milliseconds since 1970.
+    #[serde(skip)]
+    pub ended_unix_ms: Option<u64>,
     /// The holder, as text.
     #[serde(skip)]
     pub holder: String,
@@ -62,10 +83,35 @@ impl RunListing {
             plan: header.plan.hex(),
             started: rfc3339(header.started_unix_ms),
             counts: header.counts.into(),
+            user: header.past.holder.user.clone(),
+            host: header.past.holder.machine.clone(),
+            ended: header.past.ended_unix_ms.map(rfc3339).unwrap_or_default(),
+            changes: header.past.totals,
+            ended_unix_ms: header.past.ended_unix_ms,
             holder: header.lease.as_ref().map(|lease| lease.holder.to_string()).unwrap_or_default(),
             started_unix_ms: header.started_unix_ms,
         }
     }
+}
+
+/// The maximum number of runs whose operations a list reads to count their changes, where the store keeps no totals.
+const COUNTED_RUNS: usize = 20;
+/// The maximum number of finished operations of such a run. Reading more would make the list slow.
+const COUNTED_OPERATIONS: u32 = 10_000;
+
+/// All runs of a store, newest first, with their changes as far as these can be counted quickly.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn listings(store: &dyn RunStore) -> Result<Vec<RunListing>, StoreError> {
+    let mut runs = store.runs().await?;
+    let uncounted = |header: &&mut RunHeader| header.past.totals.is_none() && header.counts.done <= COUNTED_OPERATIONS;
+    for header in runs.iter_mut().take(COUNTED_RUNS).filter(uncounted) {
+        if let Some(run) = store.run(&header.id).await? {
+            header.past.totals = Some(ChangeTotals::of(run.ops.values()));
+        }
+    }
+    Ok(runs.iter().map(RunListing::new).collect())
 }
 
 /// Formats milliseconds since 1970.
@@ -104,6 +150,9 @@ pub struct OperationListing {
     /// A create that failed and left an object in the state. The run does not try it again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub object_kept: bool,
+    /// The first unfinished operations that it waits for, as addresses. At most [`WAITS_LISTED`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<String>,
     /// An attempt had an intent: something outside may have been changed.
     #[serde(skip)]
     pub intended: bool,
@@ -128,6 +177,7 @@ pub struct RunDetails {
 impl RunDetails {
     /// Builds the details from the store's view and the plan's outline.
     pub fn new(view: &RunView, outline: &Outline) -> RunDetails {
+        let mut waits = Waits::new(view, outline);
         let operations = outline.operations.iter().map(|operation| {
             let record = view.ops.get(&weft_state::OpIndex(operation.index));
             let failure = record.and_then(|record| record.failure.as_ref());
@@ -143,6 +193,7 @@ impl RunDetails {
                 deposed: operation.deposed.clone(),
                 object_kept: failure.is_some_and(|failure| failure.kind == FailureKind::ObjectKept),
                 absence_unproven: failure.is_some_and(|failure| failure.kind == FailureKind::AbsenceUnproven),
+                waits_for: waits.of(operation, status),
                 intended: record.is_some_and(|record| record.target.is_some()),
                 operation: operation.index,
                 diagnostics: failure.map(|failure| failure.diagnostics.clone()).unwrap_or_default(),
@@ -185,32 +236,18 @@ pub fn doubtful(view: &RunView, outline: &Outline, address: &str) -> Vec<u32> {
     outline.operations.iter().filter(matches).map(|operation| operation.index).collect()
 }
 
-/// A line for each stalled run: its holder, since when, and the two ways on.
-pub fn stalled(header: &RunHeader, doubts: &[Doubt]) -> String {
-    let id: &RunId = &header.id;
-    let holder = match &header.lease {
-        Some(lease) => match lease.age_ms {
-            Some(age) => format!("held by {}, last heard of {} s ago", lease.holder, age / 1000),
-            None => format!("held by {}", lease.holder),
-        },
-        None => "not held".to_owned(),
-    };
-    let doubts = match doubts.len() {
-        0 => String::new(),
-        1 => ", 1 object in doubt".to_owned(),
-        many => format!(", {many} objects in doubt"),
-    };
-    let started = rfc3339(header.started_unix_ms);
-    format!(
-        "run {id} ({}, started {started}, {holder}{doubts}): go on with `weft runs resume {id}`, or give it up with \
-         `weft runs abandon {id}`",
-        header.status.word()
-    )
+/// The decisions that fit an operation in doubt: a provisioner leaves no object that could be adopted, and the object of a
+/// delete is known.
+pub fn fitting(action: &str) -> &'static [&'static str] {
+    match action {
+        "provision" | "delete" => &["absent", "retry", "forget"],
+        _ => &["adopt", "absent", "retry", "forget"],
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use weft_state::Digest;
+    use weft_state::{Digest, RunId, RunPast};
 
     use super::*;
 
@@ -224,6 +261,7 @@ mod tests {
             claimed: false,
             abandoned: false,
             lease: None,
+            past: RunPast::default(),
         };
         statuses.iter().enumerate().map(header).collect()
     }

@@ -72,6 +72,9 @@ pub enum OperationEventKind {
     Stray,
     /// No connected worker may take the shard of this operation.
     Waiting,
+    /// No worker is connected, and has not been for [`crate::timing::NO_WORKER_NOTICE`]. This operation is the first that
+    /// waits.
+    NoWorker,
 }
 
 impl OperationEventKind {
@@ -88,6 +91,7 @@ impl OperationEventKind {
             OperationEventKind::InDoubt { .. } => "in-doubt",
             OperationEventKind::Stray => "stray",
             OperationEventKind::Waiting => "waiting",
+            OperationEventKind::NoWorker => "no-worker",
         }
     }
 }
@@ -109,7 +113,8 @@ impl OperationEvent {
             | OperationEventKind::Returned
             | OperationEventKind::Failed
             | OperationEventKind::Stray
-            | OperationEventKind::Waiting => {}
+            | OperationEventKind::Waiting
+            | OperationEventKind::NoWorker => {}
         }
         proto::OperationEvent {
             operation: self.operation,
@@ -145,6 +150,7 @@ impl OperationEvent {
             "in-doubt" => OperationEventKind::InDoubt { reason },
             "stray" => OperationEventKind::Stray,
             "waiting" => OperationEventKind::Waiting,
+            "no-worker" => OperationEventKind::NoWorker,
             _ => return None,
         };
         Some(OperationEvent {
@@ -181,6 +187,7 @@ mod tests {
             OperationEventKind::InDoubt { reason: "lost".to_owned() },
             OperationEventKind::Stray,
             OperationEventKind::Waiting,
+            OperationEventKind::NoWorker,
         ];
         for what in kinds {
             let progress = OperationEvent {

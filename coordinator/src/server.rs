@@ -14,7 +14,7 @@ use tonic::transport::Server as Tonic;
 use tonic::{Code, Request, Response, Status, Streaming};
 use weft_proto::cluster as proto;
 use weft_protocol::{CoordinatorFrame, FrameError, WorkerFrame};
-use weft_state::RunId;
+use weft_state::{ChangeTotals, RunId};
 
 use crate::dial::Address;
 use crate::door::{Guard, Inherited, Listening, SocketFile, connections};
@@ -279,6 +279,7 @@ impl proto::runs_server::Runs for Edge {
             diagnostics: operation.diagnostics.0,
             absence_unproven: operation.absence_unproven,
             object_kept: operation.object_kept,
+            waits_for: operation.waits_for,
             intended: operation.intended,
         });
         Ok(Response::new(proto::ShowRunResponse { summary: Some(summary(&run)), operations: operations.collect() }))
@@ -434,6 +435,13 @@ fn summary(listing: &RunListing) -> proto::RunSummary {
         started_unix_ms: listing.started_unix_ms,
         counts: Some(counts(&listing.counts)),
         holder: listing.holder.clone(),
+        user: listing.user.clone(),
+        host: listing.host.clone(),
+        ended_unix_ms: listing.ended_unix_ms.unwrap_or_default(),
+        changes: listing.changes.map(|changes| {
+            let ChangeTotals { added, changed, destroyed } = changes;
+            proto::Changes { added, changed, destroyed }
+        }),
     }
 }
 
@@ -475,6 +483,8 @@ fn refuse(error: RunError) -> Status {
         | RunError::NoWorkerFits(_)
         | RunError::NotInDoubt { .. }
         | RunError::Ambiguous(_)
+        | RunError::DecisionDoesNotFit { .. }
+        | RunError::IdTaken { .. }
         | RunError::NotSealed(_)
         | RunError::AlreadyUsed(_) => Code::FailedPrecondition,
         RunError::NotSigned(_) => Code::PermissionDenied,

@@ -10,7 +10,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tracing::{info, warn};
 use weft_identity::signature::TrustedKeys;
 use weft_state::{
-    Digest, Holder, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError,
+    Digest, Holder, IdOwners, LeaseView, OpIndex, OpStatus, Opaque, RunHeader, RunId, RunStatus, RunStore, StoreError,
 };
 
 use crate::core::RunOptions;
@@ -19,7 +19,7 @@ use crate::event::{Cancel, Decision, Event, UserResolution};
 use crate::figures::Figures;
 use crate::hub::Hub;
 use crate::lease::{Look, Looks};
-use crate::listing::{RunDetails, RunListing, doubtful, resumable};
+use crate::listing::{RunDetails, RunListing, doubtful, fitting, listings, resumable};
 use crate::plan::{ReadPlan, RunPlan};
 use crate::term::{self, RunError};
 use crate::timing::{GATHER_CONNECTED, LABELS_WAIT, LEASE_TTL, RENEW_INTERVAL, TICK};
@@ -224,7 +224,7 @@ impl Service {
     /// # Errors
     /// When the store does not answer.
     pub async fn list(&self) -> Result<Vec<RunListing>, RunError> {
-        Ok(self.store.runs().await?.iter().map(RunListing::new).collect())
+        Ok(listings(self.store.as_ref()).await?)
     }
 
     /// One run with its operations; the newest without a name.
@@ -310,6 +310,7 @@ impl Service {
             [] => return Err(RunError::NotInDoubt { run: run.clone(), address: address.to_owned() }),
             _ => return Err(RunError::Ambiguous(address.to_owned())),
         };
+        self.check_decision(&plan, operation, &decision).await?;
         let resolution = UserResolution { operation, decision };
         if !self.active.lock().contains_key(run) {
             let options =
@@ -329,6 +330,25 @@ impl Service {
             _ => String::new(),
         };
         Ok(ResolveAnswer { status, reason })
+    }
+
+    /// Refuses a decision that does not fit the operation, and an id that belongs to another address.
+    async fn check_decision(&self, plan: &RunPlan, operation: u32, decision: &Decision) -> Result<(), RunError> {
+        let Some(position) = plan.outline.position(operation) else { return Ok(()) };
+        let operation = plan.outline.at(position);
+        if !fitting(&operation.action).contains(&decision.name()) {
+            return Err(RunError::DecisionDoesNotFit {
+                address: operation.address.clone(),
+                action: operation.action.clone(),
+                decision: decision.name(),
+            });
+        }
+        if let Decision::Adopt(id) = decision
+            && let Some(owner) = IdOwners::of(&self.store.snapshot().await?).other(&operation.address, id)
+        {
+            return Err(RunError::IdTaken { id: id.clone(), address: operation.address.clone(), owner });
+        }
+        Ok(())
     }
 
     /// Looks for runs whose coordinator is gone, until the process ends. A lease that has not moved for a TTL is taken

@@ -15,6 +15,7 @@ use weft_state::{
 
 use crate::core::Beginning;
 use crate::lease::{Look, Looks};
+use crate::listing::fitting;
 use crate::outline::{Outline, OutlineError, RunClaim};
 use crate::plan::Unfit;
 pub use crate::problems::{defect, other_state};
@@ -87,6 +88,26 @@ pub enum RunError {
     /// The address names several objects in doubt.
     #[error("several objects of {0} are in doubt: name one, `{0} (deposed object KEY)`")]
     Ambiguous(String),
+    /// The decision does not fit the operation in doubt.
+    #[error("{decision} does not fit {address}, because the operation in doubt is {action}: use {}", fitting(.action).join(", "))]
+    DecisionDoesNotFit {
+        /// The address.
+        address: String,
+        /// The action.
+        action: String,
+        /// The decision.
+        decision: &'static str,
+    },
+    /// Another address has the object.
+    #[error("{address} cannot adopt {id}: the state has this object at {owner}")]
+    IdTaken {
+        /// The id.
+        id: String,
+        /// The address that was to adopt it.
+        address: String,
+        /// The address that has it.
+        owner: String,
+    },
     /// The coordinator requires a signature of the plan, and there is none that counts.
     #[error("the coordinator accepts only signed plans, and the signature of this one does not count: {0}")]
     NotSigned(SignatureError),

@@ -10,6 +10,8 @@
 //!     }
 //! ```
 //!
+//! Below a line with two spaces and `right`, an entry may show how the example is written correctly.
+//!
 //! A `*` in a summary matches any text. Codes are assigned by hand and never reused: `codes.txt` beside the tests lists
 //! every code that was ever assigned. The code that reports problems does not know their codes; [`code_of`] finds them.
 
@@ -52,7 +54,12 @@ pub struct Explanation {
     pub text: String,
     /// How such a problem comes about, or the command that helps.
     pub example: String,
+    /// The example as it should be; empty where the text says enough.
+    pub right: String,
 }
+
+/// The line of an entry that precedes the right example.
+const RIGHT: &str = "  right";
 
 struct Catalogue {
     all: Vec<Explanation>,
@@ -75,17 +82,27 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
 /// The entries of a file.
 fn entries(file: &'static str) -> Vec<Explanation> {
     let mut found: Vec<Explanation> = Vec::new();
+    let mut is_right = false;
     for line in file.lines() {
         if let Some((code, summary)) = header(line) {
-            found.push(Explanation { code, summary, text: String::new(), example: String::new() });
+            found.push(Explanation {
+                code,
+                summary,
+                text: String::new(),
+                example: String::new(),
+                right: String::new(),
+            });
+            is_right = false;
             continue;
         }
         let Some(entry) = found.last_mut() else { continue };
         match line.strip_prefix("    ") {
             Some(example) => {
-                entry.example.push_str(example);
-                entry.example.push('\n');
+                let text = if is_right { &mut entry.right } else { &mut entry.example };
+                text.push_str(example);
+                text.push('\n');
             }
+            None if line == RIGHT => is_right = true,
             None if line.is_empty() => {}
             None => {
                 if !entry.text.is_empty() {
@@ -158,6 +175,7 @@ mod tests {
         for entry in all() {
             assert!(!entry.text.is_empty() && !entry.example.is_empty(), "{}", entry.code);
             assert!(entry.text.ends_with('.'), "{}: {}", entry.code, entry.text);
+            assert_ne!(entry.example, entry.right, "{}", entry.code);
         }
         for pair in all().windows(2) {
             assert!(pair[0].code < pair[1].code, "{} is given twice", pair[1].code);
@@ -182,6 +200,17 @@ mod tests {
         let marked = Diagnostic::error("Unsupported argument", "").code("read-for-check");
         assert_eq!(super::code(&marked), Some("W0101"));
         assert!(explanation(SAID_BY_A_PROVIDER).is_some());
+    }
+
+    #[test]
+    fn the_most_common_problems_have_a_wrong_and_a_right_example() {
+        for code in [
+            "W0101", "W0102", "W0103", "W0201", "W0204", "W0206", "W0207", "W0208", "W0224", "W0301", "W0305", "W0319",
+            "W0322", "W0339", "W0404", "W0406", "W0501", "W0502",
+        ] {
+            let entry = explanation(code).unwrap();
+            assert!(!entry.right.is_empty(), "{code}");
+        }
     }
 
     #[test]

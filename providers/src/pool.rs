@@ -74,6 +74,8 @@ pub struct PoolOptions {
     pub max_open: usize,
     /// The deadlines for replies.
     pub deadlines: Deadlines,
+    /// Deadlines of single providers, by the names of their [`LaunchSpec`]s.
+    pub deadlines_of: BTreeMap<String, Deadlines>,
     /// The schema cache.
     pub schema_cache: Arc<SchemaCache>,
     /// The settings that open the states that the built-in provider reads.
@@ -89,6 +91,7 @@ impl Default for PoolOptions {
         PoolOptions {
             max_open: DEFAULT_MAX_OPEN,
             deadlines: Deadlines::default(),
+            deadlines_of: BTreeMap::new(),
             schema_cache: Arc::new(SchemaCache::in_memory()),
             sealing: Arc::default(),
             states: None,
@@ -308,7 +311,8 @@ impl ProviderPool {
     ) -> Result<(ProviderSession, Vec<ProviderDiagnostic>), ProviderOpenError> {
         let options = &self.shared.options;
         let cache = wanted.plugin.checksum.clone().map(|checksum| (options.schema_cache.clone(), checksum));
-        let session_options = SessionOptions { deadlines: options.deadlines.clone(), schema_cache: cache };
+        let deadlines = options.deadlines_of.get(&wanted.plugin.spec.name).unwrap_or(&options.deadlines).clone();
+        let session_options = SessionOptions { deadlines, schema_cache: cache };
         let session = ProviderSession::launch(&wanted.plugin.spec, session_options).await?;
         let Some(config) = &wanted.config else { return Ok((session, Vec::new())) };
         let diagnostics = session.configure(config).await?;

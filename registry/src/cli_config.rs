@@ -1,6 +1,7 @@
 //! The CLI configuration file (`TF_CLI_CONFIG_FILE`, `~/.tofurc`, ...) and additional ones: the sources of packages and
 //! modules, and the credentials for them.
 
+mod deadlines;
 mod method;
 mod problems;
 mod reader;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use weft_graph_format::address::ProviderSource;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_providers::CallKind;
 
 pub use crate::environment::ProcessEnvironment;
 pub use method::{InstallationMethod, MethodKind, SourcePattern};
@@ -53,6 +55,8 @@ pub struct CliConfig {
     pub credentials_helper: Option<Helper>,
     /// `registry_protocols`: settings of requests to registries.
     pub registry: RegistrySettings,
+    /// `provider_deadlines` blocks: how long the calls of a provider may take, by kind.
+    pub provider_deadlines: BTreeMap<ProviderSource, BTreeMap<CallKind, Duration>>,
     /// `oci_default_credentials`: other sources of credentials for OCI registries.
     pub oci_default_credentials: OciDefaults,
     /// `oci_credentials` blocks, by registry and, after a slash, the prefix of the repository's name.

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use crate::record::Opaque;
 use crate::run::LeaseView;
 use crate::run::{
-    Digest, Holder, Incarnation, OpCounts, OpIndex, OpRecord, OpStatus, RunHeader, RunId, RunStatus, RunView, Stray,
-    Token,
+    ChangeTotals, Digest, Holder, Incarnation, OpCounts, OpIndex, OpRecord, OpStatus, RunHeader, RunId, RunPast,
+    RunStatus, RunView, Stray, Token,
 };
 use crate::snapshot::Snapshot;
 use crate::step::ClaimMode;
@@ -63,6 +63,8 @@ pub(crate) struct RunState {
     pub(crate) written: BTreeMap<Subject, Revision>,
     pub(crate) claims: BTreeMap<Subject, ClaimMode>,
     pub(crate) strays: BTreeMap<Digest, Stray>,
+    /// What the summary of a finished run says, whose operations were not read.
+    pub(crate) summarised: Option<RunPast>,
 }
 
 impl RunState {
@@ -83,7 +85,14 @@ impl RunState {
             claimed: self.claimed,
             abandoned: self.abandoned,
             lease,
+            past: self.summarised.clone().unwrap_or_else(|| self.past()),
         }
+    }
+
+    /// The past of the run, as far as its operations tell it.
+    fn past(&self) -> RunPast {
+        let totals = ChangeTotals::of(self.ops.values().map(|state| &state.record));
+        RunPast { holder: self.holder.clone(), ended_unix_ms: None, totals: Some(totals) }
     }
 
     fn pending(&self) -> u32 {

@@ -32,6 +32,7 @@ mod event;
 pub mod json;
 mod ledger;
 pub mod model;
+mod owners;
 mod problems;
 pub mod process;
 mod provider;
@@ -55,6 +56,7 @@ pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore, RemoteOptions, SAVE_I
 pub use error::StoreError;
 pub use ledger::RevisionRule;
 pub use model::ModelStore;
+pub use owners::IdOwners;
 pub use process::process_exists;
 pub use provider::StoredProvider;
 pub use record::{InstanceObject, InstanceRecord, Opaque, OutputRecord, OutputWrite, PathStep, RawJson, SensitivePath};
@@ -64,8 +66,8 @@ pub use redis::{
 };
 pub use result::{CommitRecord, Failure, FailureKind, InstanceWrite, Writes};
 pub use run::{
-    Attempt, ChainTip, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, OpCounts, OpIndex, OpRecord,
-    OpStatus, RunHeader, RunId, RunStatus, RunView, Stray, Token, WorkerId, random_run_id,
+    Attempt, ChainTip, ChangeTotals, Digest, Holder, Incarnation, JournalLine, Lease, LeaseView, NewRun, OpCounts,
+    OpIndex, OpRecord, OpStatus, RunHeader, RunId, RunPast, RunStatus, RunView, Stray, Token, WorkerId, random_run_id,
 };
 pub use second_copy::{CopyNotices, LostStore, SecondCopyOptions, SecondCopyStore};
 pub use snapshot::{Snapshot, StoredInstance, StoredOutput, Unrelated};

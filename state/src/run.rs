@@ -177,6 +177,44 @@ pub struct NewRun {
     pub plan: Opaque,
 }
 
+/// The number of objects that a run has added, changed and destroyed so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeTotals {
+    /// Objects that were created.
+    pub added: u32,
+    /// Objects that were updated in place.
+    pub changed: u32,
+    /// Objects that were destroyed.
+    pub destroyed: u32,
+}
+
+impl ChangeTotals {
+    /// Counts the operations that are done. Only those with an intent have an action here, so reads do not count.
+    pub fn of<'o>(operations: impl Iterator<Item = &'o OpRecord>) -> ChangeTotals {
+        let mut totals = ChangeTotals::default();
+        for operation in operations.filter(|operation| operation.status == OpStatus::Done) {
+            match operation.action.as_str() {
+                "create" => totals.added += 1,
+                "update" => totals.changed += 1,
+                "delete" => totals.destroyed += 1,
+                _ => {}
+            }
+        }
+        totals
+    }
+}
+
+/// What lists show of the past of a run. No decision depends on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunPast {
+    /// The last process that carried the run out. Its names are empty if the store does not know it.
+    pub holder: Holder,
+    /// When the run ended, milliseconds since 1970. `None` while it is unfinished, or if the store does not know it.
+    pub ended_unix_ms: Option<u64>,
+    /// What the run has done. `None` if the store would have to read every operation.
+    pub totals: Option<ChangeTotals>,
+}
+
 /// The header of a run, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunHeader {
@@ -196,6 +234,9 @@ pub struct RunHeader {
     pub abandoned: bool,
     /// The current lease, or `None` if no coordinator holds it.
     pub lease: Option<LeaseView>,
+    /// Who carried it out, until when, and what was done.
+    #[serde(default)]
+    pub past: RunPast,
 }
 
 /// The status of an operation in the store. Only the coordinator knows `leased`: the lease of a task needs no durable

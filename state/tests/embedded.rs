@@ -49,6 +49,12 @@ async fn a_run_is_journalled_and_written_to_the_state() {
     assert!(!place.path().join(".terraform.tfstate.lock.info").exists());
     let runs = place.read().runs().await.unwrap();
     assert_eq!((runs.len(), runs[0].status, runs[0].counts.done), (1, RunStatus::Done, 3));
+    let past = &runs[0].past;
+    assert_eq!(past.totals, Some(ChangeTotals::of(view.ops.values())), "the summary has them");
+    assert_eq!(past.totals.map(|totals| totals.added + totals.changed + totals.destroyed), Some(2), "two had intents");
+    assert!(past.ended_unix_ms.is_some() && !past.holder.user.is_empty(), "{past:?}");
+    let shown = place.read().run(&run_id("run-a")).await.unwrap().unwrap();
+    assert_eq!(shown.header.past, *past, "also where the whole run is read");
     // The next run destroys one instance: the serial goes up by one, and the backup has the old file.
     let before = place.text();
     let store = place.open();

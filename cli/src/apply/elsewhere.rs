@@ -266,7 +266,8 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
         problems.push(unfinished(run, "The run ended before everything was done.", &end.unfinished));
     }
     view.diagnostics(&problems);
-    ApplyOutcome { run: run.to_owned(), code: end.exit_code(), stopped: end.stopped, counts: *progress.counts() }
+    let (code, stopped) = (end.exit_code(), end.stopped);
+    ApplyOutcome { run: run.to_owned(), code, stopped, counts: *progress.counts(), doubts: progress.doubts() }
 }
 
 /// A local worker for the operations that must run here, until the run ends.

@@ -123,6 +123,9 @@ async fn run_to_end(
 ) -> Result<ApplyOutcome, Vec<Diagnostic>> {
     let LocalRun { context, view, store, packages, parallelism } = place;
     let mut progress = Progress::new(view, instances(&plan.outline, earlier), known);
+    if options.only_resolve {
+        progress.leave_doubts_to_the_caller();
+    }
     let (ours, mut home) = Home::begin(context, &run, packages);
     let (notices, told) = mpsc::channel(NOTICES);
     let (wishes, cancel) = mpsc::channel(WISHES);
@@ -295,7 +298,7 @@ fn conclude(
     };
     // Other problems are errors of the command too.
     let code = if code == 0 && progress.aside_errors() > 0 { 1 } else { code };
-    ApplyOutcome { run, code, stopped, counts: *progress.counts() }
+    ApplyOutcome { run, code, stopped, counts: *progress.counts(), doubts: progress.doubts() }
 }
 
 fn reason(reason: FinishReason) -> &'static str {

@@ -77,8 +77,10 @@ struct Lines {
     reported: Instant,
     /// When the standing lines were last drawn.
     drawn: Option<Instant>,
-    /// The lack of a worker was reported.
+    /// The lack of a fitting worker was reported.
     waiting: bool,
+    /// The caller reports the doubts, and there is no summary.
+    only_resolves: bool,
 }
 
 /// The progress of a run, as far as events have arrived.
@@ -97,7 +99,14 @@ impl<'a> Progress<'a> {
         let last = known.provisioners.values().filter(|found| found.when == ProvisionWhen::Completed);
         let unfinished = last.map(|found| found.address.to_string()).collect();
         let now = Instant::now();
-        let lines = Lines { board: Board::new(operations), began: now, reported: now, drawn: None, waiting: false };
+        let lines = Lines {
+            board: Board::new(operations),
+            began: now,
+            reported: now,
+            drawn: None,
+            waiting: false,
+            only_resolves: false,
+        };
         Progress {
             view,
             known,
@@ -105,6 +114,16 @@ impl<'a> Progress<'a> {
             results: OperationOutcomes::default(),
             lines,
         }
+    }
+
+    /// The run only settles doubts, and the caller reports those that are left.
+    pub fn leave_doubts_to_the_caller(&mut self) {
+        self.lines.only_resolves = true;
+    }
+
+    /// What is known about each object in doubt, by its name.
+    pub fn doubts(&self) -> BTreeMap<String, String> {
+        self.results.doubts.clone()
     }
 
     /// Handles a report of the worker in this process.
@@ -223,6 +242,7 @@ impl<'a> Progress<'a> {
                 self.say(|| format!("{}: Looking up the outcome...", happening.address));
             }
             OperationEventKind::Waiting => self.waits(&happening),
+            OperationEventKind::NoWorker => self.has_no_worker(&happening),
             OperationEventKind::Stray => {}
         }
         if self.view.has_standing_lines() && self.lines.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
@@ -290,10 +310,21 @@ impl<'a> Progress<'a> {
         if std::mem::replace(&mut self.lines.waiting, true) {
             return;
         }
-        self.view.aside(&format!(
-            "Waiting for a worker that may carry out {} ({}).",
+        let wanted = self.known.wanted_by(&happening.provider_instance);
+        let with = if wanted.is_empty() { String::new() } else { format!(" with the labels {wanted}") };
+        let text = format!(
+            "Waiting for a worker{with} that may carry out {} ({}).",
             happening.address, happening.provider_instance
-        ));
+        );
+        self.view.event(events::log(&text));
+        self.view.aside(&text);
+    }
+
+    /// No worker is connected. Says which ones the run needs.
+    fn has_no_worker(&mut self, happening: &ShownEvent) {
+        let text = no_worker(&happening.address, &self.known.labels);
+        self.view.event(events::log(&text));
+        self.view.aside(&text);
     }
 
     /// Reports what is still running. Called every [`REMIND`].
@@ -378,20 +409,23 @@ impl<'a> Progress<'a> {
 
     fn draw(&mut self) {
         self.lines.drawn = Some(Instant::now());
-        self.view.stand(self.lines.board.block(self.lines.began.elapsed(), self.view.style()));
+        let longest = self.underway.operations.values().min_by_key(|running| running.since);
+        let longest = longest.map(|running| (running.hook.address.to_string(), running.since.elapsed()));
+        let longest = longest.as_ref().map(|(object, elapsed)| (object.as_str(), *elapsed));
+        self.view.stand(self.lines.board.block(self.lines.began.elapsed(), longest, self.view.style()));
     }
 
     /// Reports problems and each object in doubt at the end. Returns whether there were errors.
     pub fn end(&mut self, run: &str, in_doubt_now: &[String]) {
         self.view.stand(Vec::new());
-        if self.lines.board.has_several() && self.view.shows_progress() {
+        if self.lines.board.has_several() && self.view.shows_progress() && !self.lines.only_resolves {
             self.view.line("");
             self.lines.board.summary(self.view.style()).iter().for_each(|line| self.view.line(line));
         }
         let mut problems: Vec<Diagnostic> =
             std::mem::take(&mut self.results.warnings).into_values().flatten().collect();
         problems.extend(std::mem::take(&mut self.results.failures).into_values().flatten());
-        for address in in_doubt_now {
+        for address in in_doubt_now.iter().filter(|_| !self.lines.only_resolves) {
             let reason = self.results.doubts.get(address).map(String::as_str).unwrap_or_default();
             problems.push(in_doubt(address, run, reason));
         }
@@ -444,5 +478,42 @@ impl<'a> Progress<'a> {
             "forget" => self.results.counts.forget += 1,
             _ => {}
         }
+    }
+}
+
+/// The maximum number of sets of labels in a message.
+const SETS_LISTED: usize = 10;
+
+/// No worker is connected, and these labels are wanted, by provider instance.
+fn no_worker(address: &str, labels: &BTreeMap<String, String>) -> String {
+    let sets: BTreeSet<&str> = labels.values().map(String::as_str).collect();
+    let mut listed: Vec<&str> = sets.iter().take(SETS_LISTED).copied().collect();
+    if sets.len() > SETS_LISTED {
+        listed.push("...");
+    }
+    let wanted = match listed.as_slice() {
+        [] => "Any worker will do: weft worker".to_owned(),
+        sets => format!("The plan needs workers with these labels: {}", sets.join("; ")),
+    };
+    format!("No worker is connected, so nothing happens yet. {address} waits. {wanted}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lack_of_workers_names_the_labels_that_are_wanted() {
+        assert_eq!(
+            no_worker("a.b", &BTreeMap::new()),
+            "No worker is connected, so nothing happens yet. a.b waits. Any worker will do: weft worker"
+        );
+        let labels = [("p[\"eu\"]", "region=eu"), ("p[\"us\"]", "region=us"), ("q[\"eu\"]", "region=eu")];
+        let labels = labels.map(|(instance, labels)| (instance.to_owned(), labels.to_owned())).into();
+        assert_eq!(
+            no_worker("a.b", &labels),
+            "No worker is connected, so nothing happens yet. a.b waits. The plan needs workers with these labels: \
+             region=eu; region=us"
+        );
     }
 }

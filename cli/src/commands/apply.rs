@@ -11,10 +11,11 @@ use weft_graph_format::graph::Action;
 use weft_graph_format::plan_file::{PlanFile, PlanReader, UiMode};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
-use weft_state::{Digest, RunStore, Snapshot};
+use weft_state::{Digest, RunHeader, RunStore, Snapshot};
 
 use super::output::show_outputs;
 use super::plan::{Loaded, announce, bytes, show};
+use super::stalled;
 use crate::apply::{self, ApplyOutcome, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
@@ -54,6 +55,7 @@ pub const APPLY: Command = Command {
         command::VIEW_WITH_PROGRESS,
         command::JSON,
         command::INPUT,
+        command::COMPACT,
         command::SENSITIVE,
         command::VARIABLES,
         command::LOCK,
@@ -81,6 +83,7 @@ pub const DESTROY: Command = Command {
         command::VIEW_WITH_PROGRESS,
         command::JSON,
         command::INPUT,
+        command::COMPACT,
         command::SENSITIVE,
         command::VARIABLES,
         command::LOCK,
@@ -142,12 +145,11 @@ async fn plan_and_apply(
     let Invocation { arguments, context, view, .. } = invocation;
     let one = |problem: Diagnostic| vec![problem];
     let site = Site::open(invocation, &loaded.place).await?;
-    let snapshot = Arc::new(site.snapshot().await.map_err(one)?);
-    if let Site::Here(store) = &site
-        && let Ok(headers) = store.runs().await
-    {
-        super::stalled::report_stalled(view, &headers, &snapshot);
+    let (snapshot, headers) = site.overview().await.map_err(one)?;
+    if !stalled::goes_on(invocation, &headers, "make a new plan") {
+        return Ok(Exit::FAILED);
     }
+    let snapshot = Arc::new(snapshot);
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     let failed = has_errors(&made.diagnostics);
     // A failed plan is shown as far as it got.
@@ -266,7 +268,10 @@ async fn apply_file(
         StoreLocation::of_plan(context, arguments, &plan.manifest.backend, &plan.manifest.workspace.as_str().into())?;
     place.runs_here().await.map_err(one)?;
     let site = Site::open(invocation, &place).await?;
-    let snapshot = site.snapshot().await.map_err(one)?;
+    let (snapshot, headers) = site.overview().await.map_err(one)?;
+    if !stalled::goes_on(invocation, &headers, "apply this plan") {
+        return Ok(Exit::FAILED);
+    }
     if let Some(why) = snapshot.unrelated(&plan.manifest.lineage) {
         return Err(one(other_state(why)));
     }
@@ -358,6 +363,14 @@ impl<'a> Site<'a> {
         match self {
             Site::Here(store) => store.snapshot().await.map_err(|error| store::problem(&error)),
             Site::Elsewhere(_, place, _) => place.snapshot().await,
+        }
+    }
+
+    /// The state, and the headers of all runs.
+    async fn overview(&self) -> Result<(Snapshot, Vec<RunHeader>), Diagnostic> {
+        match self {
+            Site::Here(store) => store.overview().await.map_err(|error| store::problem(&error)),
+            Site::Elsewhere(_, place, _) => place.overview().await,
         }
     }
 

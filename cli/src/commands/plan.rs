@@ -38,6 +38,7 @@ pub const PLAN: Command = Command {
         command::VIEW_WITH_PROGRESS,
         command::JSON,
         command::INPUT,
+        command::COMPACT,
         command::SENSITIVE,
         command::VARIABLES,
         command::LOCK,
@@ -105,7 +106,7 @@ fn made(
     let one = |problem: Diagnostic| vec![problem];
     let overview = block_on(loaded.place.overview()).map_err(one)?;
     let (snapshot, headers) = overview.map_err(one)?;
-    super::stalled::report_stalled(&invocation.view, &headers, &snapshot);
+    super::stalled::report_stalled(&invocation.view, &headers);
     let snapshot = Arc::new(snapshot);
     let generated = match generating {
         Some(path) => Some((path, Generated::add(invocation, loaded, &snapshot, wishes, path)?)),

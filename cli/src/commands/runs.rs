@@ -1,25 +1,26 @@
-//! `weft runs`: lists, shows, resumes, resolves, abandons and prunes runs.
+//! `weft runs`: lists, shows, resumes, resolves, settles, abandons and prunes runs.
 
+mod doubts;
+mod file;
+mod list;
 mod problems;
 mod resolve;
+mod settle;
+mod show;
 
 use std::sync::Arc;
 
-use weft_coordinator::listing::{RunDetails, RunListing, resumable};
-use weft_coordinator::outline::outline;
+use weft_coordinator::listing::resumable;
 use weft_coordinator::plan::read_plan;
-use weft_coordinator::{Client, RunError, RunOptions, term};
+use weft_coordinator::{RunError, RunOptions, term};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::PlanFile;
-use weft_protocol::diagnostics::decode_diagnostics;
 use weft_state::{Digest, EmbeddedStore, ReleaseAnswer, RunId, RunStatus, RunStore, RunView, StoreError};
 
-use super::stalled::{report_stalled, stands_still};
 use crate::apply::{self, ApplyOutcome, Work};
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::context::holder;
 use crate::exit::Exit;
-use crate::identity;
 use crate::options::{Flag, Section, switch, text};
 use crate::packages::PlannedPackages;
 use crate::plan::PARALLELISM;
@@ -30,6 +31,7 @@ use crate::signals::Hold;
 use crate::store::{self, Access, Coordinated, StoreLocation};
 
 pub use resolve::RESOLVE;
+pub use settle::SETTLE;
 
 const PLACE: &[Flag] =
     &[text("state", "FILE", "The state file of the runs. [default: terraform.tfstate]").of(Section::State)];
@@ -53,7 +55,7 @@ pub const LIST: Command = Command {
     mixed: true,
     on_mistake: OnMistake::Usage,
     events: false,
-    run: |invocation| concluded(invocation, block_on(list(invocation))),
+    run: |invocation| concluded(invocation, block_on(list::list(invocation))),
 };
 
 /// The command.
@@ -61,7 +63,17 @@ pub const SHOW: Command = Command {
     words: &["runs", "show"],
     operands: "[RUN]",
     about: "Show a run and its operations",
-    run: |invocation| concluded(invocation, block_on(show(invocation))),
+    flags: &[
+        command::VIEW,
+        command::JSON_DOCUMENT,
+        command::VARIABLES_UNLISTED,
+        command::STORE,
+        command::COORDINATOR_OF_RUNS,
+        command::TLS,
+        PLACE,
+        &[switch("failed", "Show only operations that failed or are in doubt.")],
+    ],
+    run: |invocation| concluded(invocation, block_on(show::show(invocation))),
     ..LIST
 };
 
@@ -142,110 +154,6 @@ async fn readable(invocation: &Invocation<'_>) -> Result<Option<Arc<dyn RunStore
 
 fn run_id(text: &str) -> Result<RunId, Vec<Diagnostic>> {
     RunId::parse(text).ok_or_else(|| vec![problems::invalid_run_id(text)])
-}
-
-async fn list(invocation: &Invocation<'_>) -> Outcome {
-    let Invocation { arguments, view, .. } = invocation;
-    let runs = match apply::coordinator(arguments) {
-        Some(address) => {
-            let mut client =
-                Client::connect(&identity::dialer(arguments)?, &address).await.map_err(apply::client_problem)?;
-            client.list().await.map_err(apply::client_problem)?
-        }
-        None => match readable(invocation).await? {
-            Some(store) => {
-                let headers = store.runs().await.map_err(said)?;
-                if !arguments.switch("json", false) && headers.iter().any(stands_still) {
-                    let snapshot = store.snapshot().await.unwrap_or_default();
-                    report_stalled(view, &headers, &snapshot);
-                }
-                headers.iter().map(RunListing::new).collect()
-            }
-            None => Vec::new(),
-        },
-    };
-    if arguments.switch("json", false) {
-        view.document(&(serde_json::to_string_pretty(&runs).unwrap_or_default() + "\n"));
-        return Ok(Exit::DONE);
-    }
-    if runs.is_empty() {
-        view.line("There are no runs.");
-    }
-    for run in &runs {
-        view.line(&line(run));
-    }
-    Ok(Exit::DONE)
-}
-
-fn line(run: &RunListing) -> String {
-    let counts = &run.counts;
-    let mut parts = Vec::new();
-    for (count, word) in [
-        (counts.pending, "pending"),
-        (counts.running, "running"),
-        (counts.done, "done"),
-        (counts.failed, "failed"),
-        (counts.skipped, "skipped"),
-        (counts.in_doubt, "in doubt"),
-    ] {
-        if count > 0 {
-            parts.push(format!("{count} {word}"));
-        }
-    }
-    let holder = if run.holder.is_empty() { String::new() } else { format!(", held by {}", run.holder) };
-    format!("{}  {:<9} {}  {}{holder}", run.id, run.status, run.started, parts.join(", "))
-}
-
-async fn show(invocation: &Invocation<'_>) -> Outcome {
-    let Invocation { arguments, view, .. } = invocation;
-    let named = arguments.positionals.first().map(String::as_str);
-    let none = || vec![problems::no_runs()];
-    let details = match apply::coordinator(arguments) {
-        Some(address) => {
-            let mut client =
-                Client::connect(&identity::dialer(arguments)?, &address).await.map_err(apply::client_problem)?;
-            client.show(named).await.map_err(apply::client_problem)?
-        }
-        None => {
-            let store = readable(invocation).await?.ok_or_else(none)?;
-            let run = match named {
-                Some(text) => run_id(text)?,
-                None => store.runs().await.map_err(said)?.first().ok_or_else(none)?.id.clone(),
-            };
-            let view = store.run(&run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
-            match load(store.as_ref(), &run).await {
-                Ok((found, plan, _)) => RunDetails::new(&found, &outline(&plan)),
-                // The run ended before the state was encrypted, or under other keys. Only its header can be read.
-                Err(_) if view.header.status.is_final() => {
-                    RunDetails { run: RunListing::new(&view.header), operations: Vec::new() }
-                }
-                Err(problems) => return Err(problems),
-            }
-        }
-    };
-    if arguments.switch("json", false) {
-        view.document(&(serde_json::to_string_pretty(&details).unwrap_or_default() + "\n"));
-        return Ok(Exit::DONE);
-    }
-    view.line(&line(&details.run));
-    view.line(&format!("plan {}\n", details.run.plan));
-    for operation in &details.operations {
-        let deposed = operation.deposed.as_ref().map(|key| format!(" (deposed object {key})")).unwrap_or_default();
-        let worker = if operation.worker.is_empty() {
-            String::new()
-        } else {
-            format!("  attempt {} by {}", operation.attempt, operation.worker)
-        };
-        let unproven = if operation.absence_unproven { "  (not proven that nothing was created)" } else { "" };
-        view.line(&format!(
-            "{:<9} {:<8} {}{deposed}{worker}{unproven}",
-            operation.status, operation.action, operation.address
-        ));
-        for problem in decode_diagnostics(&operation.diagnostics) {
-            view.line(&format!("            {}: {}", problem.summary, problem.detail.replace('\n', "\n            ")));
-        }
-    }
-    Ok(Exit::DONE)
 }
 
 /// A run with its plan and the plan's bytes.

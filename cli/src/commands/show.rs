@@ -39,6 +39,7 @@ pub const SHOW: Command = Command {
     flags: &[
         command::VIEW,
         command::DOCUMENT,
+        command::COMPACT,
         command::SENSITIVE,
         command::VARIABLES,
         command::STORE,

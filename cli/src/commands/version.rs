@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use serde_json::{Map, json};
+use weft_backends::catalog;
 use weft_providers::lock_file::{self, LockFile};
 use weft_providers::platform::Platform;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
-use crate::product::{Product, WEFT_VERSION};
+use crate::product::{COMMIT, Product, WEFT_VERSION};
 
 /// The command.
 pub const VERSION: Command = Command {
@@ -37,7 +38,11 @@ fn run(invocation: &Invocation<'_>) -> Exit {
             "provider_selections": selections,
         });
         match product {
-            Product::Weft => document["weft_version"] = WEFT_VERSION.into(),
+            Product::Weft => {
+                document["weft_version"] = WEFT_VERSION.into();
+                document["weft_commit"] = COMMIT.into();
+                document["weft_features"] = features().into();
+            }
             Product::Terraform => document["terraform_outdated"] = false.into(),
             Product::OpenTofu => {}
         }
@@ -45,8 +50,37 @@ fn run(invocation: &Invocation<'_>) -> Exit {
         return Exit::DONE;
     }
     invocation.view.line(&format!("{}\non {platform}", product.version_line()));
+    if product == Product::Weft {
+        invocation.view.line(&format!("commit {}", COMMIT.unwrap_or("unknown")));
+        invocation.view.line(&invocation.view.style().wrapped(&format!("features: {}", features().join(", "))));
+    }
     for (source, lock) in &lock.providers {
         invocation.view.line(&format!("+ provider {source} v{}", lock.version));
     }
     Exit::DONE
+}
+
+/// What this build can do: the backends that it was compiled with, and what every build has beyond OpenTofu.
+fn features() -> Vec<String> {
+    let backends = catalog::kinds().map(|name| format!("backend-{name}"));
+    let own = ["cluster", "encryption", "redis", "resume"].map(str::to_owned);
+    let mut all: Vec<String> = own.into_iter().chain(backends).collect();
+    all.sort();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_sorted_and_name_the_backends() {
+        let found = features();
+        assert!(found.is_sorted() && found.contains(&"redis".to_owned()), "{found:?}");
+        assert_eq!(
+            found.contains(&"backend-s3".to_owned()),
+            cfg!(any(feature = "s3", feature = "backends")),
+            "{found:?}"
+        );
+    }
 }

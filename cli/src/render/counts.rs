@@ -1,6 +1,7 @@
 //! How many objects a plan or an apply adds, changes and so on.
 
-use weft_graph_format::changes::{ChangeAction, Changes};
+use weft_graph_format::address::ResourceMode;
+use weft_graph_format::changes::{ChangeAction, Changes, ResourceChange};
 use weft_graph_format::graph::Action;
 
 /// The number of objects that an operation adds, changes and so on.
@@ -22,27 +23,30 @@ impl ChangeCounts {
     /// The counts of a plan.
     pub fn of_plan(changes: &Changes) -> ChangeCounts {
         let mut counts = ChangeCounts::default();
-        for change in &changes.resources {
-            if change.address.resource.mode != weft_graph_format::address::ResourceMode::Managed {
-                continue;
-            }
-            counts.import += usize::from(change.importing.is_some());
-            match change.action {
-                ChangeAction::Only(Action::Create) => counts.add += 1,
-                ChangeAction::Only(Action::Update) => counts.change += 1,
-                ChangeAction::Only(Action::Delete) => counts.remove += 1,
-                ChangeAction::Only(Action::Forget) => counts.forget += 1,
-                ChangeAction::DeleteThenCreate | ChangeAction::CreateThenDelete => {
-                    counts.add += 1;
-                    counts.remove += 1;
-                }
-                ChangeAction::ForgetThenCreate => {
-                    counts.add += 1;
-                    counts.forget += 1;
-                }
-                ChangeAction::Only(Action::NoOp | Action::Read) => {}
-            }
-        }
+        changes.resources.iter().for_each(|change| counts.add_change(change));
         counts
+    }
+
+    /// Counts one change of a plan.
+    pub fn add_change(&mut self, change: &ResourceChange) {
+        if change.address.resource.mode != ResourceMode::Managed {
+            return;
+        }
+        self.import += usize::from(change.importing.is_some());
+        match change.action {
+            ChangeAction::Only(Action::Create) => self.add += 1,
+            ChangeAction::Only(Action::Update) => self.change += 1,
+            ChangeAction::Only(Action::Delete) => self.remove += 1,
+            ChangeAction::Only(Action::Forget) => self.forget += 1,
+            ChangeAction::DeleteThenCreate | ChangeAction::CreateThenDelete => {
+                self.add += 1;
+                self.remove += 1;
+            }
+            ChangeAction::ForgetThenCreate => {
+                self.add += 1;
+                self.forget += 1;
+            }
+            ChangeAction::Only(Action::NoOp | Action::Read) => {}
+        }
     }
 }

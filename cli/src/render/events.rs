@@ -1,6 +1,7 @@
 //! The objects of the event stream (`-json`), without `@timestamp`, which [`crate::view`] adds.
 
 use serde_json::{Map, Value as Json, json};
+use weft_coordinator::listing::RunListing;
 use weft_graph_format::address::{InstanceKey, ResourceInstance};
 use weft_graph_format::changes::{ChangeAction, OutputChange, ResourceChange};
 use weft_graph_format::graph::Action;
@@ -31,6 +32,13 @@ fn event<const N: usize>(kind: &str, level: &str, message: String, rest: [(&str,
 pub fn version() -> Json {
     let message = format!("Weft {}", env!("CARGO_PKG_VERSION"));
     event("version", "info", message, [("tofu", TOFU_VERSION.into()), ("ui", UI_VERSION.into())])
+}
+
+/// A run that is not finished, and that no process carries out.
+pub fn unfinished_run(run: &RunListing) -> Json {
+    let message = format!("Run {} is not finished: {}", run.id, super::statuses::unfinished(&run.counts));
+    let object = serde_json::to_value(run).unwrap_or_default();
+    event("unfinished_run", "warn", message, [("run", object)])
 }
 
 /// A message without a type of its own.

@@ -3,6 +3,8 @@
 //! [`human`] is the whole text. `resource` is one object of it, `outputs` the outputs, and [`lines`] single lines. The
 //! fixed texts are OpenTofu's, including its name, because pipelines look for them.
 
+mod by_provider;
+mod compact;
 mod drift;
 mod lines;
 mod outputs;
@@ -53,15 +55,14 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
         } else {
             "\nOpenTofu will perform the following actions:\n\n"
         });
-        for change in &shown {
-            let written = change.action.is_no_op() && plan.manifest.generated.contains_key(&change.address.to_string());
-            let told = if written { Told::Generated } else { Told::Plan };
-            text.push_str(&resource::change(change, &plan.schemas, told, style));
+        for change in changes(plan, &shown, style) {
+            text.push_str(&change);
             text.push_str("\n\n");
         }
         let counts = ChangeCounts::of_plan(&plan.changes);
         text.push_str(&plan_line(&counts).replacen("Plan:", &style.bold("Plan:"), 1));
         text.push('\n');
+        text.push_str(&by_provider::table(&shown));
     }
     if !outputs.is_empty() {
         text.push_str("\nChanges to Outputs:\n");
@@ -76,6 +77,18 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
         }
     }
     text
+}
+
+/// The texts of the changes. With `-compact`, equal ones are one text.
+fn changes(plan: &PlanFile, shown: &[&ResourceChange], style: &Style) -> Vec<String> {
+    let told = |change: &ResourceChange| {
+        let written = change.action.is_no_op() && plan.manifest.generated.contains_key(&change.address.to_string());
+        if written { Told::Generated } else { Told::Plan }
+    };
+    if style.compact_changes {
+        return compact::grouped(shown.iter().map(|change| (*change, told(change))), &plan.schemas, style);
+    }
+    shown.iter().map(|change| resource::change(change, &plan.schemas, told(change), style)).collect()
 }
 
 /// Whether a change is shown: something happens to an object, or it is moved or imported.

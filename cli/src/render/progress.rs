@@ -9,13 +9,16 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
 
+use super::natural::{natural, short};
 use super::plan::duration;
 use super::style::Style;
 
-/// The maximum number of provider instances on a terminal. If there are more, busy ones come first.
+/// The maximum number of provider instances on a terminal.
 const MOST_ROWS: usize = 12;
 /// The maximum number of provider instances in the summary at the end: one screen.
 const MOST_SUMMARY_ROWS: usize = 40;
+/// How long an operation runs before it is named. Shorter ones would flicker.
+const NAMED_AFTER: Duration = Duration::from_secs(5);
 /// Columns of a bar.
 const BAR: usize = 20;
 /// The number of finished operations before a time is estimated. Fewer give no useful estimate.
@@ -57,6 +60,11 @@ impl InstanceProgress {
             (a, b) => a.or(b),
         };
         self.ended_at = self.ended_at.max(other.ended_at);
+    }
+
+    /// The part that has ended, in thousandths.
+    fn share(&self) -> usize {
+        (1000 * self.ended()).checked_div(self.all).unwrap_or(1000)
     }
 
     fn words(&self, now: Duration) -> String {
@@ -133,9 +141,24 @@ impl Board {
         self.instances.len() > 1
     }
 
+    /// The provider instances in the order in which they need attention: those with failures, then those that are
+    /// furthest from their end, then those that wait, then those that have ended.
+    fn by_attention(&self) -> Vec<(&str, &InstanceProgress)> {
+        let mut rows: Vec<(&str, &InstanceProgress)> =
+            self.instances.iter().map(|(name, tally)| (name.as_str(), tally)).collect();
+        rows.sort_by(|(left, a), (right, b)| {
+            let key = |tally: &InstanceProgress| {
+                let waits = tally.began.is_none();
+                (tally.failed == 0, tally.ended() >= tally.all, waits, tally.share())
+            };
+            key(a).cmp(&key(b)).then_with(|| natural(short(left), short(right)))
+        });
+        rows
+    }
+
     /// Lines for a log: one for each provider instance that is not finished.
     pub fn plain(&self, now: Duration) -> Vec<String> {
-        let busy = self.instances.iter().filter(|(_, tally)| tally.ended() < tally.all);
+        let busy = self.by_attention().into_iter().filter(|(_, tally)| tally.ended() < tally.all);
         busy.map(|(instance, tally)| {
             let words = tally.words(now);
             let comma = if words.is_empty() { "" } else { ", " };
@@ -147,7 +170,7 @@ impl Board {
     /// Lines for the end: the result and the duration of each provider instance.
     pub fn summary(&self, style: &Style) -> Vec<String> {
         let widest = self.instances.keys().map(|name| short(name).width()).max().unwrap_or(0);
-        let rows = self.instances.iter().take(MOST_SUMMARY_ROWS).map(|(instance, tally)| {
+        let rows = self.by_attention().into_iter().take(MOST_SUMMARY_ROWS).map(|(instance, tally)| {
             let name = short(instance);
             let space = " ".repeat(widest.saturating_sub(name.width()));
             let took = tally.ended_at.unwrap_or_default().saturating_sub(tally.began.unwrap_or_default());
@@ -167,21 +190,18 @@ impl Board {
         lines
     }
 
-    /// Lines for a terminal, none wider than it: the busiest provider instances and a total.
-    pub fn block(&self, now: Duration, style: &Style) -> Vec<String> {
+    /// Lines for a terminal, none wider than it: the provider instances that need attention most, a total, and the
+    /// operation that runs longest, with its time so far.
+    pub fn block(&self, now: Duration, longest: Option<(&str, Duration)>, style: &Style) -> Vec<String> {
         let mut sum = InstanceProgress::default();
         self.instances.values().for_each(|tally| sum.add(tally));
         if sum.ended() >= sum.all {
             return Vec::new();
         }
         let mut rows: Vec<(&str, &InstanceProgress)> =
-            self.instances.iter().map(|(name, tally)| (short(name), tally)).collect();
+            self.by_attention().into_iter().map(|(name, tally)| (short(name), tally)).collect();
         let hidden = rows.len().saturating_sub(MOST_ROWS);
-        if hidden > 0 {
-            rows.sort_by_key(|(_, tally)| (tally.ended() >= tally.all, tally.running == 0));
-            rows.truncate(MOST_ROWS);
-            rows.sort_by_key(|(name, _)| *name);
-        }
+        rows.truncate(MOST_ROWS);
         let total = format!("all {}", self.instances.len());
         let several = self.has_several();
         let widest = rows.iter().map(|(name, _)| name.width()).chain([total.width()]).max().unwrap_or(0);
@@ -202,6 +222,10 @@ impl Board {
         if several {
             lines.push(row(&total, &sum));
         }
+        if let Some((object, elapsed)) = longest.filter(|(_, elapsed)| *elapsed >= NAMED_AFTER) {
+            let line = format!("  longest: {object}, {}", duration(elapsed.as_secs()));
+            lines.push(cut(&line, style.width.saturating_sub(1)));
+        }
         lines
     }
 }
@@ -215,15 +239,6 @@ fn cut(line: &str, width: usize) -> String {
             taken <= width
         })
         .collect()
-}
-
-/// The part of an address that distinguishes a provider instance: its key, its alias, or the whole address.
-fn short(instance: &str) -> &str {
-    let keyed = instance.rfind("[\"").filter(|at| !instance[..*at].ends_with("provider"));
-    match keyed {
-        Some(at) => instance[at + 2..].trim_end_matches("\"]"),
-        None => instance,
-    }
 }
 
 #[cfg(test)]
@@ -258,22 +273,46 @@ mod tests {
             ["eu-west-1: 3 of 5 operations done, 2 running, about 20s left", "us: 0 of 1 operations done",]
         );
         board.failed(US, false, seconds(40));
-        let block = board.block(seconds(40), &Style::default());
+        let longest = Some(("aws_db_instance.main", seconds(30)));
+        let block = board.block(seconds(40), longest, &Style::default());
         assert_eq!(
             block,
             [
-                "  eu-west-1  ━━━━━━━━━━━━          3/5  2 running, about 20s left",
                 "  us         ━━━━━━━━━━━━━━━━━━━━  0/1  1 failed",
+                "  eu-west-1  ━━━━━━━━━━━━          3/5  2 running, about 20s left",
                 "  all 2      ━━━━━━━━━━━━━         3/6  2 running, 1 failed, about 15s left",
+                "  longest: aws_db_instance.main, 30s",
             ]
         );
-        assert!(board.block(seconds(40), &Style { width: 12, ..Style::default() }).iter().all(|l| l.width() <= 11));
+        let narrow = board.block(seconds(40), longest, &Style { width: 12, ..Style::default() });
+        assert!(narrow.iter().all(|l| l.width() <= 11));
+        let short_one = Some(("aws_db_instance.main", seconds(4)));
+        assert_eq!(board.block(seconds(40), short_one, &Style::default()).len(), 3);
         board.done(EU, true, seconds(50));
         board.done(EU, true, seconds(60));
-        assert!(board.block(seconds(60), &Style::default()).is_empty());
+        assert!(board.block(seconds(60), None, &Style::default()).is_empty());
         assert_eq!(
             board.summary(&Style::default()),
-            ["eu-west-1  5 operations done in 50s", "us         0 of 1 operations done, 1 failed or skipped"]
+            ["us         0 of 1 operations done, 1 failed or skipped", "eu-west-1  5 operations done in 50s"]
         );
+    }
+
+    #[test]
+    fn slow_and_failing_provider_instances_come_first() {
+        let instance = |name: &str| format!("provider[\"h/n/aws\"].by_region[\"{name}\"]");
+        let names = ["r-10", "r-2", "done", "slow", "failed", "fast"];
+        let operations: Vec<String> = names.iter().flat_map(|name| vec![instance(name); 4]).collect();
+        let mut board = Board::new(operations.iter().map(String::as_str));
+        let mut finish = |name: &str, count: usize| {
+            board.began(&instance(name), seconds(1));
+            (0..count).for_each(|_| board.done(&instance(name), false, seconds(2)));
+        };
+        finish("done", 4);
+        finish("slow", 1);
+        finish("fast", 3);
+        finish("failed", 3);
+        board.failed(&instance("failed"), false, seconds(3));
+        let order: Vec<&str> = board.by_attention().into_iter().map(|(name, _)| short(name)).collect();
+        assert_eq!(order, ["failed", "slow", "fast", "r-2", "r-10", "done"]);
     }
 }

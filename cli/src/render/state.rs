@@ -20,8 +20,11 @@ pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
     if records.is_empty() && state.outputs.is_empty() {
         return "The state file is empty. No resources are represented.\n".to_owned();
     }
-    // A module comes before those inside it. The records come in the order of their addresses.
-    records.sort_by(|(a, _), (b, _)| a.cmp(b));
+    // A module comes before those inside it, and modules come in the order of their texts, as in OpenTofu. The instances of
+    // a resource come in the order of their keys: 2 before 10.
+    records.sort_by_cached_key(|(path, record)| {
+        (path.clone(), record.address.resource.to_string(), record.address.key.clone())
+    });
     let mut text = String::new();
     // The ancestors of the current module that have objects, and the module itself last.
     let mut above: Vec<&[String]> = Vec::new();
@@ -99,6 +102,21 @@ pub fn instance(record: &InstanceRecord, schemas: &Schemas, style: &Style) -> St
 mod tests {
     use super::*;
     use weft_state::tfstate::StateFile;
+
+    #[test]
+    fn instances_come_in_the_order_of_their_keys() {
+        let instance = |key: usize| serde_json::json!({"index_key": key, "schema_version": 0, "attributes": {}});
+        let text = serde_json::json!({"version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l",
+            "outputs": {}, "check_results": null,
+            "resources": [{"mode": "managed", "type": "terraform_data", "name": "r",
+                "provider": "provider[\"terraform.io/builtin/terraform\"]",
+                "instances": [instance(0), instance(10), instance(2)]}]})
+        .to_string();
+        let Ok(file) = StateFile::parse(text.as_bytes(), "test") else { panic!("a state") };
+        let shown = human(&file, &Schemas::default(), &Style::default());
+        let heads: Vec<&str> = shown.lines().filter(|line| line.starts_with("# ")).collect();
+        assert_eq!(heads, ["# terraform_data.r[0]:", "# terraform_data.r[2]:", "# terraform_data.r[10]:"]);
+    }
 
     #[test]
     fn a_state_shows_objects_modules_and_outputs() {

@@ -14,6 +14,8 @@ pub struct Style {
     pub width: usize,
     /// Warnings without their details.
     pub compact_warnings: bool,
+    /// Shows equal changes of a plan once (`-compact`).
+    pub compact_changes: bool,
     /// Shows sensitive values (`-show-sensitive`).
     pub reveal: bool,
     /// Puts diagnostics in boxes. Not with `-no-color`, where scripts look for lines that begin with `Error:`.
@@ -22,7 +24,14 @@ pub struct Style {
 
 impl Default for Style {
     fn default() -> Style {
-        Style { colour: false, width: USUAL_WIDTH, compact_warnings: false, reveal: false, boxes: true }
+        Style {
+            colour: false,
+            width: USUAL_WIDTH,
+            compact_warnings: false,
+            compact_changes: false,
+            reveal: false,
+            boxes: true,
+        }
     }
 }
 

@@ -216,6 +216,11 @@ impl Backlog {
         !(self.offered.is_empty() && self.orphans.is_empty())
     }
 
+    /// The first shard with work that has no worker.
+    pub(super) fn first_waiting(&self) -> Option<ShardIndex> {
+        self.offered.first().or(self.orphans.first()).copied()
+    }
+
     /// No connected worker may hold a shard.
     pub(super) fn orphan(&mut self, shard: ShardIndex) {
         self.orphans.insert(shard);

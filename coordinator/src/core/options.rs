@@ -21,6 +21,8 @@ pub struct RunOptions {
     pub spread: u64,
     /// Settle the doubts with a decision and end, without resuming the run.
     pub only_resolve: bool,
+    /// With [`RunOptions::only_resolve`]: looks for evidence for the other doubts too.
+    pub look_up: bool,
 }
 
 impl Default for RunOptions {
@@ -33,6 +35,7 @@ impl Default for RunOptions {
             resolutions: Vec::new(),
             spread: 0,
             only_resolve: false,
+            look_up: false,
         }
     }
 }

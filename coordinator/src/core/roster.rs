@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weft_state::WorkerId;
 
+use super::absence::Absence;
 use super::ahead::Ahead;
+use super::clock::Clock;
 use super::{Position, ShardIndex, Table, WorkerIndex};
 use crate::plan::{HOME, has_labels};
 use crate::timing::SETTLE_WINDOW;
@@ -107,6 +109,8 @@ pub(super) struct Roster {
     in_flight: u32,
     /// Whether a worker connected in this term.
     visited: bool,
+    /// The time without any worker.
+    absence: Absence,
 }
 
 /// Who is there.
@@ -218,6 +222,15 @@ impl Roster {
     /// Whether a worker is connected.
     pub(super) fn has_connected(&self) -> bool {
         self.workers.iter().any(Worker::is_connected)
+    }
+
+    /// Whether the user must be told now that no worker is connected. `is_needed` if there is work for one.
+    pub(super) fn is_absence_news(&mut self, is_needed: bool, clock: &Clock) -> bool {
+        if !is_needed || self.has_connected() {
+            self.absence.ends();
+            return false;
+        }
+        self.absence.is_news(clock)
     }
 
     /// Whether a worker connected in this term.

@@ -72,7 +72,7 @@ impl Coordinator {
         self.holder_doubts(position);
         if self.doubts.decision(position).is_some() {
             self.decide(position)
-        } else if self.outline.at(position).can_settle() && !self.options.only_resolve {
+        } else if self.outline.at(position).can_settle() && (!self.options.only_resolve || self.options.look_up) {
             self.doubts.keep_reason(position, reason.clone());
             self.queue_settle(position)?;
             self.tell(position, OperationEventKind::Settling { reason }, Opaque::default());

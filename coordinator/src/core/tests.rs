@@ -7,7 +7,7 @@ mod workers;
 
 use weft_state::{
     Attempt, Digest, DoubtOutcome, Evidence, Failure, FailureKind, OpRecord, OpStatus, Opaque, RunHeader, RunId,
-    RunStatus, RunView, StoreAnswer, StoreStep, TermEnding, Writes,
+    RunPast, RunStatus, RunView, StoreAnswer, StoreStep, TermEnding, Writes,
 };
 
 use super::*;
@@ -27,6 +27,7 @@ fn view(operations: usize, ops: Vec<(u32, OpRecord)>) -> RunView {
             claimed: true,
             abandoned: false,
             lease: None,
+            past: RunPast::default(),
         },
         ops: ops.into_iter().map(|(op, record)| (OpIndex(op), record)).collect(),
         written: BTreeMap::new(),

@@ -146,7 +146,19 @@ impl Coordinator {
         for index in self.roster.lose_absent(self.clock.now(), self.options.grace_ms) {
             self.give_up(index)?;
         }
+        self.tell_of_absence();
         Ok(())
+    }
+
+    /// Says once in each absence that no worker is connected. In one process the worker is about to connect.
+    fn tell_of_absence(&mut self) {
+        let waiting = self.backlog.first_waiting().filter(|_| !self.options.fixed_workers);
+        if !self.roster.is_absence_news(waiting.is_some(), &self.clock) {
+            return;
+        }
+        if let Some(position) = waiting.and_then(|shard| self.backlog.first(shard)) {
+            self.tell(position, OperationEventKind::NoWorker, Opaque::default());
+        }
     }
 
     /// The worker did not reconnect in time. What it had not begun is free, and what it may have done is in doubt.

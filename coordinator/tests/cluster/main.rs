@@ -281,7 +281,9 @@ async fn a_doubt_is_resolved_over_the_network() {
     let end = until_end(&mut client, &run).await;
     assert_eq!((end.exit_code(), end.in_doubt.as_slice()), (3, ["a.b[0]".to_owned()].as_slice()));
     assert!(client.resolve(&run, "a.c[1]", Decision::Retry).await.is_err());
-    let (status, _) = client.resolve(&run, "a.b[0]", Decision::Adopt("x".to_owned())).await.unwrap();
+    let taken = client.resolve(&run, "a.b[0]", Decision::Adopt("x".to_owned())).await.unwrap_err().to_string();
+    assert!(taken.contains("the state has this object at a.b[1]"), "{taken}");
+    let (status, _) = client.resolve(&run, "a.b[0]", Decision::Adopt("y".to_owned())).await.unwrap();
     assert_eq!(status, "done");
     assert_eq!(client.resume(None, Resumption::default()).await.unwrap(), Some(run.clone()));
     assert_eq!(until_end(&mut client, &run).await.exit_code(), 0);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
+use super::deadlines;
 use crate::host::Host;
 
 /// A file of the CLI configuration cannot be opened.
@@ -46,6 +47,12 @@ pub(super) enum Fault<'a> {
     OciDefaults(&'a str),
     /// An incomplete `oci_credentials` block.
     OciCredentials,
+    /// The label of a `provider_deadlines` block is not a provider.
+    DeadlinesLabel(&'a dyn Display),
+    /// A setting of `provider_deadlines` that is not a kind of call.
+    DeadlineKind(&'a str),
+    /// A setting of `provider_deadlines` that is not a time.
+    DeadlineTime(&'a str),
     /// A problem of a `provider_installation` block.
     Installation(InstallationFault<'a>),
 }
@@ -127,6 +134,17 @@ pub(super) fn invalid(file: &Path, line: usize, fault: Fault<'_>) -> Diagnostic 
             "Invalid oci_credentials block".to_owned(),
             "It must have username and password, or access_token and refresh_token, or docker_credentials_helper."
                 .to_owned(),
+        ),
+        Fault::DeadlinesLabel(error) => {
+            ("Invalid provider_deadlines block".to_owned(), format!("Its label must be a provider: {error}."))
+        }
+        Fault::DeadlineKind(name) => (
+            "Invalid provider_deadlines block".to_owned(),
+            format!("{name:?} is not a kind of call. There are {}.", deadlines::names()),
+        ),
+        Fault::DeadlineTime(name) => (
+            "Invalid provider_deadlines block".to_owned(),
+            format!("{name} must be a time from 1s to {}h, such as \"90s\", \"10m\" or \"2h\".", deadlines::MOST_HOURS),
         ),
         Fault::Installation(fault) => ("Invalid provider_installation block".to_owned(), fault.text()),
     };

@@ -9,6 +9,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_providers::settings::{self, Item, Setting};
 use weft_providers::source;
 
+use super::deadlines;
 use super::method::{InstallationMethod, MethodKind, SourcePattern};
 use super::problems::{self, Fault, InstallationFault};
 use super::template::RepositoryTemplate;
@@ -79,9 +80,11 @@ impl<'a> Reader<'a> {
                 }
                 ("registry_protocols", [], Item::Object(content)) => self.registry_protocols(content),
                 ("oci_default_credentials", [], Item::Object(content)) => self.oci_defaults(content),
-                ("host" | "credentials" | "credentials_helper" | "oci_credentials", labels, Item::Object(content)) => {
-                    self.labelled(name, labels, content, line);
-                }
+                (
+                    "host" | "credentials" | "credentials_helper" | "oci_credentials" | "provider_deadlines",
+                    labels,
+                    Item::Object(content),
+                ) => self.labelled(name, labels, content, line),
                 _ => {}
             }
         }
@@ -104,6 +107,7 @@ impl<'a> Reader<'a> {
         match name {
             "credentials_helper" => self.helper(label, content, line),
             "oci_credentials" => self.oci_credentials(label, content, line),
+            "provider_deadlines" => self.provider_deadlines(label, content, line),
             _ => match label.parse::<Host>() {
                 Ok(host) if name == "host" => self.host(host, content),
                 Ok(host) => self.credentials(host, content, line),
@@ -175,6 +179,27 @@ impl<'a> Reader<'a> {
                 Some("docker_credentials_helper") => defaults.helper = value.as_text().map(str::to_owned),
                 name => self.error(line, Fault::OciDefaults(name.unwrap_or_default())),
             }
+        }
+    }
+
+    fn provider_deadlines(&mut self, label: &str, content: Vec<Setting>, line: usize) {
+        let source = match source::parse(label) {
+            Ok(source) => source,
+            Err(error) => return self.error(line, Fault::DeadlinesLabel(&error)),
+        };
+        let limits = self.config.provider_deadlines.entry(source).or_default();
+        let mut wrong = Vec::new();
+        for Setting { words, value, line } in content {
+            let name = words.join(" ");
+            match (deadlines::kind(&name), value.as_text().and_then(deadlines::limit)) {
+                (Some(kind), Some(limit)) => drop(limits.insert(kind, limit)),
+                (None, _) => wrong.push((line, name, false)),
+                (Some(_), None) => wrong.push((line, name, true)),
+            }
+        }
+        for (line, name, known) in wrong {
+            let fault = if known { Fault::DeadlineTime(&name) } else { Fault::DeadlineKind(&name) };
+            self.error(line, fault);
         }
     }
 

@@ -12,7 +12,7 @@ use super::problems;
 use super::sealed::Seals;
 use crate::error::StoreError;
 use crate::record::Opaque;
-use crate::run::{Digest, NewRun, OpCounts, RunId, RunStatus};
+use crate::run::{Digest, NewRun, OpCounts, RunId, RunPast, RunStatus};
 
 /// The number of finished runs that are retained for `weft runs show`. Older ones are removed when a run ends.
 pub(super) const KEPT_RUNS: usize = 20;
@@ -50,6 +50,9 @@ pub(super) struct SummaryFile {
     /// Whether the user abandoned the run.
     #[serde(default)]
     pub(super) abandoned: bool,
+    /// Who carried it out, until when, and what was done. Summaries of earlier versions lack it.
+    #[serde(default)]
+    pub(super) past: RunPast,
 }
 
 /// The folders of all runs of one state.

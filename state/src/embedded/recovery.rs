@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::event::{Base, Event, Saving};
 use crate::ledger::{Ledger, RevisionRule};
 use crate::record::Opaque;
-use crate::run::{Digest, Incarnation, JournalLine, NewRun, OpStatus, RunId, RunStatus};
+use crate::run::{Digest, Incarnation, JournalLine, NewRun, OpStatus, RunId, RunPast, RunStatus};
 use crate::step::StoreStep;
 use crate::subject::Revision;
 use crate::tfstate::{StateFile, find_format_digit};
@@ -342,6 +342,8 @@ fn create(ledger: &mut Ledger, folder: &RunFolder) {
     ledger.create(run, false);
     if let Some(run) = ledger.runs.get_mut(&folder.id) {
         run.plan = folder.plan;
+        let past = folder.summary.as_ref().map(|(_, summary)| summary.past.clone());
+        run.summarised = past.filter(|past| *past != RunPast::default());
     }
 }
 

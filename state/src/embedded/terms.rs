@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::backup::Backup;
 use super::current_form;
@@ -22,7 +23,7 @@ use crate::error::StoreError;
 use crate::event::{Base, Began, Event, Sealed};
 use crate::ledger::Ledger;
 use crate::record::Opaque;
-use crate::run::{Digest, Incarnation, Lease, RunHeader, RunId, RunStatus, Token};
+use crate::run::{Digest, Incarnation, Lease, RunHeader, RunId, RunPast, RunStatus, Token};
 use crate::step::{Acquire, AcquireAnswer, ReleaseAnswer, TermEnding};
 use crate::tfstate::GUARDED_FORMAT;
 
@@ -107,7 +108,7 @@ impl Core {
             .map(|(id, _)| id.clone())
             .collect();
         for run in finished {
-            self.summarise(live, &run)?;
+            self.summarise(live, &run, None)?;
         }
         live.interrupted.clone_from(&dead);
         if live.guarded && !recovery::guards(&live.ledger) {
@@ -282,16 +283,19 @@ impl Core {
         Ok(())
     }
 
-    /// Writes the summary of a finished run.
-    pub(super) fn summarise(&self, live: &mut Live, run: &RunId) -> Result<(), StoreError> {
-        let Some(state) = live.ledger.runs.get(run) else { return Ok(()) };
+    /// Writes the summary of a finished run. `ended` is `None` if the run ended in another process.
+    fn summarise(&self, live: &mut Live, run: &RunId, ended: Option<u64>) -> Result<(), StoreError> {
+        let Some(state) = live.ledger.runs.get_mut(run) else { return Ok(()) };
         let header = state.header(run);
+        let past = RunPast { ended_unix_ms: ended.or(header.past.ended_unix_ms), ..header.past };
+        state.summarised = Some(past.clone());
         let summary = SummaryFile {
             status: header.status.word().to_owned(),
             counts: header.counts,
             epoch: live.ends.get(run).map(|last| last.epoch).unwrap_or_default(),
             state: live.file_digest.hex(),
             abandoned: header.abandoned,
+            past,
         };
         self.folders.write_summary(run, &summary)?;
         self.folders.files.pack(run)
@@ -303,7 +307,7 @@ impl Core {
         live.append_now(&[Event::Folded(live.file_digest), Event::Ended { status: header.status, abandoned }])?;
         live.end_term();
         if header.status.is_final() {
-            self.summarise(live, &header.id)?;
+            self.summarise(live, &header.id, Some(unix_ms()))?;
         }
         if live.guarded && !recovery::guards(&live.ledger) {
             live.unguard()?;
@@ -435,4 +439,10 @@ impl Core {
             None => Ok(()),
         }
     }
+}
+
+/// The current time in milliseconds since 1970.
+fn unix_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or_default()
 }

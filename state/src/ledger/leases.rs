@@ -43,6 +43,7 @@ impl Ledger {
             written: BTreeMap::new(),
             claims: BTreeMap::new(),
             strays: BTreeMap::new(),
+            summarised: None,
         };
         self.runs.insert(run.id, state);
         CreateAnswer::Created
@@ -76,6 +77,7 @@ impl Ledger {
         run.holder = request.holder.clone();
         run.status = RunStatus::Running;
         run.abandoned = false;
+        run.summarised = None;
         grant(token)
     }
 

@@ -17,7 +17,8 @@ use crate::ledger::leases::newest_first;
 use crate::record::InstanceRecord;
 use crate::result::Writes;
 use crate::run::{
-    Attempt, Digest, JournalLine, LeaseView, OpCounts, OpIndex, OpRecord, RunHeader, RunId, RunStatus, WorkerId,
+    Attempt, Digest, JournalLine, LeaseView, OpCounts, OpIndex, OpRecord, RunHeader, RunId, RunPast, RunStatus,
+    WorkerId,
 };
 use crate::snapshot::{Snapshot, StoredInstance, StoredOutput};
 use crate::subject::{Doubt, Revision, Subject};
@@ -34,7 +35,7 @@ pub(super) struct RunContents {
 }
 
 /// The fields of a header.
-const HEADER: [&str; 15] = [
+const HEADER: [&str; 16] = [
     "plan",
     "operations",
     "started",
@@ -50,6 +51,7 @@ const HEADER: [&str; 15] = [
     "failed",
     "skipped",
     "in_doubt",
+    "ended",
 ];
 
 impl Core {
@@ -137,6 +139,11 @@ impl Core {
                 claimed: text("claimed") == "1",
                 abandoned: text("abandoned") == "1",
                 lease,
+                past: RunPast {
+                    holder: holder(text("holder")).unwrap_or_default(),
+                    ended_unix_ms: text("ended").parse().ok(),
+                    totals: None,
+                },
             })
         };
         let header = read().ok_or_else(|| self.damaged(&self.keys.run(id), Damage::Header))?;

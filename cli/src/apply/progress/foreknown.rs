@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weft_coordinator::placement::labels_text;
 use weft_graph_format::address::{ObjectName, ResourceInstance};
 use weft_graph_format::changes::ChangeAction;
-use weft_graph_format::graph::{Action, ExecutionGraph, Operation, ProvisionWhen};
+use weft_graph_format::graph::{Action, ExecutionGraph, Operation, ProvisionWhen, Shard};
 use weft_graph_format::plan_file::PlanFile;
 use weft_graph_format::source::SourceRange;
 use weft_protocol::ShownName;
@@ -43,6 +44,8 @@ pub struct Foreknown {
     pub relabelled: BTreeSet<String>,
     /// The provisioners that will run.
     pub provisioners: BTreeMap<u32, Provisioner>,
+    /// The labels that placement rules demand of workers, as text, by provider instance.
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Foreknown {
@@ -52,6 +55,11 @@ impl Foreknown {
         known.cloned().flatten()
     }
 
+    /// The labels that a worker for a provider instance needs; empty if any worker will do.
+    pub(super) fn wanted_by(&self, provider_instance: &str) -> &str {
+        self.labels.get(provider_instance).map_or("", String::as_str)
+    }
+
     /// The facts that a plan holds.
     pub fn of(plan: &PlanFile) -> Foreknown {
         Foreknown {
@@ -59,8 +67,19 @@ impl Foreknown {
             places: plan.manifest.places.clone(),
             relabelled: relabelled(plan),
             provisioners: provisioners(&plan.graph),
+            labels: labels(plan),
         }
     }
+}
+
+/// The labels that placement rules demand, by provider instance. What runs on the user's machine has a worker already.
+fn labels(plan: &PlanFile) -> BTreeMap<String, String> {
+    let demanded = plan.graph.fragments.iter().enumerate().filter_map(|(index, fragment)| {
+        let Shard::Provider(instance) = &fragment.shard else { return None };
+        let demands = plan.manifest.placement.shard(index).filter(|demands| !demands.labels.is_empty())?;
+        Some((instance.to_string(), labels_text(&demands.labels)))
+    });
+    demanded.collect()
 }
 
 /// How progress lines name the objects that the plan changes, by the names of the objects.

@@ -49,6 +49,67 @@ pub fn still_in_doubt(address: &str, reason: &str) -> Diagnostic {
     Diagnostic::error("Still in doubt", format!("{address} is still in doubt: {reason}."))
 }
 
+/// The decision does not fit the operation. `decisions` are those that do.
+pub fn decision_unfit(name: &str, action: &str, decision: &str, decisions: &[&str]) -> Diagnostic {
+    Diagnostic::error(
+        "Decision does not fit",
+        format!(
+            "{decision} does not fit {name}, because the operation in doubt is {action}. Use one of {}.",
+            decisions.join(", ")
+        ),
+    )
+    .about(name)
+}
+
+/// Another address has the object that was to be adopted.
+pub fn id_taken(address: &str, id: &str, owner: &str) -> Diagnostic {
+    Diagnostic::error(
+        "Object belongs to another address",
+        format!(
+            "{address} cannot adopt {id}: the state has this object at {owner}. Look for the id of the object that the \
+             operation in doubt made."
+        ),
+    )
+    .about(address)
+}
+
+/// The answer is none of those that were offered.
+pub fn answer_unknown(answer: &str, decisions: &[&str]) -> Diagnostic {
+    let decisions: Vec<&str> = decisions.iter().map(|word| if *word == "adopt" { "adopt ID" } else { *word }).collect();
+    Diagnostic::error(
+        "Answer not understood",
+        format!("The answer is {answer:?}. Answer with one of {}, skip, quit.", decisions.join(", ")),
+    )
+}
+
+/// Doubts are left, and there is no terminal to ask on.
+pub fn nothing_settled(run: &RunId, left: usize) -> Diagnostic {
+    let (noun, verb) = if left == 1 { ("operation", "is") } else { ("operations", "are") };
+    Diagnostic::error(
+        "Operations still in doubt",
+        format!(
+            "{left} {noun} of run {run} {verb} in doubt. Use one of the commands that weft runs settle {run} lists, or \
+             write the decisions into a file and use weft runs settle -resolutions=FILE."
+        ),
+    )
+}
+
+/// The file of decisions cannot be read.
+pub fn resolutions_unreadable(path: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Cannot read resolutions", format!("{path} cannot be read: {error}."))
+}
+
+/// The file of decisions is invalid. Nothing was done.
+pub fn resolutions_invalid(path: &str, wrong: &[String]) -> Diagnostic {
+    /// The maximum number of listed entries. More would hide the first ones.
+    const LISTED: usize = 50;
+    let mut list: String = wrong.iter().take(LISTED).map(|why| format!("\n  - {why}")).collect();
+    if wrong.len() > LISTED {
+        list.push_str(&format!("\n  and {} more", wrong.len() - LISTED));
+    }
+    Diagnostic::error("Invalid resolutions", format!("{path} cannot be used:{list}\n\nNothing was settled."))
+}
+
 /// The run has no operation in doubt at this address.
 pub fn nothing_in_doubt(address: &str, run: &RunId) -> Diagnostic {
     Diagnostic::error(

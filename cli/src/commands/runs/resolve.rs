@@ -1,13 +1,12 @@
 //! `weft runs resolve`: records the outcome of an operation in doubt.
 
-use weft_coordinator::event::{Decision, UserResolution};
-use weft_coordinator::listing::doubtful;
-use weft_coordinator::{Client, RunOptions};
+use weft_coordinator::Client;
+use weft_coordinator::event::Decision;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::{OpIndex, OpStatus, RunId, StoreError};
+use weft_state::RunId;
 
-use super::problems;
-use super::{LIST, Outcome, PLACE, concluded, go_on, load, place, run_id, said};
+use super::doubts::{Desk, OpenDoubt, Settled, outcome};
+use super::{LIST, Outcome, PLACE, concluded, problems, run_id};
 use crate::apply;
 use crate::command::{self, Command, Invocation};
 use crate::exit::Exit;
@@ -15,7 +14,6 @@ use crate::identity;
 use crate::options::{switch, text};
 use crate::runtime::block_on;
 use crate::store::Access;
-use weft_coordinator::outline::outline;
 
 /// The command.
 pub const RESOLVE: Command = Command {
@@ -32,7 +30,7 @@ pub const RESOLVE: Command = Command {
         PLACE,
         &[
             text("adopt", "ID", "The object exists and has this id. Read it and store it."),
-            switch("absent", "The object does not exist. The operation is carried out again."),
+            switch("absent", "The object does not exist, or the operation took no effect. It is carried out again."),
             switch("retry", "Carry out the operation again, and accept a possible duplicate."),
             switch("forget", "Give up the operation and leave the state as it is."),
             text("plugin-dir", "DIR", "Also look for provider packages in DIR. Can be repeated."),
@@ -58,28 +56,21 @@ async fn resolve(invocation: &Invocation<'_>) -> Outcome {
         return Ok(invocation.mistake(&problems::decision_missing()));
     };
     let id = run_id(run)?;
-    let (status, reason) = match apply::coordinator(arguments) {
+    let settled = match apply::coordinator(arguments) {
         Some(at) => {
             let mut client =
                 Client::connect(&identity::dialer(arguments)?, &at).await.map_err(apply::client_problem)?;
-            client.resolve(run, address, decision.clone()).await.map_err(apply::client_problem)?
+            let (status, reason) =
+                client.resolve(run, address, decision.clone()).await.map_err(apply::client_problem)?;
+            Settled { name: address.clone(), decision: decision.clone(), status, reason }
         }
         None => resolve_here(invocation, &id, address, decision.clone()).await?,
     };
-    if status == OpStatus::InDoubt.word() {
-        return Err(vec![problems::still_in_doubt(address, &reason).about(address)]);
+    if !settled.is_settled() {
+        return Err(vec![problems::still_in_doubt(address, &settled.reason).about(address)]);
     }
-    view.line(&format!("{address} is settled: {}. To continue: weft runs resume {run}", what(decision, &status)));
+    view.line(&format!("{address} is settled: {}. To continue: weft runs resume {run}", outcome(&settled)));
     Ok(Exit::DONE)
-}
-
-fn what(decision: &Decision, status: &str) -> String {
-    match decision {
-        Decision::Adopt(id) => format!("the object {id} was read and stored"),
-        Decision::Absent => "it does not exist, so the operation is pending again".to_owned(),
-        Decision::Retry => "it will be carried out again".to_owned(),
-        Decision::Forget => format!("the operation was given up ({status})"),
-    }
 }
 
 async fn resolve_here(
@@ -87,26 +78,17 @@ async fn resolve_here(
     run: &RunId,
     address: &str,
     decision: Decision,
-) -> Result<(String, String), Vec<Diagnostic>> {
-    let store = place(invocation)?.open(Access::Change).await.map_err(|problem| vec![problem])?;
-    let (view, plan, _) = load(store.as_ref(), run).await?;
-    let operation = match doubtful(&view, &outline(&plan), address).as_slice() {
-        [operation] => *operation,
-        [] => {
-            return Err(vec![problems::nothing_in_doubt(address, run)]);
-        }
-        _ => {
-            return Err(vec![problems::several_in_doubt(address)]);
-        }
+) -> Result<Settled, Vec<Diagnostic>> {
+    let nothing = || vec![problems::nothing_in_doubt(address, run)];
+    let mut desk = Desk::open(invocation, Some(run.clone()), Access::Change).await?.ok_or_else(nothing)?;
+    let mut matching: Vec<OpenDoubt> =
+        desk.doubts().await?.into_iter().filter(|doubt| doubt.name() == address || doubt.address == address).collect();
+    let doubt = match (matching.pop(), matching.is_empty()) {
+        (Some(doubt), true) => doubt,
+        (Some(_), false) => return Err(vec![problems::several_in_doubt(address)]),
+        (None, _) => return Err(nothing()),
     };
-    let options = RunOptions {
-        resolutions: vec![UserResolution { operation, decision }],
-        only_resolve: true,
-        ..RunOptions::in_process()
-    };
-    go_on(invocation, store.clone(), run, options, None).await?;
-    let view = store.run(run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
-    let status = view.ops.get(&OpIndex(operation)).map(|record| record.status).unwrap_or_default();
-    let reason = "no evidence was found".to_owned();
-    Ok((status.word().to_owned(), reason))
+    doubt.check(&decision, &desk.owners().await?).map_err(|problem| vec![problem])?;
+    let settled = desk.settle(vec![(doubt, decision)]).await?;
+    settled.into_iter().next().ok_or_else(nothing)
 }

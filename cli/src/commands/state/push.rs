@@ -102,8 +102,8 @@ impl Push {
         })
         .await?;
         // A run that has not ended still guards the state.
-        if let Ok((snapshot, headers)) = store.overview().await {
-            report_stalled(&invocation.view, &headers, &snapshot);
+        if let Ok(headers) = store.runs().await {
+            report_stalled(&invocation.view, &headers);
         }
         Ok(())
     }

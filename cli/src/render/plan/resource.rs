@@ -49,6 +49,16 @@ pub fn change(
     told: Told,
     style: &Style,
 ) -> String {
+    format!("{}{}", commented(&comment(change, told, style)), block(change, schemas, style))
+}
+
+/// Lines as comments above a block.
+pub fn commented(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("  # {line}\n")).collect()
+}
+
+/// The block of one change, without a final newline.
+pub fn block(change: &ResourceChange, schemas: &BTreeMap<ProviderSource, ProviderSchema>, style: &Style) -> String {
     let resource = &change.address.resource;
     let reasons = Reasons::new(&change.replace_paths);
     // A forgotten object does not change.
@@ -60,10 +70,6 @@ pub fn change(
         None => untyped_object(pair, &reasons),
     };
     let block = if resource.mode == ResourceMode::Data { "data" } else { "resource" };
-    let mut text = String::new();
-    for line in comment(change, told, style) {
-        text.push_str(&format!("  # {line}\n"));
-    }
     // An imported object was never shown before, so all of it is shown.
     let printing = match change.importing {
         _ if forgotten => Printing::still(style),
@@ -71,14 +77,13 @@ pub fn change(
         None => Printing::change(style),
     };
     let lead = if change.action == ChangeAction::ForgetThenCreate { "  " } else { "" };
-    text.push_str(&format!(
+    format!(
         "{lead}{} {block} {} {} {}",
         sign(change.action, style),
         quoted(&resource.type_name),
         quoted(&resource.name),
         printing.part(&difference, 0)
-    ));
-    text
+    )
 }
 
 fn moved_from(change: &ResourceChange) -> Option<&ResourceInstance> {
@@ -86,7 +91,7 @@ fn moved_from(change: &ResourceChange) -> Option<&ResourceInstance> {
 }
 
 /// The first line names the action. Each other line gives a reason or a detail.
-fn comment(change: &ResourceChange, told: Told, style: &Style) -> Vec<String> {
+pub fn comment(change: &ResourceChange, told: Told, style: &Style) -> Vec<String> {
     let name = match &change.deposed {
         Some(key) => format!("{} (deposed object {})", change.address, key.0),
         None => change.address.to_string(),

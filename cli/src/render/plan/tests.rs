@@ -1,6 +1,7 @@
 //! The text of plans with hand-made changes. Text and layout follow the recorded case `workflow/show-text`. The
 //! conformance suite compares that case itself.
 
+mod compact;
 mod drift;
 
 use std::collections::BTreeMap;

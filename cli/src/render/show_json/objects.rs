@@ -31,43 +31,75 @@ pub fn key(key: &InstanceKey) -> Option<Json> {
     }
 }
 
+/// The order of the objects of a module. OpenTofu has one for each kind of document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectOrder {
+    /// By the texts of their addresses, as in a plan: `r[10]` before `r[2]`.
+    Texts,
+    /// By resource and key, as in a state: `r[2]` before `r[10]`.
+    Keys,
+}
+
+/// An object with what it is ordered by.
+#[derive(Debug)]
+struct Placed {
+    order: (String, InstanceKey),
+    object: Json,
+}
+
 /// Objects by module.
-#[derive(Debug, Default)]
-pub struct Modules(BTreeMap<ModuleInstance, Vec<(String, Json)>>);
+#[derive(Debug)]
+pub struct Modules {
+    order: ObjectOrder,
+    objects: BTreeMap<ModuleInstance, Vec<Placed>>,
+}
 
 impl Modules {
-    /// Adds an object. Those of one module are listed by address, and in insertion order where addresses are equal.
+    /// No objects yet.
+    pub fn new(order: ObjectOrder) -> Modules {
+        Modules { order, objects: BTreeMap::new() }
+    }
+
+    /// Adds an object. Those of one module are listed in this order, and in insertion order where addresses are equal.
     pub fn add(&mut self, address: &ResourceInstance, object: Map<String, Json>) {
         // All ancestors are added too, even those that contain only modules.
         let mut module = Some(address.module.clone());
         while let Some(here) = module {
             module = here.parent();
-            self.0.entry(here).or_default();
+            self.objects.entry(here).or_default();
         }
-        let objects = self.0.entry(address.module.clone()).or_default();
-        objects.push((address.to_string(), Json::Object(object)));
+        let order = match self.order {
+            ObjectOrder::Texts => (address.to_string(), InstanceKey::None),
+            ObjectOrder::Keys => (address.resource.to_string(), address.key.clone()),
+        };
+        let objects = self.objects.entry(address.module.clone()).or_default();
+        objects.push(Placed { order, object: Json::Object(object) });
     }
 
     /// The tree, as `root_module`.
     pub fn root(self) -> Json {
         // A module sorts after its ancestors, so in reverse order all children come before their parents.
-        let mut children: BTreeMap<ModuleInstance, Vec<Json>> = BTreeMap::new();
-        for (module, mut objects) in self.0.into_iter().rev() {
-            objects.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let mut children: BTreeMap<ModuleInstance, Vec<(String, Json)>> = BTreeMap::new();
+        for (module, mut objects) in self.objects.into_iter().rev() {
+            objects.sort_by(|a, b| a.order.cmp(&b.order));
             let mut node = Map::new();
             let parent = module.parent();
             if !objects.is_empty() {
-                node.insert("resources".into(), objects.into_iter().map(|(_, object)| object).collect());
+                node.insert("resources".into(), objects.into_iter().map(|placed| placed.object).collect());
             }
             if parent.is_some() {
                 node.insert("address".into(), module.to_string().into());
             }
             if let Some(mut inside) = children.remove(&module) {
-                inside.reverse();
-                node.insert("child_modules".into(), inside.into());
+                // The texts of their addresses decide: `m[10]` comes before `m[2]`.
+                inside.sort_by(|(a, _), (b, _)| a.cmp(b));
+                node.insert("child_modules".into(), inside.into_iter().map(|(_, node)| node).collect());
             }
             match parent {
-                Some(parent) => children.entry(parent).or_default().push(Json::Object(node)),
+                Some(parent) => {
+                    let address = module.to_string();
+                    children.entry(parent).or_default().push((address, Json::Object(node)));
+                }
                 None => return Json::Object(node),
             }
         }

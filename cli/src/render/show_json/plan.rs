@@ -12,7 +12,7 @@ use weft_state::tfstate::StateFile;
 use weft_state::{OutputRecord, RawJson};
 
 use super::super::schemas::{schema_of, with_schema_marks};
-use super::objects::{self, Modules};
+use super::objects::{self, Modules, ObjectOrder};
 use super::trees::{known, sensitive, type_form, unknown};
 use super::{TOFU_VERSION, checks, stored};
 
@@ -220,7 +220,7 @@ fn planned_values(plan: &PlanFile) -> Json {
     if !outputs.is_empty() {
         values.insert("outputs".into(), Json::Object(outputs));
     }
-    let mut modules = Modules::default();
+    let mut modules = Modules::new(ObjectOrder::Texts);
     for change in &plan.changes.resources {
         let goes = matches!(change.action, ChangeAction::Only(Action::Delete));
         if goes || change.deposed.is_some() || change.address.resource.mode == ResourceMode::Ephemeral {

@@ -10,7 +10,7 @@ use weft_state::tfstate::StateFile;
 use weft_state::{InstanceObject, InstanceRecord};
 
 use super::super::schemas::{schema_of_record, stored_value};
-use super::objects::{self, Modules};
+use super::objects::{self, Modules, ObjectOrder};
 use super::trees::{known, parsed, sensitive};
 use super::{TOFU_VERSION, checks};
 
@@ -23,7 +23,7 @@ pub fn state<S: Borrow<ProviderSchema>>(state: Option<&StateFile>, schemas: &BTr
     let Some(state) = state.filter(|state| !state.is_empty()) else {
         return json!({"format_version": FORMAT});
     };
-    let mut modules = Modules::default();
+    let mut modules = Modules::new(ObjectOrder::Keys);
     for record in state.instances.values() {
         let address = &record.address;
         if !address.resource.is_valid() {

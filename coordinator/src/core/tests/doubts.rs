@@ -62,6 +62,30 @@ fn a_returning_worker_settles_a_doubt_of_an_earlier_term() {
 }
 
 #[test]
+fn doubts_can_be_looked_up_without_going_on() {
+    let doubt = || OpRecord { status: OpStatus::InDoubt, attempt: Attempt(1), ..OpRecord::default() };
+    let options = RunOptions { only_resolve: true, ..RunOptions::in_process() };
+    let plan = || outline(OperationKind::Update, &[&[], &[0]], 1);
+    let settles = |commands: &[Command]| orders(commands).iter().any(|order| matches!(order, Order::Settle(_)));
+    // Without a decision, a term that only resolves asks nothing.
+    let (_, begun) = begin(plan(), options.clone(), vec![(0, doubt())]);
+    assert_eq!(finish(&begun).map(|end| end.reason), Some(FinishReason::Resolved));
+    // What the look finds settles the doubt, and nothing else begins.
+    let looks = RunOptions { look_up: true, ..options };
+    let (mut core, begun) = begin(plan(), looks, vec![(0, doubt())]);
+    assert!(finish(&begun).is_none());
+    assert!(settles(&core.step(1, hello("w"))));
+    let task = Task { operation: 0, attempt: Attempt(1) };
+    let verdict = weft_protocol::SettleVerdict::NotApplied { holder_dead: true };
+    let told = core.step(2, said("w", Report::Settled { task, verdict }));
+    assert!(matches!(&steps(&told)[..], [StoreStep::Resolve(found)] if found.evidence == Evidence::Read), "{told:?}");
+    let told = core.step(3, ok(1));
+    assert!(started(&told).is_empty());
+    let end = finish(&told).unwrap();
+    assert_eq!((end.reason, end.in_doubt, end.counts.pending), (FinishReason::Resolved, Vec::new(), 2));
+}
+
+#[test]
 fn a_failed_create_that_left_an_object_is_not_repeated() {
     let plan = || outline(OperationKind::Create, &[&[], &[0]], 1);
     let object = weft_protocol::ObjectWrite {

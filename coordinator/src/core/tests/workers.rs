@@ -1,6 +1,7 @@
 //! Workers: which one gets a shard, and what follows when it refuses or leaves.
 
 use super::*;
+use crate::timing::NO_WORKER_NOTICE;
 
 #[test]
 fn a_shard_that_no_worker_can_open_fails_with_their_diagnostics() {
@@ -26,6 +27,25 @@ fn a_run_without_a_suitable_worker_ends_or_waits() {
     assert!(finish(&commands).is_none());
     let waiting = |command: &&Command| matches!(command, Command::Progress(p) if p.what == OperationEventKind::Waiting);
     assert_eq!(commands.iter().filter(waiting).count(), 1);
+}
+
+#[test]
+fn a_run_without_any_worker_says_so_once_after_a_while() {
+    let plan = outline(OperationKind::Update, &[&[], &[]], 2);
+    let (mut core, _) = begin(plan, RunOptions { gather_ms: 0, ..RunOptions::default() }, Vec::new());
+    let mut told = |now: u64, event: Event| {
+        let commands = core.step(now, event);
+        let is_news =
+            |command: &&Command| matches!(command, Command::Progress(p) if p.what == OperationEventKind::NoWorker);
+        commands.iter().filter(is_news).count()
+    };
+    let wait = NO_WORKER_NOTICE.as_millis() as u64;
+    assert_eq!(told(10, Event::Tick), 0);
+    assert_eq!(told(9 + wait, Event::Tick), 0);
+    assert_eq!(told(10 + wait, Event::Tick), 1);
+    assert_eq!(told(20 + wait, Event::Tick), 0);
+    assert_eq!(told(30 + wait, hello("w")), 0);
+    assert_eq!(told(30 + 3 * wait, Event::Tick), 0);
 }
 
 #[test]

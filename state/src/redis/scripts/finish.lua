@@ -13,7 +13,11 @@ elseif tonumber(run.held[4] or '0') == tonumber(run.held[8]) then
   status = 'done'
 end
 redis.call('HSET', KEYS[2], 'status', status, 'token', '')
-if ARGV[3] ~= '1' then redis.call('HSET', KEYS[2], 'claimed', '0') end
+if ARGV[3] ~= '1' then
+  local clock = redis.call('TIME')
+  local ended = string.format('%.0f', tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000))
+  redis.call('HSET', KEYS[2], 'claimed', '0', 'ended', ended)
+end
 redis.call('HSET', KEYS[2], 'abandoned', ARGV[6])
 local lines, link = append(run, KEYS[3], ARGV[4], ARGV[5])
 return {'RELEASED', tostring(lines), link}

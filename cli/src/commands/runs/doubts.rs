@@ -1,0 +1,265 @@
+//! The operations in doubt of a run, where they are settled, and what may be decided about them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_coordinator::event::{Decision, UserResolution};
+use weft_coordinator::listing::{OperationListing, RunDetails, fitting};
+use weft_coordinator::outline::outline;
+use weft_coordinator::{Client, RunOptions};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::{IdOwners, OpIndex, OpStatus, RunId, RunStatus, RunStore, StoreError};
+
+use super::{go_on, load, place, problems, said};
+use crate::apply;
+use crate::command::Invocation;
+use crate::identity;
+use crate::store::Access;
+
+/// An operation in doubt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OpenDoubt {
+    /// Its number in the plan.
+    pub(super) operation: u32,
+    /// The address of the object.
+    pub(super) address: String,
+    /// The key of the deposed object.
+    pub(super) deposed: Option<String>,
+    /// `create`, `update`, ...
+    pub(super) action: String,
+    /// Why its outcome is unknown, or what looking it up has found; empty if that is not known.
+    pub(super) reason: String,
+}
+
+impl OpenDoubt {
+    fn new(operation: OperationListing) -> OpenDoubt {
+        let OperationListing { operation, address, deposed, action, .. } = operation;
+        OpenDoubt { operation, address, deposed, action, reason: String::new() }
+    }
+
+    /// The object as `runs resolve` takes it.
+    pub(super) fn name(&self) -> String {
+        match &self.deposed {
+            Some(key) => format!("{} (deposed object {key})", self.address),
+            None => self.address.clone(),
+        }
+    }
+
+    /// The decisions that fit, as words.
+    pub(super) fn decisions(&self) -> &'static [&'static str] {
+        fitting(&self.action)
+    }
+
+    /// Checks a decision before anything is done.
+    ///
+    /// # Errors
+    /// The decision does not fit the operation, or the id belongs to another address.
+    pub(super) fn check(&self, decision: &Decision, owners: &IdOwners) -> Result<(), Diagnostic> {
+        if !self.decisions().contains(&decision.name()) {
+            return Err(problems::decision_unfit(&self.name(), &self.action, decision.name(), self.decisions()));
+        }
+        match decision {
+            Decision::Adopt(id) => match owners.other(&self.address, id) {
+                Some(owner) => Err(problems::id_taken(&self.address, id, &owner)),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A decision with its outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settled {
+    /// The object.
+    pub(super) name: String,
+    /// The decision.
+    pub(super) decision: Decision,
+    /// The status of the operation now.
+    pub(super) status: String,
+    /// Why it is still in doubt.
+    pub(super) reason: String,
+}
+
+impl Settled {
+    /// Whether the doubt is gone.
+    pub(super) fn is_settled(&self) -> bool {
+        self.status != OpStatus::InDoubt.word()
+    }
+}
+
+/// Where the doubts of a run are settled.
+enum Site {
+    Here(Arc<dyn RunStore>),
+    Elsewhere(Box<Client>),
+}
+
+/// A run with its doubts, open for decisions.
+pub(super) struct Desk<'i, 'a> {
+    invocation: &'i Invocation<'a>,
+    site: Site,
+    /// The run.
+    pub(super) run: RunId,
+}
+
+impl<'i, 'a> Desk<'i, 'a> {
+    /// Opens a run; without a name, the newest one with doubts. `None` if there is none.
+    ///
+    /// # Errors
+    /// The store cannot be opened, or the run does not exist.
+    pub(super) async fn open(
+        invocation: &'i Invocation<'a>,
+        named: Option<RunId>,
+        access: Access,
+    ) -> Result<Option<Desk<'i, 'a>>, Vec<Diagnostic>> {
+        let arguments = &invocation.arguments;
+        if let Some(address) = apply::coordinator(arguments) {
+            let mut client =
+                Client::connect(&identity::dialer(arguments)?, &address).await.map_err(apply::client_problem)?;
+            let run = match named {
+                Some(run) => run,
+                None => {
+                    let runs = client.list().await.map_err(apply::client_problem)?;
+                    let found = runs.iter().find(|run| run.counts.in_doubt > 0);
+                    let Some(run) = found.and_then(|run| RunId::parse(&run.id)) else { return Ok(None) };
+                    run
+                }
+            };
+            return Ok(Some(Desk { invocation, site: Site::Elsewhere(Box::new(client)), run }));
+        }
+        let place = place(invocation)?;
+        let Some(looked) = place.open_existing().await.map_err(|problem| vec![problem])? else { return Ok(None) };
+        let headers = looked.runs().await.map_err(said)?;
+        let run = match named {
+            Some(run) => run,
+            None => {
+                let open = |counts: &weft_state::OpCounts| counts.in_doubt + counts.running > 0;
+                let found = headers.iter().find(|run| run.status != RunStatus::Running && open(&run.counts));
+                let Some(found) = found else { return Ok(None) };
+                found.id.clone()
+            }
+        };
+        let store = match access {
+            Access::Read => looked,
+            Access::Change => {
+                drop(looked);
+                place.open(Access::Change).await.map_err(|problem| vec![problem])?
+            }
+        };
+        Ok(Some(Desk { invocation, site: Site::Here(store), run }))
+    }
+
+    /// Prints a line.
+    pub(super) fn say(&self, line: &str) {
+        self.invocation.view.line(line);
+    }
+
+    /// Reports a problem after which the command goes on.
+    pub(super) fn report(&self, problem: &Diagnostic) {
+        self.invocation.view.diagnostics(std::slice::from_ref(problem));
+    }
+
+    /// The operations in doubt, in the order of the plan.
+    ///
+    /// # Errors
+    /// The run cannot be read.
+    pub(super) async fn doubts(&mut self) -> Result<Vec<OpenDoubt>, Vec<Diagnostic>> {
+        let (details, recorded) = match &mut self.site {
+            Site::Here(store) => {
+                let (view, plan, _) = load(store.as_ref(), &self.run).await?;
+                let snapshot = store.snapshot().await.map_err(said)?;
+                let of_run = snapshot.doubts.values().filter(|doubt| doubt.run == self.run);
+                let reasons: BTreeMap<u32, String> = of_run.map(|doubt| (doubt.op.0, doubt.reason.clone())).collect();
+                (RunDetails::new(&view, &outline(&plan)), reasons)
+            }
+            Site::Elsewhere(client) => {
+                (client.show(Some(self.run.as_str())).await.map_err(apply::client_problem)?, BTreeMap::new())
+            }
+        };
+        // A process that was killed leaves intents. At a coordinator they may still be under way.
+        let here = matches!(self.site, Site::Here(_));
+        let is_open = |operation: &OperationListing| {
+            operation.status == OpStatus::InDoubt.word() || here && operation.status == OpStatus::Intended.word()
+        };
+        let open = details.operations.into_iter().filter(is_open).map(OpenDoubt::new);
+        let known = |doubt: OpenDoubt| match recorded.get(&doubt.operation) {
+            Some(reason) => OpenDoubt { reason: reason.clone(), ..doubt },
+            None => doubt,
+        };
+        Ok(open.map(known).collect())
+    }
+
+    /// The objects of the state by their ids. Empty for a coordinator, which checks ids itself.
+    ///
+    /// # Errors
+    /// The state cannot be read.
+    pub(super) async fn owners(&self) -> Result<IdOwners, Vec<Diagnostic>> {
+        match &self.site {
+            Site::Here(store) => Ok(IdOwners::of(&store.snapshot().await.map_err(said)?)),
+            Site::Elsewhere(_) => Ok(IdOwners::default()),
+        }
+    }
+
+    /// Reads and looks up the objects in doubt. What can be proven is settled. Returns what was found about the others, by
+    /// their names. A coordinator has done so already.
+    ///
+    /// # Errors
+    /// The run cannot be carried on.
+    pub(super) async fn look_up(&mut self) -> Result<BTreeMap<String, String>, Vec<Diagnostic>> {
+        let Site::Here(store) = &self.site else { return Ok(BTreeMap::new()) };
+        let options = RunOptions { only_resolve: true, look_up: true, ..RunOptions::in_process() };
+        let ending = go_on(self.invocation, Arc::clone(store), &self.run, options, None).await?;
+        Ok(ending.doubts)
+    }
+
+    /// Carries decisions out that were checked.
+    ///
+    /// # Errors
+    /// The run cannot be carried on, or the coordinator refuses.
+    pub(super) async fn settle(
+        &mut self,
+        decisions: Vec<(OpenDoubt, Decision)>,
+    ) -> Result<Vec<Settled>, Vec<Diagnostic>> {
+        match &mut self.site {
+            Site::Here(store) => {
+                let resolution = |(doubt, decision): &(OpenDoubt, Decision)| UserResolution {
+                    operation: doubt.operation,
+                    decision: decision.clone(),
+                };
+                let resolutions = decisions.iter().map(resolution).collect();
+                let options = RunOptions { resolutions, only_resolve: true, ..RunOptions::in_process() };
+                let ending = go_on(self.invocation, Arc::clone(store), &self.run, options, None).await?;
+                let view = store.run(&self.run).await.map_err(said)?;
+                let view = view.ok_or_else(|| said(StoreError::NoRun(self.run.clone())))?;
+                let settled = decisions.into_iter().map(|(doubt, decision)| {
+                    let status = view.ops.get(&OpIndex(doubt.operation)).map(|record| record.status);
+                    let (name, status) = (doubt.name(), status.unwrap_or_default().word().to_owned());
+                    let reason = ending.doubts.get(&name).cloned();
+                    let reason = reason.unwrap_or_else(|| "no evidence was found".to_owned());
+                    Settled { name, decision, status, reason }
+                });
+                Ok(settled.collect())
+            }
+            Site::Elsewhere(client) => {
+                let mut settled = Vec::new();
+                for (doubt, decision) in decisions {
+                    let (name, run) = (doubt.name(), self.run.as_str());
+                    let answer = client.resolve(run, &name, decision.clone()).await;
+                    let (status, reason) = answer.map_err(apply::client_problem)?;
+                    settled.push(Settled { name, decision, status, reason });
+                }
+                Ok(settled)
+            }
+        }
+    }
+}
+
+/// What a decision has led to.
+pub(super) fn outcome(settled: &Settled) -> String {
+    match &settled.decision {
+        Decision::Adopt(id) => format!("the object {id} was read and stored"),
+        Decision::Absent => "it does not exist, so the operation is pending again".to_owned(),
+        Decision::Retry => "it will be carried out again".to_owned(),
+        Decision::Forget => format!("the operation was given up ({})", settled.status),
+    }
+}

@@ -1,0 +1,212 @@
+//! Decisions about operations in doubt, in a file for pipelines.
+//!
+//! ```json
+//! {
+//!   "format_version": 1,
+//!   "run": "run-3a8114e0413c0c77",
+//!   "resolutions": [
+//!     {"address": "aws_instance.web", "decision": "adopt", "id": "i-0abc12"},
+//!     {"address": "aws_instance.db", "deposed": "0badcafe", "decision": "absent"}
+//!   ]
+//! }
+//! ```
+//!
+//! Every entry is checked before any is applied.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use weft_coordinator::event::Decision;
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_state::{IdOwners, RunId};
+
+use super::doubts::OpenDoubt;
+use super::problems;
+
+/// The version of the format.
+pub(super) const FORMAT_VERSION: u32 = 1;
+/// The maximum size of a file. A run with a doubt in each of ten thousand operations fits.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// A file of decisions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Resolutions {
+    format_version: u32,
+    /// The run that the decisions are for.
+    run: String,
+    resolutions: Vec<Entry>,
+}
+
+/// A decision about one operation in doubt.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    address: String,
+    /// The key of the deposed object; the current object without it.
+    #[serde(default)]
+    deposed: Option<String>,
+    /// `adopt`, `absent`, `retry` or `forget`.
+    decision: String,
+    /// The id of the object to adopt.
+    #[serde(default)]
+    id: Option<String>,
+}
+
+impl Resolutions {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, is too large, or is no such document.
+    pub(super) fn read(path: &str) -> Result<Resolutions, Diagnostic> {
+        let unreadable = |error: std::io::Error| problems::resolutions_unreadable(path, &error);
+        let size = std::fs::metadata(path).map_err(unreadable)?.len();
+        if size > MOST_BYTES {
+            return Err(problems::resolutions_invalid(path, &[format!("it is larger than {MOST_BYTES} bytes")]));
+        }
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        Resolutions::parse(&text).map_err(|why| problems::resolutions_invalid(path, &[why]))
+    }
+
+    fn parse(text: &str) -> Result<Resolutions, String> {
+        // A list would be read as the fields of a document in their order.
+        if !text.trim_start().starts_with('{') {
+            return Err("it is no JSON object".to_owned());
+        }
+        let found: Resolutions = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        match found.format_version {
+            FORMAT_VERSION => Ok(found),
+            other => Err(format!("format_version is {other}, and this version of Weft reads {FORMAT_VERSION}")),
+        }
+    }
+
+    /// The run that the decisions are for.
+    ///
+    /// # Errors
+    /// The text is not the id of a run.
+    pub(super) fn run(&self) -> Result<RunId, Diagnostic> {
+        RunId::parse(&self.run).ok_or_else(|| problems::invalid_run_id(&self.run))
+    }
+
+    /// The decisions with their doubts, if each of them can be carried out.
+    ///
+    /// # Errors
+    /// What is wrong, one text for each entry.
+    pub(super) fn matched(
+        self,
+        doubts: &[OpenDoubt],
+        owners: &IdOwners,
+    ) -> Result<Vec<(OpenDoubt, Decision)>, Vec<String>> {
+        let by_object: BTreeMap<(&str, Option<&str>), &OpenDoubt> =
+            doubts.iter().map(|doubt| ((doubt.address.as_str(), doubt.deposed.as_deref()), doubt)).collect();
+        let (mut matched, mut wrong) = (Vec::new(), Vec::new());
+        let (mut named, mut adopted) = (BTreeSet::new(), BTreeSet::new());
+        for (place, entry) in self.resolutions.into_iter().enumerate() {
+            let which = format!("resolutions[{place}] ({})", entry.address);
+            let checked = entry.decision().and_then(|decision| {
+                let key = (entry.address.as_str(), entry.deposed.as_deref());
+                let doubt = by_object.get(&key).ok_or("this object is not in doubt")?;
+                doubt.check(&decision, owners).map_err(|problem| problem.detail)?;
+                Ok(((*doubt).clone(), decision))
+            });
+            match checked {
+                Err(why) => wrong.push(format!("{which}: {why}")),
+                Ok((doubt, _)) if !named.insert(doubt.name()) => wrong.push(format!("{which}: it is listed twice")),
+                Ok((doubt, decision)) => {
+                    let kind = doubt.address.rsplit('.').nth(1).unwrap_or_default().to_owned();
+                    if let Decision::Adopt(id) = &decision
+                        && !adopted.insert((kind, id.clone()))
+                    {
+                        wrong.push(format!("{which}: another entry adopts {id} too"));
+                    }
+                    matched.push((doubt, decision));
+                }
+            }
+        }
+        if wrong.is_empty() { Ok(matched) } else { Err(wrong) }
+    }
+}
+
+impl Entry {
+    fn decision(&self) -> Result<Decision, String> {
+        match (self.decision.as_str(), self.id.as_deref()) {
+            ("adopt", Some(id)) if !id.is_empty() => Ok(Decision::Adopt(id.to_owned())),
+            ("adopt", _) => Err("adopt needs an id".to_owned()),
+            ("absent" | "retry" | "forget", Some(_)) => Err(format!("{} takes no id", self.decision)),
+            ("absent", None) => Ok(Decision::Absent),
+            ("retry", None) => Ok(Decision::Retry),
+            ("forget", None) => Ok(Decision::Forget),
+            (other, _) => Err(format!("the decision is {other:?}: use adopt, absent, retry or forget")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doubt(address: &str, action: &str, deposed: Option<&str>) -> OpenDoubt {
+        OpenDoubt {
+            operation: 1,
+            address: address.to_owned(),
+            deposed: deposed.map(str::to_owned),
+            action: action.to_owned(),
+            reason: String::new(),
+        }
+    }
+
+    fn matched(entries: &str) -> Result<Vec<(String, Decision)>, Vec<String>> {
+        let text = format!(r#"{{"format_version": 1, "run": "run-1", "resolutions": [{entries}]}}"#);
+        let doubts = [
+            doubt("a.b", "create", None),
+            doubt("a.c", "provision", None),
+            doubt("a.d", "delete", Some("0badcafe")),
+            doubt("a.e", "create", None),
+        ];
+        let matched = Resolutions::parse(&text).unwrap().matched(&doubts, &IdOwners::default())?;
+        Ok(matched.into_iter().map(|(doubt, decision)| (doubt.name(), decision)).collect())
+    }
+
+    #[test]
+    fn each_entry_is_matched_with_its_doubt() {
+        let found = matched(
+            r#"{"address": "a.b", "decision": "adopt", "id": "i-1"}, {"address": "a.c", "decision": "retry"},
+               {"address": "a.d", "deposed": "0badcafe", "decision": "absent"}"#,
+        );
+        let wanted = [
+            ("a.b".to_owned(), Decision::Adopt("i-1".to_owned())),
+            ("a.c".to_owned(), Decision::Retry),
+            ("a.d (deposed object 0badcafe)".to_owned(), Decision::Absent),
+        ];
+        assert_eq!(found.unwrap(), wanted);
+    }
+
+    #[test]
+    fn every_wrong_entry_is_named() {
+        let found = matched(
+            r#"{"address": "a.c", "decision": "adopt", "id": "i-1"}, {"address": "a.x", "decision": "retry"},
+               {"address": "a.b", "decision": "adopt"}, {"address": "a.b", "decision": "keep"},
+               {"address": "a.b", "decision": "absent", "id": "i-1"}, {"address": "a.d", "decision": "retry"},
+               {"address": "a.b", "decision": "adopt", "id": "i-1"}, {"address": "a.b", "decision": "forget"},
+               {"address": "a.e", "decision": "adopt", "id": "i-1"}"#,
+        );
+        expect_test::expect![[r#"
+            resolutions[0] (a.c): adopt does not fit a.c, because the operation in doubt is provision. Use one of absent, retry, forget.
+            resolutions[1] (a.x): this object is not in doubt
+            resolutions[2] (a.b): adopt needs an id
+            resolutions[3] (a.b): the decision is "keep": use adopt, absent, retry or forget
+            resolutions[4] (a.b): absent takes no id
+            resolutions[5] (a.d): this object is not in doubt
+            resolutions[7] (a.b): it is listed twice
+            resolutions[8] (a.e): another entry adopts i-1 too"#]]
+        .assert_eq(&found.unwrap_err().join("\n"));
+    }
+
+    #[test]
+    fn other_documents_are_refused() {
+        let why = |text: &str| Resolutions::parse(text).unwrap_err();
+        assert_eq!(why("[1, \"r\", []]"), "it is no JSON object");
+        assert!(why(r#"{"format_version": 2, "run": "r", "resolutions": []}"#).contains("format_version is 2"));
+        assert!(why(r#"{"format_version": 1, "run": "r", "resolutions": [], "x": 1}"#).contains("unknown field"));
+    }
+}

@@ -1,0 +1,83 @@
+//! The changes of a plan with equal ones shown once (`-compact`).
+
+use std::collections::BTreeMap;
+
+use weft_graph_format::address::{ConfigResource, ProviderSource, ResourceInstance};
+use weft_graph_format::changes::ResourceChange;
+use weft_graph_format::schema::ProviderSchema;
+
+use super::super::style::Style;
+use super::resource::{self, Told};
+
+/// The maximum number of ranges of instances that are listed. More would hide the change.
+const LISTED: usize = 4;
+
+/// Changes with equal blocks and equal reasons, of instances of one resource.
+struct Group<'c> {
+    /// The comments of the first one.
+    comment: Vec<String>,
+    block: String,
+    /// The instances with their places in the plan.
+    instances: Vec<(usize, &'c ResourceInstance)>,
+}
+
+/// The texts of the changes, in the order of the first change of each group.
+pub fn grouped<'c>(
+    changes: impl Iterator<Item = (&'c ResourceChange, Told)>,
+    schemas: &BTreeMap<ProviderSource, ProviderSchema>,
+    style: &Style,
+) -> Vec<String> {
+    let mut groups: Vec<Group<'c>> = Vec::new();
+    let mut known: BTreeMap<(ConfigResource, Vec<String>, String), usize> = BTreeMap::new();
+    for (position, (change, told)) in changes.enumerate() {
+        let comment = resource::comment(change, told, style);
+        let block = resource::block(change, schemas, style);
+        // The first line names the instance. A deposed object or a move belongs to one instance only.
+        let alone = change.deposed.is_some() || change.previous_address.is_some() || change.importing.is_some();
+        let mut reasons: Vec<String> = comment.iter().skip(1).cloned().collect();
+        if alone {
+            reasons.push(change.address.to_string());
+        }
+        let key = (change.address.config(), reasons, block.clone());
+        let place = *known.entry(key).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.instances.push((position, &change.address)),
+            None => groups.push(Group { comment, block, instances: vec![(position, &change.address)] }),
+        }
+    }
+    groups.iter().map(text).collect()
+}
+
+fn text(group: &Group<'_>) -> String {
+    let mut comment = group.comment.clone();
+    if group.instances.len() > 1 {
+        let count = group.instances.len();
+        comment.push(format!("(same change in {count} instances: {})", names(&group.instances)));
+    }
+    format!("{}{}", resource::commented(&comment), group.block)
+}
+
+/// The instances, those that follow each other in the plan as a range.
+fn names(instances: &[(usize, &ResourceInstance)]) -> String {
+    let mut ranges: Vec<Vec<(usize, &ResourceInstance)>> = Vec::new();
+    for (position, instance) in instances {
+        match ranges.last_mut() {
+            Some(range) if range.last().is_some_and(|(last, _)| last + 1 == *position) => {
+                range.push((*position, instance));
+            }
+            _ => ranges.push(vec![(*position, instance)]),
+        }
+    }
+    let name = |range: &Vec<(usize, &ResourceInstance)>| match range.as_slice() {
+        [(_, one)] => one.to_string(),
+        [(_, one), (_, other)] => format!("{one}, {other}"),
+        [(_, first), .., (_, last)] => format!("{first} to {last}"),
+        [] => String::new(),
+    };
+    let mut listed: Vec<String> = ranges.iter().take(LISTED).map(name).collect();
+    let more: usize = ranges.iter().skip(LISTED).map(Vec::len).sum();
+    if more > 0 {
+        listed.push(format!("and {more} more"));
+    }
+    listed.join(", ")
+}

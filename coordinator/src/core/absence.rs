@@ -1,0 +1,24 @@
+//! The time without any worker.
+
+use super::clock::Clock;
+use crate::timing::NO_WORKER_NOTICE;
+
+/// Since when work waits and no worker is connected.
+#[derive(Debug, Default)]
+pub(super) struct Absence {
+    since: Option<u64>,
+    told: bool,
+}
+
+impl Absence {
+    /// A worker is connected, or none is needed.
+    pub(super) fn ends(&mut self) {
+        *self = Absence::default();
+    }
+
+    /// Work waits, and no worker is connected. Returns whether the user must be told now.
+    pub(super) fn is_news(&mut self, clock: &Clock) -> bool {
+        let since = *self.since.get_or_insert(clock.now());
+        clock.has_passed(since, NO_WORKER_NOTICE) && !std::mem::replace(&mut self.told, true)
+    }
+}
