@@ -14,7 +14,7 @@ use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock,
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::{ObjectType, Type};
 use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{Expression, Role, Syntax, Tree};
+use weft_syntax::{Expression, NameRole, Syntax, Tree};
 
 use crate::attribute_blocks::written_as_blocks;
 use crate::config::{BodyContent, BodySource};
@@ -92,15 +92,15 @@ fn nested_constraint(nested: &NestedAttributes) -> Type {
 }
 
 /// The meaning of a name in a body of this schema.
-fn role(schema: &Block, name: &str) -> Role<'static> {
+fn role(schema: &Block, name: &str) -> NameRole<'static> {
     if schema.attributes.contains_key(name) {
-        return Role::Argument;
+        return NameRole::Argument;
     }
     match schema.blocks.get(name) {
-        Some(nested) if nested.nesting == Nesting::Map => Role::Block(&["key"]),
-        Some(_) => Role::Block(&[]),
-        None if name == "dynamic" => Role::Block(&["type"]),
-        None => Role::Unknown,
+        Some(nested) if nested.nesting == Nesting::Map => NameRole::Block(&["key"]),
+        Some(_) => NameRole::Block(&[]),
+        None if name == "dynamic" => NameRole::Block(&["type"]),
+        None => NameRole::Unknown,
     }
 }
 

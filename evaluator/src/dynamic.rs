@@ -11,7 +11,7 @@ use weft_graph_format::number::Number;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{Block, Body, BodyId, Expression, Label, Role, Tree};
+use weft_syntax::{Block, Body, BodyId, Expression, Label, NameRole, Tree};
 
 use crate::problems;
 
@@ -32,11 +32,11 @@ pub(crate) struct DynamicBlock {
 }
 
 /// The meaning of names in a `dynamic` block.
-fn role(name: &str) -> Role<'static> {
+fn role(name: &str) -> NameRole<'static> {
     match name {
-        "for_each" | "iterator" | "labels" => Role::Argument,
-        "content" => Role::Block(&[]),
-        _ => Role::Unknown,
+        "for_each" | "iterator" | "labels" => NameRole::Argument,
+        "content" => NameRole::Block(&[]),
+        _ => NameRole::Unknown,
     }
 }
 

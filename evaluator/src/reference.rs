@@ -11,7 +11,7 @@ use crate::problems;
 
 /// The target of a reference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Subject {
+pub enum Referent {
     /// `var.name`
     Variable(SmolStr),
     /// `local.name`
@@ -36,11 +36,11 @@ pub enum Subject {
     ProviderFunction(SmolStr, Option<SmolStr>),
 }
 
-/// A [`Subject`] with its location.
+/// A [`Referent`] with its location.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {
     /// The target.
-    pub subject: Subject,
+    pub subject: Referent,
     /// The number of steps that name the target. The rest leads into its value.
     pub steps: usize,
     /// The range of the whole traversal.
@@ -97,20 +97,20 @@ pub(crate) fn resolve(tree: &Tree, traversal: &Traversal) -> Result<Reference, D
     let read = Reading { tree, traversal };
     let root = traversal.root.text.as_str();
     match root {
-        "var" => Ok(read.reference(Subject::Variable(read.name("var.size")?), 1)),
-        "local" => Ok(read.reference(Subject::Local(read.name("local.name")?), 1)),
-        "path" => Ok(read.reference(Subject::Path(read.name("path.module")?), 1)),
+        "var" => Ok(read.reference(Referent::Variable(read.name("var.size")?), 1)),
+        "local" => Ok(read.reference(Referent::Local(read.name("local.name")?), 1)),
+        "path" => Ok(read.reference(Referent::Path(read.name("path.module")?), 1)),
         "terraform" | "tofu" => {
             let name = read.name("terraform.workspace")?;
-            Ok(read.reference(Subject::Terraform(SmolStr::new(root), name), 1))
+            Ok(read.reference(Referent::Terraform(SmolStr::new(root), name), 1))
         }
         "count" | "each" => read.repetition(),
-        "self" => Ok(read.reference(Subject::SelfObject, 0)),
+        "self" => Ok(read.reference(Referent::SelfObject, 0)),
         "module" => {
             let name = read.name("module.network.vpc_id")?;
             let behind_key = if key(traversal, 1).is_some() { 2 } else { 1 };
             let output = attribute(traversal, behind_key).cloned();
-            Ok(read.reference(Subject::Module(name, output), 1))
+            Ok(read.reference(Referent::Module(name, output), 1))
         }
         "data" => read.resource(ResourceMode::Data),
         "ephemeral" => read.resource(ResourceMode::Ephemeral),
@@ -137,13 +137,13 @@ impl Reading<'_> {
         self.tree.range(self.traversal.root.span)
     }
 
-    fn reference(&self, subject: Subject, steps: usize) -> Reference {
+    fn reference(&self, subject: Referent, steps: usize) -> Reference {
         let Reading { tree, traversal } = *self;
         let key = key(traversal, steps);
         let after = steps + usize::from(key.is_some());
         let found = attribute(traversal, after).cloned();
         let rest = match (&subject, &found) {
-            (Subject::Resource(_) | Subject::SelfObject, Some(_)) => steps_from(tree, traversal, after + 1),
+            (Referent::Resource(_) | Referent::SelfObject, Some(_)) => steps_from(tree, traversal, after + 1),
             _ => Vec::new(),
         };
         Reference {
@@ -151,7 +151,7 @@ impl Reading<'_> {
             rest,
             range: self.range(),
             key,
-            leads_on: traversal.steps.len() > after + usize::from(matches!(subject, Subject::Module(_, Some(_)))),
+            leads_on: traversal.steps.len() > after + usize::from(matches!(subject, Referent::Module(_, Some(_)))),
             attribute_range: found.as_ref().map(|_| tree.range(traversal.steps[after].span)),
             attribute: found,
             subject,
@@ -176,9 +176,9 @@ impl Reading<'_> {
         };
         let name = self.name(example)?;
         let subject = match (root, name.as_str()) {
-            ("count", "index") => Subject::CountIndex,
-            ("each", "key") => Subject::EachKey,
-            ("each", "value") => Subject::EachValue,
+            ("count", "index") => Referent::CountIndex,
+            ("each", "key") => Referent::EachKey,
+            ("each", "value") => Referent::EachValue,
             _ => {
                 let at = self.tree.range(self.traversal.steps[0].span);
                 return Err(problems::no_repetition_attribute(root, &name, known, at));
@@ -193,7 +193,7 @@ impl Reading<'_> {
             return Err(problems::incomplete_resource(&self.traversal.root.text, self.range()));
         };
         let resource = Resource { mode, type_name: type_name.clone(), name: name.clone() };
-        Ok(self.reference(Subject::Resource(resource), 2))
+        Ok(self.reference(Referent::Resource(resource), 2))
     }
 
     /// A managed resource: `TYPE.NAME`.
@@ -203,7 +203,7 @@ impl Reading<'_> {
             return Err(problems::bare_word(root, self.range()));
         };
         let resource = Resource { mode: ResourceMode::Managed, type_name: SmolStr::new(root), name: name.clone() };
-        Ok(self.reference(Subject::Resource(resource), 1))
+        Ok(self.reference(Referent::Resource(resource), 1))
     }
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn provider_calls(expression: &Expression, found: &mut Vec<Reference>
                 _ => None,
             };
             found.extend(named.map(|(name, alias)| Reference {
-                subject: Subject::ProviderFunction(name, alias),
+                subject: Referent::ProviderFunction(name, alias),
                 steps: 0,
                 range: expression.tree.range(call.name_span),
                 key: None,

@@ -12,10 +12,10 @@ use weft_graph_format::address::{
 };
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::schema::{Block, Nesting, ProviderSchema};
-use weft_syntax::Role;
+use weft_syntax::NameRole;
 
 use crate::config::{BodySource, CompiledModule, Repetition, ResourceBlock, references_of_blocks};
-use crate::reference::{Reference, Subject, references_of};
+use crate::reference::{Reference, Referent, references_of};
 
 /// The changes of a plan.
 #[derive(Clone, Debug, Default)]
@@ -134,20 +134,20 @@ impl<'a> Search<'a> {
     fn refer(&mut self, module: &ModuleInstance, within: Option<&AbsResource>, references: &[Reference]) {
         for reference in references {
             let place = match &reference.subject {
-                Subject::Variable(name) => ConfigurationPart::Variable(module.clone(), name.clone()),
-                Subject::Local(name) => ConfigurationPart::Local(module.clone(), name.clone()),
-                Subject::Module(name, output) => {
+                Referent::Variable(name) => ConfigurationPart::Variable(module.clone(), name.clone()),
+                Referent::Local(name) => ConfigurationPart::Local(module.clone(), name.clone()),
+                Referent::Module(name, output) => {
                     let callee = module.child(name, reference.key.clone().unwrap_or_default());
                     match output {
                         Some(output) => ConfigurationPart::Output(callee, output.clone()),
                         None => ConfigurationPart::Outputs(callee),
                     }
                 }
-                Subject::EachKey | Subject::EachValue | Subject::CountIndex => match within {
+                Referent::EachKey | Referent::EachValue | Referent::CountIndex => match within {
                     Some(resource) => ConfigurationPart::Repetition(resource.clone()),
                     None => continue,
                 },
-                Subject::Resource(resource) => {
+                Referent::Resource(resource) => {
                     let resource = AbsResource { module: module.clone(), resource: resource.clone() };
                     let first = reference.attribute.iter().map(|name| ValueStep::Attribute(name.clone()));
                     let path = Path(first.chain(reference.rest.iter().map(|(step, _)| step.clone())).collect());
@@ -155,7 +155,7 @@ impl<'a> Search<'a> {
                     self.found.insert((resource.instance(key), path.clone()));
                     ConfigurationPart::Resource(resource, path)
                 }
-                Subject::SelfObject | Subject::Path(_) | Subject::Terraform(..) | Subject::ProviderFunction(..) => {
+                Referent::SelfObject | Referent::Path(_) | Referent::Terraform(..) | Referent::ProviderFunction(..) => {
                     continue;
                 }
             };
@@ -174,7 +174,7 @@ fn references_at(body: &BodySource, schema: &Block, path: &Path) -> Vec<Referenc
         let (ValueStep::Attribute(name) | ValueStep::Key(name)) = step else { return found };
         if schema.attributes.contains_key(name) {
             for body in &bodies {
-                let content = body.content(&|other| if other == name { Role::Argument } else { Role::Hidden });
+                let content = body.content(&|other| if other == name { NameRole::Argument } else { NameRole::Hidden });
                 for (tree, attribute) in &content.attributes {
                     found.extend(references_of(&tree.expression(attribute.expression), &mut Vec::new()));
                 }
@@ -189,9 +189,9 @@ fn references_at(body: &BodySource, schema: &Block, path: &Path) -> Vec<Referenc
             break;
         }
         let role = |other: &str| match other {
-            "dynamic" => Role::Block(&["type"]),
-            _ if other == name => Role::Block(&[]),
-            _ => Role::Hidden,
+            "dynamic" => NameRole::Block(&["type"]),
+            _ if other == name => NameRole::Block(&[]),
+            _ => NameRole::Hidden,
         };
         let mut inner = Vec::new();
         for body in &bodies {

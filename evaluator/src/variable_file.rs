@@ -9,7 +9,7 @@ use weft_expressions::constant::evaluate_constant;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::source::{Position, SourceRange};
 use weft_graph_format::value::Value;
-use weft_syntax::{Expression, Role, Tree};
+use weft_syntax::{Expression, NameRole, Tree};
 
 use crate::config::{SourceFiles, parse_arguments};
 
@@ -64,7 +64,7 @@ impl VariablesFile {
 
 /// Refuses declarations of variables. Other messages about them would be less helpful.
 fn declarations(tree: &Tree) -> Vec<Diagnostic> {
-    let role = |name: &str| if name == "variable" { Role::Block(&["name"]) } else { Role::Hidden };
+    let role = |name: &str| if name == "variable" { NameRole::Block(&["name"]) } else { NameRole::Hidden };
     let body = tree.content(tree.root_id(), &role).body;
     let found = body.blocks_of("variable").filter_map(|block| match block.labels.as_slice() {
         [label] => Some((label, block)),

@@ -18,7 +18,7 @@ use crate::problems::{damaged, no_schema};
 use crate::resource::{ResourceType, marked, settle_unknowns};
 use crate::shard::Shard;
 use crate::shard::provider::ProviderSlot;
-use crate::subject::{Problems, Subject, has_errors};
+use crate::subject::{DiagnosticSubject, Problems, has_errors};
 
 /// The summary of the error when an imported object does not exist.
 const NO_SUCH_OBJECT: &str = "Cannot import non-existent remote object";
@@ -84,7 +84,7 @@ impl<'s> Change<'s> {
         let config = desired.transpose()?;
         let text = address.to_string();
         let Some(kind) = shard.resource_type(&slot.instance.source, address) else {
-            let subject = Subject { address: &text, config: None };
+            let subject = DiagnosticSubject { address: &text, config: None };
             return Err(vec![no_schema(&subject, &address.resource.type_name)]);
         };
         let creates = prior.is_none() && deposed.is_none();
@@ -104,8 +104,8 @@ impl<'s> Change<'s> {
     }
 
     /// The subject of diagnostics.
-    pub(crate) fn subject(&self) -> Subject<'_> {
-        Subject { address: &self.text, config: self.formula }
+    pub(crate) fn subject(&self) -> DiagnosticSubject<'_> {
+        DiagnosticSubject { address: &self.text, config: self.formula }
     }
 
     /// Whether the object is to be replaced.

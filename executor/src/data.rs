@@ -10,7 +10,7 @@ use crate::outcome::Done;
 use crate::problems::{self, damaged, not_here};
 use crate::resource::marked;
 use crate::shard::provider::ProviderSlot;
-use crate::subject::{Problems, Subject, has_errors};
+use crate::subject::{DiagnosticSubject, Problems, has_errors};
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
 /// Reads a data source and stores the result. An error in a read for a check block stops nothing.
@@ -22,7 +22,7 @@ pub(crate) async fn read(context: &TaskContext) -> Result<Done, Problems> {
     };
     let slot = shard.provider(*provider).ok_or_else(|| vec![damaged(id, "provider")])?;
     let text = address.to_string();
-    let subject = Subject { address: &text, config: shard.formula(*config) };
+    let subject = DiagnosticSubject { address: &text, config: shard.formula(*config) };
     let Some(kind) = shard.resource_type(&slot.instance.source, address) else {
         return Err(vec![problems::no_schema(&subject, &address.resource.type_name)]);
     };
@@ -61,7 +61,7 @@ async fn ask(
     context: &TaskContext,
     slot: &ProviderSlot,
     address: &ResourceInstance,
-    subject: &Subject<'_>,
+    subject: &DiagnosticSubject<'_>,
     config: &Value,
 ) -> Result<(Value, Problems), Problems> {
     let type_name = &address.resource.type_name;

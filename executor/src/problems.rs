@@ -9,7 +9,7 @@ use weft_graph_format::path::Path;
 use weft_graph_format::source::SourceRange;
 use weft_providers::{CallError, ProviderOpenError};
 
-use crate::subject::{Problems, Subject};
+use crate::subject::{DiagnosticSubject, Problems};
 
 /// The summary of diagnostics about a plan that contradicts itself.
 const DAMAGED_PLAN: &str = "Damaged plan";
@@ -37,7 +37,7 @@ pub(crate) fn no_formula(address: &str, index: u32) -> Diagnostic {
 }
 
 /// The plan lacks the schema of a resource type that it uses.
-pub(crate) fn no_schema(subject: &Subject<'_>, type_name: &str) -> Diagnostic {
+pub(crate) fn no_schema(subject: &DiagnosticSubject<'_>, type_name: &str) -> Diagnostic {
     let detail = format!("The plan has no schema for {type_name}, which {} needs.", subject.address);
     subject.error(DAMAGED_PLAN, detail)
 }
@@ -76,7 +76,7 @@ pub(crate) fn missing_input(name: &str) -> Diagnostic {
 }
 
 /// The value of a formula has unknown parts.
-pub(crate) fn unknown_value(subject: &Subject<'_>) -> Diagnostic {
+pub(crate) fn unknown_value(subject: &DiagnosticSubject<'_>) -> Diagnostic {
     let detail = format!(
         "A part of {} is still unknown, although everything that it is computed from is known.",
         subject.address
@@ -85,7 +85,7 @@ pub(crate) fn unknown_value(subject: &Subject<'_>) -> Diagnostic {
 }
 
 /// A formula reads a result that is on another worker, or nowhere.
-pub(crate) fn missing_result(subject: &Subject<'_>) -> Diagnostic {
+pub(crate) fn missing_result(subject: &DiagnosticSubject<'_>) -> Diagnostic {
     let detail = format!(
         "{} reads a result that this worker does not have. A value that must not be stored cannot be sent from one \
          worker to another.",
@@ -95,23 +95,23 @@ pub(crate) fn missing_result(subject: &Subject<'_>) -> Diagnostic {
 }
 
 /// The value of an output does not fit its type.
-pub(crate) fn unsuitable_output(subject: &Subject<'_>, error: &dyn Display) -> Diagnostic {
+pub(crate) fn unsuitable_output(subject: &DiagnosticSubject<'_>, error: &dyn Display) -> Diagnostic {
     subject.error("Invalid output value", format!("The value of {} is unsuitable: {error}.", subject.address))
 }
 
 /// The value of an output cannot be encoded.
-pub(crate) fn output_not_stored(subject: &Subject<'_>, error: &dyn Display) -> Diagnostic {
+pub(crate) fn output_not_stored(subject: &DiagnosticSubject<'_>, error: &dyn Display) -> Diagnostic {
     subject.error("Invalid output value", format!("The value of {} cannot be stored: {error}.", subject.address))
 }
 
 /// An output has an ephemeral value.
-pub(crate) fn ephemeral_output(subject: &Subject<'_>) -> Diagnostic {
+pub(crate) fn ephemeral_output(subject: &DiagnosticSubject<'_>) -> Diagnostic {
     let detail = format!("{} would store an ephemeral value. Use only values that may be stored.", subject.address);
     subject.error("Ephemeral value not allowed", detail)
 }
 
 /// An output that is not sensitive has a sensitive value.
-pub(crate) fn sensitive_output(subject: &Subject<'_>) -> Diagnostic {
+pub(crate) fn sensitive_output(subject: &DiagnosticSubject<'_>) -> Diagnostic {
     let detail =
         format!("The value of {} depends on sensitive values. Declare it with sensitive = true.", subject.address);
     subject.error("Output refers to sensitive values", detail)
@@ -168,31 +168,31 @@ pub(crate) mod message {
 }
 
 /// An object cannot be encoded for the state.
-pub(crate) fn object_not_stored(subject: &Subject<'_>, error: &dyn Display) -> Diagnostic {
+pub(crate) fn object_not_stored(subject: &DiagnosticSubject<'_>, error: &dyn Display) -> Diagnostic {
     subject.error("Object cannot be stored", format!("{} cannot be stored: {error}.", subject.address))
 }
 
 /// The planned value cannot be encoded for the provider.
-pub(crate) fn plan_not_sent(subject: &Subject<'_>, error: &dyn Display) -> Diagnostic {
+pub(crate) fn plan_not_sent(subject: &DiagnosticSubject<'_>, error: &dyn Display) -> Diagnostic {
     let detail = format!("The plan for {} cannot be sent to its provider: {error}.", subject.address);
     subject.error("Plugin error", detail)
 }
 
 /// The object of a change does not exist anymore.
-pub(crate) fn object_gone(subject: &Subject<'_>) -> Diagnostic {
+pub(crate) fn object_gone(subject: &DiagnosticSubject<'_>) -> Diagnostic {
     let detail = format!("{} does not exist anymore, so it cannot be changed. Make a new plan.", subject.address);
     subject.error("Object is gone", detail)
 }
 
 /// The object cannot be read after an uncertain attempt.
-pub(crate) fn unread(subject: &Subject<'_>, why: &str) -> Diagnostic {
+pub(crate) fn unread(subject: &DiagnosticSubject<'_>, why: &str) -> Diagnostic {
     let detail = format!("After an uncertain attempt, {} must be read first, but: {why}.", subject.address);
     subject.error("Object cannot be read", detail)
 }
 
 /// A data source or ephemeral resource returned an object that breaks the rules.
 pub(crate) fn invalid_object(
-    subject: &Subject<'_>,
+    subject: &DiagnosticSubject<'_>,
     provider: &str,
     address: &ResourceInstance,
     what: &str,
@@ -202,7 +202,12 @@ pub(crate) fn invalid_object(
 }
 
 /// A final plan breaks the rules of plans.
-pub(crate) fn invalid_plan(subject: &Subject<'_>, provider: &str, problem: &dyn Display, path: &Path) -> Diagnostic {
+pub(crate) fn invalid_plan(
+    subject: &DiagnosticSubject<'_>,
+    provider: &str,
+    problem: &dyn Display,
+    path: &Path,
+) -> Diagnostic {
     let detail = format!(
         "With all values known, {provider} planned an invalid value for {}: {problem}. This is a bug in the provider.",
         subject.address
@@ -211,7 +216,7 @@ pub(crate) fn invalid_plan(subject: &Subject<'_>, provider: &str, problem: &dyn 
 }
 
 /// A final plan contradicts the reviewed one.
-pub(crate) fn inconsistent_plan(subject: &Subject<'_>, provider: &str, why: &str, path: &Path) -> Diagnostic {
+pub(crate) fn inconsistent_plan(subject: &DiagnosticSubject<'_>, provider: &str, why: &str, path: &Path) -> Diagnostic {
     let detail = format!(
         "With all values known, {provider} plans another change of {} than the reviewed one: {why}. This is a bug in the \
          provider. Make a new plan to see the new change.",
@@ -221,7 +226,7 @@ pub(crate) fn inconsistent_plan(subject: &Subject<'_>, provider: &str, why: &str
 }
 
 /// The result of a change has unknown parts.
-pub(crate) fn unknown_result(subject: &Subject<'_>, provider: &str, path: &Path) -> Diagnostic {
+pub(crate) fn unknown_result(subject: &DiagnosticSubject<'_>, provider: &str, path: &Path) -> Diagnostic {
     let part = if path.0.is_empty() { String::from("the whole object") } else { path.to_string() };
     let detail = format!(
         "After the apply, {provider} still returned an unknown value for {part} of {}. This is a bug in the provider. \
@@ -232,7 +237,7 @@ pub(crate) fn unknown_result(subject: &Subject<'_>, provider: &str, path: &Path)
 }
 
 /// A delete returned an object.
-pub(crate) fn object_after_delete(subject: &Subject<'_>, provider: &str) -> Diagnostic {
+pub(crate) fn object_after_delete(subject: &DiagnosticSubject<'_>, provider: &str) -> Diagnostic {
     let detail = format!(
         "{provider} reported that it destroyed {}, but returned an object. This is a bug in the provider. The object \
          stays in the state.",
@@ -242,7 +247,12 @@ pub(crate) fn object_after_delete(subject: &Subject<'_>, provider: &str) -> Diag
 }
 
 /// The result of a change contradicts its plan.
-pub(crate) fn inconsistent_result(subject: &Subject<'_>, provider: &str, why: &str, path: &Path) -> Diagnostic {
+pub(crate) fn inconsistent_result(
+    subject: &DiagnosticSubject<'_>,
+    provider: &str,
+    why: &str,
+    path: &Path,
+) -> Diagnostic {
     let detail = format!(
         "The object that {provider} returned for {} is not the planned one: {why}. This is a bug in the provider.",
         subject.address
@@ -251,7 +261,7 @@ pub(crate) fn inconsistent_result(subject: &Subject<'_>, provider: &str, why: &s
 }
 
 /// A call that changes nothing had no proper reply, or was not sent.
-pub(crate) fn call_failed(subject: &Subject<'_>, error: &CallError) -> Diagnostic {
+pub(crate) fn call_failed(subject: &DiagnosticSubject<'_>, error: &CallError) -> Diagnostic {
     let summary = match error {
         CallError::UnknownType { .. } => "Invalid resource type",
         CallError::Crashed { .. } | CallError::NotRunning { .. } => "Plugin did not respond",
@@ -261,7 +271,7 @@ pub(crate) fn call_failed(subject: &Subject<'_>, error: &CallError) -> Diagnosti
 }
 
 /// A provider cannot be started or configured.
-pub(crate) fn open_failed(subject: &Subject<'_>, error: &ProviderOpenError) -> Problems {
+pub(crate) fn open_failed(subject: &DiagnosticSubject<'_>, error: &ProviderOpenError) -> Problems {
     match error {
         ProviderOpenError::Configure(found) => subject.said(found),
         other => {

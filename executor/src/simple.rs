@@ -13,7 +13,7 @@ use crate::context::TaskContext;
 use crate::outcome::Done;
 use crate::problems::{self, message, not_here};
 use crate::resource::marked;
-use crate::subject::{Problems, Subject};
+use crate::subject::{DiagnosticSubject, Problems};
 use weft_graph_format::stored::{OutputRecord, OutputWrite, RawJson};
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
@@ -37,7 +37,7 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
         |record| TaskWrites { objects: Vec::new(), outputs: vec![OutputWrite { name: name.to_string(), record }] };
     let Some(formula) = formula else { return Ok(context.done(None, write(None), Vec::new())) };
     let address = format!("output.{name}");
-    let subject = Subject { address: &address, config: context.shard.formula(*formula) };
+    let subject = DiagnosticSubject { address: &address, config: context.shard.formula(*formula) };
     let value = context.shard.evaluate(&context.host, *formula, &address).await?;
     let value = if *ty == Type::Dynamic {
         value
@@ -149,7 +149,7 @@ pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
             let (change, value) = match object {
                 None => (ObjectChange::Remove, None),
                 Some(object) => {
-                    let subject = Subject { address: &text, config: None };
+                    let subject = DiagnosticSubject { address: &text, config: None };
                     let Some(kind) = context.shard.resource_type(&provider.source, address) else {
                         return Err(vec![problems::no_schema(&subject, &address.resource.type_name)]);
                     };

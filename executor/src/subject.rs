@@ -11,12 +11,12 @@ pub(crate) type Problems = Vec<Diagnostic>;
 
 /// The subject of diagnostics: an address, and the formula of its configuration if there is one.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct DiagnosticSubject<'a> {
     pub(crate) address: &'a str,
     pub(crate) config: Option<&'a Formula>,
 }
 
-impl Subject<'_> {
+impl DiagnosticSubject<'_> {
     /// An error about the subject.
     pub(crate) fn error(&self, summary: impl Into<String>, detail: impl Into<String>) -> Diagnostic {
         self.place(Diagnostic::error(summary, detail), &Path::ROOT)

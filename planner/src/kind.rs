@@ -28,7 +28,7 @@ pub(crate) enum Gap {
 
 /// The behaviour of a kind of plan. The defaults are those of the normal plan.
 #[async_trait]
-pub(crate) trait Kind: Send + Sync {
+pub(crate) trait KindOfPlan: Send + Sync {
     /// The kind for evaluation.
     fn planning(&self) -> Planning {
         Planning::Normal
@@ -75,10 +75,10 @@ pub(crate) trait Kind: Send + Sync {
 /// The normal kind.
 pub(crate) struct Normal;
 
-impl Kind for Normal {}
+impl KindOfPlan for Normal {}
 
 /// The behaviour of a kind of plan.
-pub(crate) fn of(kind: PlanKind) -> &'static dyn Kind {
+pub(crate) fn of(kind: PlanKind) -> &'static dyn KindOfPlan {
     match kind {
         PlanKind::Normal => &Normal,
         PlanKind::Destroy => &destroy::Destroy,
@@ -89,7 +89,7 @@ pub(crate) fn of(kind: PlanKind) -> &'static dyn Kind {
 
 impl Planner {
     /// The behaviour of the kind of this plan.
-    pub(crate) fn kind(&self) -> &'static dyn Kind {
+    pub(crate) fn kind(&self) -> &'static dyn KindOfPlan {
         of(self.facts.options.kind)
     }
 }

@@ -18,7 +18,7 @@ impl BodyId {
 
 /// The role of a name in a body. The native syntax shows it; for JSON the reader must state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role<'role> {
+pub enum NameRole<'role> {
     /// An argument.
     Argument,
     /// Blocks whose labels are called so.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-use crate::body::{Attribute, Body, BodyId, Role};
+use crate::body::{Attribute, Body, BodyId, NameRole};
 use crate::json;
 use crate::source::Span;
 use crate::tree::{Syntax, Tree};
@@ -20,7 +20,7 @@ pub struct BodyView<'tree> {
 impl Tree {
     /// The content of a body, where `role` returns the roles of its names. The native syntax shows the roles, and the
     /// body is returned as it is.
-    pub fn content<'tree, 'role>(&'tree self, id: BodyId, role: &dyn Fn(&str) -> Role<'role>) -> BodyView<'tree> {
+    pub fn content<'tree, 'role>(&'tree self, id: BodyId, role: &dyn Fn(&str) -> NameRole<'role>) -> BodyView<'tree> {
         match self.syntax {
             Syntax::Native => BodyView { body: Cow::Borrowed(self.body(id)), problems: Vec::new() },
             Syntax::Json => {
@@ -43,7 +43,7 @@ impl Tree {
 
     /// One argument of a body, whatever else is in it.
     pub fn argument(&self, id: BodyId, name: &str) -> Option<Attribute> {
-        let role = |found: &str| if found == name { Role::Argument } else { Role::Hidden };
+        let role = |found: &str| if found == name { NameRole::Argument } else { NameRole::Hidden };
         self.content(id, &role).body.attribute(name).cloned()
     }
 

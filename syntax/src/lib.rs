@@ -14,7 +14,7 @@
 //! a value normalizes it), schemas, and the meaning of blocks.
 //!
 //! The JSON syntax ([`parse_json_file`]) returns the same trees. Only the reader knows the meaning of a property of a
-//! body: [`Tree::content`] reads both syntaxes, with a [`Role`] for each name.
+//! body: [`Tree::content`] reads both syntaxes, with a [`NameRole`] for each name.
 
 pub mod body;
 mod content;
@@ -32,7 +32,7 @@ pub mod token;
 pub mod tree;
 mod views;
 
-pub use body::{Attribute, Block, Body, BodyId, Label, Role};
+pub use body::{Attribute, Block, Body, BodyId, Label, NameRole};
 pub use content::BodyView;
 pub use expression::{
     BinaryOperator, Call, ExprId, ExprKind, ExprNode, For, Key, KeyForm, Literal, Name, ObjectItem, Splat, StepKind,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_syntax::{BodyId, BodyView, ExprKind, Expression, MAX_NESTING, Role, Syntax, Tree, parse_json_file};
+use weft_syntax::{BodyId, BodyView, ExprKind, Expression, MAX_NESTING, NameRole, Syntax, Tree, parse_json_file};
 
 use shape::shape_of;
 
@@ -185,11 +185,11 @@ fn mistakes_are_reported_with_their_positions() {
 /// A body as text: arguments, then blocks with their labels and bodies.
 fn body(tree: &Arc<Tree>, id: BodyId, out: &mut Vec<String>) -> String {
     let role = |name: &str| match name {
-        "x" | "y" => Role::Argument,
-        "block" => Role::Block(&[]),
-        "labelled" => Role::Block(&["type", "name"]),
-        "hidden" => Role::Hidden,
-        _ => Role::Unknown,
+        "x" | "y" => NameRole::Argument,
+        "block" => NameRole::Block(&[]),
+        "labelled" => NameRole::Block(&["type", "name"]),
+        "hidden" => NameRole::Hidden,
+        _ => NameRole::Unknown,
     };
     let BodyView { body: found, problems } = tree.content(id, &role);
     out.extend(all_described(&problems));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::{OverrideModule, OverrideResource, ProviderName, TestFile, TestRun};
 use weft_evaluator::config::{CompiledModule, ResourceBlock, Variable};
-use weft_evaluator::reference::{Reference, Subject};
+use weft_evaluator::reference::{Reference, Referent};
 use weft_graph_format::address::{ConfigResource, Module, ProviderConfig, ProviderSource, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
@@ -127,7 +127,7 @@ fn drop_early(module: &mut CompiledModule, root: &Arc<CompiledModule>) {
         .iter()
         .filter(|(name, block)| {
             let reads = |reference: &Reference| match &reference.subject {
-                Subject::Resource(resource) => resource.type_name == RUN && !module.outside.contains_key(resource),
+                Referent::Resource(resource) => resource.type_name == RUN && !module.outside.contains_key(resource),
                 _ => false,
             };
             block.references.iter().any(reads) && !used.contains(&module.provider_source(&name.0))

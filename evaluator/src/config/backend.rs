@@ -13,7 +13,7 @@ use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::{ObjectType, Type};
 use weft_graph_format::value::Value;
-use weft_syntax::{Body, BodyId, Expression, Role, Syntax, Tree};
+use weft_syntax::{Body, BodyId, Expression, NameRole, Syntax, Tree};
 
 use super::compiling::Compiling;
 use super::content::FoundBlock;
@@ -108,7 +108,7 @@ struct SettingsReader<'a> {
 impl SettingsReader<'_> {
     fn body(&mut self, body: BodyId, schema: &Block, evaluated: &Evaluated, missing: &SourceRange) -> Value {
         let known = |name: &str| schema.attributes.contains_key(name) || schema.blocks.contains_key(name);
-        let content = self.tree.content(body, &|name| if known(name) { Role::Argument } else { Role::Unknown });
+        let content = self.tree.content(body, &|name| if known(name) { NameRole::Argument } else { NameRole::Unknown });
         self.problems.extend(content.problems);
         let content = content.body;
         let arguments = || schema.attributes.keys().map(SmolStr::as_str);

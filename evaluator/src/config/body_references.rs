@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_syntax::{Block, BodyId, ExprId, ExprKind, Expression, KeyForm, Role, Tree, references};
+use weft_syntax::{Block, BodyId, ExprId, ExprKind, Expression, KeyForm, NameRole, Tree, references};
 
 use super::BodySource;
 use crate::reference::{Reference, provider_calls, resolve};
@@ -16,16 +16,16 @@ enum Pending {
 }
 
 /// The meaning of names if only `dynamic` blocks matter.
-fn with_dynamic(name: &str) -> Role<'static> {
-    if name == "dynamic" { Role::Block(&["type"]) } else { Role::Unknown }
+fn with_dynamic(name: &str) -> NameRole<'static> {
+    if name == "dynamic" { NameRole::Block(&["type"]) } else { NameRole::Unknown }
 }
 
 /// The meaning of names in a `dynamic` block.
-fn in_dynamic(name: &str) -> Role<'static> {
+fn in_dynamic(name: &str) -> NameRole<'static> {
     match name {
-        "for_each" | "iterator" | "labels" => Role::Argument,
-        "content" => Role::Block(&[]),
-        _ => Role::Hidden,
+        "for_each" | "iterator" | "labels" => NameRole::Argument,
+        "content" => NameRole::Block(&[]),
+        _ => NameRole::Hidden,
     }
 }
 

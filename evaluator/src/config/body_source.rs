@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{Attribute, Block, Body, BodyId, BodyView, Expression, Role, Tree};
+use weft_syntax::{Attribute, Block, Body, BodyId, BodyView, Expression, NameRole, Tree};
 
 use super::content::{OverrideBody, missing_place};
 use super::problems;
@@ -59,8 +59,8 @@ impl BodySource {
     }
 
     /// The content of the body; `role` gives the meaning of names.
-    pub(crate) fn content(&self, role: &dyn Fn(&str) -> Role<'static>) -> BodyContent {
-        let left = |name: &str| if self.is_taken(name) { Role::Hidden } else { role(name) };
+    pub(crate) fn content(&self, role: &dyn Fn(&str) -> NameRole<'static>) -> BodyContent {
+        let left = |name: &str| if self.is_taken(name) { NameRole::Hidden } else { role(name) };
         self.merged(&|tree, body, escaped| if escaped { tree.content(body, role) } else { tree.content(body, &left) })
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{Block, BodyId, Expression, Role, Tree};
+use weft_syntax::{Block, BodyId, Expression, NameRole, Tree};
 
 use super::problems;
 use crate::problems::{missing_argument, unsupported_argument, unsupported_block};
@@ -47,14 +47,14 @@ pub struct ContentRules {
 
 impl ContentRules {
     /// The meaning of a name in the body.
-    pub(crate) fn role(&self, name: &str) -> Role<'static> {
+    pub(crate) fn role(&self, name: &str) -> NameRole<'static> {
         if self.attributes.iter().any(|rule| rule.name == name) {
-            return Role::Argument;
+            return NameRole::Argument;
         }
         match self.blocks.iter().find(|rule| rule.name == name) {
-            Some(rule) => Role::Block(rule.labels),
-            None if self.open => Role::Hidden,
-            None => Role::Unknown,
+            Some(rule) => NameRole::Block(rule.labels),
+            None if self.open => NameRole::Hidden,
+            None => NameRole::Unknown,
         }
     }
 }
@@ -169,7 +169,7 @@ const CONDITIONS: [&str; 3] = ["validation", "precondition", "postcondition"];
 /// Reports conditions in a `lifecycle` block of an override file that overrides nothing.
 fn refuse_conditions(lifecycle: &FoundBlock, diagnostics: &mut Vec<Diagnostic>) {
     let tree = &lifecycle.tree;
-    let role = |name: &str| if CONDITIONS.contains(&name) { Role::Block(&[]) } else { Role::Hidden };
+    let role = |name: &str| if CONDITIONS.contains(&name) { NameRole::Block(&[]) } else { NameRole::Hidden };
     for block in &tree.content(lifecycle.body, &role).body.blocks {
         let name = block.block_type.text.as_str();
         if CONDITIONS.contains(&name) {

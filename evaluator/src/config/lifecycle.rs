@@ -10,7 +10,7 @@ use super::compiling::Compiling;
 use super::content::{AttributeRule, BlockRule, ContentRules, FoundBlock};
 use super::meta::Unquoted;
 use super::{Condition, Lifecycle, problems};
-use crate::reference::{Subject, references_of, resolve};
+use crate::reference::{Referent, references_of, resolve};
 
 const LIFECYCLE: ContentRules = ContentRules {
     attributes: &[
@@ -85,7 +85,7 @@ impl Compiling<'_> {
         for part in [&condition.condition, &condition.error_message] {
             let itself = references(part).into_iter().any(|traversal| {
                 resolve(&part.tree, traversal)
-                    .is_ok_and(|found| matches!(&found.subject, Subject::Resource(named) if named == resource))
+                    .is_ok_and(|found| matches!(&found.subject, Referent::Resource(named) if named == resource))
             });
             if itself {
                 self.report(problems::lifecycle::reference_to_itself(block.block_type, resource, part.range()));
@@ -102,9 +102,9 @@ impl Compiling<'_> {
         if problems.is_empty() {
             for reference in &references {
                 match reference.subject {
-                    Subject::Resource(_) => resources += 1,
-                    Subject::CountIndex | Subject::EachKey => {}
-                    Subject::EachValue => problems.push(problems::lifecycle::each_value_in_trigger()),
+                    Referent::Resource(_) => resources += 1,
+                    Referent::CountIndex | Referent::EachKey => {}
+                    Referent::EachValue => problems.push(problems::lifecycle::each_value_in_trigger()),
                     _ => problems.push(problems::lifecycle::name_in_trigger()),
                 }
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::{Expression, Key, Role};
+use weft_syntax::{Expression, Key, NameRole};
 
 use super::BodySource;
 use super::body_references::references_of_body;
@@ -126,7 +126,7 @@ pub(super) fn provider(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let mut body = compiling.body_source(block, ARGUMENTS, BLOCKS);
     body.escaped = compiling.escaped(&content.blocks);
     // Without a schema every name may be an argument.
-    let left = body.content(&|_| Role::Unknown);
+    let left = body.content(&|_| NameRole::Unknown);
     let is_empty = left.blocks.is_empty() && left.attributes.is_empty();
     let mut references = compiling.body_references(&body);
     if let Some(expression) = &for_each {

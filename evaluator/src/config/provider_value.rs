@@ -7,7 +7,7 @@ use weft_syntax::{ExprKind, Expression, Syntax};
 
 use super::CompiledModule;
 use super::compiling::Compiling;
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Referent};
 
 /// The first name of references to provider configurations.
 const ROOT: &str = "provider";
@@ -55,7 +55,7 @@ impl CompiledModule {
     /// The local name and alias of a reference to a provider configuration. With the experiment a resource type
     /// `provider` is written `resource.provider`.
     pub(crate) fn provider_named(&self, reference: &Reference) -> Option<(SmolStr, Option<SmolStr>)> {
-        let Subject::Resource(resource) = &reference.subject else { return None };
+        let Referent::Resource(resource) = &reference.subject else { return None };
         let named = self.settings.experiments.provider_values
             && reference.steps == 1
             && resource.mode == ResourceMode::Managed

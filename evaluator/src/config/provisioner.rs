@@ -7,7 +7,7 @@ use super::compiling::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 use super::{BodySource, problems};
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Referent};
 
 const PROVISIONER: ContentRules = ContentRules {
     attributes: &[optional("when"), optional("on_failure")],
@@ -92,7 +92,11 @@ pub(super) fn only_own(compiling: &mut Compiling<'_>, references: &[Reference]) 
     for reference in references {
         let own = matches!(
             reference.subject,
-            Subject::SelfObject | Subject::EachKey | Subject::CountIndex | Subject::Path(_) | Subject::Terraform(..)
+            Referent::SelfObject
+                | Referent::EachKey
+                | Referent::CountIndex
+                | Referent::Path(_)
+                | Referent::Terraform(..)
         );
         if !own {
             compiling.report(problems::provisioner::reference_on_destroy(reference.range.clone()));

@@ -12,7 +12,7 @@ use weft_graph_format::source::SourceRange;
 
 use super::static_graph::{Node, StaticGraph, targets};
 use super::{CompiledModule, ResourceBlock};
-use crate::reference::Subject;
+use crate::reference::Referent;
 use crate::selection::{SelectedAddress, Selection};
 
 /// Parts of a configuration.
@@ -141,7 +141,7 @@ pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
                     .collect();
                 match (&reference.subject, &reference.key, &found[..]) {
                     // If a single instance is named, others may fail.
-                    (Subject::Resource(_), Some(key), [resource]) => {
+                    (Referent::Resource(_), Some(key), [resource]) => {
                         let instance = format!("{}{key}", nodes[*resource].name());
                         instances.entry(address.clone()).or_default().push(instance);
                         starts.extend(next[*resource].iter().copied());

@@ -11,7 +11,7 @@ use super::content::{BlockContent, BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 use super::provisioner::provisioner;
 use super::{BodySource, Lifecycle, ProviderReference, Repetition, ResourceBlock, problems};
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Referent};
 
 const RESOURCE: ContentRules = ContentRules {
     attributes: &[optional("count"), optional("for_each"), optional("provider"), optional("depends_on")],
@@ -151,7 +151,7 @@ fn references(compiling: &mut Compiling<'_>, block: &ResourceBlock) -> Vec<Refer
     if let Some(expression) = &block.lifecycle.prevent_destroy {
         // Planning refuses names that only exist in instances.
         let of_instance = |reference: &Reference| {
-            matches!(reference.subject, Subject::CountIndex | Subject::EachKey | Subject::EachValue)
+            matches!(reference.subject, Referent::CountIndex | Referent::EachKey | Referent::EachValue)
         };
         references.extend(compiling.references(expression).into_iter().filter(|found| !of_instance(found)));
     }

@@ -10,7 +10,7 @@ use weft_graph_format::address::{ConfigResource, Module};
 use super::static_graph::Node;
 use super::{CompiledModule, StaticGraph};
 use crate::drawing::{Drawing, VertexKind};
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Referent};
 
 /// Draws a configuration. Cycles are kept.
 pub fn draw(root: &Arc<CompiledModule>) -> Drawing {
@@ -188,10 +188,10 @@ impl Pen<'_> {
     fn named(&mut self, module: &Arc<CompiledModule>, references: &[Reference]) -> Vec<usize> {
         let path = &module.path;
         let nodes = references.iter().filter_map(|reference| match &reference.subject {
-            Subject::Variable(name) => Some(Node::Variable(path.clone(), name.clone())),
-            Subject::Local(name) => Some(Node::Local(path.clone(), name.clone())),
-            Subject::Resource(resource) => Some(Node::Resource(path.clone(), resource.clone())),
-            Subject::Module(name, output) => {
+            Referent::Variable(name) => Some(Node::Variable(path.clone(), name.clone())),
+            Referent::Local(name) => Some(Node::Local(path.clone(), name.clone())),
+            Referent::Resource(resource) => Some(Node::Resource(path.clone(), resource.clone())),
+            Referent::Module(name, output) => {
                 let child = module.children.get(name)?;
                 Some(match output {
                     Some(output) => Node::Output(child.path.clone(), output.clone()),

@@ -12,7 +12,7 @@ use weft_graph_format::address::{ConfigResource, Module, ProviderConfig, Resourc
 
 use super::names_below::{Gathering, Names};
 use super::{CompiledModule, ProviderReference};
-use crate::reference::{Reference, Subject, references_of};
+use crate::reference::{Reference, Referent, references_of};
 use crate::selection::{Selected, SelectedAddress, Selection};
 
 /// A node: something whose value or object depends on others.
@@ -467,26 +467,26 @@ pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<
     references
         .iter()
         .filter_map(|reference| match &reference.subject {
-            Subject::Resource(_) if module.provider_named(reference).is_some() => {
+            Referent::Resource(_) if module.provider_named(reference).is_some() => {
                 let (name, alias) = module.provider_named(reference)?;
                 Some(Node::Provider(here.clone(), name, alias))
             }
-            Subject::Variable(name) if module.variables.contains_key(name) => {
+            Referent::Variable(name) if module.variables.contains_key(name) => {
                 Some(Node::Variable(here.clone(), name.clone()))
             }
-            Subject::Local(name) if module.locals.contains_key(name) => Some(Node::Local(here.clone(), name.clone())),
-            Subject::Resource(resource) if module.resources.contains_key(resource) => {
+            Referent::Local(name) if module.locals.contains_key(name) => Some(Node::Local(here.clone(), name.clone())),
+            Referent::Resource(resource) if module.resources.contains_key(resource) => {
                 Some(Node::Resource(here.clone(), resource.clone()))
             }
             // Provider functions without an alias use an unconfigured provider.
-            Subject::ProviderFunction(name, alias @ Some(_))
+            Referent::ProviderFunction(name, alias @ Some(_))
                 if !module.has_provider_keys(name, alias.as_ref())
                     && (module.providers.contains_key(&(name.clone(), alias.clone()))
                         || module.promises(name, alias.as_ref())) =>
             {
                 Some(Node::Provider(here.clone(), name.clone(), alias.clone()))
             }
-            Subject::Module(name, output) => {
+            Referent::Module(name, output) => {
                 let child = module.children.get(name)?;
                 match output {
                     Some(output) if child.outputs.contains_key(output) => {

@@ -26,7 +26,7 @@ use weft_syntax::Expression;
 use self::scope::StaticScope;
 use super::{CompiledModule, Local, ModuleCall, Variable};
 use crate::given_variables::GivenVariables;
-use crate::reference::{Reference, Subject, references_of};
+use crate::reference::{Reference, Referent, references_of};
 
 /// The inputs of static values, beside the configuration.
 pub struct StaticInputs<'a> {
@@ -54,7 +54,7 @@ impl From<GivenVariables> for StaticGiven {
 }
 
 /// A named value of a module.
-type Name = (Module, Subject);
+type Name = (Module, Referent);
 
 /// The user of a static value, with its range, for messages.
 pub(super) struct Needing {
@@ -154,7 +154,7 @@ impl StaticValues {
         diagnostics: &mut Vec<Diagnostic>,
     ) {
         let what = format!("var.{name}");
-        let name = (module.clone(), Subject::Variable(name.clone()));
+        let name = (module.clone(), Referent::Variable(name.clone()));
         self.walk(vec![Visit::Enter(name.clone())], diagnostics);
         self.needed(&name, &what, needing, diagnostics);
     }
@@ -216,12 +216,12 @@ impl StaticValues {
         let frame = self.frames.get(path)?;
         let text = |rest: String| if path.is_root() { rest } else { format!("{path}:{rest}") };
         match subject {
-            Subject::Local(name) => {
+            Referent::Local(name) => {
                 let local = frame.locals.get(name)?;
                 let needing = Needing { text: text(format!("local.{name}")), range: local.range.clone() };
                 Some(Definition { home: path.clone(), expression: local.value.clone(), needing })
             }
-            Subject::Variable(name) => {
+            Referent::Variable(name) => {
                 let variable = frame.variables.get(name)?;
                 let needing =
                     |expression: &Expression| Needing { text: text(format!("var.{name}")), range: expression.range() };
@@ -251,7 +251,7 @@ impl StaticValues {
         value: Value,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Value, NoValue> {
-        let Subject::Variable(name) = subject else { return Ok(value) };
+        let Referent::Variable(name) = subject else { return Ok(value) };
         let variable = self.frames.get(path).and_then(|frame| frame.variables.get(name));
         let variable = variable.ok_or(NoValue::NotComputed)?;
         self.suitable(variable, &value, diagnostics)
@@ -287,7 +287,7 @@ impl StaticValues {
         if let Some(found) = self.values.get(name) {
             return found.clone();
         }
-        let (path, Subject::Variable(variable)) = name else { return Err(NoValue::NotComputed) };
+        let (path, Referent::Variable(variable)) = name else { return Err(NoValue::NotComputed) };
         let frame = self.frames.get(path).ok_or(NoValue::NotComputed)?;
         let variable = frame.variables.get(variable).ok_or(NoValue::NotComputed)?;
         if let Some(problems) = self.given.broken.get(&variable.name).filter(|_| path.is_root()) {
@@ -345,9 +345,9 @@ impl StaticValues {
         let user = needing.text.as_str();
         let at = || reference.range.clone();
         let (what, declared) = match &reference.subject {
-            Subject::Local(name) => (format!("local.{name}"), frame.locals.contains_key(name)),
-            Subject::Variable(name) => (format!("var.{name}"), frame.variables.contains_key(name)),
-            Subject::Path(name) => {
+            Referent::Local(name) => (format!("local.{name}"), frame.locals.contains_key(name)),
+            Referent::Variable(name) => (format!("var.{name}"), frame.variables.contains_key(name)),
+            Referent::Path(name) => {
                 return match name.as_str() {
                     "module" => Some(Value::string(&frame.dir)),
                     "root" => Some(Value::string(".")),
@@ -358,19 +358,19 @@ impl StaticValues {
                     }
                 };
             }
-            Subject::Terraform(_, name) if name == "workspace" => return Some(Value::string(&self.workspace)),
-            Subject::Terraform(root, name) => {
+            Referent::Terraform(_, name) if name == "workspace" => return Some(Value::string(&self.workspace)),
+            Referent::Terraform(root, name) => {
                 problems.push(match name.as_str() {
                     "applying" => problems::applying(root, at()),
                     _ => problems::no_terraform_attribute(root, name, at()),
                 });
                 return None;
             }
-            Subject::Module(name, Some(_)) => {
+            Referent::Module(name, Some(_)) => {
                 problems.push(problems::module_output(user, name, at()));
                 return None;
             }
-            Subject::ProviderFunction(name, _) => {
+            Referent::ProviderFunction(name, _) => {
                 problems.push(problems::provider_function(user, name, at()));
                 return None;
             }
@@ -381,12 +381,12 @@ impl StaticValues {
         };
         if !declared {
             problems.push(match reference.subject {
-                Subject::Local(_) => problems::undefined_local(&what, at()),
+                Referent::Local(_) => problems::undefined_local(&what, at()),
                 _ => problems::undefined_variable(&what, at()),
             });
             return None;
         }
-        if let Subject::Variable(name) = &reference.subject
+        if let Referent::Variable(name) = &reference.subject
             && frame.variables.get(name).is_some_and(|variable| variable.constant == Some(false))
         {
             problems.push(problems::not_constant(user, &what, at()));
@@ -396,18 +396,18 @@ impl StaticValues {
     }
 }
 
-fn described(subject: &Subject) -> String {
+fn described(subject: &Referent) -> String {
     match subject {
-        Subject::Resource(resource) => resource.to_string(),
-        Subject::Module(name, _) => format!("module.{name}"),
-        Subject::EachKey | Subject::EachValue => String::from("each"),
-        Subject::CountIndex => String::from("count.index"),
-        Subject::SelfObject => String::from("self"),
-        Subject::Terraform(root, name) => format!("{root}.{name}"),
-        Subject::Variable(name) => format!("var.{name}"),
-        Subject::Local(name) => format!("local.{name}"),
-        Subject::Path(name) => format!("path.{name}"),
-        Subject::ProviderFunction(name, _) => format!("provider::{name}"),
+        Referent::Resource(resource) => resource.to_string(),
+        Referent::Module(name, _) => format!("module.{name}"),
+        Referent::EachKey | Referent::EachValue => String::from("each"),
+        Referent::CountIndex => String::from("count.index"),
+        Referent::SelfObject => String::from("self"),
+        Referent::Terraform(root, name) => format!("{root}.{name}"),
+        Referent::Variable(name) => format!("var.{name}"),
+        Referent::Local(name) => format!("local.{name}"),
+        Referent::Path(name) => format!("path.{name}"),
+        Referent::ProviderFunction(name, _) => format!("provider::{name}"),
     }
 }
 
@@ -417,7 +417,7 @@ fn names_in(module: &Module, expression: &Expression) -> impl Iterator<Item = Na
     let module = module.clone();
     references
         .into_iter()
-        .filter(|reference| matches!(reference.subject, Subject::Variable(_) | Subject::Local(_)))
+        .filter(|reference| matches!(reference.subject, Referent::Variable(_) | Referent::Local(_)))
         .map(move |reference| (module.clone(), reference.subject))
 }
 

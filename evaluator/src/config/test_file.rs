@@ -278,11 +278,11 @@ impl Compiling<'_> {
 
 /// The address of a checkable object, as expectations name it.
 fn object_of(reference: &Reference) -> Option<String> {
-    use crate::reference::Subject;
+    use crate::reference::Referent;
     let key = reference.key.as_ref().map(ToString::to_string).unwrap_or_default();
     match &reference.subject {
-        Subject::Variable(name) => Some(format!("var.{name}")),
-        Subject::Resource(resource) => Some(format!("{resource}{key}")),
+        Referent::Variable(name) => Some(format!("var.{name}")),
+        Referent::Resource(resource) => Some(format!("{resource}{key}")),
         _ => None,
     }
 }

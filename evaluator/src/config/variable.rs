@@ -19,7 +19,7 @@ use super::compiling::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::optional;
 use super::{CompiledModule, Variable, problems};
-use crate::reference::{Subject, resolve};
+use crate::reference::{Referent, resolve};
 
 const VARIABLE: ContentRules = ContentRules {
     attributes: &[
@@ -152,7 +152,7 @@ pub(super) fn variable(compiling: &mut Compiling<'_>, block: &FoundBlock) {
 fn names_itself(compiling: &mut Compiling<'_>, name: &str, condition: &Expression) {
     let itself = weft_syntax::references(condition).into_iter().any(|traversal| {
         resolve(&condition.tree, traversal)
-            .is_ok_and(|found| matches!(&found.subject, Subject::Variable(v) if v == name))
+            .is_ok_and(|found| matches!(&found.subject, Referent::Variable(v) if v == name))
     });
     if !itself {
         compiling.report(problems::variable::condition_of_other(name, condition.range()));

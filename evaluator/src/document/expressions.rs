@@ -11,11 +11,11 @@ use weft_graph_format::diagnostic::has_errors;
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::source::Position;
 use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{Expression, Key, Role, StepKind, Syntax, Traversal, TraversalStep, Tree, references};
+use weft_syntax::{Expression, Key, NameRole, StepKind, Syntax, Traversal, TraversalStep, Tree, references};
 
 use crate::attribute_blocks::written_as_blocks;
 use crate::config::{BodySource, SourceFiles};
-use crate::reference::{Reference, Subject, provider_calls, resolve};
+use crate::reference::{Reference, Referent, provider_calls, resolve};
 
 /// The maximum nesting of blocks. Real schemas are far below it.
 const DEEPEST_BLOCKS: usize = 64;
@@ -37,10 +37,10 @@ fn body(source: &BodySource, schema: &Block, depth: usize) -> Map<String, Json> 
     };
     let blocks = &changed.as_ref().unwrap_or(schema).blocks;
     let content = source.content(&|name| match blocks.get(name) {
-        Some(nested) if nested.nesting == Nesting::Map => Role::Block(&["key"]),
-        Some(_) => Role::Block(&[]),
-        None if schema.attributes.contains_key(name) => Role::Argument,
-        None => Role::Hidden,
+        Some(nested) if nested.nesting == Nesting::Map => NameRole::Block(&["key"]),
+        Some(_) => NameRole::Block(&[]),
+        None if schema.attributes.contains_key(name) => NameRole::Argument,
+        None => NameRole::Hidden,
     });
     for (tree, attribute) in &content.attributes {
         let name = &attribute.name.text;
@@ -95,7 +95,7 @@ struct WrittenAsBlocks {
 
 impl WrittenAsBlocks {
     fn add(&mut self, inner: &BodySource, schema: &Block) {
-        let content = inner.content(&|_| Role::Argument);
+        let content = inner.content(&|_| NameRole::Argument);
         let mut element: Map<String, Json> = schema.attributes.keys().map(|n| (n.to_string(), Json::Null)).collect();
         for (tree, attribute) in &content.attributes {
             let expression = tree.expression(attribute.expression);
@@ -182,13 +182,13 @@ fn subject(reference: &Reference, steps: &[TraversalStep]) -> (String, usize, Op
     let mut taken = reference.steps;
     let mut name = base_name(&reference.subject);
     let mut whole = None;
-    let takes_key = matches!(reference.subject, Subject::Resource(_) | Subject::Module(..));
+    let takes_key = matches!(reference.subject, Referent::Resource(_) | Referent::Module(..));
     if takes_key && reference.key.is_some() {
         whole = Some(name.clone());
         name.push_str(&step_text(steps.get(taken)));
         taken += 1;
     }
-    if let Subject::Module(_, Some(output)) = &reference.subject {
+    if let Referent::Module(_, Some(output)) = &reference.subject {
         whole = Some(name.clone());
         name.push('.');
         name.push_str(output);
@@ -207,19 +207,19 @@ fn add_names(reference: &Reference, traversal: &Traversal, found: &mut Vec<Strin
     found.extend(whole);
 }
 
-fn base_name(subject: &Subject) -> String {
+fn base_name(subject: &Referent) -> String {
     match subject {
-        Subject::Variable(name) => format!("var.{name}"),
-        Subject::Local(name) => format!("local.{name}"),
-        Subject::Resource(resource) => resource.to_string(),
-        Subject::Module(name, _) => format!("module.{name}"),
-        Subject::EachKey => "each.key".to_owned(),
-        Subject::EachValue => "each.value".to_owned(),
-        Subject::CountIndex => "count.index".to_owned(),
-        Subject::SelfObject => "self".to_owned(),
-        Subject::Path(name) => format!("path.{name}"),
-        Subject::Terraform(root, name) => format!("{root}.{name}"),
-        Subject::ProviderFunction(name, alias) => {
+        Referent::Variable(name) => format!("var.{name}"),
+        Referent::Local(name) => format!("local.{name}"),
+        Referent::Resource(resource) => resource.to_string(),
+        Referent::Module(name, _) => format!("module.{name}"),
+        Referent::EachKey => "each.key".to_owned(),
+        Referent::EachValue => "each.value".to_owned(),
+        Referent::CountIndex => "count.index".to_owned(),
+        Referent::SelfObject => "self".to_owned(),
+        Referent::Path(name) => format!("path.{name}"),
+        Referent::Terraform(root, name) => format!("{root}.{name}"),
+        Referent::ProviderFunction(name, alias) => {
             alias.as_ref().map_or_else(|| format!("provider::{name}"), |alias| format!("provider::{name}::{alias}"))
         }
     }

@@ -18,7 +18,7 @@ use super::repetition_data::RepetitionData;
 use super::session::Session;
 use crate::config::Condition;
 use crate::glue::Failed;
-use crate::reference::{Reference, Subject, references_of};
+use crate::reference::{Reference, Referent, references_of};
 
 /// The first name of references to outputs.
 const OUTPUT: &str = "output";
@@ -56,7 +56,7 @@ fn compared(condition: &Expression, scope: &dyn Scope) -> Option<Box<(PlainValue
 /// The output of a reference.
 fn output_named(reference: &Reference) -> Option<&SmolStr> {
     match &reference.subject {
-        Subject::Resource(resource) if resource.mode == ResourceMode::Managed && resource.type_name == OUTPUT => {
+        Referent::Resource(resource) if resource.mode == ResourceMode::Managed && resource.type_name == OUTPUT => {
             Some(&resource.name)
         }
         _ => None,

@@ -223,25 +223,25 @@ impl ModuleNode {
         references: &[crate::reference::Reference],
         own: Option<&Resource>,
     ) -> Result<Option<Origin>, Failed> {
-        use crate::reference::Subject;
+        use crate::reference::Referent;
         let mut origins = Vec::new();
         for reference in references {
             match &reference.subject {
-                Subject::Resource(resource) if Some(resource) == own => {}
-                Subject::Resource(resource) if !self.config.resources.contains_key(resource) => {}
-                Subject::Variable(name) if !self.config.variables.contains_key(name) => {}
-                Subject::Resource(resource) => {
+                Referent::Resource(resource) if Some(resource) == own => {}
+                Referent::Resource(resource) if !self.config.resources.contains_key(resource) => {}
+                Referent::Variable(name) if !self.config.variables.contains_key(name) => {}
+                Referent::Resource(resource) => {
                     origins.extend(self.resource(resource).await?.whole.deep_origin());
                 }
-                Subject::Module(name, _) if !self.config.children.contains_key(name) => {}
-                Subject::Local(name) if !self.config.locals.contains_key(name) => {}
-                Subject::Module(name, _) => {
+                Referent::Module(name, _) if !self.config.children.contains_key(name) => {}
+                Referent::Local(name) if !self.config.locals.contains_key(name) => {}
+                Referent::Module(name, _) => {
                     for child in self.call(name).await?.nodes.values() {
                         origins.extend(child.whole_origin().await?);
                     }
                 }
-                Subject::Variable(name) => origins.extend(self.variable(name).await?.deep_origin()),
-                Subject::Local(name) => origins.extend(self.local(name).await?.deep_origin()),
+                Referent::Variable(name) => origins.extend(self.variable(name).await?.deep_origin()),
+                Referent::Local(name) => origins.extend(self.local(name).await?.deep_origin()),
                 _ => {}
             }
         }
@@ -274,14 +274,14 @@ impl ModuleNode {
         self: &Arc<Self>,
         references: Vec<crate::reference::Reference>,
     ) -> BoxFuture<'static, Vec<weft_graph_format::address::AbsResource>> {
-        use crate::reference::Subject;
+        use crate::reference::Referent;
         let node = self.clone();
         async move {
             let mut found = Vec::new();
             for reference in references {
                 match &reference.subject {
-                    Subject::Resource(resource) => found.push(node.absolute(resource)),
-                    Subject::Module(name, _) => {
+                    Referent::Resource(resource) => found.push(node.absolute(resource)),
+                    Referent::Module(name, _) => {
                         if let Ok(instances) = node.call(name).await {
                             for child in instances.nodes.values() {
                                 found.extend(child.all_resources().await);

@@ -18,7 +18,7 @@ use super::problems::conditions;
 use super::repetition_data::RepetitionData;
 use crate::config::CheckBlock;
 use crate::glue::{Failed, OpenCheck};
-use crate::reference::Subject;
+use crate::reference::Referent;
 
 /// The condition of an assertion. It passes if the data source of the block cannot be read, since that is reported
 /// already.
@@ -40,7 +40,7 @@ fn if_read(condition: &Value, data: &Formula) -> Value {
 impl ModuleNode {
     /// Whether something that a check block refers to has failed, apart from its own data source.
     async fn is_stopped(self: &Arc<Self>, block: &CheckBlock) -> bool {
-        let own = block.data.clone().map(Subject::Resource);
+        let own = block.data.clone().map(Referent::Resource);
         let others = block.references.iter().filter(|reference| Some(&reference.subject) != own.as_ref());
         let others: Vec<_> = others.cloned().collect();
         self.scope(&others, &RepetitionData::default()).await.is_err()
@@ -74,7 +74,7 @@ impl ModuleNode {
                 kind: CheckKind::Assertion,
                 of_resource: false,
             };
-            if !read && block.data.as_ref().is_some_and(|data| condition.names(&Subject::Resource(data.clone()))) {
+            if !read && block.data.as_ref().is_some_and(|data| condition.names(&Referent::Resource(data.clone()))) {
                 continue;
             }
             outcomes.push((index, self.evaluate_condition(&condition).await));

@@ -18,7 +18,7 @@ use super::problems::conditions::{self as problems, message};
 use super::repetition_data::RepetitionData;
 use crate::config;
 use crate::glue::{Failed, OpenCheck};
-use crate::reference::{Subject, references_of};
+use crate::reference::{Referent, references_of};
 
 /// The text of a message. A sensitive message is replaced.
 pub(crate) fn message_text(given: &Value) -> String {
@@ -52,7 +52,7 @@ pub(crate) struct Condition<'a> {
     pub(crate) block: &'a config::Condition,
     pub(crate) repeated: &'a RepetitionData,
     /// The value under construction, with its name.
-    pub(crate) own: Option<(Subject, &'a Value)>,
+    pub(crate) own: Option<(Referent, &'a Value)>,
     /// The kind of the condition.
     pub(crate) kind: CheckKind,
     /// Whether it is in a resource. Validation does not evaluate such conditions.
@@ -61,7 +61,7 @@ pub(crate) struct Condition<'a> {
 
 impl Condition<'_> {
     /// Whether the condition or its message has references.
-    pub(crate) fn names(&self, subject: &Subject) -> bool {
+    pub(crate) fn names(&self, subject: &Referent) -> bool {
         let mut ignored = Vec::new();
         [&self.block.condition, &self.block.error_message]
             .into_iter()

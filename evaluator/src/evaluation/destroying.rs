@@ -19,7 +19,7 @@ use super::scope::{Environment, out_of_scope};
 use crate::config::Provisioner;
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::Provision;
-use crate::reference::{Subject, resolve};
+use crate::reference::{Referent, resolve};
 
 /// The first number for impure calls and parameters here. Evaluation of modules starts at zero.
 const FIRST: u32 = 1 << 31;
@@ -58,18 +58,18 @@ impl Leaving<'_> {
         provisioners.iter().filter(|found| found.on_destroy).filter_map(|found| made_ready(found, self)).collect()
     }
 
-    fn value(&self, subject: &Subject) -> Option<Value> {
+    fn value(&self, subject: &Referent) -> Option<Value> {
         let repeated = RepetitionData::of(self.key, None);
         match subject {
-            Subject::SelfObject => Some(self.object.clone()),
-            Subject::EachKey => repeated.key,
-            Subject::CountIndex => repeated.index,
-            Subject::Path(name) => Some(match name.as_str() {
+            Referent::SelfObject => Some(self.object.clone()),
+            Referent::EachKey => repeated.key,
+            Referent::CountIndex => repeated.index,
+            Referent::Path(name) => Some(match name.as_str() {
                 "module" => Value::string(self.module_dir),
                 "root" => Value::string("."),
                 _ => Value::string(self.environment.cwd.to_string_lossy()),
             }),
-            Subject::Terraform(_, name) if name == "workspace" => Some(Value::string(&self.environment.workspace)),
+            Referent::Terraform(_, name) if name == "workspace" => Some(Value::string(&self.environment.workspace)),
             _ => None,
         }
     }

@@ -17,7 +17,7 @@ use super::references::check_loose;
 use super::repetition_data::RepetitionData;
 use crate::config::{ImportBlock, ImportKey};
 use crate::glue::{Failed, ImportBy, ImportWish};
-use crate::reference::{Subject, references_of};
+use crate::reference::{Referent, references_of};
 
 impl ModuleNode {
     /// The imports of a resource, for the root module's node. `address` is the configured address of the resource, as
@@ -123,7 +123,7 @@ impl ModuleNode {
     ) -> Result<InstanceKey, Failed> {
         // Validation does not check these references.
         let mut references = references_of(expression, &mut Vec::new());
-        references.retain(|found| !matches!(found.subject, Subject::EachKey | Subject::EachValue));
+        references.retain(|found| !matches!(found.subject, Referent::EachKey | Referent::EachValue));
         let problems = check_loose(&self.evaluation, &self.config, &references).await;
         if !problems.is_empty() {
             return self.report_all(problems);
@@ -269,7 +269,7 @@ impl ModuleNode {
 
 /// Whether an expression of the block refers to its target resource.
 fn refers_to_target(block: &ImportBlock, expression: &Expression) -> bool {
-    let own = Subject::Resource(block.to.resource.clone());
+    let own = Referent::Resource(block.to.resource.clone());
     block.to.module.is_empty() && references_of(expression, &mut Vec::new()).iter().any(|found| found.subject == own)
 }
 

@@ -12,7 +12,7 @@ use super::repetition_data::RepetitionData;
 use crate::config::ResourceBlock;
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::{Failed, Protection};
-use crate::reference::{Subject, references_of};
+use crate::reference::{Referent, references_of};
 
 impl ModuleNode {
     /// Evaluates `prevent_destroy`. Validation only checks constants.
@@ -31,9 +31,9 @@ impl ModuleNode {
         let references = references_of(expression, &mut Vec::new());
         let of_instances = references.iter().find_map(|reference| {
             let name = match reference.subject {
-                Subject::CountIndex => "count.index",
-                Subject::EachKey => "each.key",
-                Subject::EachValue => "each.value",
+                Referent::CountIndex => "count.index",
+                Referent::EachKey => "each.key",
+                Referent::EachValue => "each.value",
                 _ => return None,
             };
             Some((name, reference.range.clone()))

@@ -22,7 +22,7 @@ use super::problems::values as problems;
 use super::repetition_data::RepetitionData;
 use crate::config::{Output, Variable};
 use crate::glue::{Failed, NameKind, RootOutput, ValueName};
-use crate::reference::{Subject, references_of};
+use crate::reference::{Referent, references_of};
 use crate::selection::Selected;
 
 type PendingValue = Shared<BoxFuture<'static, Result<Value, Failed>>>;
@@ -277,7 +277,7 @@ impl ModuleNode {
         let mut tally = ConditionTally::new(CheckedKind::Variable, name.clone(), variable.validations.len());
         let mut failed = false;
         for validation in &variable.validations {
-            let own = Some((Subject::Variable(variable.name.clone()), value));
+            let own = Some((Referent::Variable(variable.name.clone()), value));
             let condition = Condition {
                 block: validation,
                 repeated: &RepetitionData::default(),

@@ -23,7 +23,7 @@ use super::references::all_references;
 use super::repetition_data::RepetitionData;
 use crate::config::{CompiledModule, ProviderReference};
 use crate::glue::Failed;
-use crate::reference::Subject;
+use crate::reference::Referent;
 
 /// The parts of `provider::NAME::FUNCTION` and `provider::NAME::ALIAS::FUNCTION`.
 struct FunctionName<'a> {
@@ -90,7 +90,7 @@ pub(super) fn unknown_providers(root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for module in root.all() {
         for reference in all_references(&module) {
-            if let Subject::ProviderFunction(name, _) = &reference.subject
+            if let Referent::ProviderFunction(name, _) = &reference.subject
                 && !module.settings.required_providers.contains_key(name)
             {
                 found.push(problems::unknown_function_provider(name).at(reference.range.clone()));

@@ -15,7 +15,7 @@ use crate::config::{BodySource, CompiledModule, Provisioner, ResourceBlock};
 use crate::decode::decode;
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::{Failed, Provision};
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Referent};
 
 /// The built-in provisioners.
 const KINDS: [&str; 3] = [LOCAL_EXEC, "remote-exec", "file"];
@@ -130,7 +130,7 @@ impl ModuleNode {
         repeated: &RepetitionData,
     ) -> Result<Vec<Provision>, Failed> {
         let mut found = Vec::new();
-        let own = Subject::Resource(block.resource.clone());
+        let own = Referent::Resource(block.resource.clone());
         for provisioner in block.provisioners.iter().filter(|provisioner| !provisioner.on_destroy) {
             if let Some(circle) = provisioner.references.iter().find(|reference| reference.subject == own) {
                 if self.evaluation.purpose().checks_references() {

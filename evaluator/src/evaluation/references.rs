@@ -25,7 +25,7 @@ use super::schema_traversal::{Placed, dynamic_contents, unknown_parts, wrong_ste
 use super::scope::out_of_scope;
 use super::unsound::Unsound;
 use crate::config::{CompiledModule, Condition, ModuleCall, Repetition, ResourceBlock};
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Referent};
 
 /// The location of references determines which names are valid.
 #[derive(Clone, Copy)]
@@ -107,7 +107,7 @@ impl Schemas {
     ) -> Schemas {
         let mut wanted: BTreeSet<&Resource> = more.collect();
         for reference in references {
-            if let (Subject::Resource(resource), Some(_)) = (&reference.subject, &reference.attribute) {
+            if let (Referent::Resource(resource), Some(_)) = (&reference.subject, &reference.attribute) {
                 wanted.insert(resource);
             }
         }
@@ -177,7 +177,7 @@ impl<'a> Checking<'a> {
         for variable in module.variables.values() {
             self.all(&variable.references, NOTHING);
             // A condition of a variable refers to the variable itself, and is checked with the given value.
-            let others = |reference: &&Reference| reference.subject != Subject::Variable(variable.name.clone());
+            let others = |reference: &&Reference| reference.subject != Referent::Variable(variable.name.clone());
             self.block_with(&variable.validations, variable.references.iter().filter(others));
         }
         for local in module.locals.values() {
@@ -245,9 +245,9 @@ impl<'a> Checking<'a> {
             problem.subject.as_ref().is_some_and(|at| !aside.iter().any(|range| range.holds(at)))
         };
         let out_of_scope = |reference: &&Reference| match (&reference.subject, &resource.repetition) {
-            (Subject::EachKey | Subject::EachValue, repetition) => !matches!(repetition, Repetition::ForEach(_)),
-            (Subject::CountIndex, repetition) => !matches!(repetition, Repetition::Count(_)),
-            (subject, _) => matches!(subject, Subject::SelfObject),
+            (Referent::EachKey | Referent::EachValue, repetition) => !matches!(repetition, Repetition::ForEach(_)),
+            (Referent::CountIndex, repetition) => !matches!(repetition, Repetition::Count(_)),
+            (subject, _) => matches!(subject, Referent::SelfObject),
         };
         let beside = |reference: &&Reference| !aside.iter().any(|range| range.holds(&reference.range));
         let wrong_body = self.found.iter().any(of_arguments)
@@ -264,7 +264,7 @@ impl<'a> Checking<'a> {
         if !problems.is_empty() {
             let own = resource.references.iter().chain(provisioner_references(resource));
             let all = own.chain(&resource.depends_on).chain(&resource.trigger_references);
-            let others = all.filter(|reference| reference.subject != Subject::Resource(resource.resource.clone()));
+            let others = all.filter(|reference| reference.subject != Referent::Resource(resource.resource.clone()));
             self.unsound.push(Unsound {
                 module: self.module.path.clone(),
                 references: others.cloned().collect(),
@@ -356,7 +356,7 @@ impl<'a> Checking<'a> {
     fn note(&mut self, reference: &Reference, problem: Option<Diagnostic>) {
         let Some(problem) = problem else { return };
         let declared_elsewhere =
-            matches!(reference.subject, Subject::Resource(_) | Subject::Module(..) | Subject::SelfObject);
+            matches!(reference.subject, Referent::Resource(_) | Referent::Module(..) | Referent::SelfObject);
         self.late.extend(problem.subject.clone().map(|at| (at, !declared_elsewhere)));
         self.found.push(problem);
     }
@@ -397,8 +397,8 @@ impl<'a> Checking<'a> {
     fn missing(&self, reference: &Reference) -> Option<Diagnostic> {
         // The outputs of a module do not matter: everything in it does.
         let whole = match &reference.subject {
-            Subject::Module(name, _) => {
-                &Reference { subject: Subject::Module(name.clone(), None), ..reference.clone() }
+            Referent::Module(name, _) => {
+                &Reference { subject: Referent::Module(name.clone(), None), ..reference.clone() }
             }
             _ => reference,
         };
@@ -409,10 +409,10 @@ impl<'a> Checking<'a> {
     fn triggers(&mut self, block: &ResourceBlock) {
         for reference in &block.trigger_references {
             let problem = match &reference.subject {
-                Subject::Resource(resource) if self.module.resources.contains_key(resource) => {
+                Referent::Resource(resource) if self.module.resources.contains_key(resource) => {
                     self.no_attribute(reference)
                 }
-                Subject::Resource(resource) => {
+                Referent::Resource(resource) => {
                     Some(problems::undeclared_trigger(&block.resource, resource, &reference.range))
                 }
                 // Other references were checked when the block was read.
@@ -444,7 +444,7 @@ impl<'a> Checking<'a> {
 
     /// A repeated resource must be referred to by instance, and only a repeated one can be.
     fn wrongly_keyed(&self, reference: &Reference) -> Option<Diagnostic> {
-        let Subject::Resource(resource) = &reference.subject else { return None };
+        let Referent::Resource(resource) = &reference.subject else { return None };
         let block = self.module.resources.get(resource)?;
         let at = &reference.range;
         match (&block.repetition, reference.key.is_some()) {
@@ -461,12 +461,14 @@ impl<'a> Checking<'a> {
 
     /// Reports an attribute of `self` that the type does not have.
     pub(super) fn no_own_attribute(&self, of: &ResourceBlock, reference: &Reference) -> Option<Diagnostic> {
-        let (Subject::SelfObject, Some(name)) = (&reference.subject, &reference.attribute) else { return None };
+        let (Referent::SelfObject, Some(name)) = (&reference.subject, &reference.attribute) else { return None };
         self.wrong_steps(&of.resource, reference, name)
     }
 
     fn no_attribute(&self, reference: &Reference) -> Option<Diagnostic> {
-        let (Subject::Resource(resource), Some(name)) = (&reference.subject, &reference.attribute) else { return None };
+        let (Referent::Resource(resource), Some(name)) = (&reference.subject, &reference.attribute) else {
+            return None;
+        };
         self.wrong_steps(resource, reference, name)
     }
 
@@ -498,13 +500,13 @@ fn beside_arguments(resource: &ResourceBlock) -> Vec<SourceRange> {
 /// Reports a name without a value at its location.
 fn out_of_place(reference: &Reference, allowed: Allowed) -> Option<Diagnostic> {
     match &reference.subject {
-        Subject::CountIndex if !allowed.count => Some(out_of_scope(reference)),
-        Subject::EachKey | Subject::EachValue if !allowed.each => Some(out_of_scope(reference)),
-        Subject::SelfObject if !allowed.self_object => Some(out_of_scope(reference)),
-        Subject::Path(name) if !matches!(name.as_str(), "module" | "root" | "cwd") => {
+        Referent::CountIndex if !allowed.count => Some(out_of_scope(reference)),
+        Referent::EachKey | Referent::EachValue if !allowed.each => Some(out_of_scope(reference)),
+        Referent::SelfObject if !allowed.self_object => Some(out_of_scope(reference)),
+        Referent::Path(name) if !matches!(name.as_str(), "module" | "root" | "cwd") => {
             Some(problems::no_path_attribute(name, &reference.range))
         }
-        Subject::Terraform(root, name) if !matches!(name.as_str(), "workspace" | "applying") => {
+        Referent::Terraform(root, name) if !matches!(name.as_str(), "workspace" | "applying") => {
             Some(problems::no_terraform_attribute(root, name, &reference.range))
         }
         _ => None,

@@ -31,7 +31,7 @@ use super::scope::{ReadyScope, is_out_of_scope};
 use crate::config::{Repetition, ResourceBlock};
 use crate::decode::decode;
 use crate::glue::{BlockRules, DesiredInstance, ExpansionKind, Failed, Managed};
-use crate::reference::{Reference, Subject, references_of};
+use crate::reference::{Reference, Referent, references_of};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 
@@ -105,7 +105,7 @@ impl ModuleNode {
             return Err(Failed);
         };
         // If this follows from another failure, nothing is reported.
-        let own = Subject::Resource(block.resource.clone());
+        let own = Referent::Resource(block.resource.clone());
         let mut others = references_of(expression, &mut Vec::new());
         others.retain(|reference| reference.subject != own);
         self.scope(&others, &RepetitionData::default()).await?;
@@ -395,7 +395,7 @@ impl ModuleNode {
     /// The repetition of a block. A self-reference in it would wait for itself.
     async fn expanded(self: &Arc<Self>, block: &ResourceBlock) -> Result<Expanded, Failed> {
         let references = block.repetition.expression().map(|e| references_of(e, &mut Vec::new())).unwrap_or_default();
-        let own = Subject::Resource(block.resource.clone());
+        let own = Referent::Resource(block.resource.clone());
         match references.iter().find(|reference| reference.subject == own) {
             // A reference without a key is reported when references are checked.
             Some(circle)
@@ -416,7 +416,7 @@ impl ModuleNode {
         block: &ResourceBlock,
         repeated: &RepetitionData,
     ) -> Result<ReadyScope, Failed> {
-        let own = Subject::Resource(block.resource.clone());
+        let own = Referent::Resource(block.resource.clone());
         match block.references.iter().find(|r| r.subject == own) {
             Some(circle) if !self.evaluation.purpose().checks_references() => {
                 self.fail(problems::refers_to_itself(&block.resource, &circle.range))
@@ -432,7 +432,7 @@ impl ModuleNode {
         references: &[Reference],
         repeated: &RepetitionData,
     ) -> Result<ReadyScope, Failed> {
-        let own = Subject::Resource(block.resource.clone());
+        let own = Referent::Resource(block.resource.clone());
         if references.iter().all(|reference| reference.subject != own) {
             return self.scope(references, repeated).await;
         }

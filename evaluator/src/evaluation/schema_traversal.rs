@@ -9,7 +9,7 @@ use weft_graph_format::path::ValueStep;
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
-use weft_syntax::Role;
+use weft_syntax::NameRole;
 
 use super::problems::references as problems;
 use crate::config::BodySource;
@@ -88,13 +88,13 @@ pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRang
     found
 }
 
-fn with_dynamic(name: &str) -> Role<'static> {
-    if name == "dynamic" { Role::Block(&["type"]) } else { Role::Unknown }
+fn with_dynamic(name: &str) -> NameRole<'static> {
+    if name == "dynamic" { NameRole::Block(&["type"]) } else { NameRole::Unknown }
 }
 
 /// The contents of `dynamic` blocks, also nested ones.
 pub(super) fn dynamic_contents(body: &BodySource) -> Vec<SourceRange> {
-    let in_dynamic = |name: &str| if name == "content" { Role::Block(&[]) } else { Role::Argument };
+    let in_dynamic = |name: &str| if name == "content" { NameRole::Block(&[]) } else { NameRole::Argument };
     let mut found = Vec::new();
     let mut pending = body.content(&with_dynamic).blocks;
     while let Some((tree, block)) = pending.pop() {

@@ -25,7 +25,7 @@ use super::module_node::{Instances, ModuleNode};
 use super::repetition_data::RepetitionData;
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::Failed;
-use crate::reference::{Reference, Subject, references_of, resolve};
+use crate::reference::{Reference, Referent, references_of, resolve};
 
 /// The environment of an evaluation.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub struct Environment {
 
 /// The values of all names that some expressions use.
 pub(crate) struct ReadyScope {
-    values: BTreeMap<Subject, Value>,
+    values: BTreeMap<Referent, Value>,
     /// References to providers, by local name and alias.
     providers: BTreeMap<(SmolStr, Option<SmolStr>), Value>,
     repeated: RepetitionData,
@@ -56,38 +56,38 @@ pub(crate) struct ReadyScope {
 
 impl ReadyScope {
     /// Adds a value whose cell is still being computed.
-    pub(crate) fn insert(&mut self, subject: Subject, value: Value) {
+    pub(crate) fn insert(&mut self, subject: Referent, value: Value) {
         self.values.insert(subject, value);
     }
 
     fn value(&self, reference: &Reference) -> Option<Value> {
         let text = |path: &std::path::Path| Value::string(path.to_string_lossy());
         match &reference.subject {
-            Subject::EachKey => self.repeated.key.clone(),
-            Subject::EachValue => self.repeated.value.clone(),
-            Subject::CountIndex => self.repeated.index.clone(),
-            Subject::SelfObject => self.repeated.self_object.clone(),
-            Subject::Path(name) => Some(match name.as_str() {
+            Referent::EachKey => self.repeated.key.clone(),
+            Referent::EachValue => self.repeated.value.clone(),
+            Referent::CountIndex => self.repeated.index.clone(),
+            Referent::SelfObject => self.repeated.self_object.clone(),
+            Referent::Path(name) => Some(match name.as_str() {
                 "module" => Value::string(&self.module_path),
                 "root" => Value::string("."),
                 _ => text(&self.evaluation.environment.cwd),
             }),
-            Subject::Terraform(_, name) if name == "workspace" => {
+            Referent::Terraform(_, name) if name == "workspace" => {
                 Some(Value::string(&self.evaluation.environment.workspace))
             }
-            Subject::Terraform(_, name) if name == "applying" && self.evaluation.purpose().has_values() => {
+            Referent::Terraform(_, name) if name == "applying" && self.evaluation.purpose().has_values() => {
                 // False at plan. Only apply runs the formula.
                 let applying = Formula::constant(Value::bool(true));
                 Some(Value::bool(false).with_formula(Some(applying)).mark(&Marks::EPHEMERAL))
             }
-            Subject::Terraform(_, name) if self.evaluation.purpose().hides_terraform() => {
+            Referent::Terraform(_, name) if self.evaluation.purpose().hides_terraform() => {
                 Some(match name.as_str() {
                     "applying" => Value::unknown(Type::Bool).mark(&Marks::EPHEMERAL),
                     // A missing object is reported when references are checked.
                     _ => Value::unknown(Type::Dynamic),
                 })
             }
-            Subject::Module(name, _) => self.values.get(&Subject::Module(name.clone(), None)).cloned(),
+            Referent::Module(name, _) => self.values.get(&Referent::Module(name.clone(), None)).cloned(),
             subject => self.values.get(subject).cloned(),
         }
     }
@@ -150,22 +150,24 @@ pub(super) fn is_out_of_scope(problem: &Diagnostic) -> bool {
 pub(super) fn out_of_scope(reference: &Reference) -> Diagnostic {
     let at = reference.range.clone();
     let problem = match &reference.subject {
-        Subject::CountIndex => problems::count_out_of_scope(at),
-        Subject::EachValue => problems::each_value_out_of_scope(at),
-        Subject::EachKey => problems::each_key_out_of_scope(at),
-        Subject::SelfObject => problems::self_out_of_scope(at),
-        Subject::Terraform(..) => problems::unsupported_name(at),
+        Referent::CountIndex => problems::count_out_of_scope(at),
+        Referent::EachValue => problems::each_value_out_of_scope(at),
+        Referent::EachKey => problems::each_key_out_of_scope(at),
+        Referent::SelfObject => problems::self_out_of_scope(at),
+        Referent::Terraform(..) => problems::unsupported_name(at),
         _ => problems::undeclared_object(at),
     };
     match &reference.subject {
-        Subject::CountIndex | Subject::EachValue | Subject::EachKey | Subject::SelfObject => problem.code(OUT_OF_SCOPE),
+        Referent::CountIndex | Referent::EachValue | Referent::EachKey | Referent::SelfObject => {
+            problem.code(OUT_OF_SCOPE)
+        }
         _ => problem,
     }
 }
 
 /// The targets of references, each once.
 struct ReferenceTargets<'a> {
-    subjects: BTreeSet<&'a Subject>,
+    subjects: BTreeSet<&'a Referent>,
     /// Module calls with the named outputs; `None` for the whole module.
     outputs: BTreeMap<&'a SmolStr, Option<BTreeSet<SmolStr>>>,
     /// Providers as values, each with the range of its first reference.
@@ -182,7 +184,7 @@ impl<'a> ReferenceTargets<'a> {
                 continue;
             }
             match &reference.subject {
-                Subject::Module(name, output) if node.config.calls.contains_key(name) => {
+                Referent::Module(name, output) if node.config.calls.contains_key(name) => {
                     let entry = wanted.outputs.entry(name).or_insert_with(|| Some(BTreeSet::new()));
                     match (output, entry.as_mut()) {
                         (Some(output), Some(named)) => drop(named.insert(output.clone())),
@@ -243,7 +245,7 @@ impl ModuleNode {
         }
         let ReferenceTargets { subjects, outputs, providers } = ReferenceTargets::by(self, references);
         let mut results = FailureHandling { lenient, failed: false };
-        let mut values: BTreeMap<Subject, Value> = BTreeMap::new();
+        let mut values: BTreeMap<Referent, Value> = BTreeMap::new();
         // All tasks are started before the first is awaited.
         let pending: Vec<_> = subjects.into_iter().map(|subject| (subject, self.start(subject))).collect();
         let modules: Vec<_> =
@@ -252,7 +254,7 @@ impl ModuleNode {
             values.extend(results.take(value.await).map(|value| (subject.clone(), value)));
         }
         for (name, value) in modules {
-            values.extend(results.take(value.await).map(|value| (Subject::Module(name, None), value)));
+            values.extend(results.take(value.await).map(|value| (Referent::Module(name, None), value)));
         }
         let mut provider_values = BTreeMap::new();
         for (named, at) in providers {
@@ -273,11 +275,11 @@ impl ModuleNode {
     }
 
     /// Whether this module declares the subject.
-    pub(super) fn declares(&self, subject: &Subject) -> bool {
+    pub(super) fn declares(&self, subject: &Referent) -> bool {
         match subject {
-            Subject::Variable(name) => self.config.variables.contains_key(name),
-            Subject::Local(name) => self.config.locals.contains_key(name),
-            Subject::Resource(resource) => {
+            Referent::Variable(name) => self.config.variables.contains_key(name),
+            Referent::Local(name) => self.config.locals.contains_key(name),
+            Referent::Resource(resource) => {
                 self.config.resources.contains_key(resource) || self.config.outside.contains_key(resource)
             }
             _ => false,
@@ -286,20 +288,20 @@ impl ModuleNode {
 
     pub(super) fn start(
         self: &Arc<Self>,
-        subject: &Subject,
+        subject: &Referent,
     ) -> futures::future::BoxFuture<'static, Result<Value, Failed>> {
         use futures::FutureExt;
         match subject {
-            Subject::Variable(name) if !self.evaluation.purpose().has_values() => {
+            Referent::Variable(name) if !self.evaluation.purpose().has_values() => {
                 let (node, name) = (self.clone(), name.clone());
                 async move { node.variable_in_validation(&name).await }.boxed()
             }
-            Subject::Variable(name) => self.variable(name).boxed(),
-            Subject::Local(name) => self.local(name).boxed(),
-            Subject::Resource(resource) if self.config.outside.contains_key(resource) => {
+            Referent::Variable(name) => self.variable(name).boxed(),
+            Referent::Local(name) => self.local(name).boxed(),
+            Referent::Resource(resource) if self.config.outside.contains_key(resource) => {
                 futures::future::ready(self.config.outside.get(resource).cloned().ok_or(Failed)).boxed()
             }
-            Subject::Resource(resource) => {
+            Referent::Resource(resource) => {
                 let instances = self.resource(resource);
                 let validating = !self.evaluation.purpose().repeats();
                 let marks = if resource.mode == ResourceMode::Ephemeral { Marks::EPHEMERAL } else { Marks::default() };
@@ -362,7 +364,7 @@ impl ModuleNode {
         references
             .iter()
             .filter_map(|r| match &r.subject {
-                Subject::Resource(resource) => Some(resource.clone()),
+                Referent::Resource(resource) => Some(resource.clone()),
                 _ => None,
             })
             .collect()

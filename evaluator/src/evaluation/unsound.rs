@@ -11,7 +11,7 @@ use weft_graph_format::source::SourceRange;
 
 use super::module_node::ModuleNode;
 use crate::glue::Failed;
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Referent};
 
 /// A block or an argument of a call, with the problems of its references.
 pub(super) struct Unsound {
@@ -79,7 +79,7 @@ async fn follows(root: &Arc<ModuleNode>, one: &Unsound) -> bool {
     }
     for reference in &one.references {
         let failed = match &reference.subject {
-            Subject::Module(name, output) if node.config.children.contains_key(name) => {
+            Referent::Module(name, output) if node.config.children.contains_key(name) => {
                 let outputs = &node.config.children[name].outputs;
                 let named: BTreeSet<SmolStr> =
                     output.iter().filter(|output| outputs.contains_key(*output)).cloned().collect();

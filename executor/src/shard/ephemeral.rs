@@ -22,7 +22,7 @@ use crate::host::Host;
 use crate::options::{EphemeralStep, HostMessage};
 use crate::problems::{self, damaged, no_schema};
 use crate::resource::marked;
-use crate::subject::{Problems, Subject, has_errors};
+use crate::subject::{DiagnosticSubject, Problems, has_errors};
 
 /// The ephemeral objects of one run at this worker.
 #[derive(Default)]
@@ -172,7 +172,7 @@ impl ObjectSlot {
             return Err(vec![damaged(id, "ephemeral object")]);
         };
         let slot = shard.provider(*provider).ok_or_else(|| vec![damaged(id, "provider")])?;
-        let subject = Subject { address: &self.text, config: shard.formula(*config) };
+        let subject = DiagnosticSubject { address: &self.text, config: shard.formula(*config) };
         let type_name = &address.resource.type_name;
         let Some(schema) = shard.ephemeral_type(&slot.instance.source, type_name) else {
             return Err(vec![no_schema(&subject, type_name)]);
@@ -268,7 +268,7 @@ async fn renewed(text: &str, host: &Host, renewal: Renewal) {
 }
 
 fn about(text: &str, said: &[ProviderDiagnostic]) -> Problems {
-    Subject { address: text, config: None }.said(said)
+    DiagnosticSubject { address: text, config: None }.said(said)
 }
 
 async fn tell(host: &Host, text: &str, step: EphemeralStep) {

@@ -19,7 +19,7 @@ use super::functions::FunctionCaller;
 use super::{LiveValues, Shard};
 use crate::host::Host;
 use crate::problems;
-use crate::subject::{Problems, Subject};
+use crate::subject::{DiagnosticSubject, Problems};
 
 /// For each row of a table, whether running it calls a provider. One pass.
 pub(crate) fn call_providers(table: &FormulaTable) -> Vec<bool> {
@@ -115,7 +115,7 @@ impl Shard {
         let Some(formula) = self.formula(index) else {
             return Err(vec![problems::no_formula(address, index.0)]);
         };
-        let subject = Subject { address, config: Some(formula) };
+        let subject = DiagnosticSubject { address, config: Some(formula) };
         let outcome = if self.calls_providers(index) {
             let (shard, host, formula) = (self.clone(), host.clone(), formula.clone());
             let runtime = Handle::current();

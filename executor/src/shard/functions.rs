@@ -17,7 +17,7 @@ use weft_providers::{InstanceRequest, PooledProvider, Provider};
 use super::Shard;
 use crate::host::Host;
 use crate::problems;
-use crate::subject::Subject;
+use crate::subject::DiagnosticSubject;
 
 /// Calls functions for the run of one formula. Plugins that it started stay in use until it is dropped.
 pub(crate) struct FunctionCaller<'a> {
@@ -61,7 +61,7 @@ impl<'a> FunctionCaller<'a> {
         let key = format!("{source} (functions)");
         let wanted = InstanceRequest { key, plugin, config: None };
         let text = name.to_string();
-        let subject = Subject { address: &text, config: None };
+        let subject = DiagnosticSubject { address: &text, config: None };
         let lease = self.runtime.block_on(self.host.pool.open(wanted)).map_err(|error| {
             let first = problems::open_failed(&subject, &error).into_iter().next();
             first.unwrap_or_else(|| problems::unavailable_function(name, "it failed"))

@@ -15,7 +15,7 @@ use weft_providers::{InstanceRequest, Plugin, Provider};
 use super::Shard;
 use crate::host::Host;
 use crate::problems;
-use crate::subject::{Problems, Subject};
+use crate::subject::{DiagnosticSubject, Problems};
 
 /// One `open_provider` of a shard.
 pub(crate) struct ProviderSlot {
@@ -102,7 +102,7 @@ impl ProviderSlot {
         shard: &Arc<Shard>,
         host: &Arc<Host>,
     ) -> Result<Opened, Problems> {
-        let subject = Subject { address: &self.text, config: shard.formula(self.config) };
+        let subject = DiagnosticSubject { address: &self.text, config: shard.formula(self.config) };
         let config = match &opening.config {
             Some(config) => config.clone(),
             None => {

@@ -9,14 +9,14 @@ use weft_graph_format::graph::{Action, Builder};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::types::Type;
 
-use crate::kind::Kind;
+use crate::kind::KindOfPlan;
 use crate::whole::outputs::RootOutputs;
 use crate::whole::selecting::without_gaps;
 
 /// Drafts an operation for each output that changes. `gaps` are the formulas of placeholders for missing instances.
 pub(crate) fn outputs(
     builder: &Builder,
-    kind: &dyn Kind,
+    kind: &dyn KindOfPlan,
     wanted: &RootOutputs,
     changes: &BTreeMap<SmolStr, OutputChange>,
     gaps: &[Formula],

@@ -10,7 +10,7 @@ use weft_graph_format::origin::Origin;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
 
-use super::{Kind, open, unseen};
+use super::{KindOfPlan, open, unseen};
 use crate::instance::decide::{Case, Pressure, decide};
 use crate::instance::leaving::Unwanted;
 use crate::planner::Planner;
@@ -23,7 +23,7 @@ use crate::whole::selecting::nothing;
 pub(crate) struct Destroy;
 
 #[async_trait]
-impl Kind for Destroy {
+impl KindOfPlan for Destroy {
     fn planning(&self) -> Planning {
         Planning::Destroy
     }

@@ -8,7 +8,7 @@ use weft_graph_format::schema::Schema;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
-use super::{Gap, Kind, open, unseen};
+use super::{Gap, KindOfPlan, open, unseen};
 use crate::instance::leaving::Unwanted;
 use crate::planner::Planner;
 use crate::prior::{Prior, with_schema_marks};
@@ -21,7 +21,7 @@ pub(crate) struct RefreshOnly {
 }
 
 #[async_trait]
-impl Kind for RefreshOnly {
+impl KindOfPlan for RefreshOnly {
     fn planning(&self) -> Planning {
         if self.importing { Planning::Import } else { Planning::RefreshOnly }
     }

@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
 
-use crate::body::{Attribute, Block, Body, BodyId, Label, Role};
+use crate::body::{Attribute, Block, Body, BodyId, Label, NameRole};
 use crate::expression::{ExprId, ExprKind, ExprNode, KeyForm, Literal, Name, ObjectItem};
 use crate::problems::json::{self as problems, Properties};
 use crate::source::Span;
@@ -60,15 +60,15 @@ struct Reader<'tree> {
 }
 
 /// Reads a body, with the roles of its names. Names without a role become arguments.
-pub(crate) fn content<'a>(tree: &Tree, body: BodyId, role: &dyn Fn(&str) -> Role<'a>) -> BodyAndProblems {
+pub(crate) fn content<'a>(tree: &Tree, body: BodyId, role: &dyn Fn(&str) -> NameRole<'a>) -> BodyAndProblems {
     let mut reader = Reader::new(tree, body);
     let mut seen = Seen::default();
     for property in reader.properties(ExprId(body.0), None) {
         match role(property.name) {
-            Role::Hidden => {}
-            Role::Argument => reader.argument(&property, problems::duplicate_argument, &mut seen),
-            Role::Unknown => reader.push(&property),
-            Role::Block(labels) => reader.blocks(&property, labels),
+            NameRole::Hidden => {}
+            NameRole::Argument => reader.argument(&property, problems::duplicate_argument, &mut seen),
+            NameRole::Unknown => reader.push(&property),
+            NameRole::Block(labels) => reader.blocks(&property, labels),
         }
     }
     reader.finish()

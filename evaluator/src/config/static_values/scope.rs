@@ -13,11 +13,11 @@ use weft_graph_format::value::Value;
 use weft_syntax::{Traversal, Tree};
 
 use super::{StaticValues, problems};
-use crate::reference::{Subject, resolve};
+use crate::reference::{Referent, resolve};
 
 /// The named values of one expression.
 pub(super) struct StaticScope<'a> {
-    pub(super) values: BTreeMap<Subject, Value>,
+    pub(super) values: BTreeMap<Referent, Value>,
     pub(super) statics: &'a StaticValues,
 }
 

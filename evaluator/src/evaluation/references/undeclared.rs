@@ -9,26 +9,26 @@ use weft_graph_format::source::SourceRange;
 
 use crate::config::{CompiledModule, ModuleCall, Repetition};
 use crate::evaluation::problems::references as problems;
-use crate::reference::{Reference, Subject};
+use crate::reference::{Reference, Referent};
 
 /// The problem with a reference to a name that the module does not declare.
 pub(super) fn undeclared(module: &CompiledModule, reference: &Reference) -> Option<Diagnostic> {
     let (path, at) = (&module.path, &reference.range);
     match &reference.subject {
-        Subject::Variable(name) if !module.variables.contains_key(name) => {
+        Referent::Variable(name) if !module.variables.contains_key(name) => {
             Some(problems::undeclared_variable(path, name, module.variables.keys().map(|n| n.as_str()), at))
         }
-        Subject::Local(name) if !module.locals.contains_key(name) => {
+        Referent::Local(name) if !module.locals.contains_key(name) => {
             Some(problems::undeclared_local(path, name, module.locals.keys().map(|n| n.as_str()), at))
         }
-        Subject::Resource(resource) => match module.provider_named(reference) {
+        Referent::Resource(resource) => match module.provider_named(reference) {
             Some((name, alias)) => undeclared_provider(module, name, alias, at),
             None => undeclared_resource(module, reference, resource),
         },
-        Subject::Module(name, _) if !module.calls.contains_key(name) => {
+        Referent::Module(name, _) if !module.calls.contains_key(name) => {
             Some(problems::undeclared_call(path, name, module.calls.keys().map(|n| n.as_str()), at))
         }
-        Subject::Module(name, Some(output)) => undeclared_output(module, reference, name, output),
+        Referent::Module(name, Some(output)) => undeclared_output(module, reference, name, output),
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use crate::evaluation::ModuleNode;
 use crate::evaluation::problems::resources as problems;
 use crate::evaluation::repetition_data::RepetitionData;
 use crate::glue::{Failed, Trigger};
-use crate::reference::Subject;
+use crate::reference::Referent;
 
 impl ModuleNode {
     /// The targets of `replace_triggered_by` for this instance.
@@ -68,7 +68,7 @@ impl ModuleNode {
             here = next;
         };
         let Ok(reference) = crate::reference::resolve(&expression.tree, &traversal) else { return Ok(None) };
-        let Subject::Resource(resource) = &reference.subject else { return Ok(None) };
+        let Referent::Resource(resource) = &reference.subject else { return Ok(None) };
         if !self.config.resources.contains_key(resource) {
             return Ok(None);
         }
