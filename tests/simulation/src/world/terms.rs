@@ -62,6 +62,7 @@ impl World {
             fixed_workers: false,
             spread: self.terms.count,
             only_resolve: !resolutions.is_empty() && self.random.chance(30),
+            look_up: false,
             resolutions,
         };
         let begun = Coordinator::begin(self.now, Arc::clone(&self.outline), options, beginning);
