@@ -49,7 +49,7 @@ pub enum StoreLocation {
     /// A Redis server.
     Redis {
         /// The server, as `redis://HOST/DB?state=NAME`, and how to log in to it.
-        server: RedisServer,
+        server: Box<RedisServer>,
         /// The workspace.
         workspace: SmolStr,
         /// The sealing of its records.
@@ -391,7 +391,7 @@ fn named(
         }
     };
     let (folder, notices) = (context.data_directory.join(REMOTE_RUNS), context.notices.clone());
-    Ok(Some(StoreLocation::Redis { server, workspace, sealing, folder, notices, copy }))
+    Ok(Some(StoreLocation::Redis { server: Box::new(server), workspace, sealing, folder, notices, copy }))
 }
 
 /// The backend of the configuration that is behind a store. One that this build does not have is not used.

@@ -39,6 +39,7 @@ mod lease;
 mod packages;
 mod patience;
 mod problems;
+mod rule_name;
 mod table;
 mod wire;
 

@@ -13,9 +13,11 @@ use weft_graph_format::limits::CallBudget;
 use weft_graph_format::path::Path;
 use weft_state::{CheckRecord, ClaimMode, Revision, Subject};
 
-use crate::plan::HOME;
 use crate::retry::RetryRule;
 use crate::table::{BudgetIndex, Position, ShardIndex, TableIndex};
+
+/// The label of what must run on the user's machine, with the run as its value.
+pub const HOME: &str = "home";
 
 pub(crate) use checks::CHECK;
 pub use checks::planned_checks;

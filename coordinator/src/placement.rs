@@ -41,6 +41,7 @@ use weft_graph_format::placement::{Placement, ShardPlacement};
 use weft_graph_format::plan_file::PlanFile;
 
 use crate::problems;
+use crate::rule_name::RuleName;
 use limit::{LimitRule, RetryRule};
 use rule::{Known, Rule};
 
@@ -141,25 +142,6 @@ impl PlacementRules {
         }
         let idle = used.iter().enumerate().filter(|(_, used)| !**used);
         Ok((placement, idle.map(|(index, _)| problems::idle_placement_rule(file, RuleName::rule(index))).collect()))
-    }
-}
-
-/// A rule of a file, as messages name it: `rule 1`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RuleName {
-    table: &'static str,
-    index: usize,
-}
-
-impl RuleName {
-    fn rule(index: usize) -> RuleName {
-        RuleName { table: "Rule", index }
-    }
-}
-
-impl std::fmt::Display for RuleName {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{} {}", self.table, self.index + 1)
     }
 }
 

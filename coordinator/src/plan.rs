@@ -8,7 +8,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::plan_file::{PlanFile, PlanFileError, PlanReader};
 use weft_state::Digest;
 
-use crate::outline::{Outline, OutlineShard, ShardKey, outline};
+use crate::outline::{HOME, Outline, OutlineShard, ShardKey, outline};
 use crate::placement::labels_text;
 use crate::problems;
 
@@ -26,9 +26,6 @@ pub struct RunPlan {
     /// Names of the inputs that the plan needs. A coordinator that takes over a run has none of them.
     pub wanted: Vec<String>,
 }
-
-/// The label of what must run on the user's machine, with the run as its value.
-pub const HOME: &str = "home";
 
 /// Whether a worker belongs to a command line that watches a run: it has the name `home-RUN`, and no label but the run.
 /// (The worker of a run in one process has another name, and carries out everything.)

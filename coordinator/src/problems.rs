@@ -7,7 +7,7 @@ use weft_graph_format::graph::Shard;
 use weft_state::{StoreAnswer, Unrelated};
 
 use crate::event::Defect;
-use crate::placement::RuleName;
+use crate::rule_name::RuleName;
 
 /// A part of the plan that cannot be encoded for a worker.
 pub(crate) fn plan_not_encoded(error: impl Display) -> Diagnostic {

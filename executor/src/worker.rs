@@ -288,13 +288,7 @@ impl Worker {
                     }
                 }
                 event = self.events.recv(), if reports < FRAME_REPORTS => {
-                    let mut next = event;
-                    let mut looked_at = 0;
-                    while let Some(event) = next {
-                        self.happened(event);
-                        looked_at += 1;
-                        next = if looked_at < FRAME_REPORTS { self.events.try_recv().ok() } else { None };
-                    }
+                    self.happened_all(event);
                 }
                 // The announcement comes before the returned tasks, so that these do not come back.
                 permit = outgoing.reserve(), if reports > 0 || (ends && !told) => {
@@ -308,6 +302,17 @@ impl Worker {
                     spoke = Instant::now();
                 }
             }
+        }
+    }
+
+    /// Handles an event, and those that have arrived meanwhile.
+    fn happened_all(&mut self, event: Option<Event>) {
+        let mut next = event;
+        let mut looked_at = 0;
+        while let Some(event) = next {
+            self.happened(event);
+            looked_at += 1;
+            next = if looked_at < FRAME_REPORTS { self.events.try_recv().ok() } else { None };
         }
     }
 

@@ -5,7 +5,6 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::address::{ConfigResource, InstanceKey, Module, ModuleInstance, ResourceInstance};
-use crate::checks::split_module;
 
 /// The address of an object that has conditions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,6 +97,19 @@ impl fmt::Display for CheckedConfig {
             CheckedConfig::Named { module, name } => write!(out, "{module}.{name}"),
         }
     }
+}
+
+/// Splits the address of an output value, check block or variable into its module instance, as text, and the rest:
+/// `output.x`, `check.y`, `var.z`.
+pub fn split_module(address: &str) -> (Option<&str>, &str) {
+    let ends: Vec<usize> = address.match_indices('.').map(|(at, _)| at).collect();
+    for at in ends.into_iter().rev() {
+        let module = address[..at].parse::<ModuleInstance>();
+        if module.is_ok_and(|module| !module.is_root()) {
+            return (Some(&address[..at]), &address[at + 1..]);
+        }
+    }
+    (None, address)
 }
 
 /// An address that was read once, with its text. The text is kept as it is stored.

@@ -2,8 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::address::ModuleInstance;
-use crate::checked::{CheckedAddress, CheckedConfig};
+use crate::checked::{CheckedAddress, CheckedConfig, split_module};
 use crate::plan_file::{CheckResult, CheckStatus, CheckedKind};
 
 /// The results of one object of the configuration.
@@ -52,19 +51,6 @@ fn rank(status: CheckStatus) -> u8 {
         CheckStatus::Fail => 2,
         CheckStatus::Error => 3,
     }
-}
-
-/// Splits the address of an output value, check block or variable into its module instance, as text, and the rest:
-/// `output.x`, `check.y`, `var.z`.
-pub fn split_module(address: &str) -> (Option<&str>, &str) {
-    let ends: Vec<usize> = address.match_indices('.').map(|(at, _)| at).collect();
-    for at in ends.into_iter().rev() {
-        let module = address[..at].parse::<ModuleInstance>();
-        if module.is_ok_and(|module| !module.is_root()) {
-            return (Some(&address[..at]), &address[at + 1..]);
-        }
-    }
-    (None, address)
 }
 
 /// The object of a check operation. The address of an assertion is that of its check block, and the number of the

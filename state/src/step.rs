@@ -299,6 +299,7 @@ pub enum TermEnding {
 
 /// Answer to RELEASE and ABANDON.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "there is one for each term")]
 pub enum ReleaseAnswer {
     /// The lease is free.
     Released(RunHeader),

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::second_copy::COPY_INTERVAL;
-use weft_state::{EmbeddedStore, RunHeader, RunStore, SecondCopyOptions, SecondCopyStore, Snapshot, StoreError};
+use weft_state::{
+    EmbeddedStore, RedisServer, RunHeader, RunStore, SecondCopyOptions, SecondCopyStore, Snapshot, StoreError,
+};
 
 use super::{Access, StoreLocation, problem};
 
@@ -64,7 +66,7 @@ impl StoreLocation {
             return Err(StoreError::ReadOnly);
         };
         let options = SecondCopyOptions {
-            server: server.clone(),
+            server: RedisServer::clone(server),
             workspace: workspace.to_string(),
             sealing: sealing.clone(),
             copy: copy.as_ref().map(|copy| copy.options.clone()),

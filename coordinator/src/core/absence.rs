@@ -16,7 +16,7 @@ impl Absence {
         *self = Absence::default();
     }
 
-    /// Work waits, and no worker is connected. Returns whether the user must be told now.
+    /// Work waits, and no worker is connected. Returns whether to report that now.
     pub(super) fn is_news(&mut self, clock: &Clock) -> bool {
         let since = *self.since.get_or_insert(clock.now());
         clock.has_passed(since, NO_WORKER_NOTICE) && !std::mem::replace(&mut self.told, true)

@@ -8,7 +8,8 @@ use super::absence::Absence;
 use super::ahead::Ahead;
 use super::clock::Clock;
 use super::{Position, ShardIndex, Table, WorkerIndex};
-use crate::plan::{HOME, has_labels};
+use crate::outline::HOME;
+use crate::plan::has_labels;
 use crate::timing::SETTLE_WINDOW;
 
 /// Whether a worker is connected.
@@ -224,7 +225,7 @@ impl Roster {
         self.workers.iter().any(Worker::is_connected)
     }
 
-    /// Whether the user must be told now that no worker is connected. `is_needed` if there is work for one.
+    /// Whether to report now that no worker is connected. `is_needed` if there is work for one.
     pub(super) fn is_absence_news(&mut self, is_needed: bool, clock: &Clock) -> bool {
         if !is_needed || self.has_connected() {
             self.absence.ends();

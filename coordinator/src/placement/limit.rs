@@ -10,10 +10,11 @@ use weft_graph_format::limits::{CallBudget, CallLimits, CallRetry, ShardLimits};
 use weft_graph_format::plan_file::PlanFile;
 use weft_identity::pattern::Pattern;
 
+use super::labels_text;
 use super::rule::{Known, Rule};
-use super::{RuleName, labels_text};
 use crate::problems;
 use crate::retry::{MOST_ATTEMPTS, MOST_SECONDS, RETRY_ATTEMPTS, RETRY_SECONDS};
+use crate::rule_name::RuleName;
 
 /// The highest rate, in calls per second. It is beyond every service, and bounds the tokens of one request.
 const HIGHEST_RATE: f64 = 10_000.0;

@@ -333,5 +333,5 @@ fn tokens(requests: &[TokenRequest], step: u64) -> Event {
         2 => TokenGrant { count: 0, first_us: request.interval_us as i64 },
         _ => TokenGrant { count: request.count, first_us: 0 },
     };
-    Event::Tokens((step % 4 != 0).then(|| requests.iter().map(grant).collect()))
+    Event::Tokens((!step.is_multiple_of(4)).then(|| requests.iter().map(grant).collect()))
 }

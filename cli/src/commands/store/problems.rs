@@ -33,7 +33,7 @@ pub fn copy_exists(copy: &str) -> Diagnostic {
     )
 }
 
-/// Records were not declared lost, because nobody can be asked.
+/// Records were not declared lost, because there is no one to ask.
 pub fn not_approved() -> Diagnostic {
     Diagnostic::error("Approval needed", "Input is disabled, so Weft cannot ask for approval. Use -auto-approve.")
 }
