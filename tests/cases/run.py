@@ -452,7 +452,8 @@ def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--bin", required=True, help="weft, with simcloud and its plugin in the same folder")
     a.add_argument("--plugins", default=os.environ.get("LAB_PLUGINS"), help="mirror with the lab providers")
-    a.add_argument("--jobs", type=int, default=2)
+    # Most of the time, a case waits for processes and servers.
+    a.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 2))
     a.add_argument("--keep", action="store_true", help="keep the folders of cases that failed")
     a.add_argument("names", nargs="*", help="cases to run, by default all")
     o = a.parse_args()

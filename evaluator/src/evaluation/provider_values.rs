@@ -174,5 +174,9 @@ pub(super) fn provider_problem(config: &Value, locate: impl Fn(&Path) -> SourceR
         }
     });
     let path = place.unwrap_or(Path::ROOT);
-    Some(problems::reference_in_body(&path, locate(&path)))
+    // The place of a part of a value may be the header of the block. The argument is nearer.
+    let whole = locate(&Path::ROOT);
+    let start = |length: usize| Path(path.0.iter().take(length).cloned().collect());
+    let near = (1..=path.0.len()).rev().map(|length| locate(&start(length))).find(|at| *at != whole);
+    Some(problems::reference_in_body(&path, near.unwrap_or(whole)))
 }
