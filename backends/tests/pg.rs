@@ -124,6 +124,20 @@ async fn the_holder_of_a_lock_is_named() {
     }
 }
 
+/// A backend outlives the runtime of its first request, for example if a state is read before a command runs.
+#[test]
+fn a_connection_outlives_the_runtime_that_opened_it() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (first, second) = (runtime(), runtime());
+    let Some(server) = first.block_on(Postgres::start()) else { return };
+    let state = server.backend("").state("default").unwrap();
+    assert_eq!(first.block_on(state.read()).unwrap(), None);
+    // From here on the first runtime carries nothing, like one that is about to end.
+    let limit = Duration::from_secs(20);
+    let read = second.block_on(async { tokio::time::timeout(limit, state.read()).await });
+    assert_eq!(read.unwrap().unwrap(), None);
+}
+
 #[tokio::test]
 async fn statements_that_the_server_ends_are_named() {
     let Some(server) = Postgres::start().await else { return };

@@ -1,8 +1,10 @@
 //! Connections, and the tables that the backend needs.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
+use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, Config};
 use weft_state::remote::BackendError;
 
@@ -43,28 +45,41 @@ pub(super) async fn open(settings: &PgSettings) -> Result<Client, BackendError> 
     const DOING: &str = "connecting";
     let config = config(settings);
     let tls = tls::connector(settings).map_err(|error| settings.setup(DOING, error))?;
-    let connect = async {
-        match tls {
-            Some(tls) => {
-                let (client, connection) = config.connect(tls).await?;
-                tokio::spawn(connection);
-                Ok(client)
-            }
-            None => {
-                let (client, connection) = config.connect(tokio_postgres::NoTls).await?;
-                tokio::spawn(connection);
-                Ok(client)
-            }
-        }
-    };
     // The limit of the library ends with the connection. A server may accept it and say nothing.
     let limit = connect_timeout(settings);
-    let connected = tokio::time::timeout(limit, connect).await.map_err(|_| settings.silent(DOING, limit))?;
+    let connecting = carrier().map_err(|error| settings.setup(DOING, error.clone()))?.spawn(async move {
+        tokio::time::timeout(limit, connect(&config, tls)).await
+    });
+    let connected = connecting.await.map_err(|error| settings.setup(DOING, error.to_string()))?;
+    let connected = connected.map_err(|_| settings.silent(DOING, limit))?;
     let client = connected.map_err(|error: tokio_postgres::Error| settings.failed(DOING, &error))?;
     match within(prepare(settings, &client)).await {
         Some(prepared) => prepared.map(|()| client),
         None => Err(settings.silent("creating the tables", ANSWER)),
     }
+}
+
+async fn connect(config: &Config, tls: Option<tls::Connector>) -> Result<Client, tokio_postgres::Error> {
+    match tls {
+        Some(tls) => {
+            let (client, connection) = config.connect(tls).await?;
+            tokio::spawn(connection);
+            Ok(client)
+        }
+        None => {
+            let (client, connection) = config.connect(tokio_postgres::NoTls).await?;
+            tokio::spawn(connection);
+            Ok(client)
+        }
+    }
+}
+
+/// The runtime that carries all connections. It lives as long as the process: a backend outlives the runtimes of those
+/// who ask it, and a connection ends with its runtime.
+fn carrier() -> Result<&'static Runtime, &'static String> {
+    static CARRIER: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    let start = || Builder::new_multi_thread().worker_threads(1).thread_name("weft-pg").enable_all().build();
+    CARRIER.get_or_init(|| start().map_err(|error| error.to_string())).as_ref()
 }
 
 fn connect_timeout(settings: &PgSettings) -> Duration {

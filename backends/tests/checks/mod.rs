@@ -57,7 +57,10 @@ impl Server {
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        self.child.try_wait().unwrap().is_none()
+        // A server that loses the port to another process ends a moment later.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let listens = tokio::net::TcpStream::connect(("127.0.0.1", self.port)).await.is_ok();
+        listens && self.child.try_wait().unwrap().is_none()
     }
 }
 
