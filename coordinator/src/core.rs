@@ -15,8 +15,9 @@
 //! - The work of a step is proportional to what it changes, and independent of the size of the plan.
 //!
 //! The memory consists of parts with private fields, each in its own file: [`operations`] (where each operation stands),
-//! [`backlog`] (shards), [`budgets`] (tokens for calls), [`retries`] (refused calls), [`roster`] (workers), [`ahead`] (intents ahead of free slots), [`nodes`] (dependencies),
-//! [`records`] and [`results`], [`doubts`], [`checks`], [`course`], [`clock`], [`meter`] and [`outbox`]. The other files handle
+//! [`backlog`] (shards), [`budgets`] (tokens for calls), [`retries`] (refused calls), [`roster`] (workers), [`ahead`]
+//! (intents ahead of free slots), [`nodes`] (dependencies), [`records`] and [`results`], [`doubts`], [`checks`],
+//! [`course`], [`clock`], [`meter`] (figures) and [`outbox`]. The other files handle
 //! events, and change the parts through their methods.
 
 mod absence;

@@ -33,6 +33,8 @@ const KNOWN: &str = include_str!("retry/patterns.toml");
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KnownErrors {
+    /// Words for steps that follow a create that has taken effect.
+    after_create: Vec<String>,
     provider: Vec<ProviderErrors>,
 }
 
@@ -44,10 +46,8 @@ struct ProviderErrors {
     patterns: Vec<String>,
 }
 
-static ERRORS: LazyLock<Vec<ProviderErrors>> = LazyLock::new(|| {
-    // A test reads the file.
-    toml::from_str(KNOWN).map(|known: KnownErrors| known.provider).unwrap_or_default()
-});
+/// A test reads the file.
+static ERRORS: LazyLock<Option<KnownErrors>> = LazyLock::new(|| toml::from_str(KNOWN).ok());
 
 /// How the operations of a shard are tried again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,8 @@ impl RetryRule {
     pub fn new(source: &str, own: Option<&CallRetry>) -> RetryRule {
         let usual = CallRetry { attempts: RETRY_ATTEMPTS, seconds: RETRY_SECONDS, patterns: Vec::new() };
         let own = own.unwrap_or(&usual);
-        let matching = ERRORS.iter().filter(|errors| errors.source.matches(source) || errors.source.matches("any"));
+        let shipped = ERRORS.iter().flat_map(|known| &known.provider);
+        let matching = shipped.filter(|errors| errors.source.matches(source) || errors.source.matches("any"));
         let known = matching.flat_map(|errors| &errors.patterns).chain(&own.patterns);
         RetryRule {
             attempts: own.attempts.min(MOST_ATTEMPTS),
@@ -76,6 +77,16 @@ impl RetryRule {
     pub fn is_refusal(&self, diagnostics: &[Diagnostic]) -> bool {
         let mut errors = diagnostics.iter().filter(|problem| problem.severity == Severity::Error).peekable();
         errors.peek().is_some() && errors.all(|problem| self.matches(&problem.summary) || self.matches(&problem.detail))
+    }
+
+    /// Whether errors of a create name a step that comes after it has taken effect.
+    pub fn is_after_create(diagnostics: &[Diagnostic]) -> bool {
+        let words = || ERRORS.iter().flat_map(|known| &known.after_create);
+        let names_one = |text: &str| {
+            let text = text.to_lowercase();
+            words().any(|word| has_word(&text, word))
+        };
+        diagnostics.iter().any(|problem| names_one(&problem.summary) || names_one(&problem.detail))
     }
 
     fn matches(&self, text: &str) -> bool {
@@ -145,6 +156,19 @@ mod tests {
             ("me/mine", "connection reset by peer", false),
         ] {
             assert_eq!(refused(source, detail), expected, "{source}: {detail}");
+        }
+    }
+
+    #[test]
+    fn a_create_may_have_taken_effect_before_its_error() {
+        for (detail, expected) in [
+            ("creating Thing: ThrottlingException: Rate exceeded", false),
+            ("waiting for Thing (t-1) to be created: ThrottlingException: Rate exceeded", true),
+            ("reading Thing (t-1) after create: Rate exceeded", true),
+            ("setting Tags of Thing: Rate exceeded", true),
+            ("creating StagesReadingRoom: Rate exceeded", false),
+        ] {
+            assert_eq!(RetryRule::is_after_create(&[Diagnostic::error("", detail)]), expected, "{detail}");
         }
     }
 

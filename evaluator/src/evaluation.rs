@@ -10,6 +10,7 @@ mod cell;
 mod checks;
 mod condition_tally;
 mod conditions;
+mod connections;
 mod deprecated;
 mod destroying;
 mod imports;

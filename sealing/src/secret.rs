@@ -26,6 +26,15 @@ impl Secret {
     }
 }
 
+/// In constant time, as far as the lengths are equal.
+impl PartialEq for Secret {
+    fn eq(&self, other: &Secret) -> bool {
+        aws_lc_rs::constant_time::verify_slices_are_equal(&self.0, &other.0).is_ok()
+    }
+}
+
+impl Eq for Secret {}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("(secret)")

@@ -61,7 +61,7 @@ pub use process::process_exists;
 pub use provider::StoredProvider;
 pub use record::{InstanceObject, InstanceRecord, Opaque, OutputRecord, OutputWrite, PathStep, RawJson, SensitivePath};
 pub use redis::{
-    DeclaredLoss, Losses, PasswordSource, RedisServer, RedisSettings, RedisStore, RunReport, Secret, ServerReport,
+    DeclaredLoss, Losses, PasswordSource, RedisServer, RedisSettings, RedisStore, RunReport, ServerReport,
     StoreProblem, StoreReport,
 };
 pub use result::{CommitRecord, Failure, FailureKind, InstanceWrite, Writes};

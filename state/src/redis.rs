@@ -74,7 +74,7 @@ use reading::{RunContents, journal_line, link_digest};
 use scripts::Script;
 use sealed::RecordSeal;
 pub use server::RedisServer;
-pub use settings::{PasswordSource, RedisSettings, Secret};
+pub use settings::{PasswordSource, RedisSettings};
 use steps::Calls;
 
 /// Claims per script call. 100,000 keys block the server for a quarter of a second, so this many block it for 5 ms.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use redis_server::{SAFE, Server, free_port};
 use support::*;
+use weft_sealing::Secret;
 use weft_state::*;
 
 const PASSWORD: &str = "pass-w0rd";

@@ -8,14 +8,17 @@ const DAY: u64 = 24 * HOUR;
 
 /// A time in milliseconds since 1970, as `2026-11-26 14:02:11 UTC`. Empty if there is no such time.
 pub fn moment(unix_ms: u64) -> String {
-    let time = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    time.map(|time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()).unwrap_or_default()
+    formatted(unix_ms, "%Y-%m-%d %H:%M:%S UTC")
 }
 
 /// The same to the minute, for tables.
 pub fn minute(unix_ms: u64) -> String {
+    formatted(unix_ms, "%Y-%m-%d %H:%M")
+}
+
+fn formatted(unix_ms: u64, format: &str) -> String {
     let time = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    time.map(|time| time.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
+    time.map(|time| time.strftime(format).to_string()).unwrap_or_default()
 }
 
 /// How long ago a time was: `3 minutes ago`. Clocks of two machines may differ, so the future is `just now`.

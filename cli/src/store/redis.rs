@@ -2,7 +2,8 @@
 //! because other users can see the arguments of a process.
 
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_state::{PasswordSource, RedisServer, RedisSettings, Secret};
+use weft_sealing::Secret;
+use weft_state::{PasswordSource, RedisServer, RedisSettings};
 
 use super::problems;
 use crate::context::environment;

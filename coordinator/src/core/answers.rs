@@ -10,6 +10,7 @@ use crate::operation_event::OperationEventKind;
 use crate::outline::OperationKind;
 use crate::problems::refusal;
 use crate::result::JournalledResult;
+use crate::retry::RetryRule;
 use crate::status::Happening;
 use weft_protocol::diagnostics::{decode_diagnostics, encode_diagnostics};
 use weft_protocol::{Order, ShownName, Task};
@@ -181,7 +182,7 @@ impl Coordinator {
 
     /// The pause in milliseconds before a failed operation is tried again, or `None` if its failure counts. Only an error
     /// that the provider returned is followed by another attempt, and only if it says that the call was refused for now.
-    /// A create that left an object is not repeated, and neither is what a provisioner did.
+    /// A create that left an object, or may have done so, is not repeated, and neither is what a provisioner did.
     fn pause_before_retry(&mut self, position: Position, diagnostics: &Opaque, keeps: bool) -> Option<u64> {
         let operation = self.outline.at(position);
         if keeps || self.course.is_draining() || self.options.only_resolve || operation.kind == OperationKind::Provision
@@ -189,7 +190,9 @@ impl Coordinator {
             return None;
         }
         let rule = self.outline.shard(operation.shard)?.retry.clone()?;
-        if !rule.is_refusal(&decode_diagnostics(diagnostics)) {
+        let problems = decode_diagnostics(diagnostics);
+        let may_exist = operation.kind == OperationKind::Create && RetryRule::is_after_create(&problems);
+        if may_exist || !rule.is_refusal(&problems) {
             return None;
         }
         self.pace.retries.refused(position, &rule, self.clock.now())

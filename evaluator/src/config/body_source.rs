@@ -48,6 +48,14 @@ impl BodySource {
         BodySource { tree, body, layers, escaped: Vec::new(), taken_attributes: &[], taken_blocks: &[], range }
     }
 
+    /// This body with the content of another one above it, as if that were in an override file.
+    pub(crate) fn below(&self, above: &BodySource) -> BodySource {
+        let own = OverrideBody { tree: above.tree.clone(), body: above.body };
+        let layers = self.layers.iter().cloned().chain([own]).chain(above.layers.iter().cloned()).collect();
+        let escaped = self.escaped.iter().chain(&above.escaped).cloned().collect();
+        BodySource { layers, escaped, ..self.clone() }
+    }
+
     /// The place for diagnostics about something missing.
     pub fn missing(&self) -> SourceRange {
         missing_place(&self.tree, self.body, &self.range)

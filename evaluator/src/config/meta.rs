@@ -67,7 +67,8 @@ impl Compiling<'_> {
         if broken { Unquoted::Broken } else { Unquoted::Reference(parsed) }
     }
 
-    /// `count`, `for_each` and `enabled`. At most one is allowed.
+    /// `count`, `for_each` and `enabled`. At most one is allowed in a block. If blocks of several files are merged, the
+    /// first of these that is given counts.
     pub(super) fn repetition(&mut self, content: &BlockContent, enabled: Option<Expression>) -> Repetition {
         let argument = |name: &'static str, make: fn(Expression) -> Repetition| {
             content.attributes.get(name).map(|found| (name, make(found.value.clone()), found.name_range.clone()))
@@ -83,11 +84,14 @@ impl Compiling<'_> {
             .zip(given.iter().map(|(_, _, at)| at).max_by_key(|at| at.start));
         if given.len() > 1
             && let Some((first, last)) = places
+            && given.iter().all(|(_, _, at)| at.file == first.file)
         {
             let names: Vec<&str> = given.iter().map(|(name, ..)| *name).collect();
             self.report(problems::repetition::combined(&names, first.through(last)));
         }
-        given.into_iter().next().map(|(_, r, _)| r).unwrap_or_default()
+        // `enabled` counts last.
+        let chosen = given.into_iter().min_by_key(|(_, repetition, _)| matches!(repetition, Repetition::Enabled(_)));
+        chosen.map(|(_, repetition, _)| repetition).unwrap_or_default()
     }
 
     /// The `provider` argument.

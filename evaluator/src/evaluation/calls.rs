@@ -224,6 +224,9 @@ impl ModuleNode {
         own: Option<&Resource>,
     ) -> Result<Option<Origin>, Failed> {
         use crate::reference::Referent;
+        if references.iter().any(|reference| self.is_unsound(&reference.range)) {
+            return Err(Failed);
+        }
         let mut origins = Vec::new();
         for reference in references {
             match &reference.subject {

@@ -152,14 +152,7 @@ impl ModuleNode {
         repeated: &RepetitionData,
     ) -> Result<(), Failed> {
         let repeated = repeated.with_self(Value::unknown(Type::Dynamic));
-        let mut failed = false;
-        if let Some(connection) = &block.connection
-            && !block.provisioners.is_empty()
-        {
-            let found =
-                self.decoded(block, (&connection.body, &connection_schema()), &connection.references, &repeated).await;
-            failed |= found.is_err();
-        }
+        let mut failed = self.validate_connections(block, &repeated).await.is_err();
         for provisioner in &block.provisioners {
             failed |= self.validate_provisioner(block, provisioner, &repeated).await.is_err();
         }
@@ -175,9 +168,6 @@ impl ModuleNode {
         let Some(schema) = provisioner_schema(&provisioner.kind) else { return Err(Failed) };
         let references = &provisioner.references;
         let mut failed = false;
-        if let Some(connection) = &provisioner.connection {
-            failed |= self.decoded(block, (connection, &connection_schema()), references, repeated).await.is_err();
-        }
         let arguments = match self.decoded(block, (&provisioner.body, &schema), references, repeated).await {
             Ok(value) => value,
             Err(Some(value)) => {
@@ -194,7 +184,7 @@ impl ModuleNode {
     }
 
     /// The value of a body in a block, by its schema. An error without a value is a problem of its references.
-    async fn decoded(
+    pub(super) async fn decoded(
         self: &Arc<Self>,
         block: &ResourceBlock,
         (body, schema): (&BodySource, &Block),

@@ -18,6 +18,7 @@ use weft_graph_format::source::SourceRange;
 
 use self::undeclared::undeclared;
 use super::Evaluation;
+use super::connections::unused_parts;
 use super::nameless::unknown_names;
 use super::problems::references as problems;
 use super::provisioners::provisioner_schema;
@@ -192,7 +193,7 @@ impl<'a> Checking<'a> {
                 self.found.retain(|problem| !problem.subject.as_ref().is_some_and(|at| of_value.holds(at)));
             }
             self.depends_on(&output.depends_on);
-            self.block_with(&output.preconditions, &output.references);
+            self.block_with(&output.preconditions, output.references.iter().chain(&output.depends_on));
         }
         for provider in module.providers.values() {
             self.all(&provider.references, Allowed { each: true, ..NOTHING });
@@ -292,16 +293,14 @@ impl<'a> Checking<'a> {
         any
     }
 
-    /// Unsupported arguments and blocks of a resource and its provisioners, and a connection that no provisioner uses.
+    /// Unsupported arguments and blocks of a resource and its provisioners, and parts of connections that none of them uses.
     /// Content of `dynamic` blocks is checked when a block is generated.
     fn unread(&self, resource: &ResourceBlock) -> Vec<SourceRange> {
         let mut found = dynamic_contents(&resource.body);
         if let Some(schema) = self.schemas.by_resource.get(&resource.resource) {
             found.extend(unknown_parts(&resource.body, &schema.block));
         }
-        if resource.provisioners.is_empty() {
-            found.extend(resource.connection.iter().map(|connection| connection.body.whole()));
-        }
+        found.extend(unused_parts(resource));
         for provisioner in &resource.provisioners {
             if let Some(schema) = provisioner_schema(&provisioner.kind) {
                 found.extend(unknown_parts(&provisioner.body, &schema));
@@ -328,7 +327,7 @@ impl<'a> Checking<'a> {
             let inside: Vec<Reference> =
                 call.references.iter().filter(|reference| range.holds(&reference.range)).cloned().collect();
             self.all(&inside, allowed);
-            self.block(&inside);
+            self.block(inside.iter().chain(&call.depends_on));
         }
         let outside = |reference: &&Reference| !ranges.iter().any(|range| range.holds(&reference.range));
         let rest: Vec<Reference> = call.references.iter().filter(outside).cloned().collect();

@@ -8,9 +8,11 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use weft_sealing::Secret;
+
 use super::codec::percent_decoded;
 use super::problems::{self, AddressFault, Unprotected, wrong_address};
-use super::settings::{RedisSettings, Secret};
+use super::settings::RedisSettings;
 use crate::error::StoreError;
 
 /// The port of servers for which the address names none.
@@ -278,7 +280,10 @@ mod tests {
         let at = |name: &str, port| Endpoint::Host(Host { name: name.to_owned(), port });
         assert_eq!((&plain.endpoint, plain.database, plain.state.as_str()), (&at("localhost", 6379), 0, "prod"));
         let full = Address::parse("redis://ann:s%40cret@[::1]:7000/3?state=a.b-c&replicas=2").unwrap();
-        assert_eq!((&full.endpoint, full.password.as_ref().map(Secret::reveal)), (&at("::1", 7000), Some("s@cret")));
+        assert_eq!(
+            (&full.endpoint, full.password.as_ref().map(Secret::expose)),
+            (&at("::1", 7000), Some(&b"s@cret"[..]))
+        );
         assert_eq!((full.user_name(), full.replicas), ("ann", Some(2)));
         assert_eq!(full.place(), "redis://[::1]:7000/3?state=a.b-c");
         assert!(!format!("{full:?} {:?}", full.password).contains("s@cret"));

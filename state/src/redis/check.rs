@@ -8,7 +8,7 @@ use super::codec;
 use super::keys::RunField;
 use super::problems::{self, Misfit};
 use super::reading::Fields;
-use super::{Core, RedisServer, RedisStore, steps};
+use super::{Core, RedisStore, steps};
 use crate::check::CheckRecord;
 use crate::error::StoreError;
 use crate::record::{InstanceRecord, OutputRecord};
@@ -398,19 +398,5 @@ impl Core {
             }
         }
         Ok(claims.len())
-    }
-}
-
-impl RedisServer {
-    /// Opens the store of a workspace as it is, without replaying or copying anything, to check it.
-    ///
-    /// # Errors
-    /// See [`RedisStore::connect`].
-    pub async fn open(
-        &self,
-        workspace: &str,
-        sealing: std::sync::Arc<weft_sealing::Sealing>,
-    ) -> Result<RedisStore, StoreError> {
-        RedisStore::connect(self, workspace, false, sealing).await
     }
 }

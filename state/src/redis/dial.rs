@@ -15,11 +15,12 @@ use redis::{AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
+use weft_sealing::Secret;
 
 use super::address::{Address, Endpoint, Host};
 use super::problems::{self, LoginFault};
 use super::replication::{SeenReplica, SentinelView};
-use super::settings::{PasswordSource, RedisSettings, Secret};
+use super::settings::{PasswordSource, RedisSettings};
 use super::tls;
 use crate::error::StoreError;
 
@@ -169,7 +170,7 @@ impl Dialer {
             login = login.set_username(user).set_password("");
         }
         if let Some(password) = password {
-            login = login.set_password(password.reveal());
+            login = login.set_password(text(&password));
         }
         Ok(login)
     }
@@ -268,7 +269,7 @@ impl Dialer {
     async fn ask_sentinel(&self, host: &Host, master: &str) -> Result<(Host, SentinelView), DialError> {
         let mut login = RedisConnectionInfo::default().set_skip_set_lib_name();
         if let Some(password) = password(self.settings.sentinel_password.as_ref())? {
-            login = login.set_password(password.reveal());
+            login = login.set_password(text(&password));
         }
         let refused = |error: DialError| match error {
             DialError::Fault(LoginFault::NoPassword | LoginFault::WrongPassword(_)) => {
@@ -293,6 +294,11 @@ impl Dialer {
         let replicas = replicas.iter().map(SeenReplica::read).collect();
         Ok((Host { name, port }, SentinelView { quorum: quorum.is_ok(), replicas }))
     }
+}
+
+/// A password as the client library takes it. Passwords come from texts.
+fn text(password: &Secret) -> String {
+    String::from_utf8_lossy(password.expose()).into_owned()
 }
 
 /// The password from its source.

@@ -1,7 +1,11 @@
 //! A Redis server with what is needed to log in to it.
 
 use std::fmt;
+use std::sync::Arc;
 
+use weft_sealing::Sealing;
+
+use super::RedisStore;
 use super::address::{Address, shown};
 use super::settings::RedisSettings;
 use crate::error::StoreError;
@@ -32,6 +36,14 @@ impl RedisServer {
     /// Whether the address contains a password.
     pub fn has_password(url: &str) -> bool {
         Address::parse(url).is_ok_and(|address| address.password.is_some())
+    }
+
+    /// Opens the store of a workspace as it is, without replaying or copying anything, to check it.
+    ///
+    /// # Errors
+    /// See [`RedisStore::connect`].
+    pub async fn open(&self, workspace: &str, sealing: Arc<Sealing>) -> Result<RedisStore, StoreError> {
+        RedisStore::connect(self, workspace, false, sealing).await
     }
 
     /// The parsed address and the settings.

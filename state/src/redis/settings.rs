@@ -1,29 +1,8 @@
 //! What is needed to log in to a server, beside its address. Nothing here shows a secret in `Debug`.
 
-use std::fmt;
 use std::path::PathBuf;
 
-/// A text that is never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Takes a secret text.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
-    }
-
-    /// The text, for the server alone.
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("(secret)")
-    }
-}
+use weft_sealing::Secret;
 
 /// Where a password comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

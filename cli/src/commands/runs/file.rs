@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use weft_coordinator::event::Decision;
+use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{IdOwners, RunId};
 
@@ -113,7 +114,7 @@ impl Resolutions {
                 Err(why) => wrong.push(format!("{which}: {why}")),
                 Ok((doubt, _)) if !named.insert(doubt.name()) => wrong.push(format!("{which}: it is listed twice")),
                 Ok((doubt, decision)) => {
-                    let kind = doubt.address.rsplit('.').nth(1).unwrap_or_default().to_owned();
+                    let kind = doubt.address.parse().map(|address: ResourceInstance| address.resource.type_name).ok();
                     if let Decision::Adopt(id) = &decision
                         && !adopted.insert((kind, id.clone()))
                     {

@@ -1,0 +1,113 @@
+//! The `connection` blocks of provisioners, each together with that of its resource.
+//!
+//! The arguments of a provisioner's connection replace those of the resource's connection. As in OpenTofu, names that
+//! the schema does not have are not reported in such a pair, and the resource's connection must have the required
+//! arguments itself.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::schema::Block;
+use weft_graph_format::source::SourceRange;
+
+use super::module_node::ModuleNode;
+use super::provisioners::connection_schema;
+use super::repetition_data::RepetitionData;
+use super::schema_traversal::unknown_parts;
+use crate::config::{BodySource, ResourceBlock};
+use crate::decode::decode;
+use crate::glue::Failed;
+use crate::reference::Reference;
+
+/// The arguments and blocks of a body.
+fn parts(body: &BodySource) -> Vec<SourceRange> {
+    unknown_parts(body, &Block::default())
+}
+
+/// The parts of a pair of connections that count.
+fn used_parts(pair: &BodySource) -> Vec<SourceRange> {
+    let unknown = unknown_parts(pair, &connection_schema());
+    parts(pair).into_iter().filter(|range| !unknown.contains(range)).collect()
+}
+
+/// The parts of the connections of a resource and its provisioners that no provisioner uses.
+pub(super) fn unused_parts(resource: &ResourceBlock) -> Vec<SourceRange> {
+    let base = resource.connection.as_ref().map(|connection| &connection.body);
+    let own = resource.provisioners.iter().map(|provisioner| provisioner.connection.as_ref());
+    let used = own.clone().flat_map(|own| match (base, own) {
+        (Some(base), Some(own)) => used_parts(&base.below(own)),
+        (Some(only), None) | (None, Some(only)) => parts(only),
+        (None, None) => Vec::new(),
+    });
+    let used: BTreeSet<SourceRange> = used.collect();
+    base.into_iter().chain(own.flatten()).flat_map(parts).filter(|range| !used.contains(range)).collect()
+}
+
+/// The required arguments that only the connection of a provisioner has.
+fn lacking(base: &BodySource, own: &BodySource) -> Block {
+    let has = |body: &BodySource, name: &str| {
+        body.arguments().attributes.iter().any(|(_, attribute)| attribute.name.text == name)
+    };
+    let mut schema = connection_schema();
+    schema.attributes.retain(|name, attribute| attribute.required && has(own, name) && !has(base, name));
+    schema
+}
+
+impl ModuleNode {
+    /// Validates the connections of a resource and its provisioners.
+    pub(super) async fn validate_connections(
+        self: &Arc<Self>,
+        block: &ResourceBlock,
+        repeated: &RepetitionData,
+    ) -> Result<(), Failed> {
+        let schema = connection_schema();
+        let mut failed = false;
+        if let Some(base) = &block.connection
+            && block.provisioners.iter().any(|provisioner| provisioner.connection.is_none())
+        {
+            failed |= self.decoded(block, (&base.body, &schema), &base.references, repeated).await.is_err();
+        }
+        for provisioner in &block.provisioners {
+            let Some(own) = &provisioner.connection else { continue };
+            let result = match &block.connection {
+                Some(base) => {
+                    let unused = unused_parts(block);
+                    let all = base.references.iter().chain(&provisioner.references);
+                    let used = all.filter(|reference| !unused.iter().any(|range| range.holds(&reference.range)));
+                    let used: Vec<Reference> = used.cloned().collect();
+                    self.validate_pair(block, (&base.body, own), &used, repeated).await
+                }
+                None => {
+                    let decoded = self.decoded(block, (own, &schema), &provisioner.references, repeated).await;
+                    decoded.map(drop).map_err(|_| Failed)
+                }
+            };
+            failed |= result.is_err();
+        }
+        if failed { Err(Failed) } else { Ok(()) }
+    }
+
+    async fn validate_pair(
+        self: &Arc<Self>,
+        block: &ResourceBlock,
+        (base, own): (&BodySource, &BodySource),
+        references: &[Reference],
+        repeated: &RepetitionData,
+    ) -> Result<(), Failed> {
+        let scope = self.scope_in_block(block, references, repeated).await?;
+        let mut failed = false;
+        for (body, schema) in [(base.clone(), lacking(base, own)), (base.below(own), connection_schema())] {
+            let unknown = unknown_parts(&body, &schema);
+            let is_of_unknown = |problem: &Diagnostic| {
+                problem.subject.as_ref().is_some_and(|at| unknown.iter().any(|range| range.holds(at)))
+            };
+            let (_, problems) = decode(&body, &schema, &scope);
+            for problem in problems.into_iter().filter(|problem| !is_of_unknown(problem)) {
+                failed |= problem.is_error();
+                self.evaluation.glue.report(problem);
+            }
+        }
+        if failed { Err(Failed) } else { Ok(()) }
+    }
+}

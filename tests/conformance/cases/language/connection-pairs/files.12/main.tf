@@ -1,0 +1,10 @@
+resource "terraform_data" "a" {
+  connection {
+  }
+  provisioner "local-exec" {
+    command = "true"
+    connection {
+      host = "h"
+    }
+  }
+}

@@ -1,0 +1,11 @@
+resource "terraform_data" "a" {
+  connection {
+    host = null
+  }
+  provisioner "local-exec" {
+    command = "true"
+    connection {
+      user = "x"
+    }
+  }
+}

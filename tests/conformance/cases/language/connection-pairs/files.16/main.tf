@@ -1,0 +1,8 @@
+resource "terraform_data" "a" {
+  provisioner "local-exec" {
+    command = "true"
+    connection {
+      nope = 1
+    }
+  }
+}

@@ -1,0 +1,11 @@
+resource "terraform_data" "a" {
+  connection {
+    host = "h"
+  }
+  provisioner "local-exec" {
+    command = "true"
+    connection {
+      nope = 1
+    }
+  }
+}

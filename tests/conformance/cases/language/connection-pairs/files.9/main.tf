@@ -1,0 +1,13 @@
+resource "terraform_data" "a" {
+  connection {
+    host = "h"
+    nope { 
+    }
+  }
+  provisioner "local-exec" {
+    command = "true"
+    connection {
+      user = "u"
+    }
+  }
+}

@@ -1,0 +1,5 @@
+variable "in" {
+}
+resource "terraform_data" "i" {
+  input = var.none6
+}

@@ -1,0 +1,5 @@
+resource "terraform_data" "a" {
+}
+module "m" {
+  source = "./m"
+}

@@ -1,0 +1,6 @@
+resource "terraform_data" "a" {
+  for_each = toset(["x"])
+}
+resource "terraform_data" "b" {
+  count = 2
+}
