@@ -111,7 +111,7 @@ async fn an_override_changes_the_arguments_of_a_module_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_override_cannot_change_the_kind_of_repetition() {
+async fn a_count_of_another_file_counts_before_a_for_each() {
     let script = Script::of(
         r#"
             resource "test_thing" "a" { for_each = toset(["x"]) }
@@ -124,7 +124,7 @@ async fn an_override_cannot_change_the_kind_of_repetition() {
         "#,
     );
     expect![[r#"
-        error override.tf:2 Invalid combination of "count" and "for_each"
+        test_thing.a[0] {}
     "#]]
     .assert_eq(&script.planned().await);
 }

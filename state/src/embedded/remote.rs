@@ -438,10 +438,12 @@ impl Drop for RemoteDocument {
     /// Releases the lock. If that fails, the record of the holder stays: the next process finds that the holder is dead,
     /// and takes the lock over.
     fn drop(&mut self) {
-        if let Some(files) = &self.files {
-            files.finish_packing();
+        // What was packed is removed meanwhile.
+        let _removal = self.files.as_ref().map(|files| {
+            let packed = files.finish_packing();
             files.forget();
-        }
+            files.remove_packed(packed)
+        });
         let Some(lock) = self.lock.take() else { return };
         let RemoteContent { state, bridge, path, .. } = self.content.as_ref();
         let (state, id) = (Arc::clone(state), lock.id.clone());

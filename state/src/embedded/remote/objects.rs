@@ -41,7 +41,7 @@ pub(super) struct ObjectFiles {
     /// The notes that this process left when it took locks over.
     notes: Mutex<Vec<String>>,
     /// Packing of journals that goes on beside other work.
-    packing: Mutex<Vec<JoinHandle<Result<(), BackendError>>>>,
+    packing: Mutex<Vec<JoinHandle<Result<Vec<String>, BackendError>>>>,
 }
 
 impl fmt::Debug for ObjectFiles {
@@ -220,16 +220,30 @@ impl ObjectFiles {
         Ok(names.iter().filter_map(|name| Part::parse(name.strip_prefix(&prefix)?)).collect())
     }
 
-    /// Waits until the journals of finished runs are packed. Unpacked ones are read as well, so a failure does no harm.
-    pub(super) fn finish_packing(&self) {
+    /// Waits until the journals of finished runs are packed. Returns the segments that are not needed any more. Unpacked
+    /// journals are read as well, so a failure does no harm.
+    pub(super) fn finish_packing(&self) -> Vec<String> {
         let packing = std::mem::take(&mut *self.packing.lock().unwrap_or_else(PoisonError::into_inner));
         if packing.is_empty() {
-            return;
+            return Vec::new();
         }
         let packed = self.bridge.wait(async move { futures::future::join_all(packing).await });
-        for failed in packed.into_iter().flatten().flatten().filter_map(Result::err) {
-            tracing::warn!("the journal of a finished run could not be packed: {failed}");
+        let mut packed_segments = Vec::new();
+        for answer in packed.into_iter().flatten().flatten() {
+            match answer {
+                Ok(segments) => packed_segments.extend(segments),
+                Err(error) => tracing::warn!("the journal of a finished run could not be packed: {error}"),
+            }
         }
+        packed_segments
+    }
+
+    /// Removes the segments of packed journals. Readers ignore those that stay.
+    pub(super) fn remove_packed(&self, segments: Vec<String>) -> Removal {
+        let objects = Arc::clone(&self.objects);
+        let removing = (!segments.is_empty())
+            .then(|| self.bridge.handle().spawn(async move { objects.remove(&segments).await }));
+        Removal { removing, bridge: Arc::clone(&self.bridge) }
     }
 
     /// Ends the last journal of each unfinished run, so that its writer can add nothing any more. From then on the files
@@ -378,11 +392,26 @@ impl RunFiles for ObjectFiles {
             let objects = Arc::clone(&self.objects);
             let packing = self.bridge.handle().spawn(async move {
                 objects.put(&whole, content).await?;
-                objects.remove(&segments).await
+                Ok(segments)
             });
             self.packing.lock().unwrap_or_else(PoisonError::into_inner).push(packing);
         }
         Ok(())
+    }
+}
+
+/// A removal in the background. Its end is waited for when it is dropped.
+pub(super) struct Removal {
+    removing: Option<JoinHandle<Result<(), BackendError>>>,
+    bridge: Arc<Bridge>,
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        let Some(removing) = self.removing.take() else { return };
+        if let Ok(Ok(Err(error))) = self.bridge.wait(removing) {
+            tracing::warn!("the segments of a packed journal could not be removed: {error}");
+        }
     }
 }
 
