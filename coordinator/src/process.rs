@@ -8,6 +8,8 @@ use std::fs;
 
 use weft_state::{WorkerId, process_exists};
 
+use crate::outline::HOME;
+
 /// Stands for a part that this system does not provide.
 const UNKNOWN: &str = "-";
 
@@ -21,6 +23,14 @@ pub fn incarnation() -> String {
 /// The full identity of a worker: `NAME/INCARNATION`.
 pub fn worker_id(name: &str, incarnation: &str) -> WorkerId {
     WorkerId(format!("{name}/{incarnation}"))
+}
+
+/// A worker as messages name it. A run without a cluster is carried out by one process, whose name says nothing.
+pub(crate) fn in_words(worker: &WorkerId) -> String {
+    match worker_name(worker) {
+        HOME => String::from("the process of the run"),
+        name => format!("worker {name}"),
+    }
 }
 
 /// The name in a worker's identity.

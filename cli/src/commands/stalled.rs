@@ -60,15 +60,15 @@ pub fn goes_on(invocation: &Invocation<'_>, headers: &[RunHeader], doing: &str) 
 fn described(header: &RunHeader, now: u64) -> String {
     let id = &header.id;
     let listing = RunListing::new(header);
-    let began = format!("began {}, {}", times::moment(header.started_unix_ms), times::ago(header.started_unix_ms, now));
+    let (began, ago) = (times::moment(header.started_unix_ms), times::ago(header.started_unix_ms, now));
     let by = match (listing.user.as_str(), listing.host.as_str()) {
-        ("", "") => "It".to_owned(),
-        (user, host) => format!("{user} on {host} carried it out; it"),
+        ("", "") => String::from("It began"),
+        (user, host) => format!("{user} began it on {host},"),
     };
     let state = if header.abandoned { "was given up, and has operations in doubt" } else { "is not finished" };
     let heard = header.lease.as_ref().and_then(|lease| lease.age_ms);
     let heard = heard.map(|age| format!(", last heard of {} s ago", age / 1000)).unwrap_or_default();
-    let mut text = format!("Run {id} {state}. {by} {began}{heard}.\n  {}", statuses::unfinished(&listing.counts));
+    let mut text = format!("Run {id} {state}.\n  {by} {began}, {ago}{heard}.\n  {}", statuses::unfinished(&listing.counts));
     let mut way = |words: &str, command: &str| text.push_str(&format!("\n  {words:<16}weft runs {command} {id}"));
     if header.counts.in_doubt > 0 {
         way("Settle doubts:", "settle");
@@ -107,7 +107,8 @@ mod tests {
     fn an_unfinished_run_is_described_with_its_owner_its_counts_and_the_ways_on() {
         let now = 1_764_165_731_000 + 200_000;
         expect![[r#"
-            Run run-3a8114e0413c0c77 is not finished. alice on build-7 carried it out; it began 2025-11-26 14:02:11 UTC, 3 minutes ago.
+            Run run-3a8114e0413c0c77 is not finished.
+              alice began it on build-7, 2025-11-26 14:02:11 UTC, 3 minutes ago.
               4 done, 3 left, 1 in doubt, 1 failed
               Settle doubts:  weft runs settle run-3a8114e0413c0c77
               Continue it:    weft runs resume run-3a8114e0413c0c77
@@ -116,7 +117,8 @@ mod tests {
         .assert_eq(&described(&header(RunStatus::Stopped, 1), now));
         let given_up = RunHeader { abandoned: true, ..header(RunStatus::InDoubt, 2) };
         expect![[r#"
-            Run run-3a8114e0413c0c77 was given up, and has operations in doubt. alice on build-7 carried it out; it began 2025-11-26 14:02:11 UTC, 3 minutes ago.
+            Run run-3a8114e0413c0c77 was given up, and has operations in doubt.
+              alice began it on build-7, 2025-11-26 14:02:11 UTC, 3 minutes ago.
               4 done, 3 left, 2 in doubt, 1 failed
               Settle doubts:  weft runs settle run-3a8114e0413c0c77
               Look at it:     weft runs show run-3a8114e0413c0c77"#]]

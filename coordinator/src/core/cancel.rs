@@ -3,6 +3,7 @@
 
 use super::operation::{Intended, State};
 use super::{Coordinator, Handled};
+use crate::process::in_words;
 use weft_protocol::Order;
 
 impl Coordinator {
@@ -39,8 +40,8 @@ impl Coordinator {
         for worker in self.roster.everyone() {
             for position in self.roster.tasks(worker) {
                 if self.operations.state(position) == State::Intended(Intended::AtWorker) {
-                    let id = self.roster.id(worker);
-                    self.doubt(position, format!("the run was left while worker {id} still had the call"))?;
+                    let holder = in_words(self.roster.id(worker));
+                    self.doubt(position, format!("the run was left while {holder} still had the call"))?;
                 }
             }
         }

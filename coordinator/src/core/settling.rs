@@ -10,6 +10,7 @@ use super::reports::{NO_OBJECT, failure_kind, lacks_object};
 use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::{Decision, UserResolution};
 use crate::operation_event::OperationEventKind;
+use crate::process::in_words;
 use crate::result::JournalledResult;
 use weft_protocol::{Order, SettleOrder, SettleVerdict, Task, TaskDone, TaskResult};
 
@@ -100,7 +101,7 @@ impl Coordinator {
         };
         self.enter(position, State::InDoubt(Doubt::AwaitsHolder), "its worker may still report the outcome")?;
         self.roster.add_doubt(holder, position);
-        let reason = format!("worker {} is asked about the outcome", self.roster.id(holder));
+        let reason = format!("{} is asked about the outcome", in_words(self.roster.id(holder)));
         self.tell(position, OperationEventKind::Settling { reason }, Opaque::default());
         Ok(())
     }
@@ -243,9 +244,9 @@ impl Coordinator {
                 self.resolve(position, evidence, DoubtOutcome::Pending, ResolveOutcome::Pending)
             }
             SettleVerdict::NotApplied { .. } => {
-                let holder = self.holder_name(position);
+                let holder = in_words(&self.holder_name(position));
                 let reason = format!(
-                    "the object was not found as it should be, but worker {holder}, which made the call, is not known \
+                    "the object was not found as it should be, but {holder}, which made the call, is not known \
                      to be dead, so the call may still take effect"
                 );
                 self.unsettled(position, reason)

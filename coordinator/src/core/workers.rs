@@ -10,7 +10,7 @@ use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::Hello;
 use crate::operation_event::OperationEventKind;
 use crate::plan::is_of_command_line;
-use crate::process::worker_name;
+use crate::process::{in_words, worker_name};
 use crate::status::Happening;
 use crate::timing::WINDOW;
 use weft_protocol::{HeldPhase, HeldTask, Order, TaskResult};
@@ -171,7 +171,7 @@ impl Coordinator {
                     self.never_called(position, "its worker is gone, and its call was not allowed yet")?;
                 }
                 State::Intended(Intended::AtWorker) => {
-                    let reason = format!("worker {} is gone", self.roster.id(index));
+                    let reason = format!("{} is gone", in_words(self.roster.id(index)));
                     self.doubt(position, reason)?;
                 }
                 // The store's answer decides.
