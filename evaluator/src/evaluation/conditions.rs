@@ -173,6 +173,7 @@ impl ModuleNode {
                 condition,
                 message,
                 range: block.condition.range(),
+                rule: None,
                 waits: conditions.waits.clone(),
                 again,
             })

@@ -63,6 +63,9 @@ impl Planner {
             if !rules.makes_objects {
                 // Only configurations of providers could need it.
                 self.forget_data(desired);
+                if self.facts.begins_with_found() {
+                    self.note_unread(desired);
+                }
                 return Ok(Value::unknown(schema.block.implied_type()));
             }
             let planned = all_unknown(&schema.block, &accepted.plain);
@@ -200,7 +203,7 @@ impl Ask {
             .read_data_source(&desired.address, plain, meta.as_ref())
             .await
             .map_err(|e| vec![call_failed(&e, places, &text)])?;
-        self.report.accept(placed(&reply.diagnostics, places, &text))?;
+        self.report.accept_evaluated(placed(&reply.diagnostics, places, &text))?;
         let found = reply.value;
         let invalid = |what: &str| Err(vec![problems::read_invalid(desired, what)]);
         if found.is_null() {
