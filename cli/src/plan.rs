@@ -189,8 +189,8 @@ fn show_progress(view: &View, report: ProgressReport) {
         return tell_ephemeral(view, &address, step, elapsed);
     }
     if what == ProgressStep::ImportStarted {
-        if let Some(id) = id.filter(|_| view.shows_progress()) {
-            view.line(&lines::import_line(&address, "Preparing import...", &id.value));
+        if view.shows_progress() {
+            view.line(&lines::import_line(&address, "Preparing import...", id.as_ref()));
         }
         return;
     }

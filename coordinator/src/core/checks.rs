@@ -74,7 +74,8 @@ fn failed_check(told: Vec<Diagnostic>) -> Option<CheckFailure> {
     let failure = told.into_iter().find(|told| told.is_error() || told.is_failed_condition())?;
     let holds_not = failure.is_failed_condition();
     let message = bare_message(&failure.detail).to_owned();
-    Some(CheckFailure { holds_not, message: Some(message).filter(|_| failure.code != HIDDEN_MESSAGE) })
+    let is_shown = !message.is_empty() && failure.code != HIDDEN_MESSAGE;
+    Some(CheckFailure { holds_not, message: is_shown.then_some(message) })
 }
 
 /// The results of one object's operations.
