@@ -1,6 +1,7 @@
 //! Data sources: read now, or planned to be read at apply.
 
 use weft_evaluator::glue::{DesiredInstance, Failed};
+use weft_evaluator::purpose::Planning;
 use weft_expressions::resource_rules::all_unknown;
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::checked::CheckedAddress;
@@ -61,12 +62,7 @@ impl Planner {
         let known = accepted.config.is_wholly_known();
         if !known || pending {
             if !rules.makes_objects {
-                // Only configurations of providers could need it.
-                self.forget_data(desired);
-                if self.facts.begins_with_found() {
-                    self.note_unread(desired);
-                }
-                return Ok(Value::unknown(schema.block.implied_type()));
+                return Ok(self.never_read(desired));
             }
             let planned = all_unknown(&schema.block, &accepted.plain);
             let after = planned.mark_paths(&sensitive_in(&planned, &accepted.marks, &schema.block));
@@ -148,6 +144,22 @@ impl Planner {
         if self.facts.state.get(&desired.address).is_some() {
             self.found().refreshed.insert(desired.address.clone(), Prior::gone());
         }
+    }
+
+    /// A data source that neither the plan nor its apply reads leaves the state. Its value stays unknown. In a destroy
+    /// plan, only configurations of providers could need it.
+    fn never_read(&self, desired: &DesiredInstance) -> Value {
+        self.forget_data(desired);
+        if self.facts.begins_with_found() {
+            self.note_unread(desired);
+        }
+        if self.kind().planning() == Planning::RefreshOnly {
+            if self.facts.state.get(&desired.address).is_some() {
+                self.note_record(&desired.address, None, &desired.provider);
+            }
+            self.found().refreshed.insert(desired.address.clone(), Prior::gone());
+        }
+        Value::unknown(desired.schema.block.implied_type())
     }
 
     /// Removes a read data source from state, if the kind of plan requires that.
