@@ -15,10 +15,12 @@ use weft_graph_format::address::{
     AbsResource, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
 };
 use weft_graph_format::diagnostic::{Diagnostic, checked_by};
+use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
 use weft_graph_format::value::{Transform, Value};
 
 use crate::agenda::planned::PlannedCheck;

@@ -74,8 +74,11 @@ impl Variable {
 
     /// A given value as assertions of tests see it: with the defaults of its attributes, but not converted.
     pub(crate) fn unconverted(&self, given: &Value) -> Value {
-        let filled =
-            if self.defaults.is_empty() || given.is_null() { given.clone() } else { apply_defaults(given, &self.defaults) };
+        let filled = if self.defaults.is_empty() || given.is_null() {
+            given.clone()
+        } else {
+            apply_defaults(given, &self.defaults)
+        };
         filled.mark(&self.marks())
     }
 

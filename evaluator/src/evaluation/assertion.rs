@@ -104,7 +104,9 @@ impl Session {
         };
         for reference in &others {
             let Referent::Variable(name) = &reference.subject else { continue };
-            let (Some(given), Some(variable)) = (variables.get(name), root.config.variables.get(name)) else { continue };
+            let (Some(given), Some(variable)) = (variables.get(name), root.config.variables.get(name)) else {
+                continue;
+            };
             scope.insert(reference.subject.clone(), variable.unconverted(given));
         }
         for reference in &outputs {
