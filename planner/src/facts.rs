@@ -1,10 +1,9 @@
 //! The inputs of planning. They do not change during planning.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use weft_evaluator::config::CompiledModule;
-use weft_evaluator::config::reach::planned;
 use weft_evaluator::selection::Selection;
 use weft_evaluator::{Counters, Declared, Environment};
 use weft_graph_format::address::{ConfigResource, DeposedKey, ResourceInstance};
@@ -44,8 +43,6 @@ pub(crate) struct Facts {
     pub(crate) going: Option<BTreeSet<ResourceInstance>>,
     /// For a destroy plan, the resources that configurations of providers depend on.
     pub(crate) configuring: BTreeSet<ConfigResource>,
-    /// The resources that a normal plan with the selection evaluates.
-    pub(crate) chosen: OnceLock<BTreeSet<ConfigResource>>,
 }
 
 impl Facts {
@@ -62,12 +59,6 @@ impl Facts {
     /// The selected part of the configuration.
     pub(crate) fn selection(&self) -> &Selection {
         &self.options.selection
-    }
-
-    /// Whether a normal plan with the selection evaluates a resource.
-    pub(crate) fn is_chosen(&self, config: &ConfigResource) -> bool {
-        let chosen = || planned(&self.root, self.selection()).resources;
-        *self.selection() == Selection::All || self.chosen.get_or_init(chosen).contains(config)
     }
 
     /// Whether the selection covers an instance that may exist only in state.
@@ -193,7 +184,6 @@ impl Facts {
             options,
             going: None,
             configuring: BTreeSet::new(),
-            chosen: OnceLock::new(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Runs a plan: prepares, evaluates, plans orphans, applies the rules over all instances, and drafts the graph.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use weft_evaluator::config::reach::{configuring, needs};
 use weft_evaluator::given_variables::GivenVariables;
@@ -136,7 +136,6 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
     state.warnings.into_iter().for_each(|warning| report.remark(warning));
     let partial = rules.empties_state && options.selection != Selection::All;
     let facts = Facts {
-        chosen: OnceLock::new(),
         configuring: if rules.begins_with_found { configuring(&root) } else { BTreeSet::new() },
         going: partial.then(|| selecting::destroyed(&selecting::dependents(&state.state), &options.selection)),
         root,

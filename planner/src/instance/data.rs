@@ -150,7 +150,7 @@ impl Planner {
     /// plan, only configurations of providers could need it.
     fn never_read(&self, desired: &DesiredInstance) -> Value {
         self.forget_data(desired);
-        if self.facts.begins_with_found() && self.facts.is_chosen(&desired.address.config()) {
+        if self.facts.begins_with_found() {
             self.note_unread(desired);
         }
         if self.kind().planning() == Planning::RefreshOnly {
