@@ -189,8 +189,8 @@ fn show_progress(view: &View, report: ProgressReport) {
         return tell_ephemeral(view, &address, step, elapsed);
     }
     if what == ProgressStep::ImportStarted {
-        if let Some(id) = id.filter(|_| view.shows_progress()) {
-            view.line(&lines::import_line(&address, "Preparing import...", &id.value));
+        if view.shows_progress() {
+            view.line(&lines::import_line(&address, "Preparing import...", id.as_ref()));
         }
         return;
     }
@@ -246,6 +246,7 @@ fn interrupted(outcome: PlanOutcome) -> PlanOutcome {
 pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bool, timestamp: String) -> PlanFile {
     let Planned {
         changes,
+        last_outputs,
         graph,
         claims,
         schemas,
@@ -270,7 +271,9 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
     if wishes.prior_state {
         add_stored(&mut schemas, &all_schemas, &snapshot);
     }
-    let outputs = (wishes.mode != UiMode::RefreshOnly || wishes.importing).then_some(&changes.outputs);
+    let settles = wishes.mode != UiMode::RefreshOnly || wishes.importing;
+    let mut outputs = last_outputs;
+    outputs.extend(changes.outputs.iter().filter(|_| settles).map(|(name, change)| (name.clone(), change.clone())));
     let chosen = |option: &str| -> Vec<String> {
         let texts = wishes.selected.iter().filter(|(name, _)| *name == option);
         texts.map(|(_, text)| text.clone()).collect()
@@ -300,7 +303,7 @@ pub fn assemble(basis: Basis<'_>, wishes: &Wishes, planned: Planned, errored: bo
         places,
         prior_state: wishes
             .prior_state
-            .then(|| prior_state::text(&snapshot, &refreshed, &found, &schemas, outputs))
+            .then(|| prior_state::text(&snapshot, &refreshed, &found, &schemas, &outputs))
             .flatten(),
         ..Manifest::default()
     };

@@ -248,8 +248,10 @@ pub struct OpenCheck {
     pub condition: Value,
     /// The error message.
     pub message: Value,
-    /// The range of the condition.
+    /// The place of its failure: the condition, or the value that a validation rule refuses.
     pub range: SourceRange,
+    /// The validation rule, if it belongs to one.
+    pub rule: Option<SourceRange>,
     /// What it waits for beside its own references.
     pub waits: Option<Origin>,
     /// It is true now, and is evaluated again because ephemeral values may change.

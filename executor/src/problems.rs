@@ -6,7 +6,6 @@ use weft_graph_format::address::{FunctionProvider, ResourceInstance};
 use weft_graph_format::diagnostic::{Diagnostic, UNSUITABLE_CONDITION};
 use weft_graph_format::graph::{CheckKind, OperationId};
 use weft_graph_format::path::Path;
-use weft_graph_format::source::SourceRange;
 use weft_providers::{CallError, ProviderOpenError};
 
 use crate::subject::{DiagnosticSubject, Problems};
@@ -142,20 +141,8 @@ pub(crate) fn condition_summary(kind: CheckKind, address: &str) -> String {
 }
 
 /// A condition is false. `text` is its message.
-pub(crate) fn failed_condition(
-    kind: CheckKind,
-    address: &str,
-    text: String,
-    range: Option<&SourceRange>,
-) -> Diagnostic {
-    let detail = match (kind, range) {
-        (CheckKind::Validation, Some(range)) => {
-            let (file, line) = (&range.file, range.start.line);
-            format!("{text}\n\nThis was checked by the validation rule at {file}:{line}.")
-        }
-        _ => text,
-    };
-    Diagnostic::error(condition_summary(kind, address), detail)
+pub(crate) fn failed_condition(kind: CheckKind, address: &str, text: String) -> Diagnostic {
+    Diagnostic::error(condition_summary(kind, address), text)
 }
 
 /// The texts in place of an error message that cannot be shown.

@@ -108,7 +108,7 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         let warning = warning.code(if hidden { HIDDEN_MESSAGE } else { FAILED_CONDITION });
         return Ok(context.done(Some(&value), TaskWrites::default(), vec![warning]));
     }
-    let failure = problems::failed_condition(*kind, address, text, range.as_ref());
+    let failure = problems::failed_condition(*kind, address, text);
     also.insert(0, place(failure.code(FAILED_CONDITION)));
     Err(also)
 }

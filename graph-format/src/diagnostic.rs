@@ -131,6 +131,19 @@ impl Diagnostic {
     }
 }
 
+/// Precedes the place of a validation rule, after the message of the rule.
+const CHECKED_BY: &str = "\n\nThis was checked by the validation rule at ";
+
+/// The place of a failed validation rule, as text that follows its message.
+pub fn checked_by(rule: &SourceRange) -> String {
+    format!("{CHECKED_BY}{}:{}.", rule.file, rule.start.line)
+}
+
+/// The message of a failed condition without the place of its rule.
+pub fn bare_message(detail: &str) -> &str {
+    detail.rfind(CHECKED_BY).and_then(|at| detail.get(..at)).unwrap_or(detail)
+}
+
 /// Several as one text without places, as what came of a check is stored.
 pub fn in_one_text(diagnostics: &[Diagnostic]) -> String {
     let line = |problem: &Diagnostic| match problem.detail.as_str() {

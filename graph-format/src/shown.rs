@@ -21,12 +21,22 @@ impl ShownName {
             return None;
         }
         let fields = object.as_fields()?;
-        NAMING.into_iter().find_map(|attribute| {
-            let found = fields.get(attribute)?;
-            let value = found.as_str().filter(|_| !found.marks().is_sensitive())?;
-            Some(ShownName { attribute: attribute.to_owned(), value: value.to_owned() })
-        })
+        NAMING.into_iter().find_map(|attribute| shown(attribute, fields.get(attribute)?))
     }
+
+    /// The same for the identity of an object: else its first attribute that is such a string.
+    pub fn of_identity(identity: &Value) -> Option<ShownName> {
+        if identity.marks().is_sensitive() {
+            return None;
+        }
+        let first = || identity.as_fields()?.iter().find_map(|(attribute, value)| shown(attribute, value));
+        ShownName::of(identity).or_else(first)
+    }
+}
+
+fn shown(attribute: &str, value: &Value) -> Option<ShownName> {
+    let text = value.as_str().filter(|_| !value.marks().is_sensitive())?;
+    Some(ShownName { attribute: attribute.to_owned(), value: text.to_owned() })
 }
 
 #[cfg(test)]
@@ -47,5 +57,9 @@ mod tests {
         assert_eq!(shown(&[secret]), None);
         let hidden = Value::object([id]).mark(&Marks::SENSITIVE);
         assert_eq!(ShownName::of(&hidden), None);
+        assert_eq!(ShownName::of_identity(&hidden), None);
+        let identity = Value::object([("account", Value::int(1)), ("bucket", Value::string("b"))]);
+        let found = ShownName::of_identity(&identity).map(|shown| (shown.attribute, shown.value));
+        assert_eq!(found, Some(("bucket".to_owned(), "b".to_owned())));
     }
 }

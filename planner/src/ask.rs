@@ -107,7 +107,7 @@ impl Ask {
         let meta = self.meta(name.address, &instance.source);
         let reading = Reading { provider, refresh, meta, progress: &self.progress };
         let (prior, said) = read_prior(name, object, schema, reading).await?;
-        self.report.add(said);
+        said.into_iter().for_each(|warning| self.report.evaluated(warning));
         Ok(prior)
     }
 
@@ -122,7 +122,7 @@ impl Ask {
             .validate_config(resource.mode, &resource.type_name, &plain)
             .await
             .map_err(|e| vec![call_failed(&e, places, &text)])?;
-        self.report.accept(placed(&said, places, &text))?;
+        self.report.accept_evaluated(placed(&said, places, &text))?;
         Ok(Accepted { config, marks, plain })
     }
 
@@ -149,7 +149,7 @@ impl Ask {
             prior_identity: None,
         };
         let reply = provider.plan_resource_change(request).await.map_err(|e| vec![call_failed(&e, places, &text)])?;
-        self.report.accept(placed(&reply.diagnostics, places, &text))?;
+        self.report.accept_evaluated(placed(&reply.diagnostics, places, &text))?;
         checked(desired, &before, &config, reply.value)
     }
 

@@ -14,11 +14,13 @@ use weft_expressions::functions::FunctionError;
 use weft_graph_format::address::{
     AbsResource, Module, ModuleInstance, ProviderConfig, ProviderInstance, ProviderSource, ResourceInstance,
 };
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, checked_by};
+use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::origin::Origin;
 use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_graph_format::schema::{ProviderSchema, Schema};
 use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
 use weft_graph_format::value::{Transform, Value};
 
 use crate::agenda::planned::PlannedCheck;
@@ -184,6 +186,15 @@ impl Glue for Planner {
             return None;
         }
         let reads = [check.waits, check.condition.deep_origin(), check.message.deep_origin()];
+        let message = check.message.to_formula();
+        let message = match &check.rule {
+            // Apply knows no rules, so the message contains the place.
+            Some(rule) => {
+                let parts = vec![message, Formula::constant(Value::string(checked_by(rule)))];
+                Formula::new(FormulaOp::Template(parts), Type::String, None)
+            }
+            None => message,
+        };
         let mut agenda = self.agenda();
         let result = agenda.reserve();
         agenda.checks.push(PlannedCheck {
@@ -191,7 +202,7 @@ impl Glue for Planner {
             address: check.address,
             kind: check.kind,
             condition: check.condition.to_formula(),
-            message: check.message.to_formula(),
+            message,
             range: check.range,
             waits: Origin::union(reads.into_iter().flatten()),
         });

@@ -41,6 +41,8 @@ pub(crate) struct Facts {
     pub(crate) options: PlanOptions,
     /// The objects that a partial destroy plan covers; `None` for all.
     pub(crate) going: Option<BTreeSet<ResourceInstance>>,
+    /// For a destroy plan, the resources that configurations of providers depend on.
+    pub(crate) configuring: BTreeSet<ConfigResource>,
 }
 
 impl Facts {
@@ -88,7 +90,7 @@ impl Facts {
     }
 
     /// Whether the plan starts from what was read, and not from the state.
-    fn begins_with_found(&self) -> bool {
+    pub(crate) fn begins_with_found(&self) -> bool {
         self.rules.begins_with_found && self.options.refresh
     }
 
@@ -181,6 +183,7 @@ impl Facts {
             moved: BTreeMap::new(),
             options,
             going: None,
+            configuring: BTreeSet::new(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance};
-use weft_graph_format::changes::Changes;
+use weft_graph_format::changes::{Changes, OutputChange};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::graph::{Claim, ExecutionGraph};
 use weft_graph_format::plan_file::CheckResult;
@@ -20,6 +20,8 @@ use crate::prior::Prior;
 pub struct Planned {
     /// The changes for the reviewer.
     pub changes: Changes,
+    /// The outputs of the objects that a destroy plan read, as deletes. A partial plan does not change them.
+    pub last_outputs: BTreeMap<SmolStr, OutputChange>,
     /// The execution graph.
     pub graph: ExecutionGraph,
     /// Instances that the plan changes or reads, with their revisions.

@@ -110,6 +110,11 @@ impl Planner {
         found.unwrap_or_else(|| self.facts.holds_nothing(address))
     }
 
+    /// Whether the plan has found that an object is not there.
+    pub(crate) fn is_gone(&self, address: &ResourceInstance) -> bool {
+        self.found().refreshed.get(address).is_some_and(|prior| prior.value.is_null())
+    }
+
     /// Whether a data source or an ephemeral object waits for the resources that its block names: one that it refers
     /// to directly is about to change. For a block with conditions this includes all its dependencies.
     pub(crate) fn waits_for_others(&self, desired: &DesiredInstance) -> bool {

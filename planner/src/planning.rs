@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weft_evaluator::config::reach::needs;
+use weft_evaluator::config::reach::{configuring, needs};
 use weft_evaluator::given_variables::GivenVariables;
 use weft_evaluator::relevant::{Changed, relevant_attributes};
 use weft_evaluator::selection::Selection;
@@ -27,7 +27,7 @@ use crate::problems;
 use crate::provider_meta::ProviderMetas;
 use crate::report::{Report, sort};
 use crate::rules::Rules;
-use crate::whole::outputs::{Outputs, output_changes};
+use crate::whole::outputs::{Outputs, last_outputs, output_changes};
 use crate::whole::{applied_part, checking, moved, orphans, protection, selecting};
 
 pub use crate::inputs::{PlanInputs, PlanKind, PlanOptions};
@@ -136,6 +136,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
     state.warnings.into_iter().for_each(|warning| report.remark(warning));
     let partial = rules.empties_state && options.selection != Selection::All;
     let facts = Facts {
+        configuring: if rules.begins_with_found { configuring(&root) } else { BTreeSet::new() },
         going: partial.then(|| selecting::destroyed(&selecting::dependents(&state.state), &options.selection)),
         root,
         declared,
@@ -296,6 +297,7 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     }
     let Some(graph) = finished else { return PlanOutcome { planned: None, diagnostics } };
     let planned = Planned {
+        last_outputs: last_outputs(facts, &outputs),
         claims: claims.settled(facts, &changes, &graph),
         applyable: records || !changes.is_empty(),
         changes,

@@ -79,6 +79,11 @@ impl ProgressSender {
         self.tell(object, what, value, began.elapsed());
     }
 
+    /// Reports that an object is about to be imported.
+    pub(crate) fn importing(&self, address: &ResourceInstance, name: Option<ShownName>) {
+        self.tell_named(address.into(), ProgressStep::ImportStarted, || name, Duration::ZERO);
+    }
+
     pub(crate) fn tell<'a>(
         &self,
         object: impl Into<ObjectName<'a>>,
@@ -86,9 +91,19 @@ impl ProgressSender {
         value: &Value,
         elapsed: Duration,
     ) {
+        self.tell_named(object.into(), what, || ShownName::of(value), elapsed);
+    }
+
+    fn tell_named(
+        &self,
+        object: ObjectName<'_>,
+        what: ProgressStep,
+        name: impl FnOnce() -> Option<ShownName>,
+        elapsed: Duration,
+    ) {
         if let Some(sender) = &self.0 {
-            let ObjectName { address, deposed } = object.into();
-            let id = ShownName::of(value);
+            let ObjectName { address, deposed } = object;
+            let id = name();
             let look = ProgressReport { address: address.clone(), deposed: deposed.cloned(), what, id, elapsed };
             // A closed receiver does not affect the plan.
             let _ = sender.send(look);

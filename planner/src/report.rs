@@ -43,6 +43,17 @@ impl Report {
         Ok(())
     }
 
+    /// The same for what a provider says about the configuration, or about an object that the plan begins with.
+    pub(crate) fn accept_evaluated(&self, said: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
+        if has_errors(&said) {
+            return Err(said);
+        }
+        if !said.is_empty() {
+            self.said().by_evaluation.extend(said);
+        }
+        Ok(())
+    }
+
     /// Adds a diagnostic of evaluation.
     pub(crate) fn evaluated(&self, diagnostic: Diagnostic) {
         self.said().by_evaluation.push(diagnostic);

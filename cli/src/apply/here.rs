@@ -17,6 +17,7 @@ use weft_executor::{Channel, HostMessage, Packages, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::changes::{Changes, Importing, ResourceChange};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::shown::ShownName;
 use weft_state::{OpRecord, OpStatus, Opaque, RunId, RunStore, StoreError};
 
 use super::elsewhere::counts;
@@ -76,13 +77,15 @@ pub async fn begin(work: Work, place: LocalRun<'_>) -> Result<ApplyOutcome, Vec<
 
 /// The lines about imported objects. The state has them with its first write.
 fn import_lines(changes: &Changes) -> Vec<String> {
-    let by_id = |change: &ResourceChange| match change.importing.as_deref() {
-        Some(Importing::Id(id)) => {
-            vec![import_line(&change.address, "Importing...", id), import_line(&change.address, "Import complete", id)]
-        }
-        _ => Vec::new(),
+    let of_change = |change: &ResourceChange| {
+        let name = match change.importing.as_deref()? {
+            Importing::Id(id) => Some(ShownName { attribute: "id".to_owned(), value: id.to_string() }),
+            Importing::Identity(identity) => ShownName::of_identity(identity),
+        };
+        let line = |step| import_line(&change.address, step, name.as_ref());
+        Some([line("Importing..."), line("Import complete")])
     };
-    changes.resources.iter().flat_map(by_id).collect()
+    changes.resources.iter().filter_map(of_change).flatten().collect()
 }
 
 /// Resumes a run. `options` may hold decisions for operations in doubt.

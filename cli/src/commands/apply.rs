@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use weft_coordinator::plan::refuse_errored;
 use weft_coordinator::term::other_state;
+use weft_evaluator::{LOCAL_MODULE, REMOTE_MODULE};
 use weft_executor::Packages;
 use weft_graph_format::changes::{ChangeAction, Changes};
 use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
@@ -169,6 +170,8 @@ async fn plan_and_apply(
     let decides = wishes.mode != UiMode::RefreshOnly;
     let comes_again = |told: &Diagnostic| told.code == READ_FOR_CHECK || (decides && told.is_open_check());
     said.retain(|told| confirms || !comes_again(told));
+    let again = deprecations_at_apply(&plan, &said);
+    said.extend(again);
     view.diagnostics(&said);
     if confirms {
         if !invocation.asks() {
@@ -190,6 +193,12 @@ async fn plan_and_apply(
     view.diagnostics(&said);
     let work = Work { plan, bytes, digest, inputs: made.inputs, signature: Vec::new() };
     site.apply(invocation, work, Arc::new(packages), wishes.parallelism, destroy).await
+}
+
+/// The uses of deprecated outputs that apply evaluates again, unless they were reported at the same place.
+fn deprecations_at_apply(plan: &PlanFile, said: &[Diagnostic]) -> Vec<Diagnostic> {
+    let of_module = |told: &&Diagnostic| told.code == LOCAL_MODULE || told.code == REMOTE_MODULE;
+    plan.manifest.warnings.iter().filter(of_module).filter(|told| !said.contains(told)).cloned().collect()
 }
 
 /// The question before an apply, with its explanation. Scripts look for OpenTofu's text.

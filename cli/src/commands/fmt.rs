@@ -46,6 +46,8 @@ struct Pass<'a> {
     list: bool,
     write: bool,
     diff: bool,
+    /// Only prints the formatted text of all files.
+    prints: bool,
     recursive: bool,
     changed: bool,
     problems: Vec<Diagnostic>,
@@ -54,11 +56,15 @@ struct Pass<'a> {
 fn run(invocation: &Invocation<'_>) -> Exit {
     let arguments = &invocation.arguments;
     let check = arguments.switch("check", false);
+    let list = arguments.switch("list", true);
+    let write = arguments.switch("write", true) && !check;
+    let diff = arguments.switch("diff", false);
     let mut pass = Pass {
         invocation,
-        list: arguments.switch("list", true),
-        write: arguments.switch("write", true) && !check,
-        diff: arguments.switch("diff", false),
+        list,
+        write,
+        diff,
+        prints: !(list || write || diff || check),
         recursive: arguments.switch("recursive", false),
         changed: false,
         problems: Vec::new(),
@@ -118,6 +124,9 @@ impl Pass<'_> {
             Err(error) => return self.problems.push(problems::file_unreadable(&name, &error)),
         };
         let Some(formatted) = self.formatted(&name, &text) else { return };
+        if self.prints {
+            return self.invocation.view.document(&formatted);
+        }
         if formatted == text {
             return;
         }

@@ -78,7 +78,9 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let made = made(invocation, &mut loaded, &wishes, generating).map_err(|problems| invocation.fail(&problems))?;
     // The process ends with the command, so freeing a large plan piece by piece would only take time.
     let made = std::mem::ManuallyDrop::new(made);
-    if let (Some(path), Some(file)) = (arguments.value("out").filter(|path| !path.is_empty()), &made.file) {
+    // An empty path saves nothing.
+    let out = arguments.value("out").filter(|path| !path.is_empty());
+    if let (Some(path), Some(file)) = (out, &made.file) {
         save(invocation, file, path).map_err(|problems| invocation.fail(&problems))?;
     }
     if let Some(file) = &made.file {
@@ -90,8 +92,8 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     let found = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && !file.changes.drift.is_empty();
     let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty() || found(file));
-    if changed || arguments.has("out") {
-        view.line(&render::next_steps(arguments.value("out"), invocation.context.automation, view.style()));
+    if changed || out.is_some() {
+        view.line(&render::next_steps(out, invocation.context.automation, view.style()));
     }
     Ok(if changed && arguments.switch("detailed-exitcode", false) { Exit::CHANGES } else { Exit::DONE })
 }

@@ -82,6 +82,8 @@ async fn refreshed(
     let nothing = snapshot.instances.is_empty().then(nothing_there);
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     if has_errors(&made.diagnostics) {
+        // Without any plan the configuration is invalid, and the state does not matter.
+        let nothing = nothing.filter(|_| made.file.is_some());
         return Err(made.diagnostics.into_iter().chain(nothing).collect());
     }
     let text = made.file.and_then(|file| file.manifest.prior_state);

@@ -74,6 +74,12 @@ fn test(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
 /// The configuration with its tests.
 fn loaded(invocation: &Invocation<'_>, said: &mut Vec<Diagnostic>) -> Result<(Project, Tests), Vec<Diagnostic>> {
     let (mut tests, of_tests) = Tests::read(invocation);
+    if has_errors(&of_tests) {
+        // The tests belong to the root module, and called modules are read after it.
+        let mut problems = Project::load_root(invocation).err().unwrap_or_default();
+        problems.extend(of_tests);
+        return Err(problems);
+    }
     let (project, mut problems) = Project::load_quietly(invocation);
     problems.extend(of_tests);
     if has_errors(&problems) {

@@ -22,7 +22,7 @@ pub fn text(
     refreshed: &BTreeMap<ResourceInstance, Prior>,
     read: &BTreeMap<ResourceInstance, ProviderInstance>,
     schemas: &BTreeMap<ProviderSource, ProviderSchema>,
-    outputs: Option<&BTreeMap<SmolStr, OutputChange>>,
+    outputs: &BTreeMap<SmolStr, OutputChange>,
 ) -> Option<String> {
     let mut state = file_of(snapshot);
     // Plans carry no schemas of built-in providers.
@@ -51,7 +51,7 @@ pub fn text(
             record.current = Some(object);
         }
     }
-    for (name, change) in outputs.into_iter().flatten() {
+    for (name, change) in outputs {
         let deleted = change.action == Action::Delete;
         let (value, sensitive) =
             if deleted { (&change.before, change.sensitive_before) } else { (&change.after, change.sensitive_after) };

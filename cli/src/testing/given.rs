@@ -93,6 +93,14 @@ impl Globals {
         })
     }
 
+    /// The value of an option or the environment as a string.
+    fn text(&self, name: &str) -> Option<Value> {
+        match self.values.get(name)? {
+            Global::Text(text, _) => Some(Value::string(text)),
+            Global::Value(_) => None,
+        }
+    }
+
     /// The values of a module's variables, from these values only.
     pub fn of_module(&self, module: &CompiledModule) -> GivenVariables {
         let given = module.variables.values().filter_map(|variable| {
@@ -136,6 +144,8 @@ impl Globals {
 pub struct RunValues {
     /// Those that the tested module declares.
     pub given: GivenVariables,
+    /// The same as they were given: text of options and of the environment is a string.
+    pub unconverted: BTreeMap<SmolStr, Value>,
     /// Those that only the test declares, for assertions.
     pub own: BTreeMap<SmolStr, GivenVariable>,
     /// Problems of the latter. They are reported when an assertion uses the variable.
@@ -183,6 +193,9 @@ pub fn values(
         };
         match given {
             Some(Ok(given)) => {
+                let text = written.is_none().then(|| globals.text(&variable.name)).flatten();
+                let unconverted = text.unwrap_or_else(|| given.value.clone());
+                values.unconverted.insert(variable.name.clone(), unconverted);
                 values.given.insert(variable.name.clone(), given);
                 continue;
             }

@@ -180,7 +180,7 @@ impl FileRunner<'_> {
             let state = StateFile::parse(&state, "test state").unwrap_or_default();
             course.shown = Some(Shown::State(Box::new(state), schemas));
         }
-        self.assert_state(run, &tested, snapshot, course).await;
+        self.assert_state(run, (&tested, &values), snapshot, course).await;
         Ok(())
     }
 
@@ -312,7 +312,7 @@ impl FileRunner<'_> {
         let mut status = TestStatus::Pass;
         for assertion in &run.asserts {
             let Some(session) = &plan.session else { break };
-            let asserted = session.assert(assertion, None).await;
+            let asserted = session.assert(assertion, None, &values.unconverted).await;
             status = status.with(status_of(asserted.verdict));
             course.problems.extend(asserted.problems);
         }
@@ -320,14 +320,20 @@ impl FileRunner<'_> {
         Ok(())
     }
 
-    async fn assert_state(&self, run: &TestRun, tested: &Tested, snapshot: Arc<Snapshot>, course: &mut Course) {
+    async fn assert_state(
+        &self,
+        run: &TestRun,
+        (tested, values): (&Tested, &RunValues),
+        snapshot: Arc<Snapshot>,
+        course: &mut Course,
+    ) {
         let mut status = TestStatus::Pass;
         if !run.asserts.is_empty() {
             let outputs = marked_outputs(&snapshot);
             let (session, providers) = self.engine.inspect(tested, snapshot).await;
             for assertion in &run.asserts {
                 let Some(session) = &session else { break };
-                let asserted = session.assert(assertion, Some(&outputs)).await;
+                let asserted = session.assert(assertion, Some(&outputs), &values.unconverted).await;
                 status = status.with(status_of(asserted.verdict));
                 course.problems.extend(asserted.problems);
             }

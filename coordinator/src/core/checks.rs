@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_graph_format::checked::{CheckedConfig, CheckedObject};
-use weft_graph_format::diagnostic::{Diagnostic, HIDDEN_MESSAGE, READ_FOR_CHECK, in_one_text};
+use weft_graph_format::diagnostic::{Diagnostic, HIDDEN_MESSAGE, READ_FOR_CHECK, bare_message, in_one_text};
 use weft_state::{CheckObject, CheckRecord, Opaque, StoredStatus, Writes};
 
 use super::Position;
@@ -73,7 +73,9 @@ fn unread(told: Vec<Diagnostic>) -> Option<CheckFailure> {
 fn failed_check(told: Vec<Diagnostic>) -> Option<CheckFailure> {
     let failure = told.into_iter().find(|told| told.is_error() || told.is_failed_condition())?;
     let holds_not = failure.is_failed_condition();
-    Some(CheckFailure { holds_not, message: Some(failure.detail).filter(|_| failure.code != HIDDEN_MESSAGE) })
+    let message = bare_message(&failure.detail).to_owned();
+    let is_shown = !message.is_empty() && failure.code != HIDDEN_MESSAGE;
+    Some(CheckFailure { holds_not, message: is_shown.then_some(message) })
 }
 
 /// The results of one object's operations.

@@ -131,6 +131,11 @@ impl Compiling<'_> {
             return None;
         }
         let alias = match steps.first() {
+            None if computed.is_some() => {
+                // Only a configuration with an alias has instances.
+                self.report(problems::provider::invalid_reference(range));
+                return None;
+            }
             None => None,
             Some(step) => match attribute_name(&step.kind) {
                 Some(alias) => Some(alias),

@@ -100,6 +100,15 @@ pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig
     reach
 }
 
+/// The resources that configurations of providers depend on.
+pub fn configuring(root: &Arc<CompiledModule>) -> BTreeSet<ConfigResource> {
+    let graph = StaticGraph::new(root);
+    let (nodes, next) = graph.parts();
+    let blocks = nodes.iter().enumerate().filter(|(_, node)| matches!(node, Node::Provider(..)));
+    let found = below(blocks.map(|(index, _)| index).collect(), next, &vec![true; nodes.len()]);
+    nodes.iter().zip(found).filter(|(_, found)| *found).filter_map(|(node, _)| node.resource()).collect()
+}
+
 /// The prerequisites of everything with conditions, by its configured address: resources, and outputs and variables
 /// with conditions, that must succeed first. A resource with postconditions is its own prerequisite. A reference from a
 /// check block to a single instance has its key.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_expressions::constant::evaluate_constant;
-use weft_expressions::convert::convert_with_defaults;
+use weft_expressions::convert::{apply_defaults, convert_with_defaults};
 use weft_expressions::type_constraint::{TypeConstraint, variable_type_with};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::formula::TypeDefaults;
@@ -70,6 +70,16 @@ impl Variable {
         let (value, problems) = evaluate_constant(self.default.as_ref()?);
         let value = convert_with_defaults(&value, &self.ty, &self.defaults).unwrap_or(value);
         (!has_errors(&problems)).then_some(value)
+    }
+
+    /// A given value as assertions of tests see it: with the defaults of its attributes, but not converted.
+    pub(crate) fn unconverted(&self, given: &Value) -> Value {
+        let filled = if self.defaults.is_empty() || given.is_null() {
+            given.clone()
+        } else {
+            apply_defaults(given, &self.defaults)
+        };
+        filled.mark(&self.marks())
     }
 
     /// The marks of every reference to the variable.

@@ -64,9 +64,15 @@ fn output_named(reference: &Reference) -> Option<&SmolStr> {
 }
 
 impl Session {
-    /// Evaluates an assertion. Outputs come from `outputs` if present, else from evaluation.
-    pub async fn assert(&self, assertion: &Condition, outputs: Option<&BTreeMap<SmolStr, Value>>) -> Asserted {
-        match self.asserted(assertion, outputs).await {
+    /// Evaluates an assertion. Outputs come from `outputs` if present, else from evaluation. `variables` are the given
+    /// values, which an assertion sees as they are, before they are converted to the types of the variables.
+    pub async fn assert(
+        &self,
+        assertion: &Condition,
+        outputs: Option<&BTreeMap<SmolStr, Value>>,
+        variables: &BTreeMap<SmolStr, Value>,
+    ) -> Asserted {
+        match self.asserted(assertion, outputs, variables).await {
             Ok(asserted) => asserted,
             Err(problems) => Asserted { verdict: AssertionVerdict::Unsound, problems },
         }
@@ -76,6 +82,7 @@ impl Session {
         &self,
         assertion: &Condition,
         given: Option<&BTreeMap<SmolStr, Value>>,
+        variables: &BTreeMap<SmolStr, Value>,
     ) -> Result<Asserted, Vec<Diagnostic>> {
         let mut problems = Vec::new();
         let mut references = references_of(&assertion.condition, &mut problems);
@@ -95,6 +102,13 @@ impl Session {
             problems.push(values::condition_without_value(assertion.condition.range()));
             return Err(problems);
         };
+        for reference in &others {
+            let Referent::Variable(name) = &reference.subject else { continue };
+            let (Some(given), Some(variable)) = (variables.get(name), root.config.variables.get(name)) else {
+                continue;
+            };
+            scope.insert(reference.subject.clone(), variable.unconverted(given));
+        }
         for reference in &outputs {
             let Some(name) = output_named(reference) else { continue };
             let value = match given {

@@ -176,6 +176,7 @@ impl Assertions<'_> {
             condition,
             message,
             range: self.range(index),
+            rule: None,
             waits: self.node.waits(),
             again: false,
         });

@@ -35,11 +35,11 @@ pub(crate) fn message_text(given: &Value) -> String {
     }
 }
 
-/// The text of a message that can be shown. Others are not recorded.
+/// The text of a message that can be shown. Others, and empty ones, are not recorded.
 fn shown_text(message: &Value) -> Option<String> {
     let marks = message.marks();
     let text = convert(message, &Type::String).ok().filter(|_| !marks.is_sensitive() && !marks.is_ephemeral())?;
-    text.as_str().map(|text| text.trim().to_string())
+    text.as_str().map(|text| text.trim().to_string()).filter(|text| !text.is_empty())
 }
 
 /// Whether apply computes a value again.
@@ -173,6 +173,7 @@ impl ModuleNode {
                 condition,
                 message,
                 range: block.condition.range(),
+                rule: None,
                 waits: conditions.waits.clone(),
                 again,
             })

@@ -291,7 +291,8 @@ impl ModuleNode {
                     kind: CheckKind::Validation,
                     condition,
                     message,
-                    range: validation.condition.range(),
+                    range: self.given_at(variable),
+                    rule: Some(validation.range.clone()),
                     waits: None,
                     again,
                 })
@@ -320,6 +321,10 @@ impl ModuleNode {
                     failed = true;
                     tally.note(CheckStatus::Error, None);
                 }
+            }
+            if failed {
+                // Later rules may rely on this one.
+                break;
             }
         }
         if !validating {

@@ -82,7 +82,13 @@ impl Evaluator<'_> {
         if let Some(failure) = failure {
             return failure;
         }
-        let object = if open { Value::unknown(Type::Dynamic) } else { Value::object(attributes) }.mark(&marks);
+        let object = if open { Value::unknown(Type::Dynamic) } else { Value::object(attributes) };
+        if open && !live {
+            // Nothing computes it, as in a validation. There, as in OpenTofu, it does not keep the marks of its keys, and
+            // the plan decides.
+            marks = Marks::NONE;
+        }
+        let object = object.mark(&marks);
         if !open && !live {
             return all.iter().fold(object, |object, (key, _)| object.add_origin(key.origin()));
         }

@@ -1,6 +1,7 @@
 //! Drafts creates, updates and replacements.
 
 use smol_str::SmolStr;
+use weft_evaluator::selection::Selection;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::graph::{Action, Applied, OperationId, PlannedObject, Ref};
 use weft_graph_format::origin::Origin;
@@ -69,13 +70,24 @@ impl Drafting<'_> {
                 let depose = self.applied(instance, depose);
                 let apply = self.make(target, None);
                 self.builder.order(depose, apply.id());
-                let going = Going::replaced(address, instance, &prior, Some(key), DeleteKind::AfterCreate);
-                let delete = self.delete_object(going);
-                self.builder.order(apply.id(), delete);
-                replaced = Some(delete);
+                if self.deletes_last(address) {
+                    let going = Going::replaced(address, instance, &prior, Some(key), DeleteKind::AfterCreate);
+                    let delete = self.delete_object(going);
+                    self.builder.order(apply.id(), delete);
+                    replaced = Some(delete);
+                }
             }
         }
         self.provisions_of(address, result, replaced, &all);
+    }
+
+    /// Whether the deposed object of a replacement is deleted. With targets, apply carries out what they need. That is
+    /// never such a delete, so the object of another resource stays deposed, and the next plan deletes it.
+    fn deletes_last(&self, address: &ResourceInstance) -> bool {
+        match self.facts.selection() {
+            Selection::Only(_) => self.facts.selection().covers(address),
+            Selection::All | Selection::AllBut(_) => true,
+        }
     }
 
     /// The operations that apply the planned change; `prior` is the object that is updated.

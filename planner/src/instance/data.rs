@@ -1,6 +1,7 @@
 //! Data sources: read now, or planned to be read at apply.
 
 use weft_evaluator::glue::{DesiredInstance, Failed};
+use weft_evaluator::purpose::Planning;
 use weft_expressions::resource_rules::all_unknown;
 use weft_graph_format::changes::{ChangeAction, Reason, ResourceChange};
 use weft_graph_format::checked::CheckedAddress;
@@ -61,9 +62,7 @@ impl Planner {
         let known = accepted.config.is_wholly_known();
         if !known || pending {
             if !rules.makes_objects {
-                // Only configurations of providers could need it.
-                self.forget_data(desired);
-                return Ok(Value::unknown(schema.block.implied_type()));
+                return Ok(self.never_read(desired));
             }
             let planned = all_unknown(&schema.block, &accepted.plain);
             let after = planned.mark_paths(&sensitive_in(&planned, &accepted.marks, &schema.block));
@@ -147,6 +146,22 @@ impl Planner {
         }
     }
 
+    /// A data source that neither the plan nor its apply reads leaves the state. Its value stays unknown. In a destroy
+    /// plan, only configurations of providers could need it.
+    fn never_read(&self, desired: &DesiredInstance) -> Value {
+        self.forget_data(desired);
+        if self.facts.begins_with_found() {
+            self.note_unread(desired);
+        }
+        if self.kind().planning() == Planning::RefreshOnly {
+            if self.facts.state.get(&desired.address).is_some() {
+                self.note_record(&desired.address, None, &desired.provider);
+            }
+            self.found().refreshed.insert(desired.address.clone(), Prior::gone());
+        }
+        Value::unknown(desired.schema.block.implied_type())
+    }
+
     /// Removes a read data source from state, if the kind of plan requires that.
     fn forget_data(&self, desired: &DesiredInstance) {
         if self.facts.rules.empties_state && self.facts.state.get(&desired.address).is_some() {
@@ -200,7 +215,7 @@ impl Ask {
             .read_data_source(&desired.address, plain, meta.as_ref())
             .await
             .map_err(|e| vec![call_failed(&e, places, &text)])?;
-        self.report.accept(placed(&reply.diagnostics, places, &text))?;
+        self.report.accept_evaluated(placed(&reply.diagnostics, places, &text))?;
         let found = reply.value;
         let invalid = |what: &str| Err(vec![problems::read_invalid(desired, what)]);
         if found.is_null() {

@@ -1,13 +1,11 @@
 //! Imports of existing objects.
 
-use std::time::Duration;
-
-use smol_str::SmolStr;
 use weft_evaluator::glue::{DesiredInstance, ImportBy, ImportWish};
 use weft_expressions::convert::convert;
 use weft_graph_format::changes::Importing;
 use weft_graph_format::codec::json;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::shown::ShownName;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 use weft_providers::Provider;
@@ -19,7 +17,6 @@ use crate::ask::Ask;
 use crate::diagnostics::{call_failed, placed};
 use crate::prior::Prior;
 use crate::problems::Problems;
-use crate::progress::ProgressStep;
 
 impl Ask {
     /// The import details of a change.
@@ -49,12 +46,14 @@ impl Ask {
         let type_name = &desired.address.resource.type_name;
         let target = match &wish.by {
             ImportBy::Id(id) => {
-                let named = Value::object([(SmolStr::new_static("id"), Value::string(id))]);
-                self.progress.tell(&desired.address, ProgressStep::ImportStarted, &named, Duration::ZERO);
+                let name = ShownName { attribute: "id".to_owned(), value: id.to_string() };
+                self.progress.importing(&desired.address, Some(name));
                 ImportTarget::Id(id.to_string())
             }
             ImportBy::Identity(identity) => {
-                ImportTarget::Identity(identity_of(identity, provider, type_name, wish).await?)
+                let identity = identity_of(identity, provider, type_name, wish).await?;
+                self.progress.importing(&desired.address, ShownName::of_identity(&identity));
+                ImportTarget::Identity(identity)
             }
         };
         let reply = provider

@@ -17,6 +17,25 @@ use crate::providers::InUse;
 impl Planner {
     /// Plans a desired instance. Returns the value that others see.
     pub(crate) async fn plan_managed(&self, desired: &DesiredInstance, in_use: InUse<'_>) -> Result<Managed, Problems> {
+        let (prior, outcome) = match self.decided(desired, in_use).await {
+            Ok(decided) => decided,
+            Err(mut problems) => {
+                // The deletes of deposed objects do not depend on the current one.
+                problems.extend(self.plan_deposed(desired, None).await.err().into_iter().flatten());
+                return Err(problems);
+            }
+        };
+        let managed = self.take_managed(desired, prior.as_ref(), outcome).await?;
+        // The plan shows the refused change, and nothing that reads it.
+        if self.report.refuses(&desired.address) { Err(Vec::new()) } else { Ok(managed) }
+    }
+
+    /// Reads the object and decides what happens to it.
+    async fn decided(
+        &self,
+        desired: &DesiredInstance,
+        in_use: InUse<'_>,
+    ) -> Result<(Option<Prior>, InstancePlan), Problems> {
         let (facts, provider) = (&self.facts, &in_use.provider);
         let address = &desired.address;
         let prior = self.prior_of(desired, provider).await?;
@@ -48,9 +67,7 @@ impl Planner {
         let previous_address = facts.previous(address).cloned();
         let around = Surroundings { previous_address, importing, deposed_key: facts.deposed_key(address), farewell };
         let outcome = decide::plan(case, decision, proposal, around);
-        let managed = self.take_managed(desired, prior.as_ref(), outcome).await?;
-        // The plan shows the refused change, and nothing that reads it.
-        if self.report.refuses(address) { Err(Vec::new()) } else { Ok(managed) }
+        Ok((prior, outcome))
     }
 
     /// Adds the decision to the plan, with the deletes of deposed objects.

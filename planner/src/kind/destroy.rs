@@ -87,7 +87,8 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         Some(planned) => {
             // Readers wait as for the change that the destroy prevents.
             planner.agenda().effects.takes_part(desired.address.all());
-            as_planned(&prior.value, &planned)
+            let configures = planner.facts.configuring.contains(&desired.address.config());
+            as_planned(&prior.value, &planned, configures)
         }
         None => prior.value.clone(),
     };
@@ -125,14 +126,19 @@ async fn usual_plan(
     Ok((!decision.action.is_no_op()).then(|| without_provenance(&proposal.planned)))
 }
 
-/// The object as it is, with unknown parts where the normal plan has them. Apply computes them from the object, because
-/// configurations of providers may need them.
-fn as_planned(prior: &Value, planned: &Value) -> Value {
+/// The object as the normal plan would change it. Its unknown parts are computed at apply from the object as it is. If
+/// configurations of providers depend on it (`configures`), its known parts are also those of the object as it is,
+/// because the providers have to find the objects that they delete.
+fn as_planned(prior: &Value, planned: &Value, configures: bool) -> Value {
     let (Some(was), Some(is)) = (prior.as_fields(), planned.as_fields()) else { return prior.clone() };
     let part = |(name, was): (&SmolStr, &Value)| {
-        let unknown = is.get(name).is_some_and(|is| !is.is_wholly_known());
         let open = || Value::unknown(was.ty()).with_formula(Some(Formula::constant(was.clone())));
-        (name.clone(), if unknown { open() } else { was.clone() })
+        let seen = match is.get(name) {
+            Some(is) if !is.is_wholly_known() => open(),
+            Some(is) if !configures => is.clone(),
+            _ => was.clone(),
+        };
+        (name.clone(), seen)
     };
     Value::object(was.iter().map(part))
 }

@@ -34,7 +34,11 @@ impl KindOfPlan for RefreshOnly {
     }
 
     fn is_absent(&self, planner: &Planner, address: &ResourceInstance) -> bool {
-        address.resource.mode == ResourceMode::Managed && planner.is_missing(address)
+        match address.resource.mode {
+            ResourceMode::Managed => planner.is_missing(address),
+            ResourceMode::Data => planner.is_gone(address),
+            ResourceMode::Ephemeral => false,
+        }
     }
 
     fn gap(&self, schema: &Schema, kind: ExpansionKind) -> Gap {

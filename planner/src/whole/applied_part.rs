@@ -25,10 +25,10 @@ pub(crate) fn leave_out(
     outputs: &BTreeMap<SmolStr, OutputChange>,
     active: &BTreeSet<ConfigResource>,
 ) -> BTreeMap<SmolStr, OutputChange> {
-    let Selection::Only(targets) = facts.selection() else { return outputs.clone() };
     if !facts.rules.makes_objects {
-        return outputs.clone();
+        return settled_outputs(facts.selection(), outputs);
     }
+    let Selection::Only(targets) = facts.selection() else { return outputs.clone() };
     let changed: BTreeSet<ResourceInstance> = agenda.work.iter().map(|work| work.address.clone()).collect();
     let part = applied_part(&facts.root, targets, &changed, active);
     let left: BTreeSet<String> = changed.difference(&part.instances).map(ToString::to_string).collect();
@@ -36,6 +36,17 @@ pub(crate) fn leave_out(
         without(agenda, &part.instances, &left);
     }
     let kept = outputs.iter().filter(|(name, _)| !part.outputs_left.contains(*name));
+    kept.map(|(name, change)| (name.clone(), change.clone())).collect()
+}
+
+/// The outputs that a plan without creates stores. If it is partial, outputs keep their stored values instead of unknown
+/// ones.
+fn settled_outputs(
+    selection: &Selection,
+    outputs: &BTreeMap<SmolStr, OutputChange>,
+) -> BTreeMap<SmolStr, OutputChange> {
+    let whole = *selection == Selection::All;
+    let kept = outputs.iter().filter(|(_, change)| whole || change.after.is_wholly_known());
     kept.map(|(name, change)| (name.clone(), change.clone())).collect()
 }
 

@@ -110,6 +110,21 @@ pub(crate) fn output_changes(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolS
         .collect()
 }
 
+/// The last values in a destroy plan, as deletes: those of outputs that it covers, also if it is partial and keeps them.
+pub(crate) fn last_outputs(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolStr, OutputChange> {
+    let gone = |name: &SmolStr| {
+        let before = before(facts.state.snapshot(), &outputs.last, name);
+        OutputChange {
+            action: Action::Delete,
+            before: before.value,
+            after: Value::null(Type::Dynamic),
+            sensitive_before: before.sensitive,
+            sensitive_after: false,
+        }
+    };
+    outputs.last.keys().map(|name| (name.clone(), gone(name))).collect()
+}
+
 fn change_of(output: &RootOutput, before: Before) -> OutputChange {
     let after = without_provenance(&output.value);
     let same = || {

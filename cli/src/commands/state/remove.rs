@@ -48,9 +48,8 @@ fn remove(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         let mut removed = Vec::new();
         for text in &arguments.positionals {
             let selection = StateSelector::parse(text)?;
-            let mut found = selection.of(&file);
-            found.retain(|address| !removed.contains(address));
-            removed.append(&mut found);
+            // An object is listed as often as it is named.
+            removed.append(&mut selection.of(&file));
         }
         if removed.is_empty() && !dry {
             return Err(vec![state_problems::nothing_to_remove()]);

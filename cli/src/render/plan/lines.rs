@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use weft_executor::EphemeralStep;
 use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::shown::ShownName;
 
 use super::super::counts::ChangeCounts;
 use super::super::hook::Hook;
@@ -78,8 +79,9 @@ pub fn started_line(hook: &Hook) -> String {
 }
 
 /// A step of the import of an object by its ID.
-pub fn import_line(address: &ResourceInstance, step: &str, id: &str) -> String {
-    format!("{address}: {step} [id={id}]")
+pub fn import_line(address: &ResourceInstance, step: &str, name: Option<&ShownName>) -> String {
+    let name = name.map(|name| format!(" [{}={}]", name.attribute, name.value)).unwrap_or_default();
+    format!("{address}: {step}{name}")
 }
 
 /// The message of the event that an operation begins, which names only the instance.

@@ -20,7 +20,8 @@ const FORMAT: &str = "1.0";
 /// The document of a state; only the format's version without a state. The schemas decide what is sensitive, and how
 /// values of any type are decoded. Without one, an object is shown as stored.
 pub fn state<S: Borrow<ProviderSchema>>(state: Option<&StateFile>, schemas: &BTreeMap<ProviderSource, S>) -> Json {
-    let Some(state) = state.filter(|state| !state.is_empty()) else {
+    // Results of checks alone do not count.
+    let Some(state) = state.filter(|state| !(state.instances.is_empty() && state.outputs.is_empty())) else {
         return json!({"format_version": FORMAT});
     };
     let mut modules = Modules::new(ObjectOrder::Keys);

@@ -37,7 +37,8 @@ pub(in crate::config) fn second_override(block_type: &str, target: &str, at: &So
 
 /// A target that is not a resource.
 pub(in crate::config) fn target_not_a_resource(at: &SourceRange) -> Diagnostic {
-    Diagnostic::error("Invalid address", "The target of this block must be a resource: TYPE.NAME.").at(at.clone())
+    let detail = "The target of this block must be a resource: TYPE.NAME. It is a module.";
+    Diagnostic::error("Module address is not allowed", detail).at(at.clone())
 }
 
 /// A target that is not a module.

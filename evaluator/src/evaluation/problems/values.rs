@@ -1,6 +1,6 @@
 //! Diagnostics of variables and outputs.
 
-use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::diagnostic::{Diagnostic, checked_by};
 use weft_graph_format::source::SourceRange;
 
 use crate::config::{Output, Variable};
@@ -81,8 +81,7 @@ pub(in crate::evaluation) fn unsuitable_default(why: &str, at: SourceRange) -> D
 
 /// A failed validation rule. `message` is its error message, `rule` its block.
 pub(in crate::evaluation) fn validation_failed(message: &str, rule: &SourceRange, at: SourceRange) -> Diagnostic {
-    let detail = format!("{message}\n\nThis was checked by the validation rule at {}:{}.", rule.file, rule.start.line);
-    Diagnostic::error("Invalid value for variable", detail).at(at)
+    Diagnostic::error("Invalid value for variable", format!("{message}{}", checked_by(rule))).at(at)
 }
 
 /// An output of the root module that is declared as ephemeral.

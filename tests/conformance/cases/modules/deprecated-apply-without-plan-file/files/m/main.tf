@@ -1,0 +1,7 @@
+output "oldout" {
+  value      = "s"
+  deprecated = "use fine"
+}
+output "fine" {
+  value = 1
+}

@@ -1,0 +1,5 @@
+variable "v" {
+}
+resource "terraform_data" "in" {
+  triggers_replace = var.v
+}

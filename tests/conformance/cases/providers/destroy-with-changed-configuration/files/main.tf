@@ -1,0 +1,20 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+  }
+}
+
+variable "r" {
+  default = "one"
+}
+resource "terraform_data" "r" {
+  input = var.r
+}
+provider "lab" {
+  region = terraform_data.r.input
+}
+resource "lab_thing" "a" {
+  name = "a"
+}

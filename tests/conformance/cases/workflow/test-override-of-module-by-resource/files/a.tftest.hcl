@@ -1,0 +1,6 @@
+run "bad" {
+  override_resource {
+    target = module.m
+    values = {}
+  }
+}
