@@ -21,6 +21,7 @@ use crate::service::{Resumption, Submission};
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
 use crate::transport::{Frame, WorkerEnd, pair};
 use crate::wire::Trouble;
+use weft_protocol::OutputLine;
 use weft_protocol::diagnostics::decode_diagnostics;
 
 /// A connection to a coordinator.
@@ -38,6 +39,8 @@ pub enum WatchEvent {
     Summary(RunListing),
     /// An event of an operation.
     Operation(OperationEvent),
+    /// A line that a provisioner wrote.
+    Line(OutputLine),
     /// A notice.
     Notice(String),
     /// The run's term ended.
@@ -128,6 +131,7 @@ impl EventStream {
                     Some(progress) => WatchEvent::Operation(progress),
                     None => continue,
                 },
+                Some(Event::Line(line)) => WatchEvent::Line(OutputLine::from_wire(line)),
                 Some(Event::Notice(text)) => WatchEvent::Notice(text),
                 Some(Event::End(end)) => WatchEvent::End(WatchEnd {
                     run: end.summary.map(listing),

@@ -195,6 +195,7 @@ impl Coordinator {
             Event::Left(worker) => self.left(&worker),
             Event::Dead(worker) => self.dead(&worker)?,
             Event::Said(worker, message) => self.said(&worker, message)?,
+            Event::Line(_) => {}
             Event::Stored(answers) => self.stored(answers)?,
             Event::Fenced => self.outbox.finish(FinishReason::Fenced),
             Event::Paused(paused) => self.course.pause(paused),

@@ -37,11 +37,13 @@ use crate::plan::RunPlan;
 use crate::process::is_dead;
 use crate::status::Status;
 use crate::term::{self, RunError, Term};
-use crate::timing::{FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, TICK, WATCH_EVENTS, WORKER_HEARTBEAT};
+use crate::timing::{
+    FRAME_ORDERS, LEASE_PAUSE, LEAVE_DEADLINE, RENEW_INTERVAL, TICK, WATCH_EVENTS, WATCH_LINES, WORKER_HEARTBEAT,
+};
 use outbound::{Outbound, SentBatch};
 use release::{Released, deadline, release};
 use weft_protocol::clock::Moment;
-use weft_protocol::{CoordinatorFrame, Order, RunOrders};
+use weft_protocol::{CoordinatorFrame, Order, OutputLine, RunOrders};
 
 /// The capacity of the queue of event batches. When it is full, workers wait.
 pub(crate) const EVENT_BATCHES: usize = 1024;
@@ -51,6 +53,8 @@ pub(crate) const EVENT_BATCHES: usize = 1024;
 pub enum RunEvent {
     /// An event of an operation.
     Progress(OperationEvent),
+    /// A line that a provisioner wrote.
+    Line(OutputLine),
     /// The number of operations by status.
     Counts(OpCounts),
     /// The store does not answer. The driver retries.
@@ -240,7 +244,10 @@ impl Driver {
                         break;
                     }
                     for event in received.drain(..).flatten() {
-                        self.step(event);
+                        match event {
+                            Event::Line(line) => self.tell_line(line),
+                            event => self.step(event),
+                        }
                     }
                 }
                 answer = land(&mut renewal) => {
@@ -291,6 +298,14 @@ impl Driver {
                     self.step(Event::Cancel(Cancel::Drain));
                 }
             }
+        }
+    }
+
+    /// Passes on a line, unless a watcher is so slow that lines would displace the events of operations.
+    fn tell_line(&self, line: OutputLine) {
+        if self.watchers.len() < WATCH_LINES {
+            // Without watchers, the send fails, which is fine.
+            let _ = self.watchers.send(RunEvent::Line(line));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weft_protocol::{HeldTask, Order, Report};
+use weft_protocol::{HeldTask, Order, OutputLine, Report};
 use weft_state::{OpCounts, StoreAnswer, StoreStep, TermEnding, TokenGrant, TokenRequest, WorkerId};
 
 use crate::operation_event::OperationEvent;
@@ -37,6 +37,8 @@ pub enum Event {
     Dead(WorkerId),
     /// A worker sent a report.
     Said(WorkerId, Report),
+    /// A worker sent a line that a provisioner wrote. It is for watchers, and decides nothing.
+    Line(OutputLine),
     /// The store answered the oldest steps, in order.
     Stored(Vec<StoreAnswer>),
     /// The lease is lost.

@@ -9,12 +9,13 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::{info, warn};
 use weft_identity::Peer;
-use weft_protocol::{CoordinatorFrame, FrameError, Greeting, PROTOCOL, Welcome, WorkerFrame, works_with};
+use weft_protocol::{CoordinatorFrame, FrameError, Greeting, PROTOCOL, RunLine, Welcome, WorkerFrame, works_with};
 use weft_state::{RunId, WorkerId};
 
 use crate::event::{Event, Hello};
 use crate::figures::{Figures, Meters};
 use crate::fleet::{WorkerListing, WorkerStatus};
+use crate::outline::HOME;
 use crate::plan::is_of_command_line;
 use crate::process::{is_dead, worker_id, worker_name};
 use crate::timing::{CHANNEL_FRAMES, INTENT_MAX_AGE, WORKER_HEARTBEAT, WORKER_SILENCE};
@@ -293,6 +294,12 @@ impl Hub {
                 let _ = sender.send(vec![Event::Leaving(id.clone())]).await;
             }
         }
+        for (run, lines) in self.lines(id, frame.lines) {
+            let sender = self.state.lock().runs.get(&run).cloned();
+            if let Some(sender) = sender {
+                let _ = sender.send(lines).await;
+            }
+        }
         for of_run in frame.reports {
             let sender = {
                 let mut state = self.state.lock();
@@ -308,6 +315,24 @@ impl Hub {
             let events = of_run.reports.into_iter().map(|report| Event::Said(id.clone(), report));
             let _ = sender.send(events.collect()).await;
         }
+    }
+
+    /// Lines of provisioners, by run. A command line has lines of its own run only.
+    fn lines(&self, id: &WorkerId, lines: Vec<RunLine>) -> BTreeMap<RunId, Vec<Event>> {
+        let mut found: BTreeMap<RunId, Vec<Event>> = BTreeMap::new();
+        if lines.is_empty() {
+            return found;
+        }
+        let state = self.state.lock();
+        let Some(worker) = state.workers.get(worker_name(id)) else { return found };
+        let own =
+            worker.hello.labels.get(HOME).filter(|_| is_of_command_line(&worker.hello.name, &worker.hello.labels));
+        for RunLine { run, line } in lines {
+            if own.is_none_or(|own| own == run.as_str()) {
+                found.entry(run).or_default().push(Event::Line(line));
+            }
+        }
+        found
     }
 
     async fn leave(&self, id: &WorkerId, connection: u64) {

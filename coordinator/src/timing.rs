@@ -81,6 +81,10 @@ pub const CHANNEL_FRAMES: usize = 1024;
 /// instead.
 pub const WATCH_EVENTS: usize = 65_536;
 
+/// The number of waiting events from which on no lines of provisioners are passed on to watchers: lines must not
+/// displace events of operations.
+pub const WATCH_LINES: usize = WATCH_EVENTS / 4;
+
 /// How long to wait for what providers return after the second signal. A request that a provider cancels ends within a
 /// second or so, and a person who asked twice does not wait much longer.
 pub const STOP_WAIT: Duration = Duration::from_secs(5);

@@ -134,15 +134,15 @@ impl Declared {
                 None => return Vec::new(),
             },
         };
-        let (provisioners, module_dir) = match farewell {
-            Farewell::OfBlock(block, dir) => (&block.provisioners, dir),
-            Farewell::OfRemoval(provisioners, dir) => (provisioners, dir),
+        let (provisioners, connection, module_dir) = match farewell {
+            Farewell::OfBlock(block, dir) => (&block.provisioners, block.connection.as_ref(), dir),
+            Farewell::OfRemoval(provisioners, dir) => (provisioners, None, dir),
         };
         if !provisioners.iter().any(|provisioner| provisioner.on_destroy) {
             return Vec::new();
         }
         Leaving { environment, module_dir, key: &address.key, object: object.clone(), counters }
-            .provisions(provisioners)
+            .provisions(provisioners, connection.map(|connection| &connection.body))
     }
 }
 

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use weft_protocol::RunLine;
 use weft_providers::ProviderPool;
 
 use crate::options::WorkerOptions;
@@ -15,6 +17,8 @@ const INTENT_AGE_MS: u64 = 2_500;
 pub(crate) struct Host {
     pub(crate) options: WorkerOptions,
     pub(crate) pool: ProviderPool,
+    /// Lines of provisioners for coordinators.
+    pub(crate) lines: mpsc::Sender<RunLine>,
     /// The maximum age of a granted intent, in milliseconds.
     intent_age_ms: AtomicU64,
     /// Work that no task waits for: objects and processes that are being closed.
@@ -22,9 +26,9 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(options: WorkerOptions) -> Host {
+    pub(crate) fn new(options: WorkerOptions, lines: mpsc::Sender<RunLine>) -> Host {
         let pool = ProviderPool::new(options.pool.clone());
-        Host { options, pool, intent_age_ms: AtomicU64::new(INTENT_AGE_MS), closing: Mutex::default() }
+        Host { options, pool, lines, intent_age_ms: AtomicU64::new(INTENT_AGE_MS), closing: Mutex::default() }
     }
 
     /// Runs something in the background. The worker waits for it before it ends.

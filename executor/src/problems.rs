@@ -282,7 +282,7 @@ pub(crate) fn ephemeral_not_closed(address: &str, why: &str) -> Diagnostic {
 
 /// The kind of provisioner is not supported.
 pub(crate) fn unsupported_provisioner(kind: &str) -> Diagnostic {
-    let detail = format!("This version of Weft cannot run the provisioner {kind:?}.");
+    let detail = format!("This build of Weft cannot run the provisioner {kind:?}. Use one with the feature `ssh`.");
     Diagnostic::error("Provisioner not supported", detail)
 }
 
@@ -298,4 +298,22 @@ pub(crate) fn command_failed(error: &dyn Display, command: &str, output: &str, h
         None => format!("Error running command '{command}': {error}. Output: {output}"),
     };
     Diagnostic::error("local-exec provisioner error", detail)
+}
+
+/// A `remote-exec` provisioner failed.
+#[cfg(feature = "ssh")]
+pub(crate) fn remote_exec_failed(detail: &dyn Display) -> Diagnostic {
+    Diagnostic::error("remote-exec provisioner error", detail.to_string())
+}
+
+/// A `file` provisioner failed.
+#[cfg(feature = "ssh")]
+pub(crate) fn upload_failed(detail: &dyn Display) -> Diagnostic {
+    Diagnostic::error("file provisioner error", detail.to_string())
+}
+
+/// The arguments of a `file` provisioner are unsuitable.
+#[cfg(feature = "ssh")]
+pub(crate) fn no_destination() -> Diagnostic {
+    Diagnostic::error("Invalid file provisioner configuration", "The destination must be a string that is not empty.")
 }

@@ -1,4 +1,11 @@
-//! Runs provisioners: commands on the user's machine.
+//! Runs provisioners: commands on the user's machine, and commands and uploads on other machines.
+
+#[cfg(feature = "ssh")]
+mod connection;
+#[cfg(feature = "ssh")]
+mod file;
+#[cfg(feature = "ssh")]
+mod remote_exec;
 
 use std::io::{PipeReader, Read, Write};
 use std::path::PathBuf;
@@ -21,8 +28,14 @@ use crate::subject::Problems;
 use weft_graph_format::digest::Digest;
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
-/// The only supported kind.
+/// Runs a command on the user's machine.
 const LOCAL_EXEC: &str = "local-exec";
+/// Runs commands on another machine.
+#[cfg(feature = "ssh")]
+const REMOTE_EXEC: &str = "remote-exec";
+/// Uploads files to another machine.
+#[cfg(feature = "ssh")]
+const FILE: &str = "file";
 /// How much of a command's output is kept for the error message: as much as OpenTofu keeps.
 const KEPT_OUTPUT: usize = 8 * 1024;
 /// The maximum length of a line. Longer output without a line break is split.
@@ -54,7 +67,39 @@ struct LocalExec {
     quiet: bool,
 }
 
-/// Runs the provisioner of an operation. The intent is asked for right before the command starts.
+/// How a provisioner ended without success.
+#[cfg_attr(not(feature = "ssh"), allow(dead_code))]
+enum Setback {
+    /// It failed.
+    Failed(Problems),
+    /// There was no permission to begin.
+    NotCalled(String),
+    /// It began, and its outcome is unknown.
+    Uncertain(String),
+    /// Weft does not know this kind of provisioner.
+    Unsupported,
+}
+
+impl From<Diagnostic> for Setback {
+    fn from(problem: Diagnostic) -> Setback {
+        Setback::Failed(vec![problem])
+    }
+}
+
+/// What a provisioner works with.
+#[cfg_attr(not(feature = "ssh"), allow(dead_code))]
+struct Assignment<'a> {
+    /// The instance, as text.
+    address: &'a str,
+    kind: &'a str,
+    arguments: Value,
+    /// The arguments of its connection; null without one.
+    connection: Option<Value>,
+    /// The values that its output may show, if it must not be shown.
+    hidden: Option<&'static str>,
+}
+
+/// Runs the provisioner of an operation. The intent is asked for right before it changes something.
 pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     let shard = context.shard.clone();
     let id = context.id();
@@ -64,42 +109,69 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     };
     let (instance, address) = (address, address.to_string());
     let place = |problem: Diagnostic| place(problem, &address, range.as_ref());
-    let ended = |context: &TaskContext, outcome: Result<(), Problems>| match outcome {
+    let outcome = match shard.evaluate(&context.host, *config, &address).await {
+        Ok(value) => carry_out(context, assignment(&address, provisioner, &value)).await,
+        Err(problems) => Err(Setback::Failed(problems)),
+    };
+    match outcome {
         Ok(()) => TaskOutcome::Done(succeeded(context, instance, *when)),
+        Err(Setback::NotCalled(reason)) => TaskOutcome::NotCalled { reason },
+        Err(Setback::Unsupported) => TaskOutcome::failed(vec![place(problems::unsupported_provisioner(provisioner))]),
         // With `on_failure = continue` the run goes on as if nothing had happened.
-        Err(problems) if *continues => {
+        Err(Setback::Failed(problems)) if *continues => {
+            let problems: Problems = problems.into_iter().map(place).collect();
             tracing::warn!(address, ?problems, "a provisioner failed, and the block says to go on");
             TaskOutcome::Done(succeeded(context, instance, *when))
         }
-        Err(problems) => TaskOutcome::failed(problems),
+        Err(Setback::Uncertain(reason)) if *continues => {
+            tracing::warn!(address, reason, "the outcome of a provisioner is unknown, and the block says to go on");
+            TaskOutcome::Done(succeeded(context, instance, *when))
+        }
+        Err(Setback::Failed(problems)) => TaskOutcome::failed(problems.into_iter().map(place).collect()),
+        Err(Setback::Uncertain(reason)) => {
+            TaskOutcome::InDoubt { reason, provider_dead: false, diagnostics: Vec::new() }
+        }
+    }
+}
+
+/// Reads the evaluated configuration. That of a provisioner on another machine has two parts.
+fn assignment<'a>(address: &'a str, kind: &'a str, config: &Value) -> Assignment<'a> {
+    let part = |name: &str| config.as_fields().and_then(|fields| fields.get(name)).cloned();
+    let (arguments, connection) = match kind {
+        LOCAL_EXEC => (config.clone(), None),
+        _ => (part("arguments").unwrap_or_else(|| Value::null(Type::Dynamic)), part("connection")),
     };
-    let value = match shard.evaluate(&context.host, *config, &address).await {
-        Ok(value) => value,
-        Err(problems) => return ended(context, Err(problems.into_iter().map(place).collect())),
-    };
-    let (bare, marks) = value.unmark_deep();
+    let (arguments, marks) = arguments.unmark_deep();
     let hidden = match (marks.is_sensitive(), marks.is_ephemeral()) {
         (true, _) => Some("sensitive"),
         (false, true) => Some("ephemeral"),
         (false, false) => None,
     };
-    if provisioner != LOCAL_EXEC {
-        return TaskOutcome::failed(vec![place(problems::unsupported_provisioner(provisioner))]);
+    // Values of the connection are never shown.
+    let connection = connection.map(|connection| connection.unmark_deep().0);
+    Assignment { address, kind, arguments, connection, hidden }
+}
+
+async fn carry_out(context: &mut TaskContext, assignment: Assignment<'_>) -> Result<(), Setback> {
+    match assignment.kind {
+        LOCAL_EXEC => local_exec(context, assignment).await,
+        #[cfg(feature = "ssh")]
+        REMOTE_EXEC => remote_exec::run(context, assignment).await,
+        #[cfg(feature = "ssh")]
+        FILE => file::run(context, assignment).await,
+        _ => Err(Setback::Unsupported),
     }
-    let command = match read(&bare) {
-        Ok(command) => command,
-        Err(problem) => return ended(context, Err(vec![place(problem)])),
-    };
+}
+
+async fn local_exec(context: &mut TaskContext, assignment: Assignment<'_>) -> Result<(), Setback> {
+    let Assignment { address, kind, arguments, hidden, .. } = assignment;
+    let command = read(&arguments)?;
     let digest = Digest::of(format!("{address}\0{command:?}").as_bytes());
-    if let Err(reason) = context.ask(digest).await {
-        return TaskOutcome::NotCalled { reason };
-    }
-    let saying = Saying::new(context.host.options.said.clone(), &address, provisioner);
+    context.ask(digest).await.map_err(Setback::NotCalled)?;
+    let saying = Saying::new(&context.host, &context.run.id, address, kind);
     let base = context.host.options.base_directory.clone();
     let outcome = run(&command, base, saying, hidden).await;
-    let outcome = outcome
-        .map_err(|(error, output)| vec![place(problems::command_failed(&error, &command.command, &output, hidden))]);
-    ended(context, outcome)
+    outcome.map_err(|(error, output)| problems::command_failed(&error, &command.command, &output, hidden).into())
 }
 
 fn place(problem: Diagnostic, address: &str, range: Option<&SourceRange>) -> Diagnostic {
@@ -285,6 +357,16 @@ mod tests {
         assert!(read(&arguments(&[("command", Value::null(Type::String))])).is_err());
     }
 
+    fn saying(to: tokio::sync::mpsc::Sender<crate::options::HostMessage>) -> Saying {
+        let options = crate::options::WorkerOptions {
+            said: Some(to),
+            ..crate::options::WorkerOptions::new("w", "1", std::sync::Arc::new(crate::packages::NoPackages))
+        };
+        let (lines, _) = tokio::sync::mpsc::channel(1);
+        let host = crate::host::Host::new(options, lines);
+        Saying::new(&host, &weft_graph_format::run::RunId::parse("r").unwrap(), "a.b", LOCAL_EXEC)
+    }
+
     fn line_of(said: crate::options::HostMessage) -> Option<String> {
         match said {
             crate::options::HostMessage::Line { line, .. } => Some(line),
@@ -295,7 +377,7 @@ mod tests {
     #[tokio::test]
     async fn the_output_and_exit_status_of_a_command_are_reported() {
         let (sender, mut lines) = tokio::sync::mpsc::channel(64);
-        let saying = Saying::new(Some(sender), "a.b", LOCAL_EXEC);
+        let saying = saying(sender);
         let command = read(&arguments(&[("command", Value::string("echo one; echo two >&2; printf end; exit 3"))]));
         let (error, output) = run(&command.unwrap(), PathBuf::from("."), saying, None).await.unwrap_err();
         assert_eq!((error.to_string().as_str(), output.as_str()), ("exit status 3", "one\ntwo\nend"));
@@ -310,7 +392,7 @@ mod tests {
     #[tokio::test]
     async fn sensitive_output_is_not_shown() {
         let (sender, mut lines) = tokio::sync::mpsc::channel(64);
-        let saying = Saying::new(Some(sender), "a.b", LOCAL_EXEC);
+        let saying = saying(sender);
         let command = read(&arguments(&[("command", Value::string("echo secret"))])).unwrap();
         run(&command, PathBuf::from("."), saying, Some("sensitive")).await.unwrap();
         let first = lines.recv().await.and_then(line_of);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
-use weft_protocol::{CoordinatorFrame, Greeting, PROTOCOL, Welcome, WorkerFrame};
+use weft_protocol::{CoordinatorFrame, Greeting, PROTOCOL, RunLine, Welcome, WorkerFrame};
 
 use crate::context::Event;
 use crate::desk::Desk;
@@ -52,6 +52,12 @@ const EVENTS: usize = 4_096;
 /// The maximum number of reports in one frame, and of events handled in a row: large enough to share the cost of a
 /// frame, and small enough to send it within a millisecond.
 const FRAME_REPORTS: usize = 256;
+
+/// The capacity of the queue of lines for coordinators. When it is full, provisioners wait for a moment.
+const LINES: usize = 1_024;
+
+/// The maximum number of lines in one frame. With lines of the maximum length, a frame has 4 MiB.
+const FRAME_LINES: usize = 64;
 
 /// The shortest heartbeat and pause that a coordinator may ask for. Nothing shorter is useful.
 const SHORTEST_BEAT: Duration = Duration::from_millis(10);
@@ -118,6 +124,7 @@ pub struct Worker {
     host: Arc<Host>,
     desk: Desk,
     events: mpsc::Receiver<Event>,
+    lines: mpsc::Receiver<RunLine>,
     handle: WorkerHandle,
     wish: watch::Receiver<Wish>,
     /// The request that was already passed on.
@@ -134,12 +141,13 @@ impl Worker {
     /// A worker without work. Nothing happens before [`Worker::run`].
     pub fn new(options: WorkerOptions) -> Worker {
         let figures = WorkerFigures { capacity: options.capacity.max(1), ..WorkerFigures::default() };
-        let host = Arc::new(Host::new(options));
+        let (to_lines, lines) = mpsc::channel(LINES);
+        let host = Arc::new(Host::new(options, to_lines));
         let (sender, events) = mpsc::channel(EVENTS);
         let (sender_of_wish, wish) = watch::channel(Wish::Stay);
         let desk = Desk::new(host.clone(), sender);
         let handle = WorkerHandle { wish: Arc::new(sender_of_wish), figures: Arc::new(Mutex::new(figures)) };
-        Worker { host, desk, events, handle, wish, passed: Wish::Stay }
+        Worker { host, desk, events, lines, handle, wish, passed: Wish::Stay }
     }
 
     /// A handle to end it from elsewhere.
@@ -241,6 +249,7 @@ impl Worker {
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut heard, mut spoke, mut beats) = (Instant::now(), Instant::now(), 0);
         let (mut told, mut rests_since): (bool, Option<Instant>) = (false, None);
+        let mut lines: Vec<RunLine> = Vec::new();
         loop {
             self.pass_wish();
             let ends = self.passed > Wish::Stay;
@@ -287,17 +296,24 @@ impl Worker {
                         }
                     }
                 }
+                // Before events: a line comes before the result of its operation.
+                _ = self.lines.recv_many(&mut lines, FRAME_LINES), if lines.is_empty() => {}
                 event = self.events.recv(), if reports < FRAME_REPORTS => {
                     self.happened_all(event);
                 }
                 // The announcement comes before the returned tasks, so that these do not come back.
-                permit = outgoing.reserve(), if reports > 0 || (ends && !told) => {
+                permit = outgoing.reserve(), if reports > 0 || !lines.is_empty() || (ends && !told) => {
                     let Ok(permit) = permit else { return Ended::Disconnected };
                     if ends && !told {
                         told = true;
                         permit.send(WorkerFrame { leaving: true, ..WorkerFrame::default() }.encode());
                     } else {
-                        permit.send(WorkerFrame::of_reports(self.desk.take_reports(FRAME_REPORTS)).encode());
+                        let reports = WorkerFrame::of_reports(self.desk.take_reports(FRAME_REPORTS));
+                        let mut lines = std::mem::take(&mut lines);
+                        while lines.len() < FRAME_LINES && let Ok(line) = self.lines.try_recv() {
+                            lines.push(line);
+                        }
+                        permit.send(WorkerFrame { lines, ..reports }.encode());
                     }
                     spoke = Instant::now();
                 }

@@ -66,8 +66,31 @@ pub struct WorkerFrame {
     pub heartbeat: u64,
     /// The worker is about to leave: running calls end, and it takes no more work. Meant before the reports.
     pub leaving: bool,
+    /// Lines that provisioners wrote. Meant before the reports. They are shown and not kept, and may be lost with the
+    /// connection.
+    pub lines: Vec<RunLine>,
     /// Reports, in the order in which they were made.
     pub reports: Vec<RunReports>,
+}
+
+/// A line of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunLine {
+    /// The run.
+    pub run: RunId,
+    /// The line.
+    pub line: OutputLine,
+}
+
+/// A line that a provisioner wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputLine {
+    /// The instance of the provisioner.
+    pub address: String,
+    /// The kind of provisioner: `local-exec`.
+    pub provisioner: String,
+    /// The line, without its end.
+    pub text: String,
 }
 
 /// Reports about one run.

@@ -51,7 +51,9 @@
 //! 9. **Silence.** A worker sends a heartbeat every [`Welcome::heartbeat_ms`] on an idle stream. After
 //!    [`Welcome::pause_ms`] without a frame from the coordinator it starts no new call, lets running calls end, and
 //!    connects again.
-//! 10. **Providers die with the worker.** Provider processes are killed when the worker's process dies, so a dead worker
+//! 10. **Lines of provisioners** are sent as they come, without an acknowledgement, and before the result of their
+//!     operation. A worker that cannot send them drops them: no provisioner waits for a coordinator that is gone.
+//! 11. **Providers die with the worker.** Provider processes are killed when the worker's process dies, so a dead worker
 //!     proves that none of its calls is under way.
 
 #![forbid(unsafe_code)]
@@ -69,7 +71,7 @@ mod wire;
 use weft_graph_format::run::Attempt;
 pub use weft_graph_format::shown::ShownName;
 
-pub use frame::{CoordinatorFrame, FrameError, RunOrders, RunReports, WorkerFrame};
+pub use frame::{CoordinatorFrame, FrameError, OutputLine, RunLine, RunOrders, RunReports, WorkerFrame};
 pub use greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
 pub use order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
 pub use report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};

@@ -7,7 +7,7 @@ use weft_graph_format::stored::{InstanceObject, OutputWrite, PathStep, Sensitive
 use weft_proto::cluster as proto;
 
 use crate::Task;
-use crate::frame::{CoordinatorFrame, WorkerFrame};
+use crate::frame::{CoordinatorFrame, OutputLine, WorkerFrame};
 use crate::greeting::{Greeting, HeldPhase, HeldTask};
 use crate::order::{OpenShard, Order, SettleOrder};
 use crate::report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
@@ -47,6 +47,23 @@ pub(crate) fn worker_frame(frame: WorkerFrame) -> proto::WorkerFrame {
             })
             .collect(),
         leaving: frame.leaving,
+        lines: frame.lines.into_iter().map(|of_run| line(of_run.run.to_string(), of_run.line)).collect(),
+    }
+}
+
+fn line(run: String, line: OutputLine) -> proto::OutputLine {
+    proto::OutputLine { run, address: line.address, provisioner: line.provisioner, line: line.text }
+}
+
+impl OutputLine {
+    /// The line as the generated type, for watchers of its run.
+    pub fn into_wire(self) -> proto::OutputLine {
+        line(String::new(), self)
+    }
+
+    /// Reads a line from the generated type.
+    pub fn from_wire(line: proto::OutputLine) -> OutputLine {
+        OutputLine { address: line.address, provisioner: line.provisioner, text: line.line }
     }
 }
 

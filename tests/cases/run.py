@@ -43,6 +43,10 @@ A case begins with `#` lines that describe it. The other lines are:
     > hosted                     starts a service like HCP Terraform (see cloud_service.py); {hosted} is its host, and the
                                  CLI configuration has a token for it
     > postgres                   starts PostgreSQL; {postgres} is its address
+    > sshd                       starts an SSH server; {sshport} is its port, {ssh} the folder with keys (see
+                                 tests/chaos/sshd.py), and {user} the user. A second time, after `> kill KILL sshd`:
+                                 starts it again at the same port
+    > agent KEY ...              starts an SSH agent with these keys of {ssh}, and sets the variable that leads to it
     > coordinator [STORE]        starts a coordinator with it, or with another store; {coordinator} is its address
     > kubernetes                 starts kube-apiserver (WEFT_KUBE_APISERVER, with etcd), or a server like it;
                                  {kubernetes} is a kubeconfig file
@@ -54,12 +58,14 @@ text that was found. Box drawing, colors and line breaks in the output count as 
 `{here}` is the folder of the case.
 """
 import argparse
+import getpass
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -69,8 +75,9 @@ HERE = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "chaos"))
 from azurite import Azurite  # noqa: E402
+from sshd import Sshd  # noqa: E402
 from stage import (ROOT, SIGCONT, SIGINT, SIGSTOP, SIGTERM, Broken, Cloud, Cluster, Consul, FakeGcs,  # noqa: E402
-                   Kubernetes, Moto, Postgres, Proxy, Redis, Stage, StateServer, wait_until)
+                   Kubernetes, Moto, Postgres, Proxy, Redis, Stage, StateServer, listens, wait_until)
 from redis_servers import Authority, RedisSentinels, RedisTls  # noqa: E402
 
 # The maximum time of a command, in seconds. The machine may be busy.
@@ -426,6 +433,25 @@ class Case:
         if not Postgres.there():
             raise Skipped("PostgreSQL is not installed")
         self.names["postgres"] = Postgres(self.stage).url()
+
+    def do_sshd(self, _rest, _):
+        if not Sshd.there():
+            raise Skipped("sshd is not installed, so PROVISIONERS OVER SSH ARE NOT TESTED")
+        port = int(self.names.get("sshport", 0))
+        server = Sshd(self.stage, "sshd-again" if port else "sshd", port)
+        self.processes["sshd"] = server.process
+        self.stage.env.pop("SSH_AUTH_SOCK", None)
+        self.names.update(sshport=str(server.port), ssh=str(server.folder), user=getpass.getuser())
+
+    def do_agent(self, rest, _):
+        # Short: the path of a socket has at most 107 bytes.
+        folder = tempfile.mkdtemp(prefix="weft-agent-")
+        self.stage.at_exit(lambda: shutil.rmtree(folder, ignore_errors=True))
+        self.stage.env["SSH_AUTH_SOCK"] = f"{folder}/socket"
+        agent = self.stage.start("agent", "ssh-agent", "-D", "-a", f"{folder}/socket")
+        wait_until("the start of ssh-agent", lambda: listens(f"{folder}/socket") or not agent.alive())
+        keys = [f"{self.names['ssh']}/{key}" for key in rest.split()]
+        subprocess.run(["ssh-add", "-q", *keys], check=True, capture_output=True, env=self.stage.env)
 
     def do_consul(self, _rest, _):
         self.names["consul"] = Consul(self.stage).address()

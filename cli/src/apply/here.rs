@@ -263,7 +263,8 @@ fn show(progress: &mut Progress<'_>, view: &View, notice: RunEvent) {
             view.aside(&format!("The store has failed. Waiting for the results of {calls} calls."));
         }
         RunEvent::StoreBack => view.aside("The store answers again."),
-        RunEvent::Counts(_) | RunEvent::Ended(_) => {}
+        // The worker in this process passes on its lines itself.
+        RunEvent::Line(_) | RunEvent::Counts(_) | RunEvent::Ended(_) => {}
     }
 }
 

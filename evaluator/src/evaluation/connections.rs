@@ -10,6 +10,7 @@ use std::sync::Arc;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
 use weft_graph_format::source::SourceRange;
+use weft_graph_format::value::Value;
 
 use super::module_node::ModuleNode;
 use super::provisioners::connection_schema;
@@ -17,12 +18,25 @@ use super::repetition_data::RepetitionData;
 use super::schema_traversal::unknown_parts;
 use crate::config::{BodySource, ResourceBlock};
 use crate::decode::decode;
+use crate::evaluation::problems::blocks as problems;
 use crate::glue::Failed;
 use crate::reference::Reference;
+
+/// The type of connections that OpenTofu deprecates.
+const WINRM: &str = "winrm";
 
 /// The arguments and blocks of a body.
 fn parts(body: &BodySource) -> Vec<SourceRange> {
     unknown_parts(body, &Block::default())
+}
+
+/// The connection of a provisioner, of that of its resource and its own, and whether it is a pair of both.
+pub(super) fn effective(base: Option<&BodySource>, own: Option<&BodySource>) -> Option<(BodySource, bool)> {
+    match (base, own) {
+        (Some(base), Some(own)) => Some((base.below(own), true)),
+        (Some(only), None) | (None, Some(only)) => Some((only.clone(), false)),
+        (None, None) => None,
+    }
 }
 
 /// The parts of a pair of connections that count.
@@ -66,7 +80,8 @@ impl ModuleNode {
         if let Some(base) = &block.connection
             && block.provisioners.iter().any(|provisioner| provisioner.connection.is_none())
         {
-            failed |= self.decoded(block, (&base.body, &schema), &base.references, repeated).await.is_err();
+            let decoded = self.decoded(block, (&base.body, &schema), &base.references, repeated).await;
+            failed |= self.unconnectable(&base.body, decoded.as_ref().ok()) || decoded.is_err();
         }
         for provisioner in &block.provisioners {
             let Some(own) = &provisioner.connection else { continue };
@@ -80,12 +95,25 @@ impl ModuleNode {
                 }
                 None => {
                     let decoded = self.decoded(block, (own, &schema), &provisioner.references, repeated).await;
-                    decoded.map(drop).map_err(|_| Failed)
+                    match self.unconnectable(own, decoded.as_ref().ok()) {
+                        true => Err(Failed),
+                        false => decoded.map(drop).map_err(|_| Failed),
+                    }
                 }
             };
             failed |= result.is_err();
         }
         if failed { Err(Failed) } else { Ok(()) }
+    }
+
+    /// Reports a connection over WinRM, which only OpenTofu has. Objects would be created before it is noticed.
+    fn unconnectable(&self, body: &BodySource, connection: Option<&Value>) -> bool {
+        let ty = connection.and_then(Value::as_fields).and_then(|fields| fields.get("type"));
+        let refused = ty.and_then(Value::as_str) == Some(WINRM);
+        if refused {
+            self.evaluation.glue.report(problems::unsupported_connection(WINRM, body.missing()));
+        }
+        refused
     }
 
     async fn validate_pair(
@@ -102,7 +130,8 @@ impl ModuleNode {
             let is_of_unknown = |problem: &Diagnostic| {
                 problem.subject.as_ref().is_some_and(|at| unknown.iter().any(|range| range.holds(at)))
             };
-            let (_, problems) = decode(&body, &schema, &scope);
+            let (value, problems) = decode(&body, &schema, &scope);
+            failed |= self.unconnectable(&body, Some(&value));
             for problem in problems.into_iter().filter(|problem| !is_of_unknown(problem)) {
                 failed |= problem.is_error();
                 self.evaluation.glue.report(problem);

@@ -16,7 +16,7 @@ use weft_syntax::{Traversal, Tree};
 use super::provisioners::made_ready;
 use super::repetition_data::RepetitionData;
 use super::scope::{Environment, out_of_scope};
-use crate::config::Provisioner;
+use crate::config::{BodySource, Provisioner};
 use crate::evaluation::problems::blocks as problems;
 use crate::glue::Provision;
 use crate::reference::{Referent, resolve};
@@ -53,9 +53,10 @@ pub struct Leaving<'a> {
 }
 
 impl Leaving<'_> {
-    /// Evaluates the destroy-time provisioners, in order.
-    pub fn provisions(&self, provisioners: &[Provisioner]) -> Vec<Provision> {
-        provisioners.iter().filter(|found| found.on_destroy).filter_map(|found| made_ready(found, self)).collect()
+    /// Evaluates the destroy-time provisioners, in order. `connection` is that of the resource.
+    pub(crate) fn provisions(&self, provisioners: &[Provisioner], connection: Option<&BodySource>) -> Vec<Provision> {
+        let own = provisioners.iter().filter(|found| found.on_destroy);
+        own.filter_map(|found| made_ready(found, connection, self)).collect()
     }
 
     fn value(&self, subject: &Referent) -> Option<Value> {

@@ -6,11 +6,14 @@ use weft_expressions::scope::Scope;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::schema::{Attribute, Block};
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
+use super::connections::effective;
 use super::module_node::ModuleNode;
 use super::repetition_data::RepetitionData;
+use super::schema_traversal::unknown_parts;
 use crate::config::{BodySource, CompiledModule, Provisioner, ResourceBlock};
 use crate::decode::decode;
 use crate::evaluation::problems::blocks as problems;
@@ -19,8 +22,8 @@ use crate::reference::{Reference, Referent};
 
 /// The built-in provisioners.
 const KINDS: [&str; 3] = [LOCAL_EXEC, "remote-exec", "file"];
-/// The supported provisioner.
-pub(super) const LOCAL_EXEC: &str = "local-exec";
+/// The provisioner without a connection.
+const LOCAL_EXEC: &str = "local-exec";
 
 /// Provisioners that would need a plugin, which is not supported.
 pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
@@ -103,15 +106,24 @@ pub fn connection_schema() -> Block {
 }
 
 /// A provisioner with its arguments. Problems are reported when it runs, since the arguments are not evaluated before.
-pub(super) fn made_ready(provisioner: &Provisioner, scope: &dyn Scope) -> Option<Provision> {
+///
+/// The arguments of a provisioner on another machine are in an object beside those of its connection, which are null
+/// without a `connection` block. `base` is the connection of the resource.
+pub(super) fn made_ready(provisioner: &Provisioner, base: Option<&BodySource>, scope: &dyn Scope) -> Option<Provision> {
     let schema = provisioner_schema(&provisioner.kind)?;
-    let (value, problems) = decode(&provisioner.body, &schema, scope);
-    let config = match problems.into_iter().find(Diagnostic::is_error) {
-        None => value,
-        Some(problem) => {
-            let ty = schema.implied_type();
-            let failure = Formula::new(FormulaOp::Failure(Box::new(problem)), ty.clone(), None);
-            Value::unknown(ty).with_formula(Some(failure)).add_origin(value.deep_origin().as_ref())
+    let arguments = computed(&provisioner.body, &schema, scope, &[]);
+    let config = match provisioner.kind.as_str() {
+        LOCAL_EXEC => arguments,
+        _ => {
+            let schema = connection_schema();
+            let connection = match effective(base, provisioner.connection.as_ref()) {
+                Some((body, is_pair)) => {
+                    let ignored = if is_pair { unknown_parts(&body, &schema) } else { Vec::new() };
+                    computed(&body, &schema, scope, &ignored)
+                }
+                None => Value::null(schema.implied_type()),
+            };
+            Value::object([("arguments", arguments), ("connection", connection)])
         }
     };
     Some(Provision {
@@ -120,6 +132,21 @@ pub(super) fn made_ready(provisioner: &Provisioner, scope: &dyn Scope) -> Option
         config,
         range: provisioner.range.clone(),
     })
+}
+
+/// The value of a body. A problem outside of the ignored places becomes a formula that fails.
+fn computed(body: &BodySource, schema: &Block, scope: &dyn Scope, ignored: &[SourceRange]) -> Value {
+    let is_ignored =
+        |problem: &Diagnostic| problem.subject.as_ref().is_some_and(|at| ignored.iter().any(|range| range.holds(at)));
+    let (value, problems) = decode(body, schema, scope);
+    match problems.into_iter().find(|problem| problem.is_error() && !is_ignored(problem)) {
+        None => value,
+        Some(problem) => {
+            let ty = schema.implied_type();
+            let failure = Formula::new(FormulaOp::Failure(Box::new(problem)), ty.clone(), None);
+            Value::unknown(ty).with_formula(Some(failure)).add_origin(value.deep_origin().as_ref())
+        }
+    }
 }
 
 impl ModuleNode {
@@ -132,15 +159,18 @@ impl ModuleNode {
         let mut found = Vec::new();
         let own = Referent::Resource(block.resource.clone());
         for provisioner in block.provisioners.iter().filter(|provisioner| !provisioner.on_destroy) {
-            if let Some(circle) = provisioner.references.iter().find(|reference| reference.subject == own) {
+            let base = block.connection.as_ref().filter(|_| provisioner.kind != LOCAL_EXEC);
+            let of_base = base.into_iter().flat_map(|connection| &connection.references);
+            let references: Vec<Reference> = provisioner.references.iter().chain(of_base).cloned().collect();
+            if let Some(circle) = references.iter().find(|reference| reference.subject == own) {
                 if self.evaluation.purpose().checks_references() {
                     continue;
                 }
                 let problem = super::problems::resources::provisioner_refers_to_itself(&block.resource, &circle.range);
                 return self.fail(problem);
             }
-            let scope = self.scope(&provisioner.references, repeated).await?;
-            found.extend(made_ready(provisioner, &scope));
+            let scope = self.scope(&references, repeated).await?;
+            found.extend(made_ready(provisioner, base.map(|connection| &connection.body), &scope));
         }
         Ok(found)
     }

@@ -1,5 +1,5 @@
-//! Checks of the configuration as a whole before evaluation: statements about missing objects, and unsupported
-//! constructs.
+//! Checks of the configuration as a whole before evaluation: statements about missing objects, and unknown
+//! provisioners.
 
 use std::sync::Arc;
 
@@ -17,7 +17,6 @@ pub(super) fn report(root: &Arc<CompiledModule>, purpose: Purpose, glue: &dyn Gl
     let mut found: Vec<Diagnostic> = modules.iter().flat_map(|module| provisioners::unknown_kinds(module)).collect();
     if purpose.reports_statements() {
         found.extend(still_there(&modules));
-        found.extend(modules.iter().flat_map(|module| unsupported(module)));
     }
     let failed = found.iter().any(Diagnostic::is_error);
     found.into_iter().for_each(|problem| glue.report(problem));
@@ -38,12 +37,4 @@ fn still_there(modules: &[Arc<CompiledModule>]) -> Vec<Diagnostic> {
         }
     }
     found
-}
-
-/// Reports provisioners that are not supported.
-fn unsupported(module: &CompiledModule) -> Vec<Diagnostic> {
-    let own = module.resources.values().flat_map(|block| &block.provisioners);
-    let removed = module.statements.removed.iter().flat_map(|block| &block.provisioners);
-    let others = own.chain(removed).filter(|inner| inner.kind != provisioners::LOCAL_EXEC);
-    others.map(problems::unsupported_provisioner).collect()
 }

@@ -314,11 +314,28 @@ async fn rule_7_provisioners_run_before_the_delete() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_7_other_provisioners_are_refused() {
-    let text =
-        "resource \"terraform_data\" \"a\" {\n  provisioner \"remote-exec\" {\n    inline = [\"true\"]\n  }\n}\n";
-    let problems = outcome(text, Vec::new()).await.diagnostics;
-    assert!(problems.iter().any(Diagnostic::is_error), "a construct that is not built is not left out in silence");
+async fn rule_7_provisioners_on_other_machines_have_a_connection() {
+    let text = r#"
+        resource "terraform_data" "other" {
+        }
+        resource "terraform_data" "a" {
+          connection {
+            host = terraform_data.other.id
+            port = 22
+          }
+          provisioner "remote-exec" {
+            connection {
+              port = 2222
+            }
+            inline = ["echo ${self.id}"]
+          }
+        }
+        "#;
+    let listing = Listing::of(text, Vec::new()).await;
+    let line = listing.line("= provision terraform_data.a remote-exec Completed ");
+    assert!(line.contains("arguments") && line.contains("connection") && line.contains("2222"), "{line}");
+    let other = listing.number("= apply terraform_data.other ");
+    assert!(listing.waits("= apply terraform_data.a ").contains(&other), "{}", listing.0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,7 @@ use weft_graph_format::shown::ShownName;
 use weft_graph_format::stored::{InstanceObject, Opaque, OutputRecord, OutputWrite, PathStep, RawJson};
 
 use super::*;
-use crate::frame::RunOrders;
+use crate::frame::{OutputLine, RunLine, RunOrders};
 use crate::greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
 use crate::order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
 use crate::report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
@@ -158,7 +158,9 @@ fn a_greeting_round_trips() {
         protocol: PROTOCOL,
         version: "0.1.0".into(),
     };
-    round(WorkerFrame { greeting: Some(greeting), leaving: true, heartbeat: 3, reports: Vec::new() });
+    round(WorkerFrame { greeting: Some(greeting), leaving: true, heartbeat: 3, ..WorkerFrame::default() });
+    let line = OutputLine { address: "a.b".into(), provisioner: "local-exec".into(), text: "one".into() };
+    round(WorkerFrame { lines: vec![RunLine { run: run("r"), line }], ..WorkerFrame::default() });
 }
 
 #[test]

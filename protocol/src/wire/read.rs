@@ -10,7 +10,7 @@ use weft_graph_format::stored::{InstanceObject, Opaque, OutputRecord, OutputWrit
 use weft_proto::cluster as proto;
 
 use crate::Task;
-use crate::frame::{CoordinatorFrame, FrameError, RunOrders, RunReports, WorkerFrame};
+use crate::frame::{CoordinatorFrame, FrameError, OutputLine, RunLine, RunOrders, RunReports, WorkerFrame};
 use crate::greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
 use crate::order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
 use crate::report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
@@ -43,10 +43,15 @@ pub(crate) fn worker_frame(frame: proto::WorkerFrame) -> Result<WorkerFrame, Fra
             reports: of_run.items.into_iter().map(report).collect::<Result<_, _>>()?,
         })
     };
+    let line = |mut line: proto::OutputLine| {
+        let of_run = run(std::mem::take(&mut line.run))?;
+        Ok(RunLine { run: of_run, line: OutputLine::from_wire(line) })
+    };
     Ok(WorkerFrame {
         greeting: frame.hello.map(greeting).transpose()?,
         heartbeat: frame.heartbeat,
         leaving: frame.leaving,
+        lines: frame.lines.into_iter().map(line).collect::<Result<_, _>>()?,
         reports: frame.reports.into_iter().map(of_run).collect::<Result<_, _>>()?,
     })
 }

@@ -20,7 +20,8 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("state", &["graph-format", "mutants", "sealing"]),
     ("backends", &["graph-format", "sealing", "state"]),
     ("planner", &["graph-format", "expressions", "evaluator", "providers", "state"]),
-    ("executor", &["graph-format", "expressions", "providers", "protocol"]),
+    ("remote", &[]),
+    ("executor", &["graph-format", "expressions", "providers", "protocol", "remote"]),
     ("coordinator", &["graph-format", "identity", "mutants", "proto", "protocol", "state"]),
     (
         "cli",

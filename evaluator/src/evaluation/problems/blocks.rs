@@ -60,16 +60,6 @@ pub(in crate::evaluation) fn unknown_provisioner(found: &Provisioner, kinds: &[&
     Diagnostic::error("Missing required provisioner plugin", detail)
 }
 
-/// A built-in provisioner that is not supported.
-pub(in crate::evaluation) fn unsupported_provisioner(found: &Provisioner) -> Diagnostic {
-    Diagnostic::error(
-        "Block not supported yet",
-        "Blocks of type \"provisioner (other than local-exec)\" are part of the language, but this version of Weft \
-         cannot run them yet.",
-    )
-    .at(found.range.clone())
-}
-
 /// An empty command.
 pub(in crate::evaluation) fn no_command() -> Diagnostic {
     Diagnostic::error("Invalid local-exec provisioner command", "The command must be a string that is not empty.")
@@ -102,6 +92,12 @@ pub(in crate::evaluation) fn two_sources() -> Diagnostic {
 /// A `file` provisioner without a source.
 pub(in crate::evaluation) fn no_source() -> Diagnostic {
     Diagnostic::error("Must provide one of 'source' or 'content'", "")
+}
+
+/// A connection of a type that is not supported.
+pub(in crate::evaluation) fn unsupported_connection(found: &str, at: SourceRange) -> Diagnostic {
+    let detail = format!("The connection type {found:?} is not supported. Use \"ssh\", which is also the default.");
+    Diagnostic::error("Unsupported connection type", detail).at(at)
 }
 
 /// A `removed` block for a resource that is still declared.

@@ -1,0 +1,142 @@
+//! Proves the identity of the user.
+
+use russh::client::{AuthResult, Handle, KeyboardInteractiveAuthResponse};
+use russh::keys::agent::AgentIdentity;
+use russh::keys::{Algorithm, HashAlg, PrivateKeyWithHashAlg};
+
+use crate::agent;
+use crate::handshake::Client;
+use crate::keys::{RsaSigner, UserKey};
+use crate::target::{Agent, Secret};
+
+/// The maximum number of questions of a host. Each is answered with the password.
+const MOST_QUESTIONS: usize = 8;
+
+/// What a user has to prove an identity.
+pub(crate) struct Proofs<'a> {
+    pub(crate) user: &'a str,
+    pub(crate) key: Option<&'a UserKey>,
+    pub(crate) password: Option<&'a Secret>,
+    pub(crate) agent: Option<&'a Agent>,
+}
+
+/// Tries everything that the user has, in order.
+pub(crate) async fn authenticate(handle: &mut Handle<Client>, proofs: &Proofs<'_>) -> Result<(), String> {
+    let mut tried: Vec<&str> = Vec::new();
+    if let Some(key) = proofs.key {
+        tried.push("private key");
+        if with_key(handle, proofs.user, key).await? {
+            return Ok(());
+        }
+    }
+    if let Some(password) = proofs.password {
+        tried.push("password");
+        if with_password(handle, proofs.user, password).await? {
+            return Ok(());
+        }
+    }
+    if let Some(agent) = proofs.agent {
+        tried.push("agent");
+        if with_agent(handle, proofs.user, agent).await? {
+            return Ok(());
+        }
+    }
+    if tried.is_empty() {
+        let none = handle.authenticate_none(proofs.user).await.map_err(|error| error.to_string())?;
+        if none.success() {
+            return Ok(());
+        }
+        return Err(
+            "the machine asks for a proof of identity, and the connection has none: set private_key, password \
+                    or agent"
+                .to_owned(),
+        );
+    }
+    Err(format!("unable to authenticate, attempted: {}", tried.join(", ")))
+}
+
+/// The hash for signatures with RSA keys.
+async fn rsa_hash(handle: &Handle<Client>) -> HashAlg {
+    match handle.best_supported_rsa_hash().await {
+        Ok(Some(Some(hash))) => hash,
+        // Machines that do not say it know SHA-256. SHA-1 is not offered.
+        _ => HashAlg::Sha256,
+    }
+}
+
+async fn with_key(handle: &mut Handle<Client>, user: &str, key: &UserKey) -> Result<bool, String> {
+    let outcome = match (&key.rsa, &key.certificate) {
+        (Some(pair), certificate) => {
+            let hash = Some(rsa_hash(handle).await);
+            let mut signer = RsaSigner(pair.clone());
+            let outcome = match certificate {
+                Some(found) => handle.authenticate_certificate_with(user, found.clone(), hash, &mut signer).await,
+                None => {
+                    let public = key.key.public_key().clone();
+                    handle.authenticate_publickey_with(user, public, hash, &mut signer).await
+                }
+            };
+            outcome.map_err(|error| error.to_string())?
+        }
+        (None, Some(certificate)) => handle
+            .authenticate_openssh_cert(user, key.key.clone(), certificate.clone())
+            .await
+            .map_err(|error| error.to_string())?,
+        (None, None) => handle
+            .authenticate_publickey(user, PrivateKeyWithHashAlg::new(key.key.clone(), None))
+            .await
+            .map_err(|error| error.to_string())?,
+    };
+    Ok(outcome.success())
+}
+
+async fn with_password(handle: &mut Handle<Client>, user: &str, password: &Secret) -> Result<bool, String> {
+    let failed = |error: russh::Error| error.to_string();
+    let outcome = handle.authenticate_password(user, &password.0).await.map_err(failed)?;
+    if outcome.success() {
+        return Ok(true);
+    }
+    let AuthResult::Failure { remaining_methods, .. } = outcome else { return Ok(true) };
+    if !remaining_methods.contains(&russh::MethodKind::KeyboardInteractive) {
+        return Ok(false);
+    }
+    let mut answer = handle.authenticate_keyboard_interactive_start(user, None::<String>).await.map_err(failed)?;
+    for _ in 0..MOST_QUESTIONS {
+        match answer {
+            KeyboardInteractiveAuthResponse::Success => return Ok(true),
+            KeyboardInteractiveAuthResponse::Failure { .. } => return Ok(false),
+            KeyboardInteractiveAuthResponse::InfoRequest { prompts, .. } => {
+                let answers = prompts.iter().map(|_| password.0.clone()).collect();
+                answer = handle.authenticate_keyboard_interactive_respond(answers).await.map_err(failed)?;
+            }
+        }
+    }
+    Ok(false)
+}
+
+async fn with_agent(handle: &mut Handle<Client>, user: &str, agent: &Agent) -> Result<bool, String> {
+    let mut client = agent::open(agent).await.map_err(|error| error.to_string())?;
+    let hash = Some(rsa_hash(handle).await);
+    for identity in agent::identities(&mut client, agent.identity.as_deref()).await? {
+        let outcome = match identity {
+            AgentIdentity::PublicKey { key, .. } => {
+                let hash = if matches!(key.algorithm(), Algorithm::Rsa { .. }) { hash } else { None };
+                handle.authenticate_publickey_with(user, key, hash, &mut client).await
+            }
+            AgentIdentity::Certificate { certificate, .. } => {
+                let hash = if matches!(certificate.algorithm(), Algorithm::Rsa { .. }) { hash } else { None };
+                handle.authenticate_certificate_with(user, certificate, hash, &mut client).await
+            }
+        };
+        match outcome {
+            Ok(outcome) if outcome.success() => return Ok(true),
+            Ok(_) => {}
+            // The agent may have lost the key, or its user may have declined.
+            Err(error) => tracing::debug!(%error, "the agent did not sign"),
+        }
+        if handle.is_closed() {
+            return Ok(false);
+        }
+    }
+    Ok(false)
+}

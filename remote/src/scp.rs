@@ -1,0 +1,234 @@
+//! Uploads with `scp` on the machine, in its mode as a receiver.
+
+use std::path::{Path, PathBuf};
+
+use russh::client::Msg;
+use russh::{Channel, ChannelReadHalf, ChannelWriteHalf};
+use tokio::io::AsyncReadExt;
+
+use crate::channel::{End, Piece, Progress};
+use crate::error::CallError;
+
+/// Bytes read from a file at a time.
+const PIECE: usize = 64 * 1024;
+/// The maximum depth of folders. Links to folders are followed, so folders may contain themselves.
+const DEEPEST: usize = 64;
+/// The maximum length of a message of `scp`.
+const LONGEST_MESSAGE: usize = 8 * 1024;
+/// The exit status of a shell that does not find a command.
+const NOT_FOUND: u32 = 127;
+
+/// The content of a file.
+pub(crate) enum Source {
+    Bytes(Vec<u8>),
+    File { path: PathBuf, file: tokio::fs::File, size: u64 },
+}
+
+impl Source {
+    /// Opens a file.
+    pub(crate) async fn open(path: &Path) -> Result<Source, CallError> {
+        let failed = |error: std::io::Error| CallError::local(path, error);
+        // Opening a pipe waits for its other end.
+        let found = tokio::fs::metadata(path).await.map_err(failed)?;
+        if !found.is_file() {
+            return Err(CallError::local(path, "this is neither a file nor a folder"));
+        }
+        let file = tokio::fs::File::open(path).await.map_err(failed)?;
+        let size = file.metadata().await.map_err(failed)?.len();
+        Ok(Source::File { path: path.to_owned(), file, size })
+    }
+}
+
+/// A running `scp` on the machine.
+pub(crate) struct Scp {
+    from: ChannelReadHalf,
+    to: ChannelWriteHalf<Msg>,
+    inbox: Inbox,
+}
+
+/// What has come from it.
+#[derive(Default)]
+struct Inbox {
+    progress: Progress,
+    replies: Vec<u8>,
+    said: Vec<u8>,
+}
+
+impl Inbox {
+    fn take(&mut self, message: Option<russh::ChannelMsg>) {
+        let (into, piece) = match self.progress.take(message) {
+            Some(Piece::Out(piece)) => (&mut self.replies, piece),
+            Some(Piece::Err(piece)) => (&mut self.said, piece),
+            None => return,
+        };
+        let room = LONGEST_MESSAGE.saturating_sub(into.len());
+        into.extend(&piece[..piece.len().min(room)]);
+    }
+
+    /// Why it ended early.
+    fn failure(&self) -> CallError {
+        let said = String::from_utf8_lossy(&self.said).trim().to_owned();
+        match &self.progress.end {
+            Some(End::Exit(NOT_FOUND)) => CallError::NoScp,
+            Some(_) if !said.is_empty() => CallError::Upload(said),
+            Some(End::Exit(status)) => CallError::Upload(format!("scp exited with status {status}")),
+            Some(End::Signal(name)) => CallError::Signal(name.clone()),
+            Some(End::Refused) => CallError::Refused("to start scp"),
+            None => CallError::Lost("the machine did not say how the upload ended".to_owned()),
+        }
+    }
+}
+
+impl Scp {
+    /// Starts it.
+    pub(crate) async fn begin(channel: Channel<Msg>, command: &str) -> Result<Scp, CallError> {
+        channel.exec(true, command).await.map_err(CallError::lost)?;
+        let (from, to) = channel.split();
+        let mut scp = Scp { from, to, inbox: Inbox::default() };
+        scp.reply().await?;
+        Ok(scp)
+    }
+
+    /// Waits for the next reply: a zero, or an error with its message.
+    async fn reply(&mut self) -> Result<(), CallError> {
+        loop {
+            match self.inbox.replies.first() {
+                Some(0) => {
+                    self.inbox.replies.remove(0);
+                    return Ok(());
+                }
+                Some(_) => {
+                    let length = self.inbox.replies.iter().position(|byte| *byte == b'\n');
+                    if length.is_some() || self.inbox.progress.closed || self.inbox.replies.len() >= LONGEST_MESSAGE {
+                        let message = &self.inbox.replies[1..length.unwrap_or(self.inbox.replies.len())];
+                        return Err(CallError::Upload(String::from_utf8_lossy(message).trim().to_owned()));
+                    }
+                }
+                None if self.inbox.progress.closed => return Err(self.inbox.failure()),
+                None => {}
+            }
+            self.inbox.take(self.from.wait().await);
+        }
+    }
+
+    /// Sends bytes. Stops when the machine ends it.
+    async fn send(&mut self, bytes: Vec<u8>) -> Result<(), CallError> {
+        let Scp { from, to, inbox } = self;
+        let sending = to.data_bytes(bytes);
+        tokio::pin!(sending);
+        loop {
+            tokio::select! {
+                sent = &mut sending => return sent.map_err(CallError::lost),
+                message = from.wait() => {
+                    inbox.take(message);
+                    if inbox.progress.closed {
+                        return Err(inbox.failure());
+                    }
+                }
+            }
+        }
+    }
+
+    async fn order(&mut self, text: String) -> Result<(), CallError> {
+        self.send(text.into_bytes()).await?;
+        self.reply().await
+    }
+
+    /// Sends a file.
+    pub(crate) async fn file(&mut self, name: &str, source: Source) -> Result<(), CallError> {
+        let name = checked(name)?;
+        match source {
+            Source::Bytes(bytes) => {
+                self.order(format!("C0644 {} {name}\n", bytes.len())).await?;
+                if !bytes.is_empty() {
+                    self.send(bytes).await?;
+                }
+            }
+            Source::File { path, file, size } => {
+                self.order(format!("C0644 {size} {name}\n")).await?;
+                let mut left = size;
+                let mut file = file.take(size);
+                while left > 0 {
+                    let mut piece = vec![0; PIECE];
+                    let count = file.read(&mut piece).await.map_err(|error| CallError::local(&path, error))?;
+                    if count == 0 {
+                        return Err(CallError::local(&path, "the file became shorter during the upload"));
+                    }
+                    piece.truncate(count);
+                    left -= count as u64;
+                    self.send(piece).await?;
+                }
+            }
+        }
+        self.order("\0".to_owned()).await
+    }
+
+    /// Sends a folder.
+    pub(crate) async fn folder(&mut self, name: &str, path: &Path) -> Result<(), CallError> {
+        self.order(format!("D0755 0 {}\n", checked(name)?)).await?;
+        self.contents(path).await?;
+        self.order("E\n".to_owned()).await
+    }
+
+    /// Sends everything in a folder, in the order of names.
+    pub(crate) async fn contents(&mut self, path: &Path) -> Result<(), CallError> {
+        // The folders under way, with the names that are left, last first.
+        let mut open = vec![(path.to_owned(), names(path).await?)];
+        while let Some((folder, left)) = open.last_mut() {
+            let Some(name) = left.pop() else {
+                open.pop();
+                if !open.is_empty() {
+                    self.order("E\n".to_owned()).await?;
+                }
+                continue;
+            };
+            let path = folder.join(&name);
+            let found = tokio::fs::metadata(&path).await.map_err(|error| CallError::local(&path, error))?;
+            if !found.is_dir() {
+                let source = Source::open(&path).await?;
+                self.file(&name, source).await?;
+                continue;
+            }
+            if open.len() >= DEEPEST {
+                return Err(CallError::local(&path, format!("folders are nested more than {DEEPEST} deep")));
+            }
+            self.order(format!("D0755 0 {}\n", checked(&name)?)).await?;
+            let inner = names(&path).await?;
+            open.push((path, inner));
+        }
+        Ok(())
+    }
+
+    /// Waits for its end.
+    pub(crate) async fn end(mut self) -> Result<(), CallError> {
+        self.to.eof().await.map_err(CallError::lost)?;
+        while !self.inbox.progress.closed {
+            self.inbox.take(self.from.wait().await);
+        }
+        self.inbox.progress.outcome().map_err(|_| self.inbox.failure())
+    }
+}
+
+/// A name without line breaks: the protocol consists of lines.
+fn checked(name: &str) -> Result<&str, CallError> {
+    match name.contains('\n') || name.is_empty() {
+        true => Err(CallError::Upload(format!("{name:?} cannot be the name of an uploaded file"))),
+        false => Ok(name),
+    }
+}
+
+/// The names in a folder, last first.
+async fn names(path: &Path) -> Result<Vec<String>, CallError> {
+    let failed = |error: std::io::Error| CallError::local(path, error);
+    let mut reader = tokio::fs::read_dir(path).await.map_err(failed)?;
+    let mut found = Vec::new();
+    while let Some(entry) = reader.next_entry().await.map_err(failed)? {
+        let name = entry.file_name();
+        match name.to_str() {
+            Some(name) => found.push(name.to_owned()),
+            None => return Err(CallError::local(&path.join(&name), "the name is not UTF-8")),
+        }
+    }
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(found)
+}
