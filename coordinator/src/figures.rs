@@ -12,7 +12,7 @@ use weft_state::{OpCounts, RunId, RunStatus};
 use crate::fleet::WorkerListing;
 
 /// The upper bounds of the parts of a histogram, in milliseconds. The last part has no bound.
-pub const BOUNDS_MS: [u64; 13] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000, 300_000];
+pub const BOUNDS_MS: [u64; 14] = [1, 2, 5, 10, 20, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000, 300_000];
 
 /// The maximum number of names in one list. Further ones are counted under [`OTHERS`].
 pub const MOST_NAMES: usize = 200;

@@ -10,6 +10,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_providers::PoolOptions;
 
 use crate::packages::Packages;
+use crate::spool::WorkerSpool;
 
 /// The default maximum number of concurrent tasks: enough to hide the latency of a store and a network.
 pub const DEFAULT_CAPACITY: u32 = 256;
@@ -108,6 +109,8 @@ pub struct WorkerOptions {
     pub base_directory: PathBuf,
     /// Receives the output of provisioners and the events of ephemeral objects.
     pub said: Option<mpsc::Sender<HostMessage>>,
+    /// Keeps results that no coordinator has acknowledged, so that they outlive the process.
+    pub spool: Option<WorkerSpool>,
 }
 
 impl WorkerOptions {
@@ -123,6 +126,7 @@ impl WorkerOptions {
             files: Arc::new(ForbiddenFiles),
             base_directory: PathBuf::new(),
             said: None,
+            spool: None,
         }
     }
 }

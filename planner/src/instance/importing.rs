@@ -57,6 +57,7 @@ impl Ask {
                 ImportTarget::Identity(identity_of(identity, provider, type_name, wish).await?)
             }
         };
+        self.providers.may_read(&desired.provider).await?;
         let reply = provider
             .import_resource_state(type_name, target)
             .await
