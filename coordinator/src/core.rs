@@ -78,7 +78,6 @@ use checks::Checks;
 use clock::Clock;
 use course::Course;
 use doubts::Doubts;
-use heirs::Heirs;
 use meter::Meter;
 use nodes::Nodes;
 use operation::State;
@@ -125,7 +124,6 @@ pub struct Coordinator {
     backlog: Backlog,
     pace: Pace,
     roster: Roster,
-    heirs: Heirs,
     records: Records,
     results: OperationResults,
     doubts: Doubts,
@@ -165,7 +163,6 @@ impl Coordinator {
                 meter: Meter::new(outline.operations.len()),
             },
             roster: Roster::default(),
-            heirs: Heirs::default(),
             records: Records::new(records, revisions),
             results: OperationResults::default(),
             doubts,
@@ -397,7 +394,7 @@ impl Coordinator {
     /// Queues an order, unless the worker is not connected. An acknowledgement goes to the worker that has the result.
     fn order(&mut self, worker: WorkerIndex, order: Order) {
         let worker = match order {
-            Order::Acknowledged(task) => self.heirs.acknowledged(worker, task).unwrap_or(worker),
+            Order::Acknowledged(task) => self.roster.heirs.acknowledged(worker, task).unwrap_or(worker),
             _ => worker,
         };
         if self.roster.is_connected(worker) {

@@ -231,7 +231,7 @@ mod tests {
         for us in [0, 1_000, 1_001, 7_000_000, 10_000_000_000] {
             histogram.add(Duration::from_micros(us));
         }
-        assert_eq!((histogram.parts[0], histogram.parts[1], histogram.parts[11], histogram.parts[13]), (2, 1, 1, 1));
+        assert_eq!((histogram.parts[0], histogram.parts[1], histogram.parts[12], histogram.parts[14]), (2, 1, 1, 1));
         let twice = {
             let mut twice = histogram.clone();
             twice.append(&histogram);

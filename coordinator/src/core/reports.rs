@@ -23,7 +23,7 @@ impl Coordinator {
         match message {
             Report::Intent { task, planned } => self.intent_wanted(index, task, planned),
             Report::Result { task, result } => {
-                self.result_came(self.heirs.maker(index, task), task, Arc::unwrap_or_clone(result))
+                self.result_came(self.roster.heirs.maker(index, task), task, Arc::unwrap_or_clone(result))
             }
             Report::Settled { task, verdict } => match self.position_of(task) {
                 Some(position) => self.verdict_came(index, position, task, verdict),

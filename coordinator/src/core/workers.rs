@@ -52,10 +52,10 @@ impl Coordinator {
                 self.operations.attempt_exists(position, task.attempt.0);
             }
         }
-        self.heirs.connected(heir, made);
-        for maker in self.heirs.awaited() {
+        self.roster.heirs.connected(heir, made);
+        for maker in self.roster.heirs.awaited() {
             if worker_name(self.roster.id(maker)) == name {
-                self.heirs.came(maker);
+                self.roster.heirs.came(maker);
                 self.no_heir(maker)?;
             }
         }
@@ -64,7 +64,7 @@ impl Coordinator {
 
     /// A connected worker has the result of an attempt that an earlier process of its name made. It is about to report it.
     pub(super) fn is_handed_over(&self, position: Position, maker: WorkerIndex) -> bool {
-        self.heirs.have(maker, self.task(position))
+        self.roster.heirs.have(maker, self.task(position))
     }
 
     /// No process hands over what a worker had: it may have done that, or not.
@@ -179,8 +179,8 @@ impl Coordinator {
             && self.roster.disconnect(index, self.clock.now())
         {
             self.outbox.drop_orders(index);
-            for maker in self.heirs.disconnected(index) {
-                self.heirs.wait_for(maker, self.clock.now());
+            for maker in self.roster.heirs.disconnected(index) {
+                self.roster.heirs.wait_for(maker, self.clock.now());
             }
         }
     }
@@ -189,11 +189,11 @@ impl Coordinator {
         let Some(index) = self.roster.find(id) else { return Ok(()) };
         self.outbox.drop_orders(index);
         let had = self.roster.bury(index);
-        if self.heirs.is_awaited(index) {
+        if self.roster.heirs.is_awaited(index) {
             return Ok(());
         }
         if had && self.may_have_heir(index) && !self.has_successor(index) {
-            self.heirs.wait_for(index, self.clock.now());
+            self.roster.heirs.wait_for(index, self.clock.now());
             return self.take_unbegun(index);
         }
         if had {
@@ -207,7 +207,7 @@ impl Coordinator {
         for index in self.roster.lose_absent(self.clock.now(), self.options.grace_ms) {
             self.give_up(index)?;
         }
-        for index in self.heirs.overdue(self.clock.now(), self.options.grace_ms) {
+        for index in self.roster.heirs.overdue(self.clock.now(), self.options.grace_ms) {
             self.no_heir(index)?;
         }
         self.tell_of_absence();

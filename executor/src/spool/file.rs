@@ -447,8 +447,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (spool, _) = open(folder.path());
         let old = spool.frame(now() - LONGEST_WAIT - 10, frame_of(&result(1, "a"))).unwrap();
-        spool.append(&mut spool.inner.lock(), &[old], true).unwrap();
         spool.write(&keep(&[result(2, "b")])).unwrap();
+        spool.append(&mut spool.inner.lock(), &[old], true).unwrap();
         drop(spool);
         let (_, found) = FileSpool::open(folder.path(), "w", Arc::new(PlainSpool)).unwrap();
         assert_eq!((found.results, found.outdated), (vec![result(2, "b")], 1));
