@@ -5,6 +5,7 @@ pub mod inputs;
 mod placing;
 pub mod prior_state;
 mod problems;
+mod reads;
 mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +28,7 @@ use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::{PlainValue, Value};
 use weft_planner::planning::PlanInputs;
-use weft_planner::{PlanOutcome, Planned, ProgressReport, ProgressSender, ProgressStep, ProviderSet, plan};
+use weft_planner::{PlanOutcome, Planned, ProgressReport, ProgressSender, ProgressStep, ProviderSet, ReadGate, plan};
 use weft_providers::ProviderPool;
 use weft_state::Snapshot;
 
@@ -39,7 +40,9 @@ use crate::signals::Attention;
 use crate::variables;
 use crate::view::View;
 use inputs::{Inputs, encoded};
+use placing::Placing;
 
+pub use reads::ReadBudgets;
 pub use wishes::{PARALLELISM, Wishes, negative_parallelism, selection};
 
 /// How long reads may continue after planning was asked to end.
@@ -67,6 +70,8 @@ pub struct Basis<'a> {
     pub sources: SourceFiles,
     /// The output for progress.
     pub view: &'a View,
+    /// Limits reads.
+    pub reads: Option<Arc<dyn ReadGate>>,
 }
 
 /// A plan, as far as it could be made.
@@ -83,7 +88,8 @@ pub struct Made {
 pub async fn make(basis: Basis<'_>, wishes: &Wishes) -> Made {
     let timestamp = now();
     let pool = ProviderPool::new(pool_options(basis.context));
-    let providers = Arc::new(ProviderSet::new(basis.packages.plugins(), pool, wishes.parallelism));
+    let providers =
+        Arc::new(ProviderSet::new(basis.packages.plugins(), pool, wishes.parallelism).with_gate(basis.reads.clone()));
     let (progress, mut reports) = ProgressSender::new();
     let inputs = PlanInputs {
         root: basis.root.clone(),

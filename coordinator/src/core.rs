@@ -15,7 +15,8 @@
 //! - The work of a step is proportional to what it changes, and independent of the size of the plan.
 //!
 //! The memory consists of parts with private fields, each in its own file: [`operations`] (where each operation stands),
-//! [`backlog`] (shards), [`budgets`] (tokens for calls), [`retries`] (refused calls), [`roster`] (workers), [`ahead`]
+//! [`backlog`] (shards), [`budgets`] (tokens for calls), [`retries`] (refused calls), [`roster`] (workers), [`heirs`]
+//! (results from spools), [`ahead`]
 //! (intents ahead of free slots), [`nodes`] (dependencies), [`records`] and [`results`], [`doubts`], [`checks`],
 //! [`course`], [`clock`], [`meter`] (figures) and [`outbox`]. The other files handle
 //! events, and change the parts through their methods.
@@ -32,6 +33,7 @@ mod course;
 mod dispatch;
 mod doubts;
 mod ending;
+mod heirs;
 mod intents;
 #[cfg(any(test, feature = "simulation"))]
 mod invariants;
@@ -390,8 +392,12 @@ impl Coordinator {
         is_needed
     }
 
-    /// Queues an order, unless the worker is not connected.
+    /// Queues an order, unless the worker is not connected. An acknowledgement goes to the worker that has the result.
     fn order(&mut self, worker: WorkerIndex, order: Order) {
+        let worker = match order {
+            Order::Acknowledged(task) => self.roster.heirs.acknowledged(worker, task).unwrap_or(worker),
+            _ => worker,
+        };
         if self.roster.is_connected(worker) {
             self.outbox.order(worker, order);
         }

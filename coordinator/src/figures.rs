@@ -12,7 +12,7 @@ use weft_state::{OpCounts, RunId, RunStatus};
 use crate::fleet::WorkerListing;
 
 /// The upper bounds of the parts of a histogram, in milliseconds. The last part has no bound.
-pub const BOUNDS_MS: [u64; 13] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000, 300_000];
+pub const BOUNDS_MS: [u64; 14] = [1, 2, 5, 10, 20, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000, 300_000];
 
 /// The maximum number of names in one list. Further ones are counted under [`OTHERS`].
 pub const MOST_NAMES: usize = 200;
@@ -231,7 +231,7 @@ mod tests {
         for us in [0, 1_000, 1_001, 7_000_000, 10_000_000_000] {
             histogram.add(Duration::from_micros(us));
         }
-        assert_eq!((histogram.parts[0], histogram.parts[1], histogram.parts[11], histogram.parts[13]), (2, 1, 1, 1));
+        assert_eq!((histogram.parts[0], histogram.parts[1], histogram.parts[12], histogram.parts[14]), (2, 1, 1, 1));
         let twice = {
             let mut twice = histogram.clone();
             twice.append(&histogram);

@@ -70,6 +70,8 @@ struct State {
 pub struct Hub {
     state: Arc<Mutex<State>>,
     meters: Arc<Meters>,
+    /// Whether the store encrypts what it holds.
+    sealed: bool,
 }
 
 impl std::fmt::Debug for Hub {
@@ -105,6 +107,11 @@ impl Hub {
     /// A hub without workers.
     pub fn new() -> Hub {
         Hub::default()
+    }
+
+    /// A hub without workers, for a store that encrypts what it holds or not.
+    pub(crate) fn of_store(sealed: bool) -> Hub {
+        Hub { sealed, ..Hub::default() }
     }
 
     /// The meters of the coordinator.
@@ -158,6 +165,7 @@ impl Hub {
                 intent_age_ms: INTENT_MAX_AGE.as_millis() as u32,
                 protocol: PROTOCOL,
                 refused,
+                sealed: self.sealed,
             }),
             ..CoordinatorFrame::default()
         };

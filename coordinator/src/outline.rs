@@ -11,6 +11,7 @@ use weft_graph_format::checked::{CheckedConfig, CheckedObject};
 use weft_graph_format::graph::ClaimedSubject;
 use weft_graph_format::limits::CallBudget;
 use weft_graph_format::path::Path;
+use weft_graph_format::placement::InstanceBound;
 use weft_state::{CheckRecord, ClaimMode, Revision, Subject};
 
 use crate::retry::RetryRule;
@@ -53,6 +54,8 @@ pub struct OutlineShard {
     pub labels: BTreeMap<String, String>,
     /// The maximum number of its operations that run at the same time. `None` sets no limit.
     pub concurrency: Option<u32>,
+    /// The bound on open provider instances at each worker. Workers keep it.
+    pub bound: Option<InstanceBound>,
     /// Checksums of the provider package, as in the lock file. Its worker must have a package with one of them. Empty
     /// when no package is needed, or any worker is trusted to have it.
     pub packages: Vec<String>,
@@ -69,6 +72,7 @@ impl OutlineShard {
             key,
             labels: BTreeMap::new(),
             concurrency: None,
+            bound: None,
             packages: Vec::new(),
             budgets: Vec::new(),
             retry: None,

@@ -36,6 +36,7 @@ impl Packages {
             exports: self.exports.get(&ShardIndex(open.shard)).cloned().unwrap_or_default(),
             inputs: self.plan.inputs.clone(),
             plan: self.plan.digest,
+            bound: self.plan.outline.shard(ShardIndex(open.shard)).and_then(|shard| shard.bound),
         });
         Order::Open(open)
     }

@@ -6,6 +6,7 @@
 //! key = "*"
 //! labels = { region = "{key}" }
 //! concurrency = 16
+//! instances = 8                           # open provider instances at each worker
 //!
 //! [[rule]]                                # what must run where the user is
 //! home = true
@@ -25,7 +26,7 @@
 //! ```
 //!
 //! A rule matches a provider instance if all its patterns do; `*` stands for any text. Each rule adds the labels and the
-//! limit that no earlier rule has set. A call takes tokens from every budget whose limit matches. The labels and budgets
+//! limits that no earlier rule has set. The instances of a rule share its `instances`. A call takes tokens from every budget whose limit matches. The labels and budgets
 //! of a plan are fixed when it is made, and are part of its file.
 
 mod limit;
@@ -34,11 +35,13 @@ mod rule;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use weft_graph_format::address::ProviderInstance;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::Shard;
-use weft_graph_format::limits::CallLimits;
-use weft_graph_format::placement::{Placement, ShardPlacement};
+use weft_graph_format::limits::{CallBudget, CallLimits};
+use weft_graph_format::placement::{InstanceBound, Placement, ShardPlacement};
 use weft_graph_format::plan_file::PlanFile;
+use weft_graph_format::value::Value;
 
 use crate::problems;
 use crate::rule_name::RuleName;
@@ -109,6 +112,17 @@ impl PlacementRules {
         }
     }
 
+    /// Whether calls are limited.
+    pub fn has_limits(&self) -> bool {
+        !self.limits.is_empty()
+    }
+
+    /// The budgets of a provider instance with this configuration, for reads while a plan is made. A limit whose labels
+    /// the instance does not have gives none: [`PlacementRules::resolve`] reports it.
+    pub fn budgets_of(&self, instance: &ProviderInstance, config: &Value) -> Vec<CallBudget> {
+        limit::budgets_of(&self.limits, instance, config)
+    }
+
     /// What the rules demand of the workers of a plan, and warnings about rules that match nothing.
     ///
     /// # Errors
@@ -119,7 +133,7 @@ impl PlacementRules {
         let mut wrong = Vec::new();
         for fragment in &plan.graph.fragments {
             let known = Known::of(fragment);
-            let mut shard = ShardPlacement::default();
+            let (mut shard, mut bound) = (ShardPlacement::default(), None);
             let matching = self.rules.iter().enumerate().filter(|(_, rule)| match &fragment.shard {
                 Shard::Home => rule.home,
                 Shard::Unplaced => false,
@@ -134,8 +148,11 @@ impl PlacementRules {
                     }
                 }
                 shard.concurrency = shard.concurrency.or(rule.concurrency);
+                let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+                bound = bound.or(rule.instances.map(|most| InstanceBound { rule: number, most }));
             }
             placement.shards.push(shard);
+            placement.bounds.push(bound);
         }
         if !wrong.is_empty() {
             return Err(wrong);

@@ -3,12 +3,18 @@
 //! `BOOT:PIDNS:PID:START`: the machine's boot id, the number of the pid namespace, the process id, and the process's
 //! start time in clock ticks since boot. Equal identities mean the same process. Only a process with the same boot id
 //! and pid namespace can tell whether another one is dead.
+//!
+//! A zero in front of `START` means that the worker has a spool: another process of its name may come with its results.
+//! Versions without spools read the same number.
 
 use std::fs;
 
 use weft_state::{WorkerId, process_exists};
 
 use crate::outline::HOME;
+
+/// In front of the start time: the worker has a spool.
+const SPOOL: &str = "0";
 
 /// Stands for a part that this system does not provide.
 const UNKNOWN: &str = "-";
@@ -18,6 +24,20 @@ pub fn incarnation() -> String {
     let process = std::process::id();
     let start = start_time(process).map_or_else(|| UNKNOWN.to_owned(), |start| start.to_string());
     format!("{}:{process}:{start}", place())
+}
+
+/// The incarnation of this process, for a worker with a spool.
+pub fn incarnation_with_spool() -> String {
+    let process = std::process::id();
+    let start = start_time(process).map_or_else(|| UNKNOWN.to_owned(), |start| start.to_string());
+    format!("{}:{process}:{SPOOL}{start}", place())
+}
+
+/// Whether a worker has a spool, so that another process of its name may come with its results.
+pub fn has_spool(worker: &WorkerId) -> bool {
+    let start = worker.0.rsplit_once(':').map_or("", |(_, start)| start);
+    // A number has no leading zero.
+    start.len() > SPOOL.len() && start.starts_with(SPOOL)
 }
 
 /// The full identity of a worker: `NAME/INCARNATION`.
@@ -93,6 +113,15 @@ mod tests {
         child.wait().unwrap();
         assert!(is_dead(&id));
         assert_eq!(worker_name(&id), "w");
+    }
+
+    #[test]
+    fn a_worker_with_a_spool_says_so_in_its_identity() {
+        let (with, without) = (worker_id("w", &incarnation_with_spool()), worker_id("w", &incarnation()));
+        assert!(has_spool(&with) && !has_spool(&without) && !has_spool(&worker_id("w", "1")));
+        assert!(!is_dead(&with), "the number is the same");
+        let number = |id: &WorkerId| id.0.rsplit(':').next().and_then(|start| start.parse::<u64>().ok());
+        assert_eq!(number(&with), number(&without));
     }
 
     #[test]

@@ -103,10 +103,10 @@ impl Service {
         signers: Option<TrustedKeys>,
     ) -> Arc<Service> {
         Arc::new(Service {
+            hub: Hub::of_store(store.is_sealed()),
             store,
             reader,
             holder,
-            hub: Hub::new(),
             signers,
             active: Mutex::default(),
             beginning: Mutex::default(),

@@ -76,9 +76,14 @@ impl Desk {
         &self.docket
     }
 
+    /// The same, for changes by the spool.
+    pub(crate) fn docket_mut(&mut self) -> &mut Docket {
+        &mut self.docket
+    }
+
     /// A new connection: reports that may be lost are queued again.
-    pub(crate) fn connected(&mut self) {
-        self.docket.connected();
+    pub(crate) fn connected(&mut self, protocol: u32) {
+        self.docket.connected(protocol);
     }
 
     /// The oldest reports.

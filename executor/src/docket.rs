@@ -13,6 +13,7 @@ use weft_protocol::{HeldTask, OpenShard, Order, Report, SettleOrder, SettleVerdi
 
 use crate::held::{Dropped, Grant, HeldTasks, Start, UnfinishedWork};
 use crate::problems::defect;
+use crate::spool::{SpoolWork, SpooledResult};
 
 /// An action for the desk.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,10 +102,32 @@ impl Docket {
         self.held.all()
     }
 
-    /// A new connection: reports that may be lost are queued again. Evidence stays, since nothing acknowledges it.
-    pub fn connected(&mut self) {
+    /// A new connection to a coordinator with this version of the protocol: reports that may be lost are queued again.
+    /// Evidence stays, since nothing acknowledges it.
+    pub fn connected(&mut self, protocol: u32) {
         self.reports.retain(|(_, report)| matches!(report, Report::Settled { .. }));
-        self.reports.extend(self.held.unanswered());
+        self.reports.extend(self.held.unanswered(protocol));
+    }
+
+    /// Takes over the results that an earlier process of this name left in the spool.
+    pub fn restore(&mut self, results: Vec<SpooledResult>) {
+        self.held.restore(results);
+    }
+
+    /// What the spool must write now. Without `all`, only results that were not acknowledged since the last call. `maker`
+    /// is the incarnation of this process. Call [`Docket::spooled`] afterwards.
+    pub fn spool_work(&mut self, all: bool, maker: &str) -> SpoolWork {
+        self.held.spool_work(all, maker)
+    }
+
+    /// Results are in the spool, or could not be written.
+    pub fn spooled(&mut self, results: &[SpooledResult], written: bool) {
+        self.held.spooled(results, written);
+    }
+
+    /// The number of results that are lost with this process.
+    pub fn not_durable(&self) -> usize {
+        self.held.not_durable()
     }
 
     /// The number of unsent reports.

@@ -3,13 +3,17 @@
 //!
 //! Invariants: a task is called at most once; it is called only when it was granted while it waited and its intent is
 //! young; a result stays until it is acknowledged; a task that was called is not forgotten before that.
+//!
+//! A result that is not acknowledged soon goes to the spool, if the worker has one ([`crate::spool`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_graph_format::digest::Digest;
 use weft_graph_format::run::RunId;
-use weft_protocol::{HeldPhase, HeldTask, Report, Task, TaskResult};
+use weft_protocol::{HeldPhase, HeldTask, PROTOCOL_OF_SPOOLS, Report, Task, TaskResult};
+
+use crate::spool::{SpoolWork, SpooledResult};
 
 /// All tasks of all runs.
 #[derive(Debug, Default)]
@@ -17,6 +21,22 @@ pub(crate) struct HeldTasks {
     runs: BTreeMap<RunId, OfRun>,
     /// The worker takes no more work.
     draining: bool,
+    /// Tasks that are forgotten, and whose results are in the spool.
+    unspooled: Vec<(RunId, Task)>,
+}
+
+/// Where the result of a task is, beside the memory of this process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum SpoolState {
+    /// Nowhere.
+    #[default]
+    Memory,
+    /// Nowhere yet. An acknowledgement was awaited once.
+    Awaited,
+    /// On its way to the spool.
+    Writing,
+    /// In the spool.
+    Durable,
 }
 
 #[derive(Debug, Default)]
@@ -36,6 +56,9 @@ struct TaskEntry {
     asked_at: Option<u64>,
     planned: Digest,
     result: Option<Arc<TaskResult>>,
+    /// The earlier process of this name that carried it out.
+    maker: Option<String>,
+    spool: SpoolState,
 }
 
 /// Unfinished work of a worker.
@@ -163,7 +186,7 @@ impl HeldTasks {
     fn forget_unless(&mut self, run: &RunId, task: Task, kept: impl Fn(&TaskEntry) -> bool) -> bool {
         let Some(of_run) = self.runs.get_mut(run) else { return false };
         match of_run.tasks.get(&task) {
-            Some(held) if !kept(held) => of_run.tasks.remove(&task).is_some(),
+            Some(held) if !kept(held) => of_run.forget(task, run, &mut self.unspooled),
             _ => false,
         }
     }
@@ -184,7 +207,7 @@ impl HeldTasks {
         if let Some(of_run) = self.runs.get_mut(run)
             && of_run.tasks.get(&task).is_some_and(|held| held.phase == HeldPhase::Finished)
         {
-            of_run.tasks.remove(&task);
+            of_run.forget(task, run, &mut self.unspooled);
         }
     }
 
@@ -192,7 +215,7 @@ impl HeldTasks {
     pub(crate) fn drain(&mut self, run: &RunId) -> Vec<Task> {
         let of_run = self.runs.entry(run.clone()).or_default();
         of_run.draining = true;
-        of_run.forget_all(|held| held.phase == HeldPhase::Preparing)
+        of_run.forget_all(run, &mut self.unspooled, |held| held.phase == HeldPhase::Preparing)
     }
 
     /// Another term of a run has begun. The order to stop was for the earlier one.
@@ -207,7 +230,7 @@ impl HeldTasks {
     pub(crate) fn leave(&mut self, run: &RunId) -> Vec<Task> {
         let Some(of_run) = self.runs.get_mut(run) else { return Vec::new() };
         of_run.draining = false;
-        let gone = of_run.forget_all(|held| !held.called);
+        let gone = of_run.forget_all(run, &mut self.unspooled, |held| !held.called);
         if of_run.tasks.is_empty() {
             self.runs.remove(run);
         }
@@ -217,7 +240,7 @@ impl HeldTasks {
     /// A shard cannot be opened. Returns its tasks, which are forgotten.
     pub(crate) fn shard_refused(&mut self, run: &RunId, shard: u32) -> Vec<Task> {
         let Some(of_run) = self.runs.get_mut(run) else { return Vec::new() };
-        of_run.forget_all(|held| held.shard == Some(shard) && !held.called)
+        of_run.forget_all(run, &mut self.unspooled, |held| held.shard == Some(shard) && !held.called)
     }
 
     /// The worker is about to leave. Returns the tasks that have not asked for an intent.
@@ -225,9 +248,8 @@ impl HeldTasks {
         self.draining = true;
         let mut gone = Vec::new();
         for (run, of_run) in &mut self.runs {
-            gone.extend(
-                of_run.forget_all(|held| held.phase == HeldPhase::Preparing).into_iter().map(|t| (run.clone(), t)),
-            );
+            let returned = of_run.forget_all(run, &mut self.unspooled, |held| held.phase == HeldPhase::Preparing);
+            gone.extend(returned.into_iter().map(|task| (run.clone(), task)));
         }
         gone
     }
@@ -270,7 +292,13 @@ impl HeldTasks {
     /// All tasks, for a greeting.
     pub(crate) fn all(&self) -> Vec<HeldTask> {
         let tasks = self.runs.iter().flat_map(|(run, of_run)| of_run.tasks.iter().map(move |found| (run, found)));
-        tasks.map(|(run, (task, held))| HeldTask { run: run.clone(), task: *task, phase: held.phase }).collect()
+        let held = |(run, (task, held)): (&RunId, (&Task, &TaskEntry))| HeldTask {
+            run: run.clone(),
+            task: *task,
+            phase: held.phase,
+            maker: held.maker.clone(),
+        };
+        tasks.map(held).collect()
     }
 
     /// Whether a call was allowed for a task that has not ended.
@@ -279,11 +307,15 @@ impl HeldTasks {
         held.is_some_and(|held| held.phase == HeldPhase::Called)
     }
 
-    /// Reports to repeat after a greeting: intents without an answer, results without an acknowledgement.
-    pub(crate) fn unanswered(&self) -> Vec<(RunId, Report)> {
+    /// Reports to repeat after a greeting: intents without an answer, results without an acknowledgement. Results of
+    /// earlier processes are only for a coordinator that knows of spools.
+    pub(crate) fn unanswered(&self, protocol: u32) -> Vec<(RunId, Report)> {
         let mut found = Vec::new();
         for (run, of_run) in &self.runs {
             for (task, held) in &of_run.tasks {
+                if held.maker.is_some() && protocol < PROTOCOL_OF_SPOOLS {
+                    continue;
+                }
                 let report = match (held.phase, &held.result) {
                     (HeldPhase::Asked, _) => Report::Intent { task: *task, planned: held.planned },
                     (HeldPhase::Finished, Some(result)) => Report::Result { task: *task, result: result.clone() },
@@ -301,6 +333,57 @@ impl HeldTasks {
         held.result.clone().map(|result| Report::Result { task, result })
     }
 
+    /// Takes over the results that an earlier process left in the spool.
+    pub(crate) fn restore(&mut self, results: Vec<SpooledResult>) {
+        for SpooledResult { run, task, maker, result } in results {
+            let entry = TaskEntry {
+                called: true,
+                result: Some(result),
+                maker: Some(maker),
+                spool: SpoolState::Durable,
+                ..TaskEntry::new(None, HeldPhase::Finished)
+            };
+            self.runs.entry(run).or_default().tasks.insert(task, entry);
+        }
+    }
+
+    /// What the spool must write now: results that no coordinator has acknowledged, and forgotten tasks. Without `all`,
+    /// only results that were there at the last call already. `maker` is the incarnation of this process.
+    pub(crate) fn spool_work(&mut self, all: bool, maker: &str) -> SpoolWork {
+        let mut keep = Vec::new();
+        for (run, of_run) in &mut self.runs {
+            for (task, held) in &mut of_run.tasks {
+                // Without an intent, nothing is uncertain when the result is lost.
+                let Some(result) = held.result.as_ref().filter(|_| held.asked_at.is_some()) else { continue };
+                match held.spool {
+                    SpoolState::Memory if !all => held.spool = SpoolState::Awaited,
+                    SpoolState::Memory | SpoolState::Awaited => {
+                        held.spool = SpoolState::Writing;
+                        let (run, result, maker) = (run.clone(), result.clone(), maker.to_owned());
+                        keep.push(SpooledResult { run, task: *task, maker, result });
+                    }
+                    SpoolState::Writing | SpoolState::Durable => {}
+                }
+            }
+        }
+        SpoolWork { keep, forget: std::mem::take(&mut self.unspooled) }
+    }
+
+    /// Results are in the spool, or could not be written.
+    pub(crate) fn spooled(&mut self, results: &[SpooledResult], written: bool) {
+        for SpooledResult { run, task, .. } in results {
+            if let Some(held) = self.get(run, *task).filter(|held| held.spool == SpoolState::Writing) {
+                held.spool = if written { SpoolState::Durable } else { SpoolState::Memory };
+            }
+        }
+    }
+
+    /// The number of results that are lost with this process.
+    pub(crate) fn not_durable(&self) -> usize {
+        let tasks = self.runs.values().flat_map(|of_run| of_run.tasks.values());
+        tasks.filter(|held| held.result.is_some() && held.spool != SpoolState::Durable).count()
+    }
+
     fn get(&mut self, run: &RunId, task: Task) -> Option<&mut TaskEntry> {
         self.runs.get_mut(run)?.tasks.get_mut(&task)
     }
@@ -308,193 +391,42 @@ impl HeldTasks {
 
 impl TaskEntry {
     fn new(shard: Option<u32>, phase: HeldPhase) -> TaskEntry {
-        TaskEntry { shard, phase, called: false, asked_at: None, planned: Digest::default(), result: None }
+        TaskEntry {
+            shard,
+            phase,
+            called: false,
+            asked_at: None,
+            planned: Digest::default(),
+            result: None,
+            maker: None,
+            spool: SpoolState::Memory,
+        }
     }
 }
 
 impl OfRun {
-    fn forget_all(&mut self, which: impl Fn(&TaskEntry) -> bool) -> Vec<Task> {
+    fn forget_all(
+        &mut self,
+        run: &RunId,
+        unspooled: &mut Vec<(RunId, Task)>,
+        which: impl Fn(&TaskEntry) -> bool,
+    ) -> Vec<Task> {
         let gone: Vec<Task> = self.tasks.iter().filter(|(_, held)| which(held)).map(|(task, _)| *task).collect();
         for task in &gone {
-            self.tasks.remove(task);
+            self.forget(*task, run, unspooled);
         }
         gone
+    }
+
+    /// Forgets a task, also in the spool. Returns whether it was held.
+    fn forget(&mut self, task: Task, run: &RunId, unspooled: &mut Vec<(RunId, Task)>) -> bool {
+        let gone = self.tasks.remove(&task);
+        if gone.as_ref().is_some_and(|held| matches!(held.spool, SpoolState::Writing | SpoolState::Durable)) {
+            unspooled.push((run.clone(), task));
+        }
+        gone.is_some()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const AGE: u64 = 100;
-
-    fn run() -> RunId {
-        RunId::parse("r").unwrap()
-    }
-
-    fn task(operation: u32) -> Task {
-        Task::new(operation, 1)
-    }
-
-    fn done() -> TaskResult {
-        TaskResult::Done(weft_protocol::TaskDone::default())
-    }
-
-    #[test]
-    fn a_task_passes_through_its_phases() {
-        let mut held = HeldTasks::default();
-        assert_eq!(held.start(&run(), 0, task(1)), Start::Begin);
-        assert_eq!(held.start(&run(), 0, task(1)), Start::Known);
-        assert!(held.asked(&run(), task(1), Digest([7; 32]), 10));
-        assert_eq!(held.all(), [HeldTask { run: run(), task: task(1), phase: HeldPhase::Asked }]);
-        assert_eq!(held.unanswered(), [(run(), Report::Intent { task: task(1), planned: Digest([7; 32]) })]);
-        assert_eq!(held.granted(&run(), task(1), 20, AGE), Grant::Call);
-        assert_eq!(held.granted(&run(), task(1), 21, AGE), Grant::Ignore);
-        assert_eq!(held.dropped(&run(), task(1)), Dropped::Ignore);
-        assert!(!held.refused(&run(), task(1)));
-        assert!(held.leave(&run()).is_empty());
-        assert!(held.finished(&run(), task(1), done()).is_some());
-        assert_eq!(held.unanswered().len(), 1);
-        held.acknowledged(&run(), task(1));
-        assert!(held.all().is_empty() && held.nothing_open());
-    }
-
-    #[test]
-    fn late_and_unknown_grants_are_not_acted_on() {
-        let mut held = HeldTasks::default();
-        held.start(&run(), 0, task(1));
-        held.asked(&run(), task(1), Digest::default(), 10);
-        assert!(matches!(held.granted(&run(), task(1), 10 + AGE, AGE), Grant::Answer(_)));
-        assert!(matches!(held.granted(&run(), task(2), 0, AGE), Grant::Answer(_)));
-        assert_eq!(held.unanswered().len(), 2, "both answers are kept");
-        assert!(held.finished(&run(), task(1), done()).is_none(), "the answer stands");
-    }
-
-    #[test]
-    fn draining_returns_tasks_without_an_intent() {
-        let mut held = HeldTasks::default();
-        for operation in 1..=3 {
-            held.start(&run(), 0, task(operation));
-        }
-        held.asked(&run(), task(2), Digest::default(), 0);
-        held.asked(&run(), task(3), Digest::default(), 0);
-        assert_eq!(held.granted(&run(), task(3), 0, AGE), Grant::Call);
-        assert_eq!(held.drain(&run()), [task(1)]);
-        assert!(matches!(held.granted(&run(), task(2), 0, AGE), Grant::Answer(_)));
-        assert_eq!(held.start(&run(), 0, task(4)), Start::Return);
-        assert!(!held.nothing_open());
-    }
-
-    #[test]
-    fn a_dropped_task_is_answered_after_its_intent() {
-        let mut held = HeldTasks::default();
-        held.start(&run(), 0, task(1));
-        assert_eq!(held.dropped(&run(), task(1)), Dropped::Forgotten);
-        assert_eq!(held.dropped(&run(), task(1)), Dropped::Ignore);
-        held.start(&run(), 0, task(2));
-        held.asked(&run(), task(2), Digest::default(), 0);
-        let Dropped::Answer(answer) = held.dropped(&run(), task(2)) else { panic!("no answer") };
-        assert!(matches!(*answer, TaskResult::NotCalled { .. }));
-        assert_eq!(held.granted(&run(), task(2), 1, AGE), Grant::Ignore, "it was answered");
-        assert_eq!(held.unanswered().len(), 1, "the answer is kept");
-        assert_eq!(held.dropped(&run(), task(2)), Dropped::Answer(answer), "and said again");
-        held.acknowledged(&run(), task(2));
-        assert!(held.all().is_empty());
-    }
-
-    #[derive(Clone, Debug)]
-    enum Step {
-        Start(u32),
-        Ask(u32),
-        Grant(u32),
-        Refuse(u32),
-        Finish(u32),
-        Acknowledge(u32),
-        Drop(u32),
-        Drain,
-        Leave,
-        Wait(u64),
-    }
-
-    fn steps() -> impl Strategy<Value = Vec<Step>> {
-        let one = 0u32..4;
-        prop::collection::vec(
-            prop_oneof![
-                one.clone().prop_map(Step::Start),
-                one.clone().prop_map(Step::Ask),
-                one.clone().prop_map(Step::Grant),
-                one.clone().prop_map(Step::Refuse),
-                one.clone().prop_map(Step::Finish),
-                one.clone().prop_map(Step::Acknowledge),
-                one.prop_map(Step::Drop),
-                Just(Step::Drain),
-                Just(Step::Leave),
-                (0u64..80).prop_map(Step::Wait),
-            ],
-            0..60,
-        )
-    }
-
-    proptest! {
-        /// Under any order of events, a task is called only while its intent is young, at most once while it is held,
-        /// and its result stays until it is acknowledged.
-        #[test]
-        fn a_task_is_called_at_most_once_and_its_result_is_kept(steps in steps()) {
-            let (mut held, mut now) = (HeldTasks::default(), 0);
-            let mut open: BTreeMap<u32, bool> = BTreeMap::new();
-            let mut asked: BTreeMap<u32, u64> = BTreeMap::new();
-            let mut granted: BTreeSet<u32> = BTreeSet::new();
-            for step in steps {
-                match step {
-                    Step::Start(t) => {
-                        if held.start(&run(), 0, task(t)) == Start::Begin {
-                            prop_assert!(!open.contains_key(&t));
-                            asked.remove(&t);
-                        }
-                    }
-                    Step::Ask(t) => {
-                        if held.asked(&run(), task(t), Digest::default(), now) {
-                            asked.insert(t, now);
-                        }
-                    }
-                    Step::Grant(t) => {
-                        granted.insert(t);
-                        if held.granted(&run(), task(t), now, AGE) == Grant::Call {
-                            prop_assert!(open.insert(t, false).is_none());
-                            prop_assert!(asked.get(&t).is_some_and(|at| now - at < AGE));
-                        }
-                    }
-                    Step::Refuse(t) => drop(held.refused(&run(), task(t))),
-                    Step::Finish(t) => {
-                        if held.finished(&run(), task(t), done()).is_some() && let Some(end) = open.get_mut(&t) {
-                            *end = true;
-                        }
-                    }
-                    Step::Acknowledge(t) => {
-                        held.acknowledged(&run(), task(t));
-                        if open.get(&t) == Some(&true) {
-                            open.remove(&t);
-                        }
-                    }
-                    Step::Drop(t) => match held.dropped(&run(), task(t)) {
-                        Dropped::Answer(_) => prop_assert!(asked.contains_key(&t) || granted.contains(&t)),
-                        Dropped::Forgotten => prop_assert!(!asked.contains_key(&t)),
-                        Dropped::Ignore => {}
-                    },
-                    Step::Drain => drop(held.drain(&run())),
-                    Step::Leave => drop(held.leave(&run())),
-                    Step::Wait(ms) => now += ms,
-                }
-                let phases: BTreeMap<u32, HeldPhase> = held.all().into_iter().map(|held| (held.task.operation, held.phase)).collect();
-                for (t, ended) in &open {
-                    let wanted = if *ended { HeldPhase::Finished } else { HeldPhase::Called };
-                    prop_assert_eq!(phases.get(t), Some(&wanted));
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 //! Reading order: [`worker`] is what a program starts. [`options`] and [`packages`] are what it needs from its host.
 //!
 //! Inside: [`docket`] and [`held`] are the pure decisions about runs, shards and tasks, and [`desk`] carries them out.
+//! [`spool`] keeps results on disk that no coordinator has acknowledged.
 //! [`shard`] is a fragment prepared to run, with its results in [`results`]. Its modules keep its provider instances,
 //! run its formulas, call functions of providers for them, keep ephemeral objects open and know their readers.
 //! [`carried`] encodes values. [`resource`] knows resource types and the stored form of objects, and [`problems`] has
@@ -46,6 +47,7 @@ mod results;
 mod settle;
 mod shard;
 mod simple;
+mod spool;
 mod subject;
 mod task;
 mod worker;
@@ -57,4 +59,7 @@ pub use carried::{CarryError, decode_value, encode_value};
 pub use held::UnfinishedWork;
 pub use options::{EphemeralStep, HostMessage, WorkerOptions};
 pub use packages::{NoPackages, Packages};
+pub use spool::{
+    FileSpool, FoundResults, PlainSpool, Spool, SpoolError, SpoolSeal, SpoolWork, SpooledResult, WorkerSpool,
+};
 pub use worker::{Channel, Ended, Frame, Worker, WorkerFigures, WorkerHandle};

@@ -17,6 +17,7 @@ use weft_providers::PoolOptions;
 
 use crate::host::Host;
 use crate::packages::Packages;
+use crate::spool::WorkerSpool;
 
 /// The default maximum number of concurrent tasks: enough to hide the latency of a store and a network.
 pub const DEFAULT_CAPACITY: u32 = 256;
@@ -158,6 +159,8 @@ pub struct WorkerOptions {
     /// Receives the output of provisioners and the events of ephemeral objects. Without it, the coordinator receives the
     /// output, for those who watch the run.
     pub said: Option<mpsc::Sender<HostMessage>>,
+    /// Keeps results that no coordinator has acknowledged, so that they outlive the process.
+    pub spool: Option<WorkerSpool>,
 }
 
 impl WorkerOptions {
@@ -173,6 +176,7 @@ impl WorkerOptions {
             files: Arc::new(ForbiddenFiles),
             base_directory: PathBuf::new(),
             said: None,
+            spool: None,
         }
     }
 }

@@ -14,6 +14,7 @@ use smol_str::SmolStr;
 use weft_graph_format::address::{DeposedKey, ProviderSource, ResourceInstance};
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PriorObject, Row};
+use weft_graph_format::placement::InstanceBound;
 use weft_graph_format::plan_file::{FragmentPackage, Manifest, ProviderPackage};
 use weft_graph_format::run::RunId;
 use weft_graph_format::schema::Schema;
@@ -74,7 +75,7 @@ impl Shard {
         open: OpenShard,
     ) -> Result<Shard, Problems> {
         let OpenShard { shard: number, restored, package } = open;
-        let ShardPackage { fragment, exports, inputs: given, .. } = package.unwrap_or_default();
+        let ShardPackage { fragment, exports, inputs: given, bound, .. } = package.unwrap_or_default();
         let package = FragmentPackage::decode(&fragment)
             .map_err(|error| vec![problems::unreadable("its part of the plan", &error)])?;
         let FragmentPackage { manifest, mut schemas, mut fragment, .. } = package;
@@ -117,7 +118,7 @@ impl Shard {
             live: parts,
             objects,
         };
-        problems.extend(shard.index(host, run));
+        problems.extend(shard.index(host, run, bound));
         if problems.is_empty() {
             return Ok(shard);
         }
@@ -127,7 +128,7 @@ impl Shard {
     }
 
     /// Indexes the operations that others need, in one pass.
-    fn index(&mut self, host: &Host, run: &RunId) -> Problems {
+    fn index(&mut self, host: &Host, run: &RunId, bound: Option<InstanceBound>) -> Problems {
         let mut problems = Vec::new();
         let mut plugins = BTreeMap::new();
         for row in &self.rows {
@@ -140,7 +141,8 @@ impl Shard {
                     });
                     match plugin {
                         Ok(plugin) => {
-                            let slot = ProviderSlot::new(run.as_str(), instance.clone(), *config, plugin.clone());
+                            let slot =
+                                ProviderSlot::new(run.as_str(), instance.clone(), *config, plugin.clone(), bound);
                             self.providers.insert(row.id, slot);
                         }
                         Err(problem) if !problems.contains(problem) => problems.push(problem.clone()),

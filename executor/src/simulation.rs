@@ -2,3 +2,4 @@
 
 pub use crate::docket::{DeskAction, Docket, Now};
 pub use crate::held::is_young;
+pub use crate::spool::{SpoolWork, SpooledResult};

@@ -13,6 +13,7 @@ use crate::desk::Desk;
 use crate::held::UnfinishedWork;
 use crate::host::Host;
 use crate::options::WorkerOptions;
+use crate::spool::{ACKNOWLEDGEMENT, SpoolWriter};
 
 /// One encoded frame of `weft.cluster.v1`.
 pub type Frame = Vec<u8>;
@@ -129,6 +130,7 @@ pub struct Worker {
     wish: watch::Receiver<Wish>,
     /// The request that was already passed on.
     passed: Wish,
+    spool: Option<SpoolWriter>,
 }
 
 impl std::fmt::Debug for Worker {
@@ -139,15 +141,21 @@ impl std::fmt::Debug for Worker {
 
 impl Worker {
     /// A worker without work. Nothing happens before [`Worker::run`].
-    pub fn new(options: WorkerOptions) -> Worker {
+    pub fn new(mut options: WorkerOptions) -> Worker {
+        let spool = options.spool.take();
+        let maker = options.incarnation.clone();
         let figures = WorkerFigures { capacity: options.capacity.max(1), ..WorkerFigures::default() };
         let (to_lines, lines) = mpsc::channel(LINES);
         let host = Arc::new(Host::new(options, to_lines));
         let (sender, events) = mpsc::channel(EVENTS);
         let (sender_of_wish, wish) = watch::channel(Wish::Stay);
-        let desk = Desk::new(host.clone(), sender);
+        let mut desk = Desk::new(host.clone(), sender);
+        let spool = spool.map(|spool| {
+            desk.docket_mut().restore(spool.results);
+            SpoolWriter::new(spool.place, maker)
+        });
         let handle = WorkerHandle { wish: Arc::new(sender_of_wish), figures: Arc::new(Mutex::new(figures)) };
-        Worker { host, desk, events, lines, handle, wish, passed: Wish::Stay }
+        Worker { host, desk, events, lines, handle, wish, passed: Wish::Stay, spool }
     }
 
     /// A handle to end it from elsewhere.
@@ -162,6 +170,39 @@ impl Worker {
         }
         self.pass_wish();
         self.desk.docket().open()
+    }
+
+    /// Waits for something while no coordinator is connected. Running calls go on meanwhile, and their results go to the
+    /// spool at once.
+    pub async fn wait_for<T>(&mut self, until: impl Future<Output = T>) -> T {
+        let mut until = std::pin::pin!(until);
+        loop {
+            self.pass_wish();
+            self.spool_some(true);
+            tokio::select! {
+                biased;
+                found = &mut until => return found,
+                event = self.events.recv() => self.happened_all(event),
+                Ok(()) = self.wish.changed() => {}
+                () = written(&mut self.spool, &mut self.desk) => {}
+            }
+        }
+    }
+
+    /// Gives results to the spool that no coordinator has acknowledged.
+    fn spool_some(&mut self, all: bool) {
+        if let Some(spool) = &mut self.spool {
+            spool.begin(self.desk.docket_mut(), all);
+        }
+    }
+
+    /// Writes all results to the spool that no coordinator has acknowledged, before the process ends. Returns the number
+    /// of those that are lost with it.
+    pub async fn settle_spool(&mut self) -> usize {
+        if let Some(spool) = &mut self.spool {
+            spool.finish(self.desk.docket_mut()).await;
+        }
+        self.desk.docket().not_durable()
     }
 
     /// Passes on the request to end.
@@ -184,7 +225,7 @@ impl Worker {
         if outgoing.send(greeting.encode()).await.is_err() {
             return Ended::Disconnected;
         }
-        let first = timeout(WELCOME_WAIT, incoming.recv()).await;
+        let first = self.wait_for(timeout(WELCOME_WAIT, incoming.recv())).await;
         let frame = match first {
             Ok(Some(frame)) => CoordinatorFrame::decode(&frame),
             Ok(None) => return Ended::Disconnected,
@@ -195,7 +236,10 @@ impl Worker {
                 return Ended::Refused(reason);
             }
             Ok(CoordinatorFrame { welcome: Some(welcome), orders, .. }) => {
-                self.desk.connected();
+                self.desk.connected(welcome.protocol);
+                if let Some(spool) = &mut self.spool {
+                    spool.connected(welcome.sealed);
+                }
                 orders.into_iter().for_each(|of_run| self.desk.ordered(of_run));
                 welcome
             }
@@ -250,6 +294,8 @@ impl Worker {
         let (mut heard, mut spoke, mut beats) = (Instant::now(), Instant::now(), 0);
         let (mut told, mut rests_since): (bool, Option<Instant>) = (false, None);
         let mut lines: Vec<RunLine> = Vec::new();
+        let mut spools = interval(ACKNOWLEDGEMENT);
+        spools.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             self.pass_wish();
             let ends = self.passed > Wish::Stay;
@@ -280,6 +326,8 @@ impl Worker {
                         }
                     }
                 }
+                _ = spools.tick(), if self.spool.is_some() => self.spool_some(false),
+                () = written(&mut self.spool, &mut self.desk) => {}
                 changed = self.wish.changed() => {
                     if changed.is_err() {
                         return Ended::Drained;
@@ -339,5 +387,13 @@ impl Worker {
             tracing::warn!("ephemeral objects were not closed in time");
         }
         self.host.pool.close_all().await;
+    }
+}
+
+/// Waits until the batch on its way to a spool is written. Never returns without one.
+async fn written(spool: &mut Option<SpoolWriter>, desk: &mut Desk) {
+    match spool {
+        Some(spool) => spool.written(desk.docket_mut()).await,
+        None => std::future::pending().await,
     }
 }

@@ -20,12 +20,26 @@ impl ShardPlacement {
     }
 }
 
+/// The maximum number of provider instances of one rule that are open at the same time at each worker. The shards of a
+/// rule share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceBound {
+    /// The number of the rule in its file, from 1.
+    pub rule: u32,
+    /// The maximum; at least 1.
+    pub most: u32,
+}
+
 /// What placement rules demand for each shard of a plan, in the order of the shards. Shards at the end may be missing:
 /// nothing is demanded for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// By the index of the shard.
     pub shards: Vec<ShardPlacement>,
+    /// The bounds on open provider instances, by the index of the shard. A section of its own: versions that do not know
+    /// it open as many instances as before.
+    #[serde(skip)]
+    pub bounds: Vec<Option<InstanceBound>>,
 }
 
 impl Placement {
@@ -34,7 +48,12 @@ impl Placement {
         self.shards.get(index).filter(|shard| !shard.is_empty())
     }
 
-    /// Whether nothing is demanded for any shard.
+    /// The bound on open provider instances for the shard at this index.
+    pub fn bound(&self, index: usize) -> Option<InstanceBound> {
+        self.bounds.get(index).copied().flatten()
+    }
+
+    /// Whether nothing is demanded for any shard, bounds on open instances apart.
     pub fn is_empty(&self) -> bool {
         self.shards.iter().all(ShardPlacement::is_empty)
     }

@@ -26,7 +26,7 @@ use weft_graph_format::marks::Marks;
 use weft_graph_format::number::Number;
 use weft_graph_format::origin::Origin;
 use weft_graph_format::path::{Path, ValueStep};
-use weft_graph_format::placement::{Placement, ShardPlacement};
+use weft_graph_format::placement::{InstanceBound, Placement, ShardPlacement};
 use weft_graph_format::plan_file::{
     CheckResult, CheckStatus, CheckedKind, EphemeralVariable, FORMAT_VERSION, FragmentPackage, Manifest, PlanFile,
     PlanFileError, PlanReader, ProviderPackage, SectionKind, SourceSnippets, UiMode, WriteError, write,
@@ -321,11 +321,15 @@ fn an_unsound_graph_is_refused_with_its_flaws() {
 fn a_plan_keeps_its_placement() {
     let mut plan = sample();
     let shard = ShardPlacement { labels: [("region".into(), "eu".into())].into(), concurrency: Some(3) };
-    plan.manifest.placement = Placement { shards: vec![ShardPlacement::default(), shard.clone()] };
+    let bound = InstanceBound { rule: 2, most: 4 };
+    let shards = vec![ShardPlacement::default(), shard.clone()];
+    plan.manifest.placement = Placement { shards, bounds: vec![None, Some(bound)] };
     let found = read(&bytes_of(&plan)).expect("a plan");
     assert_eq!(found, plan);
     assert_eq!(found.manifest.placement.shard(1), Some(&shard));
     assert!(found.manifest.placement.shard(0).is_none() && found.manifest.placement.shard(9).is_none());
+    let bounds: Vec<_> = [0, 1, 9].into_iter().map(|index| found.manifest.placement.bound(index)).collect();
+    assert_eq!(bounds, [None, Some(bound), None]);
 }
 
 #[test]

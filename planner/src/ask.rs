@@ -104,6 +104,9 @@ impl Ask {
         refresh: bool,
     ) -> Result<Prior, Problems> {
         let (instance, provider) = through;
+        if refresh {
+            self.providers.may_read(instance).await?;
+        }
         let meta = self.meta(name.address, &instance.source);
         let reading = Reading { provider, refresh, meta, progress: &self.progress };
         let (prior, said) = read_prior(name, object, schema, reading).await?;

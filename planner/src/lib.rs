@@ -35,5 +35,5 @@ mod whole;
 pub use inspect::{Inspected, inspect};
 pub use planning::{PlanInputs, PlanKind, PlanOptions, PlanOutcome, Planned, plan, plan_open, rehearse};
 pub use progress::{ProgressReport, ProgressSender, ProgressStep};
-pub use providers::{PluginSource, ProviderSet};
+pub use providers::{PluginSource, ProviderSet, ReadGate};
 pub use validate::validate;

@@ -1,6 +1,7 @@
 //! The provider instances of planning. They are opened when first needed, and calls are limited.
 
 mod ephemerals;
+mod gate;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use ephemerals::OpenObjects;
 use crate::problems;
 
 pub use ephemerals::OpenedHere;
+pub use gate::ReadGate;
 
 /// Finds the plugin of a provider.
 pub type PluginSource = Arc<dyn Fn(&ProviderSource) -> Result<Plugin, Diagnostic> + Send + Sync>;
@@ -41,6 +43,8 @@ pub struct ProviderSet {
     plugins: PluginSource,
     pool: ProviderPool,
     calls: Semaphore,
+    /// Limits reads.
+    gate: Option<Arc<dyn ReadGate>>,
     registered: Mutex<BTreeMap<ProviderInstance, Arc<Registered>>>,
     schemas: Mutex<BTreeMap<ProviderSource, Arc<ProviderSchema>>>,
     warned: Mutex<BTreeMap<ProviderInstance, ()>>,
@@ -64,11 +68,17 @@ impl ProviderSet {
             plugins,
             pool,
             calls: Semaphore::new(parallelism.max(1)),
+            gate: None,
             registered: Mutex::default(),
             schemas: Mutex::default(),
             warned: Mutex::default(),
             ephemerals: OpenObjects::default(),
         }
+    }
+
+    /// The same set, with limited reads.
+    pub fn with_gate(self, gate: Option<Arc<dyn ReadGate>>) -> ProviderSet {
+        ProviderSet { gate, ..self }
     }
 
     /// The schema of a provider.
@@ -120,7 +130,12 @@ impl ProviderSet {
         }
         let plugin = (self.plugins)(source).map_err(|p| vec![p])?;
         let room = self.calls.acquire().await.ok();
-        let wanted = InstanceRequest { key: format!("{} (not configured)", plugin.spec.name), plugin, config: None };
+        let wanted = InstanceRequest {
+            key: format!("{} (not configured)", plugin.spec.name),
+            plugin,
+            config: None,
+            bound: None,
+        };
         match self.pool.open(wanted).await {
             Ok(lease) => Ok(InUse { provider: Provider::Plugin(lease), warnings: Vec::new(), _room: room }),
             Err(error) => Err(crate::diagnostics::open_failed(&error, &source.for_display(), None)),
@@ -170,7 +185,7 @@ impl ProviderSet {
         let room = self.calls.acquire().await.ok();
         let (config, _) = registered.config.unmark_deep();
         let config = Some(config).filter(|_| !self.pool.is_stood_in_for(instance));
-        let wanted = InstanceRequest { key: instance.to_string(), plugin, config };
+        let wanted = InstanceRequest { key: instance.to_string(), plugin, config, bound: None };
         let failed = |error: ProviderOpenError| {
             crate::diagnostics::open_failed(&error, &instance.to_string(), Some(&registered.range))
         };

@@ -48,6 +48,9 @@ pub struct HeldTask {
     pub task: Task,
     /// How far it is.
     pub phase: HeldPhase,
+    /// The incarnation of the process that carried it out, if that was an earlier one of this name: the worker found the
+    /// result in its spool. `None` for its own tasks.
+    pub maker: Option<String>,
 }
 
 /// How far a held task is.
@@ -76,4 +79,6 @@ pub struct Welcome {
     pub protocol: u32,
     /// Why the worker is refused; `None` when it is accepted.
     pub refused: Option<String>,
+    /// Whether the store encrypts what it holds. A worker then keeps results in a file only if it encrypts them, too.
+    pub sealed: bool,
 }

@@ -55,6 +55,11 @@
 //!     operation. A worker that cannot send them drops them: no provisioner waits for a coordinator that is gone.
 //! 11. **Providers die with the worker.** Provider processes are killed when the worker's process dies, so a dead worker
 //!     proves that none of its calls is under way.
+//! 11. **Spools.** A worker may keep results without an acknowledgement in a file, and hand them over after a restart
+//!     under the same name. Then `held` has the task with its [`HeldTask::maker`], and the result follows like one of its
+//!     own. It counts as the report of that process, so the attempt must still be the one of that process. A coordinator
+//!     before [`PROTOCOL_OF_SPOOLS`] would take it for the result of another attempt: it does not get it, and the
+//!     result stays in the file.
 
 #![forbid(unsafe_code)]
 
@@ -77,7 +82,9 @@ pub use order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
 pub use report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
 
 /// The version of the protocol.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
+/// The version since which a worker hands over results of earlier processes of its name ([`HeldTask::maker`]).
+pub const PROTOCOL_OF_SPOOLS: u32 = 2;
 /// How far the versions of two sides may be apart, so that a cluster can be upgraded while runs go on: a new version
 /// understands the one before it, and sends nothing that the one before needs to understand.
 pub const PROTOCOL_DISTANCE: u32 = 1;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use weft_graph_format::digest::Digest;
 use weft_graph_format::path::Path;
+use weft_graph_format::placement::InstanceBound;
 use weft_graph_format::run::WorkerId;
 
 use crate::Task;
@@ -86,6 +87,8 @@ pub struct ShardPackage {
     pub inputs: BTreeMap<String, Vec<u8>>,
     /// Digest of the plan file.
     pub plan: Digest,
+    /// The bound on open provider instances that the shard shares with others of its run at this worker.
+    pub bound: Option<InstanceBound>,
 }
 
 /// Shows sizes only: fragments are large, and inputs are secret.

@@ -20,6 +20,7 @@ pub(crate) fn coordinator_frame(frame: CoordinatorFrame) -> proto::CoordinatorFr
             intent_age_ms: welcome.intent_age_ms,
             protocol: welcome.protocol,
             refused: welcome.refused.unwrap_or_default(),
+            sealed: welcome.sealed,
         }),
         heartbeat: frame.heartbeat,
         orders: frame
@@ -101,6 +102,7 @@ fn held(held: HeldTask) -> proto::HeldTask {
         operation: held.task.operation,
         attempt: held.task.attempt.0,
         phase: phase.into(),
+        maker: held.maker.unwrap_or_default(),
     }
 }
 
@@ -161,6 +163,8 @@ fn open_shard(open: OpenShard) -> proto::OpenShard {
         exports: exports.collect(),
         inputs: package.inputs.into_iter().collect(),
         plan: package.plan.hex(),
+        bound_rule: package.bound.map_or(0, |bound| bound.rule),
+        bound: package.bound.map_or(0, |bound| bound.most),
     }
 }
 

@@ -51,7 +51,7 @@ pub use fingerprint::Fingerprint;
 pub use launch::{LaunchError, LaunchSpec};
 pub use lock_file::LockFile;
 pub use packages::{Package, Requirements};
-pub use pool::{InstanceRequest, Plugin, PoolOptions, PooledProvider, ProviderOpenError, ProviderPool};
+pub use pool::{InstanceRequest, Plugin, PoolOptions, PooledProvider, ProviderOpenError, ProviderPool, SharedBound};
 pub use provider::Provider;
 pub use schema_cache::SchemaCache;
 pub use session::{ProviderSession, SessionOptions};

@@ -2,7 +2,7 @@
 //!
 //! One process serves one configured provider instance. It is started and configured at its first use, kept while there
 //! is room, and restarted when it has died. When there is no room, the instance that has been idle longest is closed.
-//! When all are in use, the caller waits.
+//! When all are in use, the caller waits. Instances with a [`SharedBound`] also need room among those that share it.
 //!
 //! A caller that holds a [`PooledProvider`] and asks for another instance may deadlock with another such caller: take one at a
 //! time.
@@ -48,6 +48,17 @@ pub struct InstanceRequest {
     pub plugin: Plugin,
     /// Its configuration; `None` for a process that only serves schemas, validation and functions.
     pub config: Option<Value>,
+    /// A bound that it shares with other instances.
+    pub bound: Option<SharedBound>,
+}
+
+/// The maximum number of open instances of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedBound {
+    /// The name of the group. Requests with the same name must have the same maximum.
+    pub group: String,
+    /// The maximum; at least 1.
+    pub most: usize,
 }
 
 /// Why an instance is not available.
@@ -119,7 +130,16 @@ struct Slots {
     clock: u64,
     /// The number of callers that wait for room.
     waiting: usize,
+    /// The groups that share a bound.
+    groups: BTreeMap<String, Group>,
     closed: bool,
+}
+
+/// The instances that share a bound.
+struct Group {
+    room: Arc<Semaphore>,
+    /// The number of callers that wait for room.
+    waiting: usize,
 }
 
 #[derive(Default)]
@@ -127,6 +147,8 @@ struct Slot {
     /// The process. Locked while it is started, so that it is started once.
     running: RunningSlot,
     leases: usize,
+    /// Its group.
+    group: Option<String>,
     /// When the last lease ended, in the order of events.
     idle_since: u64,
 }
@@ -137,6 +159,8 @@ struct Running {
     session: ProviderSession,
     /// The room for one process.
     _room: OwnedSemaphorePermit,
+    /// The room for one process of its group.
+    _room_of_group: Option<OwnedSemaphorePermit>,
 }
 
 /// A provider instance in use. It is not closed while this exists.
@@ -201,7 +225,7 @@ impl ProviderPool {
 
     /// The instance. It is started and configured if it is not running.
     pub async fn open(&self, wanted: InstanceRequest) -> Result<PooledProvider, ProviderOpenError> {
-        let (running, in_use) = self.reserve(&wanted.key)?;
+        let (running, in_use) = self.reserve(&wanted)?;
         let mut running = running.lock().await;
         if let Some(found) = running.as_ref() {
             if found.session.is_alive() {
@@ -210,10 +234,15 @@ impl ProviderPool {
             tracing::warn!(instance = %wanted.key, "the plugin has ended; restarting it");
             *running = None;
         }
+        // First in the group: a caller that waits there takes no room from others.
+        let room_of_group = match &wanted.bound {
+            Some(bound) => Some(self.room_of_group(bound).await?),
+            None => None,
+        };
         let room = self.room().await?;
         // On the heap, because most callers find the instance already started.
         let (session, warnings) = Box::pin(self.start(&wanted)).await?;
-        *running = Some(Running { session: session.clone(), _room: room });
+        *running = Some(Running { session: session.clone(), _room: room, _room_of_group: room_of_group });
         Ok(PooledProvider { session, warnings, _use: in_use })
     }
 
@@ -225,7 +254,7 @@ impl ProviderPool {
             return Ok(schema);
         }
         let key = format!("{} (not configured)", plugin.spec.name);
-        let lease = self.open(InstanceRequest { key, plugin: plugin.clone(), config: None }).await?;
+        let lease = self.open(InstanceRequest { key, plugin: plugin.clone(), config: None, bound: None }).await?;
         Ok(lease.schema().await?)
     }
 
@@ -262,7 +291,11 @@ impl ProviderPool {
 
     /// Ends all processes, in use or not. No instance can be opened afterwards.
     pub async fn close_all(&self) {
-        self.shared.slots.lock().closed = true;
+        {
+            let mut slots = self.shared.slots.lock();
+            slots.closed = true;
+            slots.groups.values().for_each(|group| group.room.close());
+        }
         self.shared.room.close();
         let sessions = self.sessions().await;
         futures::future::join_all(sessions.iter().map(ProviderSession::close)).await;
@@ -285,14 +318,15 @@ impl ProviderPool {
         sessions
     }
 
-    fn reserve(&self, key: &str) -> Result<(RunningSlot, InUse), ProviderOpenError> {
+    fn reserve(&self, wanted: &InstanceRequest) -> Result<(RunningSlot, InUse), ProviderOpenError> {
         let mut slots = self.shared.slots.lock();
         if slots.closed {
             return Err(ProviderOpenError::Closed);
         }
-        let slot = slots.by_key.entry(key.to_owned()).or_default();
+        let slot = slots.by_key.entry(wanted.key.clone()).or_default();
         slot.leases += 1;
-        Ok((slot.running.clone(), InUse { shared: self.shared.clone(), key: key.to_owned() }))
+        slot.group = wanted.bound.as_ref().map(|bound| bound.group.clone());
+        Ok((slot.running.clone(), InUse { shared: self.shared.clone(), key: wanted.key.clone() }))
     }
 
     /// Waits for room for one more process.
@@ -300,9 +334,26 @@ impl ProviderPool {
         if let Ok(room) = self.shared.room.clone().try_acquire_owned() {
             return Ok(room);
         }
-        let _waiting = WaitingCaller::new(&self.shared);
+        let _waiting = WaitingCaller::new(&self.shared, None);
         self.shared.make_room();
         self.shared.room.clone().acquire_owned().await.map_err(|_| ProviderOpenError::Closed)
+    }
+
+    /// Waits for room for one more process of a group.
+    async fn room_of_group(&self, bound: &SharedBound) -> Result<OwnedSemaphorePermit, ProviderOpenError> {
+        let room = {
+            let mut slots = self.shared.slots.lock();
+            // Groups of runs that have ended: nothing else has their room.
+            slots.groups.retain(|_, group| group.waiting > 0 || Arc::strong_count(&group.room) > 1);
+            let new = || Group { room: Arc::new(Semaphore::new(bound.most.max(1))), waiting: 0 };
+            slots.groups.entry(bound.group.clone()).or_insert_with(new).room.clone()
+        };
+        if let Ok(room) = room.clone().try_acquire_owned() {
+            return Ok(room);
+        }
+        let _waiting = WaitingCaller::new(&self.shared, Some(&bound.group));
+        self.shared.make_room();
+        room.acquire_owned().await.map_err(|_| ProviderOpenError::Closed)
     }
 
     async fn start(
@@ -325,47 +376,76 @@ impl ProviderPool {
 }
 
 impl Shared {
-    /// If a caller waits for room, ends the process that has been idle longest.
+    /// If a caller waits for room, ends the process that has been idle longest, also in each group where a caller waits.
     fn make_room(&self) {
-        let taken = {
+        let taken: Vec<Running> = {
             let mut slots = self.slots.lock();
-            if slots.waiting == 0 {
-                return;
-            }
-            let idle = slots.by_key.iter().filter(|(_, slot)| slot.leases == 0);
-            let Some(key) = idle.min_by_key(|(_, slot)| slot.idle_since).map(|(key, _)| key.clone()) else { return };
-            slots
-                .by_key
-                .remove(&key)
-                .and_then(|slot| slot.running.try_lock().ok().and_then(|mut running| running.take()))
+            let waiting = |group: &&Group| group.waiting > 0;
+            let groups: Vec<String> =
+                slots.groups.iter().filter(|(_, group)| waiting(group)).map(|(name, _)| name.clone()).collect();
+            let anywhere = (slots.waiting > 0).then_some(None);
+            let wanted: Vec<Option<String>> = anywhere.into_iter().chain(groups.into_iter().map(Some)).collect();
+            wanted.iter().filter_map(|group| slots.take_idle(group.as_deref())).collect()
         };
-        let Some(running) = taken else { return };
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => {
-                runtime.spawn(async move {
-                    running.session.close().await;
-                    drop(running);
-                });
-            }
-            // The last lease ended outside of the runtime, so the process is killed.
-            Err(_) => drop(running),
+        taken.into_iter().for_each(end);
+    }
+}
+
+impl Slots {
+    /// Takes out the process that has been idle longest, in a group or anywhere.
+    fn take_idle(&mut self, group: Option<&str>) -> Option<Running> {
+        let fits = |slot: &Slot| slot.leases == 0 && (group.is_none() || slot.group.as_deref() == group);
+        let idle = self.by_key.iter().filter(|(_, slot)| fits(slot));
+        let key = idle.min_by_key(|(_, slot)| slot.idle_since).map(|(key, _)| key.clone())?;
+        let slot = self.by_key.remove(&key)?;
+        slot.running.try_lock().ok().and_then(|mut running| running.take())
+    }
+}
+
+/// Ends a process that nothing uses.
+fn end(running: Running) {
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => {
+            runtime.spawn(async move {
+                running.session.close().await;
+                drop(running);
+            });
         }
+        // The last lease ended outside of the runtime, so the process is killed.
+        Err(_) => drop(running),
     }
 }
 
 /// Counts a caller that waits for room.
-struct WaitingCaller<'a>(&'a Shared);
+struct WaitingCaller<'a> {
+    shared: &'a Shared,
+    /// Where it waits; `None` for room among all processes.
+    group: Option<&'a str>,
+}
 
 impl<'a> WaitingCaller<'a> {
-    fn new(shared: &'a Shared) -> WaitingCaller<'a> {
-        shared.slots.lock().waiting += 1;
-        WaitingCaller(shared)
+    fn new(shared: &'a Shared, group: Option<&'a str>) -> WaitingCaller<'a> {
+        if let Some(waiting) = shared.slots.lock().waiting(group) {
+            *waiting += 1;
+        }
+        WaitingCaller { shared, group }
+    }
+}
+
+impl Slots {
+    /// The number of callers that wait in a group, or for room among all processes.
+    fn waiting(&mut self, group: Option<&str>) -> Option<&mut usize> {
+        match group {
+            Some(group) => self.groups.get_mut(group).map(|group| &mut group.waiting),
+            None => Some(&mut self.waiting),
+        }
     }
 }
 
 impl Drop for WaitingCaller<'_> {
     fn drop(&mut self) {
-        let mut slots = self.0.slots.lock();
-        slots.waiting = slots.waiting.saturating_sub(1);
+        if let Some(waiting) = self.shared.slots.lock().waiting(self.group) {
+            *waiting = waiting.saturating_sub(1);
+        }
     }
 }

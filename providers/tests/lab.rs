@@ -17,7 +17,7 @@ use weft_providers::call::{
     ApplyRequest, CallError, CallKind, Deadlines, ImportTarget, ObjectState, PlanRequest, RawState, ReadRequest,
 };
 use weft_providers::handshake::Protocol;
-use weft_providers::pool::{InstanceRequest, Plugin, PoolOptions, ProviderOpenError, ProviderPool};
+use weft_providers::pool::{InstanceRequest, Plugin, PoolOptions, ProviderOpenError, ProviderPool, SharedBound};
 use weft_providers::{LaunchError, LaunchSpec, ProviderDiagnostic, ProviderSession, SchemaCache, SessionOptions};
 
 fn plugins() -> Option<PathBuf> {
@@ -424,6 +424,38 @@ async fn a_program_that_is_not_a_plugin_is_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_group_of_instances_shares_its_bound() {
+    let Some(folder) = plugins() else { return };
+    let store = tempfile::tempdir().unwrap();
+    let plugin = Plugin { spec: spec(&folder, "lab", store.path()), checksum: None };
+    let pool = ProviderPool::new(PoolOptions { max_open: 8, ..PoolOptions::default() });
+    let wanted = |key: &str, group: Option<&str>| InstanceRequest {
+        key: key.into(),
+        plugin: plugin.clone(),
+        config: None,
+        bound: group.map(|group| SharedBound { group: group.to_owned(), most: 1 }),
+    };
+    let a = pool.open(wanted("a", Some("one"))).await.unwrap();
+    let second = tokio::spawn({
+        let (pool, wanted) = (pool.clone(), wanted("b", Some("one")));
+        async move { pool.open(wanted).await.map(|lease| lease.pid()) }
+    });
+    // Other groups and instances without a group have room.
+    let other = pool.open(wanted("c", Some("two"))).await.unwrap();
+    let free = pool.open(wanted("d", None)).await.unwrap();
+    assert_eq!(pool.open(wanted("a", Some("one"))).await.unwrap().pid(), a.pid(), "the same instance is shared");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!second.is_finished());
+    let idle = free.pid();
+    drop(free);
+    let pid = a.pid();
+    drop(a);
+    second.await.unwrap().unwrap();
+    assert!(!running(pid), "the idle instance of the group was closed");
+    assert!(running(other.pid()) && running(idle), "no other instance was");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pool_keeps_its_limit_and_restarts_dead_plugins() {
     let Some(folder) = plugins() else { return };
     let store = tempfile::tempdir().unwrap();
@@ -437,6 +469,7 @@ async fn a_pool_keeps_its_limit_and_restarts_dead_plugins() {
         key: key.into(),
         plugin: plugin.clone(),
         config: config(&[("region", Value::string(key))]),
+        bound: None,
     };
     let a = pool.open(wanted("a")).await.unwrap();
     let again = pool.open(wanted("a")).await.unwrap();

@@ -60,21 +60,21 @@ pub(crate) fn reserve(now: u64, full: Option<u64>, request: &TokenRequest) -> (T
 
 /// Buckets in the memory of one process.
 #[derive(Debug)]
-pub(crate) struct Budgets {
+pub struct LocalBudgets {
     begun: Instant,
     /// When each bucket will be full, in microseconds since `begun`.
     full: Mutex<BTreeMap<String, u64>>,
 }
 
-impl Default for Budgets {
-    fn default() -> Budgets {
-        Budgets { begun: Instant::now(), full: Mutex::default() }
+impl Default for LocalBudgets {
+    fn default() -> LocalBudgets {
+        LocalBudgets { begun: Instant::now(), full: Mutex::default() }
     }
 }
 
-impl Budgets {
+impl LocalBudgets {
     /// Reserves tokens for each request, in order.
-    pub(crate) fn take(&self, requests: &[TokenRequest]) -> Vec<TokenGrant> {
+    pub fn take(&self, requests: &[TokenRequest]) -> Vec<TokenGrant> {
         let now = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         // Nothing panics while it is held; a poisoned lock still guards sound data.
         let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn budgets_are_told_apart_by_name() {
-        let budgets = Budgets::default();
+        let budgets = LocalBudgets::default();
         let other = TokenRequest { budget: "b".into(), ..request(14) };
         let grants = budgets.take(&[request(14), request(14), other]);
         assert_eq!(grants.iter().map(|grant| grant.count).collect::<Vec<_>>(), [14, 0, 14]);

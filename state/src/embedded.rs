@@ -39,7 +39,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use weft_sealing::TargetName;
 
-use crate::budget::{Budgets, TokenGrant, TokenRequest};
+use crate::budget::{LocalBudgets, TokenGrant, TokenRequest};
 use crate::content::{prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
@@ -145,7 +145,7 @@ impl EmbeddedStore {
         }
         let interval = mode.save_interval;
         let saves = interval.and_then(|interval| Some(Arc::new(Saves::new(live.handle.saver()?, interval))));
-        let budgets = Budgets::default();
+        let budgets = LocalBudgets::default();
         let core = Core { medium, mode, folders, incarnation, saves, live: None, budgets };
         core.recover(&mut live, unfolded, &left_behind)?;
         Ok(EmbeddedStore { core: Arc::new(Core { live: Some(Mutex::new(live)), ..core }) })
@@ -188,7 +188,7 @@ impl EmbeddedStore {
     fn read_on(medium: Arc<dyn Medium>, name: String, mode: Mode) -> Result<EmbeddedStore, StoreError> {
         let folders = RunFolders::new(medium.files(), name, Seals::new(Arc::clone(&mode.sealing)));
         let incarnation = Incarnation(random_u128()?);
-        let budgets = Budgets::default();
+        let budgets = LocalBudgets::default();
         let core = Core { medium, mode, folders, incarnation, saves: None, live: None, budgets };
         Ok(EmbeddedStore { core: Arc::new(core) })
     }

@@ -49,7 +49,7 @@ pub mod store;
 pub mod subject;
 pub mod tfstate;
 
-pub use budget::{TokenGrant, TokenRequest};
+pub use budget::{LocalBudgets, TokenGrant, TokenRequest};
 pub use check::{CheckObject, CheckRecord, StoredStatus};
 pub use edit::{Edit, EditAnswer};
 pub use embedded::{Backup, EmbeddedOptions, EmbeddedStore, RemoteOptions, SAVE_INTERVAL};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
-use crate::budget::{Budgets, TokenGrant, TokenRequest};
+use crate::budget::{LocalBudgets, TokenGrant, TokenRequest};
 use crate::content::{bytes_of, prepare, prepare_writes};
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
@@ -34,7 +34,7 @@ pub struct ModelStore {
     held: Mutex<Checkpoint>,
     /// Whether batches with results fail.
     broken: AtomicBool,
-    budgets: Budgets,
+    budgets: LocalBudgets,
 }
 
 impl fmt::Debug for ModelStore {
@@ -51,7 +51,7 @@ impl ModelStore {
         ModelStore {
             held: Mutex::new(Checkpoint { ledger, journals: Default::default() }),
             broken: AtomicBool::new(false),
-            budgets: Budgets::default(),
+            budgets: LocalBudgets::default(),
         }
     }
 

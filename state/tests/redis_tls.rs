@@ -90,7 +90,7 @@ impl TlsServer {
         let users = folder.path().join("users.acl");
         let rules = rules();
         let text = format!(
-            "user default off\nuser weft on >{PASSWORD} {rules}\n\
+            "user default off resetpass ~* &* +@all\nuser weft on >{PASSWORD} {rules}\n\
              user mouse on >{PASSWORD} {rules} -hset -config|get -rpush\n\
              user stranger on >{PASSWORD} {}\nuser root on nopass ~* +@all\n",
             rules.replace("~weft:*", "~other:*"),

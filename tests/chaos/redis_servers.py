@@ -66,7 +66,7 @@ class RedisTls(Redis):
         self.authority = Authority(folder)
         self.authority.issue("server")
         users = folder / "users.acl"
-        users.write_text("user default off\n"
+        users.write_text("user default off resetpass ~* &* +@all\n"
                          f"user weft on >{self.PASSWORD} {permissions(knows_waitaof())}\n"
                          f"user mouse on >{self.PASSWORD} {permissions(knows_waitaof())} -hset\n"
                          f"user root on >{self.PASSWORD} ~* +@all\n")

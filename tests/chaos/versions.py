@@ -87,11 +87,16 @@ class Scenario:
         with self.version(coordinator):
             cluster = Cluster(self.stage, redis, workers=0)
         with self.version(workers):
-            cluster.start_worker()
-            cluster.start_worker()
+            for _ in range(2):
+                self.start_worker(cluster)
         # Its sockets are in a folder that goes with it.
         self.running, self.env = cluster, cluster.env()
         return cluster
+
+    @staticmethod
+    def start_worker(cluster):
+        """A worker with a name, so that one of this version has a spool. An older coordinator must not mind."""
+        cluster.start_worker("-name", f"worker-{cluster.started + 1}")
 
     def weft(self, programs, *arguments, code=0):
         with self.version(programs):
@@ -139,7 +144,7 @@ class Scenario:
         self.reaches(TOTAL // 4, apply)
         for worker in list(cluster.workers):
             with self.version(second):
-                cluster.start_worker()
+                self.start_worker(cluster)
             worker.send(15)
             worker.wait(LONG)
         self.reaches(TOTAL // 2, apply)

@@ -20,8 +20,6 @@ import sys
 import time
 from pathlib import Path
 
-import yaml
-
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/chaos"))
 from network import USER, Network  # noqa: E402
@@ -59,7 +57,7 @@ def substituted(value, variables):
 class Topology:
     """Machines with the processes of a deployment."""
 
-    def __init__(self, stage, machines):
+    def __init__(self, stage, machines, cloud=None):
         self.stage = stage
         # The user of the containers must reach the files.
         stage.path.chmod(0o755)
@@ -70,7 +68,7 @@ class Topology:
         self.providers = stage.path / "providers"
         subprocess.run([self.bin / "simcloud", "install-plugin", self.providers], check=True, capture_output=True)
         self.network = Network(stage, [*machines, "user", "cloud"])
-        (stage.path / "cloud.json").write_text(json.dumps(CLOUD))
+        (stage.path / "cloud.json").write_text(json.dumps(cloud or CLOUD))
         self.cloud = stage.start("cloud", *self.network.on(
             "cloud", self.bin / "simcloud", "-config", stage.path / "cloud.json", "-listen", f"127.0.0.1:{CLOUD_OWN}", "-db",
             self.folder("cloud-data") / "db"))
@@ -186,6 +184,8 @@ class Compose:
         variables = dict(line.split("=", 1) for line in (self.folder / ".env").read_text().splitlines())
         if variables["WEFT_UID"] != str(USER):
             raise Broken(f".env names the user {variables['WEFT_UID']}")
+        # Only for the files of deploy/: the demo over networks uses the machines without it.
+        import yaml
         self.file = substituted(yaml.safe_load((self.folder / "compose.yaml").read_text()), variables)
         self.certificates = self.folder / "certificates"
         # Containers get the folders inside of them, which the daemon opens.
@@ -272,7 +272,7 @@ def compose(stage):
     wait_until("worker-us returns", lambda: workers["worker-us"].stdout().count("works for") >= 2, 60)
     topology.finish(apply, user)
     topology.judge(user)
-    refusals(topology, services, user)
+    refusals(topology, services.certificates, user)
     drill(topology, services, redis, coordinator, user)
 
 
@@ -305,12 +305,13 @@ def drill(topology, services, redis, coordinator, user):
     print("restored: no changes are planned after the restore of a backup")
 
 
-def refusals(topology, services, user):
-    """Each caller that may not do something is refused at once, and the error says why."""
-    stage, certificates = topology.stage, services.certificates
+def refusals(topology, certificates, user, bare="needs a certificate"):
+    """Each caller that may not do something is refused at once, and the error says why. `bare` is what a caller without a
+    certificate is told: where tokens are accepted, the request is refused and not the connection."""
+    stage = topology.stage
     anonymous = {key: value for key, value in user.items() if key not in ("WEFT_TLS_CERT", "WEFT_TLS_KEY")}
     topology.refused("would not be encrypted", "runs", "list", env={"WEFT_COORDINATOR": user["WEFT_COORDINATOR"]})
-    topology.refused("needs a certificate", "runs", "list", env=anonymous)
+    topology.refused(bare, "runs", "list", env=anonymous)
 
     other = topology.folder("other")
     subprocess.run([ROOT / "deploy/certificates", "-host=coordinator", other], check=True, capture_output=True,
@@ -358,6 +359,7 @@ def signed(topology, certificates, name, uri, days):
 
 def container(path, kind):
     """The container of a workload in a manifest: its arguments and variables."""
+    import yaml
     documents = yaml.safe_load_all((ROOT / "deploy/kubernetes" / path).read_text())
     found = next(document for document in documents if document["kind"] == kind)
     settings = found["spec"]["template"]["spec"]["containers"][0]

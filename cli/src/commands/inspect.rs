@@ -115,8 +115,10 @@ fn shards(plan: &PlanFile) -> String {
             *count += 1;
         }
     }
-    let has_rules =
-        |shard: &OutlineShard| !shard.labels.is_empty() || shard.concurrency.is_some() || !shard.budgets.is_empty();
+    let has_rules = |shard: &OutlineShard| {
+        let limited = shard.concurrency.is_some() || shard.bound.is_some() || !shard.budgets.is_empty();
+        !shard.labels.is_empty() || limited
+    };
     let placed = outline.shards.iter().any(has_rules);
     let mut text = String::from("shards\n  part  operations    rows  formulas  foreign  provider instance\n");
     for (index, ((shard, fragment), tracked)) in
@@ -157,10 +159,11 @@ fn demands(shard: &OutlineShard) -> String {
         true => "no labels".to_owned(),
         false => labels_text(&shard.labels),
     };
-    match shard.concurrency {
-        Some(most) => format!("{labels}; at most {most} operations at the same time"),
-        None => labels,
-    }
+    let concurrency = shard.concurrency.map(|most| format!("at most {most} operations at the same time"));
+    let bound = shard
+        .bound
+        .map(|bound| format!("at most {} open provider instances of rule {} at each worker", bound.most, bound.rule));
+    [Some(labels), concurrency, bound].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// A text in quotes, as Graphviz reads it.

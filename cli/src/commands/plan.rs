@@ -16,7 +16,7 @@ use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::packages::InstalledPackages;
-use crate::plan::{Basis, Made, Wishes, make};
+use crate::plan::{Basis, Made, ReadBudgets, Wishes, make};
 use crate::project::Project;
 use crate::prompt::Prompt;
 use crate::render::events::{self, ChangeCounts};
@@ -186,6 +186,7 @@ impl Loaded {
             packages: &packages,
             sources,
             view: &invocation.view,
+            reads: ReadBudgets::of(wishes.placing.as_ref(), &self.place).await.map_err(|problem| vec![problem])?,
         };
         let mut made = make(basis, wishes).await;
         said.append(&mut made.diagnostics);

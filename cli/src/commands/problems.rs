@@ -1,6 +1,7 @@
 //! The diagnostics of commands, as constructors.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -201,6 +202,41 @@ pub fn invalid_worker_name() -> Diagnostic {
 /// A defect has ended the worker.
 pub fn worker_ended(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Worker ended", format!("A defect of Weft: {error}."))
+}
+
+/// `-spool` without `-name`.
+pub fn spool_without_name() -> Diagnostic {
+    Diagnostic::error(
+        "Worker name expected",
+        "-spool keeps results for a worker of the same name. Give this one a name with -name.",
+    )
+}
+
+/// The spool cannot be used.
+pub fn spool_unusable(error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Cannot keep results", format!("{error}."))
+}
+
+/// There is no place for a spool.
+pub fn no_spool(error: &dyn Display) -> Diagnostic {
+    Diagnostic::warning(
+        "Results are kept in memory only",
+        format!(
+            "{error}. If this worker and its coordinator are lost together, calls can be in doubt. Name a folder with -spool."
+        ),
+    )
+}
+
+/// Results that waited for too long were dropped.
+pub fn outdated_results(count: usize, path: &Path) -> Diagnostic {
+    Diagnostic::warning(
+        "Old results were dropped",
+        format!(
+            "{} had {count} results that no coordinator has accepted within 30 days. Their operations are in doubt if their \
+             runs still exist: see weft runs list.",
+            path.display()
+        ),
+    )
 }
 
 /// The coordinator refuses the worker.

@@ -1,5 +1,7 @@
 //! `weft worker`: carries out operations for a coordinator.
 
+mod spool;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,6 +48,11 @@ pub const WORKER: Command = Command {
             text("label", "KEY=VALUE", "A label that placement rules can refer to. Can be repeated."),
             text("plugin-dir", "DIR", "Also look for provider packages in DIR. Can be repeated."),
             text("name", "NAME", "Name of the worker. [default: machine and process]"),
+            text(
+                "spool",
+                "DIR",
+                "Keep results that no coordinator has accepted in DIR. [default: in the data directory, with -name]",
+            ),
             option("capacity", Takes::Number, "Maximum number of concurrent operations."),
             option("max-providers", Takes::Number, "Maximum number of provider processes."),
         ],
@@ -86,7 +93,20 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let mut options = WorkerOptions::new(name, process::incarnation(), Arc::new(packages));
     options.labels = labels;
     // The states that it reads may be encrypted.
-    context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    let sealing = context.sealing(arguments, None).map_err(|problems| invocation.fail(&problems))?;
+    let spool = match (arguments.value("name"), arguments.value("spool")) {
+        (Some(_), _) => {
+            spool::open(invocation, &options.name, sealing).map_err(|problem| invocation.fail(&[problem]))?
+        }
+        (None, Some(_)) => return Err(invocation.mistake(&problems::spool_without_name())),
+        // The next process has another name.
+        (None, None) => None,
+    };
+    let spool_path = spool.map(|(spool, path)| {
+        options.incarnation = process::incarnation_with_spool();
+        options.spool = Some(spool);
+        path
+    });
     options.pool = pool_options(context);
     if let Some(most) = arguments.count("max-providers") {
         options.pool.max_open = most;
@@ -96,7 +116,7 @@ fn work(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     let dialer = identity::dialer(arguments).map_err(|problems| invocation.fail(&problems))?;
     let metrics = metrics::address(invocation)?;
-    let worked = block_on(serve(invocation, options, dialer, address, metrics)).and_then(|worked| worked);
+    let worked = block_on(serve(invocation, options, dialer, address, metrics, spool_path)).and_then(|worked| worked);
     worked.map_err(|problem| invocation.fail(&[problem]))?;
     Ok(Exit::DONE)
 }
@@ -123,6 +143,7 @@ async fn serve(
     dialer: Dialer,
     addresses: String,
     metrics: Option<MetricsAddress>,
+    spool: Option<PathBuf>,
 ) -> Result<(), Diagnostic> {
     let name = options.name.clone();
     let mut worker = Worker::new(options);
@@ -137,8 +158,8 @@ async fn serve(
     let view = &invocation.view;
     let mut serving = Serving { view, name, dialer, addresses, ended, rests_since: None, told: false };
     while !serving.may_leave(&mut worker) {
-        let Some((address, end)) = serving.connect().await? else {
-            serving.pause().await;
+        let Some((address, end)) = worker.wait_for(serving.connect()).await? else {
+            worker.wait_for(serving.pause()).await;
             continue;
         };
         view.line(&format!("worker {} works for the coordinator at {address}", serving.name));
@@ -161,15 +182,24 @@ async fn serve(
             }
             Ended::Disconnected | Ended::Silent => {
                 view.aside("The connection to the coordinator broke. Retrying.");
-                serving.pause().await;
+                worker.wait_for(serving.pause()).await;
             }
         }
     }
+    let lost = worker.settle_spool().await;
     let left = worker.open();
-    if left.calls + left.results > 0 {
+    let kept = left.results.saturating_sub(lost);
+    if let Some(path) = spool.filter(|_| kept > 0) {
         view.aside(&format!(
-            "Leaving {} calls and {} results that no coordinator has accepted. They are in doubt.",
-            left.calls, left.results
+            "{kept} results that no coordinator has accepted are in {}. The next worker with the name {} hands them over.",
+            path.display(),
+            serving.name
+        ));
+    }
+    if left.calls + lost > 0 {
+        view.aside(&format!(
+            "Leaving {} calls and {lost} results that no coordinator has accepted. They are in doubt.",
+            left.calls
         ));
     }
     let _ = tokio::time::timeout(LEAVE, worker.close()).await;

@@ -4,8 +4,11 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 
 use weft_coordinator::placement::{MAX_BYTES, PLACEMENT_FILE, PlacementRules, Resolved};
+use weft_graph_format::address::ProviderInstance;
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::limits::CallBudget;
 use weft_graph_format::plan_file::PlanFile;
+use weft_graph_format::value::Value;
 
 use crate::options::Arguments;
 use crate::plan::problems;
@@ -35,6 +38,16 @@ impl Placing {
         }
         let rules = PlacementRules::parse(&text).map_err(|wrong| problems::invalid_placement(file, &wrong))?;
         Ok(Some(Placing { rules, file: file.to_owned() }))
+    }
+
+    /// Whether calls are limited.
+    pub fn has_limits(&self) -> bool {
+        self.rules.has_limits()
+    }
+
+    /// The budgets of a provider instance with this configuration.
+    pub fn budgets_of(&self, instance: &ProviderInstance, config: &Value) -> Vec<CallBudget> {
+        self.rules.budgets_of(instance, config)
     }
 
     /// Adds to a plan what the rules demand of its workers, and the limits on its calls. Returns warnings.

@@ -161,6 +161,7 @@ impl Engine<'_> {
             packages: self.installed,
             sources: self.view.known_files(),
             view: self.view,
+            reads: None,
         };
         let mut file = outcome.planned.map(|planned| assemble(basis, wishes, planned, errored, timestamp));
         if let Some(file) = file.as_mut().filter(|_| wishes.configuration) {

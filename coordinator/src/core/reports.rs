@@ -22,7 +22,9 @@ impl Coordinator {
         let Some(index) = self.roster.find(id) else { return Ok(()) };
         match message {
             Report::Intent { task, planned } => self.intent_wanted(index, task, planned),
-            Report::Result { task, result } => self.result_came(index, task, Arc::unwrap_or_clone(result)),
+            Report::Result { task, result } => {
+                self.result_came(self.roster.heirs.maker(index, task), task, Arc::unwrap_or_clone(result))
+            }
             Report::Settled { task, verdict } => match self.position_of(task) {
                 Some(position) => self.verdict_came(index, position, task, verdict),
                 None => Ok(()),

@@ -7,6 +7,7 @@ use weft_state::WorkerId;
 use super::absence::Absence;
 use super::ahead::Ahead;
 use super::clock::Clock;
+use super::heirs::Heirs;
 use super::{Position, ShardIndex, Table, WorkerIndex};
 use crate::outline::HOME;
 use crate::plan::has_labels;
@@ -112,6 +113,8 @@ pub(super) struct Roster {
     visited: bool,
     /// The time without any worker.
     absence: Absence,
+    /// The workers that hand over results of earlier processes.
+    pub(super) heirs: Heirs,
 }
 
 /// Who is there.

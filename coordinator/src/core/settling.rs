@@ -199,6 +199,9 @@ impl Coordinator {
     /// The process that made the attempts is dead. An object that was not found may now count as not created.
     pub(super) fn holder_died(&mut self, holder: WorkerIndex) -> Handled {
         for position in self.roster.doubts(holder) {
+            if self.is_handed_over(position, holder) {
+                continue;
+            }
             self.holder_is_silent(position)?;
             let idle = self.operations.state(position) == State::InDoubt(Doubt::Unsettled);
             if idle && self.outline.at(position).can_settle() && !self.options.only_resolve {

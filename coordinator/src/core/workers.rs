@@ -10,10 +10,10 @@ use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::Hello;
 use crate::operation_event::OperationEventKind;
 use crate::plan::is_of_command_line;
-use crate::process::{in_words, worker_name};
+use crate::process::{has_spool, in_words, worker_id, worker_name};
 use crate::status::Happening;
 use crate::timing::WINDOW;
-use weft_protocol::{HeldPhase, HeldTask, Order, TaskResult};
+use weft_protocol::{HeldPhase, HeldTask, Order, Task, TaskResult};
 
 impl Coordinator {
     pub(super) fn joined(&mut self, hello: Hello) -> Handled {
@@ -27,7 +27,9 @@ impl Coordinator {
         if self.course.is_stopping() {
             self.order(index, Order::Stop);
         }
-        self.compare_tasks(index, held)?;
+        let (own, inherited): (Vec<HeldTask>, Vec<HeldTask>) = held.into_iter().partition(|held| held.maker.is_none());
+        self.compare_tasks(index, own)?;
+        self.inherits(index, worker_name(&worker), inherited)?;
         for shard in self.roster.shards(index) {
             self.open_shard(index, shard);
         }
@@ -37,6 +39,54 @@ impl Coordinator {
         self.backlog.offer_orphans();
         self.refresh(index);
         Ok(())
+    }
+
+    /// A worker has results of earlier processes of its name. What these processes held and the worker does not have is
+    /// given up now.
+    fn inherits(&mut self, heir: WorkerIndex, name: &str, results: Vec<HeldTask>) -> Handled {
+        let mut made: Vec<(Task, WorkerIndex)> = Vec::new();
+        for HeldTask { task, maker, .. } in results {
+            let Some(maker) = maker else { continue };
+            made.push((task, self.roster.enlist(&worker_id(name, &maker), self.clock.now())));
+            if let Some(position) = self.position_of(task) {
+                self.operations.attempt_exists(position, task.attempt.0);
+            }
+        }
+        self.roster.heirs.connected(heir, made);
+        for maker in self.roster.heirs.awaited() {
+            if worker_name(self.roster.id(maker)) == name {
+                self.roster.heirs.came(maker);
+                self.no_heir(maker)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A connected worker has the result of an attempt that an earlier process of its name made. It is about to report it.
+    pub(super) fn is_handed_over(&self, position: Position, maker: WorkerIndex) -> bool {
+        self.roster.heirs.have(maker, self.task(position))
+    }
+
+    /// No process hands over what a worker had: it may have done that, or not.
+    fn no_heir(&mut self, index: WorkerIndex) -> Handled {
+        self.give_up(index)?;
+        if self.roster.is_dead(index) { self.holder_died(index) } else { Ok(()) }
+    }
+
+    /// Whether another process may come with the results of a dead worker.
+    fn may_have_heir(&self, index: WorkerIndex) -> bool {
+        let is_open = |position: Position| {
+            let state = self.operations.state(position);
+            matches!(state, State::Intended(Intended::AtWorker) | State::InDoubt(Doubt::AwaitsHolder))
+        };
+        let mut held = self.roster.tasks(index).into_iter().chain(self.roster.doubts(index));
+        !self.options.fixed_workers && has_spool(self.roster.id(index)) && held.any(is_open)
+    }
+
+    /// Whether a connected worker has the name of this one.
+    fn has_successor(&self, index: WorkerIndex) -> bool {
+        let name = worker_name(self.roster.id(index));
+        self.roster.connected().into_iter().any(|other| worker_name(self.roster.id(other)) == name)
     }
 
     /// Compares the tasks that a worker reports after a reconnect with those that it should have.
@@ -129,13 +179,24 @@ impl Coordinator {
             && self.roster.disconnect(index, self.clock.now())
         {
             self.outbox.drop_orders(index);
+            for maker in self.roster.heirs.disconnected(index) {
+                self.roster.heirs.wait_for(maker, self.clock.now());
+            }
         }
     }
 
     pub(super) fn dead(&mut self, id: &WorkerId) -> Handled {
         let Some(index) = self.roster.find(id) else { return Ok(()) };
         self.outbox.drop_orders(index);
-        if self.roster.bury(index) {
+        let had = self.roster.bury(index);
+        if self.roster.heirs.is_awaited(index) {
+            return Ok(());
+        }
+        if had && self.may_have_heir(index) && !self.has_successor(index) {
+            self.roster.heirs.wait_for(index, self.clock.now());
+            return self.take_unbegun(index);
+        }
+        if had {
             self.give_up(index)?;
         }
         self.holder_died(index)
@@ -145,6 +206,9 @@ impl Coordinator {
         self.tick_stopping()?;
         for index in self.roster.lose_absent(self.clock.now(), self.options.grace_ms) {
             self.give_up(index)?;
+        }
+        for index in self.roster.heirs.overdue(self.clock.now(), self.options.grace_ms) {
+            self.no_heir(index)?;
         }
         self.tell_of_absence();
         Ok(())
@@ -163,6 +227,26 @@ impl Coordinator {
 
     /// The worker did not reconnect in time. What it had not begun is free, and what it may have done is in doubt.
     fn give_up(&mut self, index: WorkerIndex) -> Handled {
+        self.take_unbegun(index)?;
+        for position in self.roster.tasks(index) {
+            let is_called = self.operations.state(position) == State::Intended(Intended::AtWorker);
+            // In any other state, the store's answer decides.
+            if is_called && !self.is_handed_over(position, index) {
+                let reason = format!("{} is gone", in_words(self.roster.id(index)));
+                self.doubt(position, reason)?;
+            }
+        }
+        for position in self.roster.doubts(index) {
+            if !self.is_handed_over(position, index) {
+                self.holder_is_silent(position)?;
+            }
+        }
+        self.refresh(index);
+        Ok(())
+    }
+
+    /// Frees what a worker that is gone had not begun.
+    fn take_unbegun(&mut self, index: WorkerIndex) -> Handled {
         self.take_shards(index)?;
         for position in self.roster.tasks(index) {
             match self.operations.state(position) {
@@ -170,18 +254,9 @@ impl Coordinator {
                 State::Intended(Intended::AtWorker) if self.ahead.waits(position) => {
                     self.never_called(position, "its worker is gone, and its call was not allowed yet")?;
                 }
-                State::Intended(Intended::AtWorker) => {
-                    let reason = format!("{} is gone", in_words(self.roster.id(index)));
-                    self.doubt(position, reason)?;
-                }
-                // The store's answer decides.
                 _ => {}
             }
         }
-        for position in self.roster.doubts(index) {
-            self.holder_is_silent(position)?;
-        }
-        self.refresh(index);
         Ok(())
     }
 

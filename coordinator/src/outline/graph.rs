@@ -119,6 +119,7 @@ fn shard(index: usize, fragment: &Fragment, plan: &PlanFile, rules: &mut Rules) 
             ..OutlineShard::new(ShardKey::Provider(instance.to_string()))
         },
     };
+    let shard = OutlineShard { bound: manifest.placement.bound(index), ..shard };
     match manifest.placement.shard(index) {
         Some(demands) => OutlineShard { labels: demands.labels.clone(), concurrency: demands.concurrency, ..shard },
         None => shard,

@@ -8,6 +8,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::Shard;
 use weft_graph_format::limits::{CallBudget, CallLimits, CallRetry, ShardLimits};
 use weft_graph_format::plan_file::PlanFile;
+use weft_graph_format::value::Value;
 use weft_identity::pattern::Pattern;
 
 use super::labels_text;
@@ -227,4 +228,18 @@ pub(super) fn resolve(
     let warning = |(index, _)| problems::idle_placement_rule(file, RuleName { table: "Limit", index });
     let warnings = idle.map(warning).collect();
     Ok((found, warnings))
+}
+
+/// The budgets of a provider instance with this configuration, by the first limit that makes each.
+pub(super) fn budgets_of(limits: &[LimitRule], instance: &ProviderInstance, config: &Value) -> Vec<CallBudget> {
+    let (shard, known) = (Shard::Provider(instance.clone()), Known::Value(config));
+    let mut found: Vec<CallBudget> = Vec::new();
+    for limit in limits.iter().filter(|limit| limit.rule().matches(instance, &known)) {
+        if let Ok(budget) = limit.budget(instance, &shard, &known)
+            && !found.iter().any(|other| other.name == budget.name)
+        {
+            found.push(budget);
+        }
+    }
+    found
 }

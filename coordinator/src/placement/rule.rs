@@ -33,6 +33,8 @@ pub(super) struct Rule {
     pub(super) labels: BTreeMap<String, String>,
     /// The maximum number of concurrent operations of one provider instance.
     pub(super) concurrency: Option<u32>,
+    /// The maximum number of matching provider instances that are open at the same time at each worker.
+    pub(super) instances: Option<u32>,
 }
 
 impl Rule {
@@ -52,7 +54,14 @@ impl Rule {
         }
         match self.concurrency {
             Some(0) => return Err("has the concurrency 0, so that nothing could ever run".to_owned()),
-            None if self.labels.is_empty() => return Err("needs `labels` or `concurrency`".to_owned()),
+            None if self.labels.is_empty() && self.instances.is_none() => {
+                return Err("needs `labels`, `concurrency` or `instances`".to_owned());
+            }
+            _ => {}
+        }
+        match self.instances {
+            Some(0) => return Err("has `instances` 0, so that nothing could ever run".to_owned()),
+            Some(_) if self.home => return Err("has `home` together with `instances`".to_owned()),
             _ => {}
         }
         self.check_labels()
@@ -152,9 +161,16 @@ fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
 }
 
 /// The configuration of a shard's provider, as far as the plan knows it.
-pub(super) struct Known<'p> {
-    fragment: &'p Fragment,
-    config: Option<FormulaIndex>,
+pub(super) enum Known<'p> {
+    /// As a plan has it.
+    Planned {
+        /// The shard's part of the plan.
+        fragment: &'p Fragment,
+        /// The configuration.
+        config: Option<FormulaIndex>,
+    },
+    /// As planning has it.
+    Value(&'p Value),
 }
 
 impl<'p> Known<'p> {
@@ -165,16 +181,19 @@ impl<'p> Known<'p> {
             Operation::OpenProvider { instance, config } if own(instance) => Some(*config),
             _ => None,
         });
-        Known { fragment, config }
+        Known::Planned { fragment, config }
     }
 
     /// A string argument, by the names that lead to it. `None` if it is absent, sensitive, no string, or known only at
     /// apply.
     fn argument(&self, path: &str) -> Option<&'p str> {
         let mut names = path.split('.');
-        let mut at = self.config?;
+        let (fragment, mut at) = match self {
+            Known::Value(value) => return text_in(value, names),
+            Known::Planned { fragment, config } => (fragment, (*config)?),
+        };
         loop {
-            match &self.fragment.formulas.rows.get(usize::try_from(at.0).ok()?)?.op {
+            match &fragment.formulas.rows.get(usize::try_from(at.0).ok()?)?.op {
                 FormulaOp::Constant(value) => return text_in(value, names),
                 FormulaOp::Object(fields) => {
                     let name = names.next()?;

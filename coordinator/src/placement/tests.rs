@@ -136,6 +136,22 @@ fn earlier_rules_win_and_later_ones_add() {
 }
 
 #[test]
+fn the_instances_of_a_rule_share_its_bound() {
+    let rules = "
+        [[rule]]
+        key = 'eu-*'
+        instances = 1
+        [[rule]]
+        provider = 'hashicorp/aws'
+        instances = 4
+    ";
+    let rules = PlacementRules::parse(rules).unwrap();
+    let (placement, warnings) = rules.place(&regions(), "placement.toml").unwrap();
+    let bound = |rule, most| Some(InstanceBound { rule, most });
+    assert_eq!((placement.bounds.as_slice(), warnings), (&[None, bound(1, 1), bound(2, 4)][..], Vec::new()));
+}
+
+#[test]
 fn labels_that_the_plan_does_not_know_are_refused() {
     for name in ["token", "profile", "assume_role"] {
         let rules = format!("[[rule]]\nkey = 'eu-*'\nlabels = {{ a = '{{{name}}}' }}");
@@ -151,8 +167,10 @@ fn wrong_files_are_refused_with_what_is_wrong() {
     for (text, wrong) in [
         ("[[rule]]\nlabels = { a = 'b' }", "rule 1 matches nothing"),
         ("[[rule]]\nhome = true\nkey = 'a'\nlabels = { a = 'b' }", "rule 1 has `home` together with"),
-        ("[[rule]]\nkey = 'a'", "rule 1 needs `labels` or `concurrency`"),
+        ("[[rule]]\nkey = 'a'", "rule 1 needs `labels`, `concurrency` or `instances`"),
         ("[[rule]]\nkey = 'a'\nconcurrency = 0", "rule 1 has the concurrency 0"),
+        ("[[rule]]\nkey = 'a'\ninstances = 0", "rule 1 has `instances` 0"),
+        ("[[rule]]\nhome = true\ninstances = 1", "rule 1 has `home` together with `instances`"),
         ("[[rule]]\nkey = 'a'\nlabels = { '' = 'b' }", "rule 1 has a label without a name"),
         ("[[rule]]\nkey = 'a'\nlabels = { a = 'x{key' }", "with an unclosed brace"),
         ("[[rule]]\nregion = 'a'", "unknown field `region`"),

@@ -59,7 +59,7 @@ impl<'a> FunctionCaller<'a> {
         }
         let plugin = self.host.options.packages.find(&self.shard.package(source))?;
         let key = format!("{source} (functions)");
-        let wanted = InstanceRequest { key, plugin, config: None };
+        let wanted = InstanceRequest { key, plugin, config: None, bound: None };
         let text = name.to_string();
         let subject = DiagnosticSubject { address: &text, config: None };
         let lease = self.runtime.block_on(self.host.pool.open(wanted)).map_err(|error| {

@@ -8,9 +8,10 @@ use parking_lot::Mutex;
 use tokio::sync::Mutex as AsyncMutex;
 use weft_graph_format::address::ProviderInstance;
 use weft_graph_format::graph::FormulaIndex;
+use weft_graph_format::placement::InstanceBound;
 use weft_graph_format::run::Attempt;
 use weft_graph_format::value::Value;
-use weft_providers::{InstanceRequest, Plugin, Provider};
+use weft_providers::{InstanceRequest, Plugin, Provider, SharedBound};
 
 use super::Shard;
 use crate::host::Host;
@@ -27,6 +28,8 @@ pub(crate) struct ProviderSlot {
     plugin: Option<Plugin>,
     /// The name of the instance in the pool. Instances of different runs differ.
     key: String,
+    /// The bound that it shares with other instances of the run.
+    bound: Option<SharedBound>,
     current: Mutex<Weak<Provider>>,
     opening: AsyncMutex<Opening>,
     /// It was asked to end early. A process that was is not used for new work.
@@ -54,11 +57,16 @@ impl ProviderSlot {
         instance: ProviderInstance,
         config: FormulaIndex,
         plugin: Option<Plugin>,
+        bound: Option<InstanceBound>,
     ) -> ProviderSlot {
         let text = instance.to_string();
         ProviderSlot {
             key: format!("{run} {text}"),
             text,
+            bound: bound.map(|InstanceBound { rule, most }| SharedBound {
+                group: format!("{run} rule {rule}"),
+                most: usize::try_from(most).unwrap_or(usize::MAX),
+            }),
             instance,
             config,
             plugin,
@@ -111,7 +119,8 @@ impl ProviderSlot {
             }
         };
         let config = Some(config).filter(|_| !host.pool.is_stood_in_for(&self.instance));
-        let wanted = InstanceRequest { key: self.key.clone(), plugin: plugin.clone(), config };
+        let wanted =
+            InstanceRequest { key: self.key.clone(), plugin: plugin.clone(), config, bound: self.bound.clone() };
         let lease = host.pool.open(wanted).await.map_err(|error| problems::open_failed(&subject, &error))?;
         let warnings = subject.said(&lease.warnings);
         let provider = Provider::Plugin(lease).standing_in(&self.instance, host.pool.stand_ins());

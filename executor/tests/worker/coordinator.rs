@@ -52,7 +52,14 @@ pub fn plan_of(graph: ExecutionGraph, schemas: super::Schemas) -> PlanFile {
 }
 
 fn welcome() -> proto::Welcome {
-    proto::Welcome { heartbeat_ms: 50, pause_ms: 30_000, intent_age_ms: 10_000, protocol: 1, refused: String::new() }
+    proto::Welcome {
+        heartbeat_ms: 50,
+        pause_ms: 30_000,
+        intent_age_ms: 10_000,
+        protocol: 2,
+        refused: String::new(),
+        sealed: false,
+    }
 }
 
 impl Coordinator {
@@ -135,6 +142,7 @@ impl Coordinator {
             exports,
             inputs: self.inputs.clone().into_iter().collect(),
             plan: Digest::default().hex(),
+            ..Default::default()
         }))
         .await;
     }

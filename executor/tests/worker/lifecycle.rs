@@ -1,8 +1,9 @@
 //! Broken connections, stopped runs, superseded tasks.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use weft_executor::{Ended, Worker};
+use weft_executor::{Ended, FileSpool, PlainSpool, Worker, WorkerOptions, WorkerSpool};
 use weft_graph_format::digest::Digest;
 use weft_graph_format::value::Value;
 use weft_proto::cluster as proto;
@@ -59,6 +60,67 @@ async fn results_survive_the_connection() {
     // The shard is still open.
     run.begin(c).await;
     assert_eq!(asked(&mut run).await, c);
+}
+
+/// A worker with the spool in this folder, as the process with this incarnation.
+fn with_spool(folder: &std::path::Path, incarnation: &str) -> Worker {
+    let (spool, found) = FileSpool::open(folder, "w", Arc::new(PlainSpool)).unwrap();
+    let spool = WorkerSpool { place: Arc::new(spool), results: found.results };
+    Worker::new(WorkerOptions { incarnation: incarnation.to_owned(), spool: Some(spool), ..options() })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_outlive_the_process_in_its_spool() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan_of(creates(2).finish(), schemas());
+    let mut run = Coordinator::connect(plan.clone(), with_spool(folder.path(), "one")).await;
+    run.open_all().await;
+    let [a, b] = [0, 1].map(|i| run.operation(&format!("terraform_data.a[{i}]")));
+    for operation in [a, b] {
+        run.begin(operation).await;
+        asked(&mut run).await;
+        run.order(Order::Granted(run.name(operation))).await;
+        assert!(matches!(result(&mut run).await, (_, Outcome::Done(_))));
+    }
+    run.order(Order::Acknowledged(run.name(b))).await;
+    // The coordinator is gone before it has acknowledged the other one, and so is the worker.
+    let (mut worker, _) = run.hang_up().await;
+    worker.wait_for(tokio::time::sleep(Duration::from_millis(50))).await;
+    assert_eq!(worker.settle_spool().await, 0, "nothing is lost with the process");
+    drop(worker);
+
+    let heir = with_spool(folder.path(), "two");
+    let mut run = Coordinator::connect_with(plan.clone(), heir, |welcome| welcome.protocol = 1).await;
+    let held: Vec<(u32, &str)> = run.hello.held.iter().map(|held| (held.operation, held.maker.as_str())).collect();
+    assert_eq!(held, [(a, "one")]);
+    // An older coordinator does not get it. The next one does.
+    run.open_all().await;
+    run.begin(b).await;
+    assert_eq!(asked(&mut run).await, b);
+    run.order(Order::Refused(run.name(b))).await;
+    let (worker, _) = run.hang_up().await;
+    let mut run = Coordinator::connect(plan, worker).await;
+    assert!(matches!(result(&mut run).await, (operation, Outcome::Done(_)) if operation == a));
+    run.order(Order::Acknowledged(run.name(a))).await;
+    run.handle.drain();
+    let (mut worker, _) = run.hang_up().await;
+    worker.settle_spool().await;
+    assert_eq!(std::fs::metadata(folder.path().join("results-w")).unwrap().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_of_an_encrypted_state_are_not_kept_unencrypted() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan_of(creates(1).finish(), schemas());
+    let worker = with_spool(folder.path(), "one");
+    let mut run = Coordinator::connect_with(plan, worker, |welcome| welcome.sealed = true).await;
+    run.open_all().await;
+    let a = run.operation("terraform_data.a[0]");
+    run.begin(a).await;
+    granted(&mut run).await;
+    let (mut worker, _) = run.hang_up().await;
+    assert_eq!(worker.settle_spool().await, 1);
+    assert_eq!(std::fs::metadata(folder.path().join("results-w")).unwrap().len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

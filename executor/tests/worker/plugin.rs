@@ -86,7 +86,12 @@ impl Lab {
         let config = with(self.thing(), fields);
         let bare = config.unmark_deep().0;
         let before = prior.as_ref().map_or_else(|| Value::null(self.thing().implied_type()), |p| p.value.clone());
-        let wanted = InstanceRequest { key: "test".into(), plugin: self.plugin.clone(), config: Some(self.config()) };
+        let wanted = InstanceRequest {
+            key: "test".into(),
+            plugin: self.plugin.clone(),
+            config: Some(self.config()),
+            bound: None,
+        };
         let lease = self.pool.open(wanted).await.unwrap();
         let request = PlanRequest {
             address: "lab_thing.a".parse().unwrap(),

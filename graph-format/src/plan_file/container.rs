@@ -67,6 +67,9 @@ pub(super) const PLACEMENT: u32 = 1;
 /// The index of the section of kind [`SectionKind::Outline`] that has the limits on calls.
 pub(super) const CALL_LIMITS: u32 = 2;
 
+/// The index of the section of kind [`SectionKind::Outline`] that has the bounds on open provider instances.
+pub(super) const INSTANCE_BOUNDS: u32 = 3;
+
 /// A section to be written.
 pub(super) struct Section {
     pub(super) kind: SectionKind,

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::container::{
-    CALL_LIMITS, ENTRY_BYTES, GENERATED, HEADER_BYTES, Header, Magic, PLACEMENT, SectionEntry, seal_of,
+    CALL_LIMITS, ENTRY_BYTES, GENERATED, HEADER_BYTES, Header, INSTANCE_BOUNDS, Magic, PLACEMENT, SectionEntry, seal_of,
 };
 use super::error::{Damage, PlanFileError};
 use super::manifest::Manifest;
@@ -216,6 +216,10 @@ impl PlanReader {
         if let Some(content) = self.content(SectionKind::Outline, CALL_LIMITS)? {
             let limits = record::decode(SectionKind::Outline, &content);
             manifest.limits = limits.map_err(PlanFileError::Damaged)?;
+        }
+        if let Some(content) = self.content(SectionKind::Outline, INSTANCE_BOUNDS)? {
+            let bounds = record::decode(SectionKind::Outline, &content);
+            manifest.placement.bounds = bounds.map_err(PlanFileError::Damaged)?;
         }
         Ok(manifest)
     }

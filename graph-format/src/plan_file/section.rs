@@ -28,8 +28,8 @@ pub enum SectionKind {
     /// [`super::SourceSnippets`]
     Sources = 7,
     /// [`super::PlanOutline`] without its shards; with the index [`super::container::PLACEMENT`]
-    /// [`super::Manifest::placement`], and with [`super::container::CALL_LIMITS`] [`super::Manifest::limits`], if there
-    /// are any.
+    /// [`super::Manifest::placement`], with [`super::container::CALL_LIMITS`] [`super::Manifest::limits`], and with
+    /// [`super::container::INSTANCE_BOUNDS`] the bounds of the placement, if there are any.
     Outline = 8,
     /// [`crate::graph::Fragment`]; one section for each shard.
     Fragment = 9,

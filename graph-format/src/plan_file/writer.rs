@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::container::{CALL_LIMITS, GENERATED, Magic, PLACEMENT, Section, assemble};
+use super::container::{CALL_LIMITS, GENERATED, INSTANCE_BOUNDS, Magic, PLACEMENT, Section, assemble};
 use super::error::WriteError;
 use super::reader::OutlineRecord;
 use super::section::{MOST_SECTIONS, SectionKind};
 use super::{Contents, PlanFile, SourceSnippets, read_back, record};
 use crate::digest::Digest;
 use crate::limits::CallLimits;
-use crate::placement::Placement;
+use crate::placement::{InstanceBound, Placement};
 use crate::schema::ProviderSchema;
 
 /// Writes a plan, and returns the blake3 of its bytes. Equal plans produce equal bytes.
@@ -71,6 +71,11 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
     if !limits.is_empty() {
         let index = CALL_LIMITS as usize;
         parts.push(Box::new(move || section::<CallLimits>(SectionKind::Outline, index, limits)));
+    }
+    let bounds = &plan.manifest.placement.bounds;
+    if bounds.iter().any(Option::is_some) {
+        let index = INSTANCE_BOUNDS as usize;
+        parts.push(Box::new(move || section::<Vec<Option<InstanceBound>>>(SectionKind::Outline, index, bounds)));
     }
     for (index, fragment) in plan.graph.fragments.iter().enumerate() {
         parts.push(Box::new(move || section::<read_back::Fragment>(SectionKind::Fragment, index, fragment)));

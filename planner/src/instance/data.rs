@@ -209,6 +209,7 @@ impl Ask {
         let text = desired.address.to_string();
         let places = Some(&desired.block.places);
         let plain = &accepted.plain;
+        self.providers.may_read(&desired.provider).await?;
         let began = self.progress.begin(&desired.address, ProgressStep::ReadStarted, &Value::null(plain.ty()));
         let meta = self.meta(&desired.address, &desired.provider.source);
         let reply = provider

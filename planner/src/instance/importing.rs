@@ -56,6 +56,7 @@ impl Ask {
                 ImportTarget::Identity(identity)
             }
         };
+        self.providers.may_read(&desired.provider).await?;
         let reply = provider
             .import_resource_state(type_name, target)
             .await

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use weft_graph_format::address::DeposedKey;
 use weft_graph_format::digest::Digest;
 use weft_graph_format::path::Path;
+use weft_graph_format::placement::InstanceBound;
 use weft_graph_format::run::{RunId, WorkerId};
 use weft_graph_format::shown::ShownName;
 use weft_graph_format::stored::{InstanceObject, Opaque, OutputRecord, OutputWrite, PathStep, RawJson};
@@ -110,6 +111,7 @@ fn every_order_round_trips() {
         exports: vec![Export { operation: 4, paths: vec![Path::ROOT.attribute("id")] }],
         inputs: [("var.x".to_owned(), vec![1])].into(),
         plan: Digest([8; 32]),
+        bound: Some(InstanceBound { rule: 2, most: 4 }),
     };
     let open = OpenShard { shard: 1, restored: vec![(2, Arc::from([3]))], package: Some(package) };
     let orders = vec![
@@ -134,7 +136,14 @@ fn every_order_round_trips() {
         Order::Leave,
     ];
     let frame = CoordinatorFrame {
-        welcome: Some(Welcome { heartbeat_ms: 1, pause_ms: 2, intent_age_ms: 3, protocol: PROTOCOL, refused: None }),
+        welcome: Some(Welcome {
+            heartbeat_ms: 1,
+            pause_ms: 2,
+            intent_age_ms: 3,
+            protocol: PROTOCOL,
+            refused: None,
+            sealed: true,
+        }),
         heartbeat: 9,
         orders: vec![RunOrders { run: run("r"), epoch: 6, orders }],
     };
@@ -154,7 +163,7 @@ fn a_greeting_round_trips() {
             version: "5.0.0".into(),
             checksums: vec!["h1:x".into()],
         }],
-        held: phases.map(|phase| HeldTask { run: run("r"), task: task(), phase }).to_vec(),
+        held: phases.map(|phase| HeldTask { run: run("r"), task: task(), phase, maker: Some("old".into()) }).to_vec(),
         protocol: PROTOCOL,
         version: "0.1.0".into(),
     };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use weft_graph_format::address::{DeposedKey, ResourceInstance};
 use weft_graph_format::digest::Digest;
+use weft_graph_format::placement::InstanceBound;
 use weft_graph_format::run::{RunId, WorkerId};
 use weft_graph_format::shown::ShownName;
 use weft_graph_format::stored::{InstanceObject, Opaque, OutputRecord, OutputWrite, PathStep, RawJson, SensitivePath};
@@ -30,6 +31,7 @@ pub(crate) fn coordinator_frame(frame: proto::CoordinatorFrame) -> Result<Coordi
             intent_age_ms: welcome.intent_age_ms,
             protocol: welcome.protocol,
             refused: (!welcome.refused.is_empty()).then_some(welcome.refused),
+            sealed: welcome.sealed,
         }),
         heartbeat: frame.heartbeat,
         orders: frame.orders.into_iter().map(of_run).collect::<Result<_, _>>()?,
@@ -97,7 +99,8 @@ fn held(held: proto::HeldTask) -> Result<HeldTask, FrameError> {
         Phase::Called => HeldPhase::Called,
         Phase::Finished => HeldPhase::Finished,
     };
-    Ok(HeldTask { task: task(held.operation, held.attempt), run: run(held.run)?, phase })
+    let maker = (!held.maker.is_empty()).then_some(held.maker);
+    Ok(HeldTask { task: task(held.operation, held.attempt), run: run(held.run)?, phase, maker })
 }
 
 fn order(order: proto::Order) -> Result<Order, FrameError> {
@@ -147,6 +150,7 @@ fn open_shard(open: proto::OpenShard) -> Result<OpenShard, FrameError> {
         exports: open.exports.into_iter().map(export).collect::<Result<_, _>>()?,
         inputs: open.inputs.into_iter().collect(),
         plan: Digest::parse(&open.plan).ok_or(FrameError::Digest(open.plan.len() / 2))?,
+        bound: (open.bound > 0).then_some(InstanceBound { rule: open.bound_rule, most: open.bound }),
     };
     let restored = open.restored.into_iter().map(|found| (found.operation, Arc::from(found.value)));
     Ok(OpenShard { shard: open.shard, restored: restored.collect(), package: Some(package) })

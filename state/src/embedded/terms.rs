@@ -17,7 +17,7 @@ use super::recovery::{self, Loaded};
 use super::saves::Saves;
 use super::writer::Writer;
 use super::{LOOK_PAUSE, LOOKS, random_u128};
-use crate::budget::Budgets;
+use crate::budget::LocalBudgets;
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
 use crate::event::{Base, Began, Event, Sealed};
@@ -38,7 +38,7 @@ pub(super) struct Core {
     /// `None` if the store was opened for reading.
     pub(super) live: Option<Mutex<Live>>,
     /// Budgets of provider calls. One process at a time has the store, so its memory suffices.
-    pub(super) budgets: Budgets,
+    pub(super) budgets: LocalBudgets,
 }
 
 impl Core {

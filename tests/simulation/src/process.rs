@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use weft_coordinator::event::Hello;
 use weft_coordinator::{Need, OperationKind, Outline, OutlineOperation};
-use weft_executor::simulation::{DeskAction, Docket, Now, is_young};
+use weft_executor::simulation::{DeskAction, Docket, Now, SpooledResult, is_young};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::digest::Digest;
 use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{
-    CoordinatorFrame, HeldPhase, ObjectChange, ObjectWrite, OpenShard, Order, Report, RunOrders, SettleOrder,
+    CoordinatorFrame, HeldPhase, ObjectChange, ObjectWrite, OpenShard, Order, PROTOCOL, Report, RunOrders, SettleOrder,
     SettleVerdict, Task, TaskDone, TaskResult, TaskWrites, WorkerFrame,
 };
 use weft_state::{InstanceObject, Opaque, RawJson, RunId, WorkerId};
@@ -70,6 +70,13 @@ pub(crate) struct Process {
     settles: VecDeque<SettleOrder>,
     /// Results of calls that were reported as done.
     proven: BTreeSet<Task>,
+    /// The file with results, which outlives the process.
+    spool: BTreeMap<Task, SpooledResult>,
+}
+
+/// The incarnation of a process: with a zero in front of the last part, since it has a spool.
+fn incarnation(birth: u64) -> String {
+    format!("boot:ns:{birth}:01")
 }
 
 /// The surroundings of a process.
@@ -93,7 +100,7 @@ impl Process {
     pub(crate) fn new(name: &str, birth: u64) -> Process {
         Process {
             name: name.to_owned(),
-            id: WorkerId(format!("{name}/{birth}")),
+            id: WorkerId(format!("{name}/{}", incarnation(birth))),
             alive: true,
             leaving: false,
             connection: None,
@@ -105,7 +112,34 @@ impl Process {
             running: BTreeMap::new(),
             settles: VecDeque::new(),
             proven: BTreeSet::new(),
+            spool: BTreeMap::new(),
         }
+    }
+
+    /// Another process of the same name, with the file of this one.
+    pub(crate) fn heir(&self, birth: u64) -> Process {
+        let mut heir = Process::new(&self.name, birth);
+        let results: Vec<SpooledResult> = self.spool.values().cloned().collect();
+        let done = results.iter().filter(|kept| matches!(*kept.result, TaskResult::Done(_)));
+        heir.proven = done.map(|kept| kept.task).filter(|task| self.proven.contains(task)).collect();
+        heir.spool = self.spool.clone();
+        heir.docket.restore(results);
+        heir
+    }
+
+    /// Writes to its file. The process may die before the results are durable.
+    pub(crate) fn write_spool(&mut self, around: &mut Around<'_>) {
+        let all = self.connection.is_none();
+        let maker = self.id.0.split_once('/').map_or("", |(_, incarnation)| incarnation);
+        let work = self.docket.spool_work(all, maker);
+        for (_, task) in &work.forget {
+            self.spool.remove(task);
+        }
+        let written = !around.happens(10);
+        if written {
+            self.spool.extend(work.keep.iter().map(|kept| (kept.task, kept.clone())));
+        }
+        self.docket.spooled(&work.keep, written);
     }
 
     pub(crate) fn is_awake(&self, now: u64) -> bool {
@@ -116,7 +150,7 @@ impl Process {
     pub(crate) fn connect(&mut self, coordinator: usize) -> Hello {
         self.connection = Some(coordinator);
         self.inbox.clear();
-        self.docket.connected();
+        self.docket.connected(PROTOCOL);
         Hello {
             worker: self.id.clone(),
             labels: BTreeMap::new(),
@@ -266,6 +300,9 @@ impl Process {
     pub(crate) fn work(&mut self, around: &mut Around<'_>) {
         self.begin_calls(around);
         self.end_calls(around);
+        if around.random.chance(30) {
+            self.write_spool(around);
+        }
         if !self.opening.is_empty() {
             let open = self.opening.remove(0);
             self.opened(open, around);

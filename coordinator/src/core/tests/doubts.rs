@@ -43,7 +43,7 @@ fn a_returning_worker_settles_a_doubt_of_an_earlier_term() {
     let (mut core, begun) = begin(plan(), options.clone(), vec![(0, doubt("w/1"))]);
     assert!(finish(&begun).is_none() && finish(&core.step(1, Event::Tick)).is_none(), "its word is waited for");
     let Event::Joined(mut back) = hello("w") else { panic!("a greeting") };
-    back.held = vec![HeldTask { run: RunId::parse("r").unwrap(), task, phase: HeldPhase::Called }];
+    back.held = vec![HeldTask { run: RunId::parse("r").unwrap(), task, phase: HeldPhase::Called, maker: None }];
     core.step(2, Event::Joined(back));
     assert!(finish(&core.step(60_000, Event::Tick)).is_none(), "the call goes on there");
     let told = core.step(60_001, said("w", done(task)));
@@ -59,6 +59,94 @@ fn a_returning_worker_settles_a_doubt_of_an_earlier_term() {
         assert!(told.iter().any(unsettled), "{told:?}");
         assert_eq!(finish(&core.step(options.grace_ms + 1, ok(1))).unwrap().in_doubt, [0]);
     }
+}
+
+/// The identity of a process with a spool.
+fn with_spool(name: &str, process: u32) -> WorkerId {
+    WorkerId(format!("{name}/boot:ns:{process}:01"))
+}
+
+/// A process connects, with the results of these tasks of an earlier one.
+fn heir(process: u32, maker: u32, tasks: &[Task]) -> Event {
+    let Event::Joined(hello) = hello("w") else { panic!("a greeting") };
+    let incarnation = |process: u32| format!("boot:ns:{process}:01");
+    let held = |task: &Task| HeldTask {
+        run: RunId::parse("r").unwrap(),
+        task: *task,
+        phase: HeldPhase::Finished,
+        maker: Some(incarnation(maker)),
+    };
+    Event::Joined(Hello { worker: with_spool("w", process), held: tasks.iter().map(held).collect(), ..hello })
+}
+
+#[test]
+fn a_spool_settles_what_a_dead_worker_did() {
+    let plan = || outline(OperationKind::Provision, &[&[], &[], &[0]], 1);
+    let options = RunOptions { gather_ms: 0, ..RunOptions::default() };
+    let task = |operation| Task { operation, attempt: Attempt(1) };
+    let (first, second) = (with_spool("w", 1), with_spool("w", 2));
+    let record = |status| OpRecord { status, attempt: Attempt(1), worker: first.clone(), ..OpRecord::default() };
+    for status in [OpStatus::Intended, OpStatus::InDoubt] {
+        // A coordinator takes over, and the worker is dead: its heir is awaited.
+        let (mut core, _) = begin(plan(), options.clone(), vec![(0, record(status)), (1, record(status))]);
+        let told = core.step(1, Event::Dead(first.clone()));
+        assert!(steps(&told).is_empty() && finish(&told).is_none(), "{told:?}");
+        assert!(steps(&core.step(2, Event::Dead(first.clone()))).is_empty());
+        // The heir has one result. The other call is in doubt at once.
+        let told = core.step(3, heir(2, 1, &[task(0)]));
+        let doubts =
+            steps(&told).iter().filter(|step| matches!(step, StoreStep::Doubt { op, .. } if op.0 == 1)).count();
+        assert_eq!(doubts, usize::from(status == OpStatus::Intended), "{told:?}");
+        let Report::Result { result, .. } = done(task(0)) else { panic!("a result") };
+        let told = core.step(4, Event::Said(second.clone(), Report::Result { task: task(0), result }));
+        let maker = match &steps(&told)[..] {
+            [StoreStep::Commit(commit)] => commit.worker.clone(),
+            [StoreStep::Resolve(found)] => {
+                let DoubtOutcome::Done(commit) = &found.outcome else { panic!("{found:?}") };
+                commit.worker.clone()
+            }
+            _ => panic!("{told:?}"),
+        };
+        assert_eq!(maker, first, "it is the report of the process that made the call");
+        let told = core.step(5, ok(if status == OpStatus::Intended { 2 } else { 1 }));
+        let acknowledged = |command: &Command| matches!(command, Command::Send { worker, orders } if *worker == second && orders.contains(&Order::Acknowledged(task(0))));
+        assert!(told.iter().any(acknowledged), "{told:?}");
+        assert_eq!(core.status(0), Some(Status::Done));
+        assert_eq!(core.status(1), Some(Status::InDoubt));
+    }
+}
+
+#[test]
+fn an_heir_that_does_not_come_or_leaves_again_is_awaited_for_a_while() {
+    let plan = || outline(OperationKind::Provision, &[&[]], 1);
+    let options = RunOptions { gather_ms: 0, ..RunOptions::default() };
+    let grace = options.grace_ms;
+    let task = Task { operation: 0, attempt: Attempt(1) };
+    let (first, second) = (with_spool("w", 1), with_spool("w", 2));
+    let record = || {
+        let worker = first.clone();
+        vec![(0, OpRecord { status: OpStatus::Intended, attempt: Attempt(1), worker, ..OpRecord::default() })]
+    };
+    let in_doubt = |commands: &[Command]| steps(commands).iter().any(|step| matches!(step, StoreStep::Doubt { .. }));
+    let (mut core, _) = begin(plan(), options.clone(), record());
+    core.step(1, Event::Dead(first.clone()));
+    assert!(!in_doubt(&core.step(grace, Event::Tick)));
+    assert!(in_doubt(&core.step(grace + 1, Event::Tick)));
+    // The heir leaves before its report arrives, and comes back.
+    for comes in [true, false] {
+        let (mut core, _) = begin(plan(), options.clone(), record());
+        core.step(1, Event::Dead(first.clone()));
+        core.step(2, heir(2, 1, &[task]));
+        assert!(!in_doubt(&core.step(2 * grace, Event::Left(second.clone()))));
+        if comes {
+            assert!(!in_doubt(&core.step(3 * grace - 1, heir(2, 1, &[task]))));
+        } else {
+            assert!(in_doubt(&core.step(3 * grace, Event::Tick)));
+        }
+    }
+    // A worker without a spool is not awaited, nor is any in one process.
+    let (mut core, _) = begin(plan(), RunOptions::in_process(), record());
+    assert!(in_doubt(&core.step(1, Event::Dead(first.clone()))));
 }
 
 #[test]

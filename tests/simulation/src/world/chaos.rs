@@ -13,7 +13,12 @@ impl World {
         let chosen = self.random.index(self.workers.len());
         if !self.workers[chosen].alive {
             self.births += 1;
-            self.workers[chosen] = Process::new(&self.workers[chosen].name.clone(), self.births);
+            let births = self.births;
+            self.workers[chosen] = match self.random.chance(80) {
+                true => self.workers[chosen].heir(births),
+                // Its file is lost.
+                false => Process::new(&self.workers[chosen].name, births),
+            };
             return;
         }
         let Some(current) = self.terms.current else { return };

@@ -1,0 +1,72 @@
+//! The spool of `weft worker`: where it is, and how it is encrypted.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weft_executor::{FileSpool, SpoolError, SpoolSeal, WorkerSpool};
+use weft_graph_format::diagnostic::Diagnostic;
+use weft_sealing::{Sealing, TargetName};
+
+use crate::command::Invocation;
+use crate::commands::problems;
+
+/// The folder in the data directory, beside the write-ahead files of coordinators.
+const FOLDER: &str = "weft";
+
+/// Encrypts the records like a state: they hold objects of it.
+#[derive(Debug)]
+struct StateSeal(Arc<Sealing>);
+
+impl StateSeal {
+    const CONTEXT: &[u8] = b"results of a worker";
+}
+
+impl SpoolSeal for StateSeal {
+    fn seals(&self) -> bool {
+        self.0.seals(&TargetName::State)
+    }
+
+    fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, String> {
+        self.0.seal_record(&TargetName::State, Self::CONTEXT, plain).map_err(|error| error.to_string())
+    }
+
+    fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, String> {
+        let opened =
+            self.0.open_record(&TargetName::State, Self::CONTEXT, sealed).map_err(|error| error.to_string())?;
+        Ok(opened.plain.to_vec())
+    }
+}
+
+/// Opens the spool of the worker with this name, in the folder of `-spool`, or else in the data directory. Reports what an
+/// earlier worker of this name left there.
+///
+/// # Errors
+/// When another worker uses it, its results cannot be decrypted, or the folder of `-spool` cannot be used.
+pub fn open(
+    invocation: &Invocation<'_>,
+    name: &str,
+    sealing: Arc<Sealing>,
+) -> Result<Option<(WorkerSpool, PathBuf)>, Diagnostic> {
+    let named = invocation.arguments.value("spool").map(PathBuf::from);
+    let folder = named.clone().unwrap_or_else(|| invocation.context.data_directory.join(FOLDER));
+    match FileSpool::open(&folder, name, Arc::new(StateSeal(sealing))) {
+        Ok((spool, found)) => {
+            let path = spool.path().to_owned();
+            if found.outdated > 0 {
+                invocation.view.diagnostics(&[problems::outdated_results(found.outdated, &path)]);
+            }
+            if !found.results.is_empty() {
+                let count = found.results.len();
+                invocation
+                    .view
+                    .line(&format!("{} has {count} results that no coordinator has accepted", path.display()));
+            }
+            Ok(Some((WorkerSpool { place: Arc::new(spool), results: found.results }, path)))
+        }
+        Err(error @ SpoolError::Io { .. }) if named.is_none() => {
+            invocation.view.diagnostics(&[problems::no_spool(&error)]);
+            Ok(None)
+        }
+        Err(error) => Err(problems::spool_unusable(&error)),
+    }
+}
