@@ -52,7 +52,7 @@ pub async fn change_in<Answer>(
     let failed = |error: StoreError| vec![store::problem(&error)];
     let snapshot = store.snapshot().await.map_err(failed)?;
     let (change, answer) = decide(&snapshot)?;
-    let (file, identity) = match change {
+    let (mut file, identity) = match change {
         Change::Nothing => return Ok(answer),
         Change::Content(file) => (file, None),
         Change::Whole(file) => {
@@ -60,6 +60,7 @@ pub async fn change_in<Answer>(
             (file, Some(identity))
         }
     };
+    file.forget_unused_providers();
     let edit = Edit { seen: snapshot.serial, writes: writes(&snapshot, &file), identity };
     match store.edit(edit).await.map_err(failed)? {
         EditAnswer::Edited => Ok(answer),

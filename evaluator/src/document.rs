@@ -16,13 +16,17 @@ use weft_expressions::convert::convert_with_defaults;
 use weft_graph_format::address::{ProviderSource, ResourceMode};
 use weft_graph_format::codec::type_json;
 use weft_graph_format::diagnostic::has_errors;
+use weft_graph_format::number::Number;
 use weft_graph_format::schema::ProviderSchema;
 use weft_graph_format::types::Type;
+use weft_syntax::Key;
 
-use crate::config::{CompiledModule, ModuleCall, Output, Repetition, ResourceBlock, SourceFiles, Variable};
+use crate::config::{
+    CompiledModule, ModuleCall, Output, ProviderKey, Repetition, ResourceBlock, SourceFiles, Variable,
+};
 use crate::evaluation::provisioner_schema;
 use crate::reference::Reference;
-use expressions::{described, of_body, subject_of};
+use expressions::{constant_expression, described, of_body, subject_of};
 use providers::{ProviderConfigs, key};
 
 /// The inputs of a document.
@@ -157,6 +161,19 @@ fn repetition(object: &mut Map<String, Json>, repetition: &Repetition) {
     }
 }
 
+/// The key of a provider instance, as an expression. OpenTofu 1.12 does not describe it.
+fn provider_key(key: &ProviderKey) -> Map<String, Json> {
+    match key {
+        ProviderKey::Literal(Key::String(text), _) => constant_expression(text.as_str().into()),
+        // A key is always text: `lab.by[0]` is the instance "0".
+        ProviderKey::Literal(Key::Number(digits), _) => {
+            let number = Number::parse(digits).map_or_else(|_| digits.to_string(), |number| number.to_string());
+            constant_expression(number.into())
+        }
+        ProviderKey::Computed(expression) => described(expression),
+    }
+}
+
 fn resource(
     module: &CompiledModule,
     block: &ResourceBlock,
@@ -177,6 +194,8 @@ fn resource(
     add(&mut object, "name", resource.name.as_str());
     add(&mut object, "provider_config_key", configs.used(&key(&module.path, &local_name, alias)));
     if !inputs.alone {
+        let key = block.provider.as_ref().and_then(|provider| provider.key.as_ref());
+        add(&mut object, "provider_instance_expression", key.map(provider_key).unwrap_or_default());
         repetition(&mut object, &block.repetition);
         let source = module.provider_source(&local_name);
         let schemas = inputs.schemas.get(&source);

@@ -21,6 +21,7 @@ mod module_node;
 mod named;
 mod nameless;
 mod problems;
+mod provider_basis;
 mod provider_blocks;
 mod provider_functions;
 mod provider_instances;

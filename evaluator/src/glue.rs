@@ -2,6 +2,7 @@
 //!
 //! `planner` implements it for plans, and with unknown values for validation.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -334,6 +335,33 @@ pub struct Managed {
     pub created: bool,
 }
 
+/// What a provider instance that can disappear is made of: one with a key, or one of a called module.
+#[derive(Clone, Debug, Default)]
+pub struct ProviderBasis {
+    /// `each.value`, if the block has `for_each`.
+    pub each_value: Option<Value>,
+    /// The arguments that are a root variable or a part of one, which calls may have passed on: `token` is
+    /// `var.tokens.eu`.
+    pub variables: BTreeMap<SmolStr, RootVariable>,
+}
+
+/// A root variable or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootVariable {
+    /// The name.
+    pub name: SmolStr,
+    /// The names of attributes, from the outside in.
+    pub attributes: Vec<SmolStr>,
+}
+
+/// As in expressions.
+impl fmt::Display for RootVariable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "var.{}", self.name)?;
+        self.attributes.iter().try_for_each(|name| write!(out, ".{name}"))
+    }
+}
+
 /// The interface that evaluation calls.
 #[async_trait]
 pub trait Glue: Send + Sync + 'static {
@@ -350,6 +378,15 @@ pub trait Glue: Send + Sync + 'static {
         config: &Value,
         range: &SourceRange,
     ) -> Result<(), Failed>;
+
+    /// Records what a provider instance that can disappear is made of. Called before [`Glue::provider_instance`].
+    fn provider_basis(&self, _: &ProviderInstance, _: ProviderBasis) {}
+
+    /// The keys that a provider block had and whose instances are still needed, with the values that they had. Keys that
+    /// the block still has are ignored.
+    fn former_keys(&self, _: &ProviderInstance) -> Vec<(SmolStr, Value)> {
+        Vec::new()
+    }
 
     /// The placeholder for an instance outside the selection; `None` if it has no object.
     fn left_out(&self, _: &ResourceInstance, _: &Schema) -> Option<Value> {

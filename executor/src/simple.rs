@@ -7,14 +7,14 @@ use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, HIDDEN_MESSAGE
 use weft_graph_format::formula::FormulaOp;
 use weft_graph_format::graph::{CheckKind, Operation};
 use weft_graph_format::types::Type;
-use weft_graph_format::value::Value;
+use weft_graph_format::value::{Transform, Value};
 
 use crate::context::TaskContext;
 use crate::outcome::Done;
 use crate::problems::{self, message, not_here};
 use crate::resource::marked;
 use crate::subject::{DiagnosticSubject, Problems};
-use weft_graph_format::stored::{OutputRecord, OutputWrite, RawJson};
+use weft_graph_format::stored::{OutputRecord, OutputWrite, RawJson, is_provider_memory};
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
 /// Computes a value.
@@ -46,6 +46,7 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
             |error: weft_expressions::convert::ConvertError| vec![problems::unsuitable_output(&subject, &error)];
         convert(&value, ty).map_err(failed)?
     };
+    let value = if is_provider_memory(name) { without_secrets(&value) } else { value };
     let (bare, marks) = value.unmark_deep();
     if marks.is_ephemeral() {
         return Err(vec![problems::ephemeral_output(&subject)]);
@@ -71,6 +72,15 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
         })
     };
     Ok(context.done(Some(&value), write(stored), Vec::new()))
+}
+
+/// The value with null for everything that must not be stored. What the state remembers of a provider instance is never
+/// a secret.
+fn without_secrets(value: &Value) -> Value {
+    value.transform(&mut |_, part| match part.marks().is_sensitive() || part.marks().is_ephemeral() {
+        true => Transform::Replace(Value::null(part.ty())),
+        false => Transform::Descend,
+    })
 }
 
 /// Checks a condition.

@@ -188,6 +188,14 @@ pub struct OutputWrite {
     pub record: Option<OutputRecord>,
 }
 
+/// Whether a stored output is what the state remembers of a provider instance, under the address of the instance.
+///
+/// Such a memory has the form of a root output, so that journals, stores and copies treat it as one. No output of a
+/// configuration has such a name.
+pub fn is_provider_memory(name: &str) -> bool {
+    name.contains("provider[\"")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,6 +214,18 @@ mod tests {
         let expected = ["a", r#"{"value":"x\"","type":"string"}"#, r#"{"value":3,"type":"number"}"#];
         assert_eq!(keys, expected);
         assert_eq!(value_path(&stored), Some(path));
+    }
+
+    #[test]
+    fn memories_have_the_address_of_their_provider_instance() {
+        for (name, is) in [
+            ("provider[\"a/b/c\"].x[\"k\"]", true),
+            ("module.m[\"provider\"].provider[\"a/b/c\"]", true),
+            ("provider", false),
+            ("module_m", false),
+        ] {
+            assert_eq!(is_provider_memory(name), is, "{name}");
+        }
     }
 
     #[test]

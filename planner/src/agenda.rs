@@ -15,7 +15,9 @@ use weft_graph_format::graph::{OperationId, PriorObject};
 use crate::prior::Prior;
 use claims::Claims;
 use effects::Effects;
-use planned::{Computed, Opening, PlannedCheck, PlannedInstance, PlannedProvision, PlannedStep, Record, Work};
+use planned::{
+    Computed, MemoryChange, Opening, PlannedCheck, PlannedInstance, PlannedProvision, PlannedStep, Record, Work,
+};
 
 /// Everything that is planned, in the order of evaluation.
 #[derive(Debug, Default)]
@@ -39,6 +41,8 @@ pub(crate) struct Agenda {
     pub(crate) moves: BTreeMap<ResourceInstance, (Option<PriorObject>, ProviderInstance)>,
     /// Deposed objects that no longer exist.
     pub(crate) vanished: Vec<(ResourceInstance, DeposedKey)>,
+    /// Changes of what the state remembers of provider instances.
+    pub(crate) memories: Vec<MemoryChange>,
     pub(crate) claims: Claims,
     pub(crate) effects: Effects,
 }

@@ -11,15 +11,20 @@ mod read;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::graph::{Applied, Builder, OperationId, Provider, Ref, Shard};
 use weft_graph_format::origin::Origin;
+use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use crate::agenda::Agenda;
 use crate::agenda::claims::Claims;
-use crate::agenda::planned::{Computed, Opening, PlannedCheck, PlannedProvision, PlannedStep, Record, Work};
+use crate::agenda::planned::{
+    Computed, MemoryChange, Opening, PlannedCheck, PlannedProvision, PlannedStep, Record, Work,
+};
 use crate::facts::Facts;
+use crate::prior::without_provenance;
 use crate::providers::Registered;
 use crate::whole::order::DeleteOrder;
 
@@ -87,7 +92,7 @@ impl<'a> Drafting<'a> {
             drafting.builder.wait(operation, drafting.after_move(&address));
         }
         agenda.checks.into_iter().for_each(|check| drafting.check(check));
-        drafting.finish(agenda.records)
+        drafting.finish(agenda.records, agenda.memories)
     }
 
     fn work(&mut self, work: Work) {
@@ -101,7 +106,7 @@ impl<'a> Drafting<'a> {
     }
 
     /// Adds the edges of deletes, drafts the changes of state alone, and closes providers.
-    fn finish(mut self, mut records: Vec<Record>) -> Drafted {
+    fn finish(mut self, mut records: Vec<Record>, memories: Vec<MemoryChange>) -> Drafted {
         let in_shards = self.in_shard.values().flatten().copied();
         for (operation, origin) in self.ordering.waits(in_shards) {
             self.builder.wait(operation, origin);
@@ -118,6 +123,7 @@ impl<'a> Drafting<'a> {
             let operation = self.record(record);
             self.builder.wait(operation, gone);
         }
+        memories.into_iter().for_each(|memory| self.remember(memory));
         for (instance, provider) in std::mem::take(&mut self.opened) {
             let close = self.builder.close_provider(provider, shard(&instance));
             let users = self.in_shard.remove(&instance).unwrap_or_default();
@@ -177,6 +183,19 @@ impl<'a> Drafting<'a> {
         let operation = self.builder.record(address, previous, object, provider).id();
         self.builder.wait(operation, moving);
         operation
+    }
+
+    /// A memory has the form of an output. The state forgets an instance only after everything that the plan does with it.
+    fn remember(&mut self, memory: MemoryChange) {
+        let name = SmolStr::from(memory.instance.to_string());
+        let Some(value) = memory.value else {
+            let users = self.in_shard.get(&memory.instance).into_iter().flatten();
+            let waits = Origin::union(users.copied().map(Origin::after));
+            self.builder.output(name, None, Type::Dynamic, false, Value::null(Type::Dynamic), waits);
+            return;
+        };
+        let (formula, planned) = (value.to_formula(), without_provenance(&value));
+        self.builder.output(name, Some(formula), Type::Dynamic, false, planned, value.deep_origin());
     }
 
     fn computed(&mut self, computed: Computed) {

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use weft_evaluator::glue::{Expansion, Protection, RootOutput};
-use weft_graph_format::address::{AbsResource, ConfigResource, Module, ModuleInstance, ResourceInstance};
+use weft_evaluator::glue::{Expansion, Protection, ProviderBasis, RootOutput};
+use weft_graph_format::address::{
+    AbsResource, ConfigResource, Module, ModuleInstance, ProviderInstance, ResourceInstance,
+};
 use weft_graph_format::formula::Formula;
 use weft_graph_format::plan_file::{CheckResult, CheckedKind};
 use weft_graph_format::value::Value;
@@ -33,6 +35,10 @@ pub(crate) struct Evaluated {
     pub(crate) variables: BTreeMap<SmolStr, Value>,
     /// The formulas of placeholders for missing instances outside the selection.
     pub(crate) gaps: Vec<Formula>,
+    /// What the provider instances that can disappear are made of.
+    pub(crate) bases: BTreeMap<ProviderInstance, ProviderBasis>,
+    /// The provider instances that have disappeared, and that objects are deleted with.
+    pub(crate) recalled: BTreeSet<ProviderInstance>,
     /// The `prevent_destroy` values of resources.
     protected: BTreeMap<ConfigResource, BTreeMap<ModuleInstance, Protection>>,
 }

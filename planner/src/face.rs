@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use smol_str::SmolStr;
 use weft_evaluator::glue::{
     Brief, DesiredInstance, Expansion, ExpansionKind, Failed, Glue, Managed, NameKind, OpenCheck, Protection,
-    Provision, RootOutput, ValueName,
+    ProviderBasis, Provision, RootOutput, ValueName,
 };
 use weft_evaluator::purpose::Purpose;
 use weft_expressions::functions::FunctionError;
@@ -68,6 +68,14 @@ impl Glue for Planner {
     ) -> Result<(), Failed> {
         self.ask.providers.register(instance, config, range);
         Ok(())
+    }
+
+    fn provider_basis(&self, instance: &ProviderInstance, basis: ProviderBasis) {
+        self.evaluated().bases.insert(instance.clone(), basis);
+    }
+
+    fn former_keys(&self, block: &ProviderInstance) -> Vec<(SmolStr, Value)> {
+        self.facts.memories.former_keys(block)
     }
 
     fn left_out(&self, address: &ResourceInstance, schema: &Schema) -> Option<Value> {

@@ -15,6 +15,7 @@ use weft_graph_format::value::Value;
 use weft_state::Snapshot;
 
 use crate::inputs::PlanOptions;
+use crate::memory::Memories;
 use crate::prior::{Prior, stored_value};
 use crate::prior_state::PriorState;
 use crate::rules::Rules;
@@ -36,6 +37,8 @@ pub(crate) struct Facts {
     pub(crate) state: PriorState,
     /// Moved objects: the new address and the stored one.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
+    /// What the state remembers of the provider instances of its objects.
+    pub(crate) memories: Memories,
     pub(crate) rules: Rules,
     /// The options; `replace` is sorted.
     pub(crate) options: PlanOptions,
@@ -173,6 +176,7 @@ impl Facts {
         };
         let snapshot = Arc::new(Snapshot { instances: instances.iter().map(stored).collect(), ..Snapshot::default() });
         Facts {
+            memories: Memories::default(),
             rules: Rules::of(options.kind),
             declared: Declared::of(&root),
             root,

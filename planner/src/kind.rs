@@ -2,6 +2,7 @@
 
 mod destroy;
 mod orphan;
+mod recall;
 mod refresh;
 
 use async_trait::async_trait;

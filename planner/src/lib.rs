@@ -18,6 +18,7 @@ mod inputs;
 pub mod inspect;
 mod instance;
 mod kind;
+mod memory;
 mod outcome;
 mod planner;
 pub mod planning;

@@ -21,6 +21,7 @@ use crate::ask::Ask;
 use crate::draft::{Drafted, Drafting, output};
 use crate::evaluated::Evaluated;
 use crate::facts::Facts;
+use crate::memory::Memories;
 use crate::planner::Planner;
 use crate::prior_state::PriorState;
 use crate::problems;
@@ -28,7 +29,7 @@ use crate::provider_meta::ProviderMetas;
 use crate::report::{Report, sort};
 use crate::rules::Rules;
 use crate::whole::outputs::{Outputs, last_outputs, output_changes};
-use crate::whole::{applied_part, checking, moved, orphans, protection, selecting};
+use crate::whole::{applied_part, checking, moved, orphans, protection, remembering, selecting};
 
 pub use crate::inputs::{PlanInputs, PlanKind, PlanOptions};
 pub use crate::outcome::{PlanOutcome, Planned};
@@ -142,6 +143,7 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
         declared,
         environment,
         counters: Counters::default(),
+        memories: Memories::of(&state.state),
         original: snapshot,
         state: state.state,
         moved: state.moved,
@@ -175,7 +177,7 @@ fn remark(planner: &Planner, given: &GivenVariables) {
 fn unfit(facts: &Facts) -> Vec<Diagnostic> {
     match moved::left_out(&facts.moved, facts.selection()) {
         Some(problem) => vec![problem],
-        None => orphans::absent_providers(&facts.state, &facts.declared, &facts.root),
+        None => orphans::absent_providers(facts),
     }
 }
 
@@ -282,6 +284,7 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let configured = |instance: &_| planner.ask.providers.registered(instance);
     let active = checking::active(facts, &evaluated, &changes.resources);
     let applied = applied_part::leave_out(facts, &mut agenda, &changes.outputs, &active);
+    agenda.memories = remembering::memory_changes(facts, &evaluated, &configured, &schemas, &agenda);
     let Drafted { builder, claims, records } = Drafting::of(facts, &configured, agenda, destroys_first);
     output::outputs(&builder, planner.kind(), &outputs.wanted, &applied, &evaluated.gaps);
     let (mut diagnostics, remarks) = planner.report.take();

@@ -48,7 +48,7 @@ impl PriorState {
 
     /// Whether the state has no object and no output.
     pub(crate) fn is_empty(&self) -> bool {
-        self.snapshot.instances.is_empty() && self.snapshot.outputs.is_empty()
+        self.snapshot.instances.is_empty() && self.snapshot.named_outputs().next().is_none()
     }
 
     /// The stored instance.

@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 
+use smol_str::SmolStr;
 use weft_evaluator::config::Variable;
+use weft_evaluator::glue::RootVariable;
 use weft_graph_format::address::{InstanceKey, ProviderInstance, ProviderSource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
@@ -14,6 +16,12 @@ pub const DEPRECATED_VARIABLE: &str = "deprecated-variable";
 
 /// The summary of an object that a provider may not return.
 pub(crate) const INVALID_OBJECT: &str = "Provider produced invalid object";
+
+/// The summary of a provider block that is missing.
+const CONFIGURATION_NOT_PRESENT: &str = "Provider configuration not present";
+
+/// The summary of a key of a provider that is missing.
+const INSTANCE_NOT_PRESENT: &str = "Provider instance not present";
 
 /// Problems that the caller reports.
 pub(crate) type Problems = Vec<Diagnostic>;
@@ -157,12 +165,90 @@ pub(crate) fn missing_instance(instance: &ProviderInstance) -> Diagnostic {
         false => "",
     };
     Diagnostic::error(
-        if keyed { "Provider instance not present" } else { "Provider configuration not present" },
+        if keyed { INSTANCE_NOT_PRESENT } else { CONFIGURATION_NOT_PRESENT },
         format!(
             "State has objects of {instance}, which is no longer in the configuration. Keep the provider configuration \
              until these objects are destroyed, then remove it.{how}"
         ),
     )
+}
+
+/// A provider instance that has disappeared is used once more.
+pub(crate) fn recalled_instance(instance: &ProviderInstance) -> Diagnostic {
+    let source = match instance.key {
+        InstanceKey::None => "the configuration that it had",
+        _ => "the each.value that it had",
+    };
+    Diagnostic::warning(
+        "Provider instance from the state",
+        format!(
+            "{instance} is no longer in the configuration, and the state still has objects of it. They are planned with \
+             {source}, as the state remembers it."
+        ),
+    )
+}
+
+/// The beginning of the errors about a memory that is not complete.
+fn not_recalled(instance: &ProviderInstance, why: &str) -> Diagnostic {
+    let keyed = instance.key != InstanceKey::None;
+    let summary = if keyed { INSTANCE_NOT_PRESENT } else { CONFIGURATION_NOT_PRESENT };
+    let detail = format!("State has objects of {instance}, which is no longer in the configuration. {why}");
+    Diagnostic::error(summary, detail)
+}
+
+/// The way out without a memory.
+const RESTORE: &str = "Restore what was removed, and destroy the objects first: weft apply -destroy -target=ADDRESS.";
+
+/// Parts of the `each.value` of a removed key are not stored.
+pub(crate) fn hidden_value(instance: &ProviderInstance, paths: &[&SmolStr]) -> Diagnostic {
+    let paths: Vec<&str> = paths.iter().map(|path| path.as_str()).collect();
+    let why = format!("The state does not have {}, which must not be stored. {RESTORE}", paths.join(", "));
+    not_recalled(instance, &why)
+}
+
+/// An argument is not stored, and comes from no variable of the root module.
+pub(crate) fn hidden_argument(instance: &ProviderInstance, argument: &str) -> Diagnostic {
+    let why = format!("The state does not have its argument {argument:?}, which must not be stored. {RESTORE}");
+    not_recalled(instance, &why)
+}
+
+/// An argument comes from a variable that is no longer declared.
+pub(crate) fn undeclared_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
+    let why = format!(
+        "Its argument {argument:?} was {variable}, and the configuration does not declare this variable any more. \
+         Declare it until the objects are destroyed, and set it with -var {}=VALUE.",
+        variable.name
+    );
+    not_recalled(instance, &why)
+}
+
+/// An argument comes from a variable that has no value in this plan.
+pub(crate) fn unset_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
+    let why = format!(
+        "Its argument {argument:?} was {variable}, which has no value in this plan. Set it with -var {}=VALUE, and plan \
+         without -target, -exclude and -refresh=false.",
+        variable.name
+    );
+    not_recalled(instance, &why)
+}
+
+/// An argument comes from a variable that has another value now.
+pub(crate) fn changed_variable(instance: &ProviderInstance, argument: &str, variable: &RootVariable) -> Diagnostic {
+    let why = format!(
+        "Its argument {argument:?} was {variable}, which has another value now, so the objects may not be found. Set the \
+         value that it had with -var {}=VALUE until the objects are destroyed.",
+        variable.name
+    );
+    not_recalled(instance, &why)
+}
+
+/// A remembered argument does not fit the current schema.
+pub(crate) fn unsuitable_memory(instance: &ProviderInstance, argument: &str, why: &str) -> Diagnostic {
+    let why = format!(
+        "The value that the state remembers for its argument {argument:?} does not fit this version of the provider: \
+         {why}. {RESTORE}"
+    );
+    not_recalled(instance, &why)
 }
 
 /// A `provider_meta` block for a provider that does not support it.

@@ -13,4 +13,5 @@ pub(crate) mod orphans;
 pub(crate) mod outputs;
 mod problems;
 pub(crate) mod protection;
+pub(crate) mod remembering;
 pub(crate) mod selecting;

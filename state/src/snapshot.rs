@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::stored::is_provider_memory;
 
 use crate::check::CheckRecord;
 use crate::record::{InstanceRecord, OutputRecord};
@@ -47,7 +48,7 @@ pub struct Snapshot {
     pub terraform_version: String,
     /// Resource instances by address, which is also the address in the record.
     pub instances: BTreeMap<ResourceInstance, StoredInstance>,
-    /// Root outputs by name.
+    /// Root outputs by name, and what the state remembers of provider instances ([`is_provider_memory`]).
     pub outputs: BTreeMap<String, StoredOutput>,
     /// The results of checks. `None` is JSON null.
     pub checks: Option<Vec<CheckRecord>>,
@@ -78,6 +79,16 @@ impl Snapshot {
             Subject::Dependents(_) => None,
         };
         held.unwrap_or_else(|| self.other_revision(subject))
+    }
+
+    /// The outputs of the configuration, without the memories of provider instances.
+    pub fn named_outputs(&self) -> impl Iterator<Item = (&String, &StoredOutput)> {
+        self.outputs.iter().filter(|(name, _)| !is_provider_memory(name))
+    }
+
+    /// What the state remembers of provider instances, by address.
+    pub fn provider_memories(&self) -> impl Iterator<Item = (&String, &StoredOutput)> {
+        self.outputs.iter().filter(|(name, _)| is_provider_memory(name))
     }
 
     fn other_revision(&self, subject: &Subject) -> Revision {

@@ -3,7 +3,8 @@
 //! Reading accepts anything that OpenTofu or Terraform writes and ignores unknown keys. Writing uses OpenTofu's own
 //! layout, byte for byte, so that a file can go back and forth between the tools without noise in a diff. The order of
 //! keys and the rule for `provider` (on each instance if any instance of the resource has a provider instance key) are
-//! those of OpenTofu's version 4 writer. Facts: OpenTofu 1.12, `internal/states/statefile/version4.go`.
+//! those of OpenTofu's version 4 writer. The member `weft_providers`, which OpenTofu ignores and does not write, has what
+//! the state remembers of provider instances. Facts: OpenTofu 1.12, `internal/states/statefile/version4.go`.
 
 mod digit;
 mod earlier;
@@ -12,9 +13,11 @@ mod problems;
 mod read;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use weft_graph_format::address::ResourceMode;
+use weft_graph_format::stored::is_provider_memory;
 
 pub use digit::{FORMAT, FormatDigit, GUARDED_FORMAT, find_format_digit};
 pub use earlier::as_version_4;
@@ -91,6 +94,9 @@ impl ContentProblem {
     }
 }
 
+/// The member of the file with the memories of provider instances.
+const MEMORIES: &str = "weft_providers";
+
 /// The content of a state file.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StateFile {
@@ -100,7 +106,8 @@ pub struct StateFile {
     pub serial: u64,
     /// A UUID that is made with the state.
     pub lineage: String,
-    /// Root outputs by name.
+    /// Root outputs by name, and what the state remembers of provider instances ([`is_provider_memory`]). In the file,
+    /// these are apart.
     pub outputs: BTreeMap<String, OutputRecord>,
     /// Resource instances by address.
     pub instances: BTreeMap<String, InstanceRecord>,
@@ -156,6 +163,18 @@ impl StateFile {
         if let Some(checks) = &writes.checks {
             self.checks.clone_from(checks);
         }
+    }
+
+    /// The outputs of the configuration, without the memories of provider instances.
+    pub fn named_outputs(&self) -> impl Iterator<Item = (&String, &OutputRecord)> {
+        self.outputs.iter().filter(|(name, _)| !is_provider_memory(name))
+    }
+
+    /// Drops the memories of provider instances without objects.
+    pub fn forget_unused_providers(&mut self) {
+        let records = self.instances.values().filter(|record| record.mode() == ResourceMode::Managed);
+        let used: BTreeSet<&str> = records.map(|record| record.provider.text()).collect();
+        self.outputs.retain(|name, _| !is_provider_memory(name) || used.contains(name.as_str()));
     }
 
     /// Whether the state is empty.

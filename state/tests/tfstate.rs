@@ -1,8 +1,8 @@
 //! Reading and writing state files.
 
-use weft_graph_format::address::{DeposedKey, InstanceKey, ResourceMode};
+use weft_graph_format::address::{DeposedKey, InstanceKey, ResourceInstance, ResourceMode};
 use weft_state::tfstate::{StateFile, StateFileError, find_format_digit};
-use weft_state::{InstanceObject, InstanceRecord, PathStep, RawJson, StoredProvider};
+use weft_state::{InstanceObject, InstanceRecord, OutputRecord, PathStep, RawJson, StoredProvider};
 
 const RECORDED: &str = include_str!("golden/recorded.tfstate");
 const INSTANCES: &str = include_str!("golden/instances.tfstate");
@@ -216,4 +216,38 @@ fn keys_may_be_any_text() {
         let parsed: weft_graph_format::address::ResourceInstance = address.parse().unwrap();
         assert_eq!(parsed.to_string(), *address);
     }
+}
+
+#[test]
+fn memories_of_provider_instances_are_apart_from_outputs() {
+    const KEYED: &str = "provider[\"h/n/t\"].by[\"k\"]";
+    let output = |value: &str| OutputRecord {
+        value: RawJson::new(value),
+        value_type: RawJson::new("\"string\""),
+        sensitive: false,
+        deprecated: None,
+    };
+    let mut file = parse(INSTANCES);
+    let without = file.to_bytes();
+    file.outputs.insert(KEYED.into(), output("\"memory\""));
+    let text = String::from_utf8(file.to_bytes()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["weft_providers"][KEYED]["value"], "memory");
+    assert_eq!(json["outputs"].get(KEYED), None);
+    assert_eq!(parse(&text), file);
+    assert!(file.named_outputs().all(|(name, _)| name != KEYED));
+    // An entry of the wrong kind is ignored.
+    let mut odd = json;
+    odd["weft_providers"] = serde_json::json!({"o": odd["weft_providers"][KEYED]});
+    assert_eq!(parse(&odd.to_string()).to_bytes(), without);
+    // Without an object of the instance, the memory goes.
+    let mut used = file.clone();
+    let address: ResourceInstance = "lab_thing.z".parse().unwrap();
+    let mut record = InstanceRecord::new(address.clone(), StoredProvider::read(KEYED));
+    record.current = Some(InstanceObject::new(0, RawJson::new("{}")));
+    used.instances.insert(address.to_string(), record);
+    used.forget_unused_providers();
+    assert!(used.outputs.contains_key(KEYED));
+    file.forget_unused_providers();
+    assert_eq!(file.to_bytes(), without);
 }

@@ -171,6 +171,13 @@ def provider_lost(context, want, got):
     return bool(lost) and len(lost) == len(errors(want)) and not errors(got) and want.get("exit") == 1 and got.get("exit") in (0, 2)
 
 
+def provider_remembered(context, want, got):
+    """OpenTofu lacks a provider that was removed together with its objects. The state of Weft remembers it."""
+    lost = [d for d in errors(want) if d.get("summary") in ("Provider instance not present", "Provider configuration not present")]
+    told = [d for d in problems(got) if d.get("summary") == "Provider instance from the state"]
+    return bool(lost and told) and len(lost) == len(errors(want)) and not errors(got) and want.get("exit") == 1 and got.get("exit") in (0, 2)
+
+
 def crash(context, want, got):
     """OpenTofu crashes and Weft does not."""
     return bool(want.get("crash")) and want["crash"] != "timeout" and not got.get("crash")
@@ -384,6 +391,8 @@ DELIBERATE = [
     Deliberate("planned-beside-failed-configure",
                "When one instance of a provider cannot be configured, Weft still plans what the other instances look after.", planned_beside_failed_configure),
     Deliberate("provider-lost", "OpenTofu loses a provider instance that the configuration has; Weft goes on.", provider_lost, ends=True),
+    Deliberate("provider-remembered", "The state remembers a provider that disappears together with its objects, so that they can be deleted.",
+               provider_remembered, ends=True),
     Deliberate("crash", "OpenTofu crashes; Weft gives a result or a plain error.", crash, ends=True),
     Deliberate("entries-without-objects", "The state file has resources that have objects; OpenTofu keeps empty entries after failures and imports.",
                entries_without_objects),

@@ -39,6 +39,10 @@ CONFIGURE = {"steps": [{"run": ["plan"]}], "want": events(1, [REFUSED], planned=
 LOST = {"steps": [{"run": ["plan"]}], "want": events(1, [{"severity": "error", "summary": 'missing provider module.a.provider["weft.test/lab/lab"]'}]),
         "got": events(0, planned=[DATA])}
 
+REMOVED = {"severity": "error", "summary": "Provider instance not present"}
+FROM_STATE = {"severity": "warning", "summary": "Provider instance from the state"}
+REMEMBERED = {"steps": [{"run": ["plan"]}], "want": events(1, [REMOVED]), "got": events(0, [FROM_STATE], planned=[DELETED])}
+
 CRASH = {"steps": [{"run": ["validate"]}], "want": {"run": ["validate"], "exit": 11, "crash": "OPENTOFU CRASH"}, "got": {"run": ["validate"], "exit": 1}}
 
 CIRCLE = {"steps": [{"run": ["plan"]}],
@@ -148,6 +152,11 @@ EXAMPLES = {
         lambda x: x["want"]["events"]["diagnostics"].append({"severity": "error", "summary": "Invalid index"}),
         lambda x: x["got"].update(exit=1),
         lambda x: x["want"]["events"]["diagnostics"][0].update(summary="missing provider of a module")),
+    "provider-remembered": near(
+        REMEMBERED,
+        lambda x: x["got"]["events"]["diagnostics"].clear(),
+        lambda x: x["got"].update(exit=1),
+        lambda x: x["want"]["events"]["diagnostics"].append({"severity": "error", "summary": "Invalid index"})),
     "crash": near(CRASH, lambda x: x["want"].update(crash="timeout"), lambda x: x["got"].update(crash="panicked at")),
     "entries-without-objects": near(
         ENTRIES,

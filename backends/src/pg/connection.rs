@@ -47,9 +47,9 @@ pub(super) async fn open(settings: &PgSettings) -> Result<Client, BackendError> 
     let tls = tls::connector(settings).map_err(|error| settings.setup(DOING, error))?;
     // The limit of the library ends with the connection. A server may accept it and say nothing.
     let limit = connect_timeout(settings);
-    let connecting = carrier().map_err(|error| settings.setup(DOING, error.clone()))?.spawn(async move {
-        tokio::time::timeout(limit, connect(&config, tls)).await
-    });
+    let connecting = carrier()
+        .map_err(|error| settings.setup(DOING, error.clone()))?
+        .spawn(async move { tokio::time::timeout(limit, connect(&config, tls)).await });
     let connected = connecting.await.map_err(|error| settings.setup(DOING, error.to_string()))?;
     let connected = connected.map_err(|_| settings.silent(DOING, limit))?;
     let client = connected.map_err(|error: tokio_postgres::Error| settings.failed(DOING, &error))?;

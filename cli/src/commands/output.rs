@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_graph_format::stored::is_provider_memory;
 use weft_graph_format::value::Kind;
 use weft_state::{OutputRecord, Snapshot};
 
@@ -50,7 +51,8 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         return Err(invocation.mistake(&problems::output_name_required()));
     }
     let state = current(invocation).map_err(|problems| invocation.fail(&problems))?;
-    let outputs = state.map(|state| state.outputs).unwrap_or_default();
+    let mut outputs = state.map(|state| state.outputs).unwrap_or_default();
+    outputs.retain(|name, _| !is_provider_memory(name));
     let Some(name) = name else {
         let all = || {
             let all: Map<String, Json> = outputs.iter().map(|(name, output)| (name.clone(), object(output))).collect();
@@ -126,12 +128,12 @@ fn plain(name: &str, output: &OutputRecord) -> Result<String, Diagnostic> {
 /// The outputs in the state.
 pub fn show_outputs(invocation: &Invocation<'_>, snapshot: &Snapshot) {
     let view = &invocation.view;
-    let outputs = snapshot.outputs.iter().map(|(name, stored)| (name.as_str(), &stored.record));
-    view.event(events::stored_outputs(outputs.clone()));
-    if !snapshot.outputs.is_empty() {
+    let outputs: Vec<_> = snapshot.named_outputs().map(|(name, stored)| (name.as_str(), &stored.record)).collect();
+    view.event(events::stored_outputs(outputs.iter().copied()));
+    if !outputs.is_empty() {
         let reveal = invocation.arguments.switch("show-sensitive", false);
         let lines: Vec<String> =
-            outputs.map(|(name, output)| format!("{name} = {}\n", values::stored(output, reveal))).collect();
+            outputs.iter().map(|(name, output)| format!("{name} = {}\n", values::stored(output, reveal))).collect();
         view.line(&format!("\nOutputs:\n\n{}", lines.concat()));
     }
 }

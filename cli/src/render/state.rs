@@ -17,7 +17,8 @@ pub use super::schemas::Schemas;
 pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
     let mut records: Vec<(Vec<String>, &InstanceRecord)> =
         state.instances.values().map(|record| (module_path(record), record)).collect();
-    if records.is_empty() && state.outputs.is_empty() {
+    let has_outputs = state.named_outputs().next().is_some();
+    if records.is_empty() && !has_outputs {
         return "The state file is empty. No resources are represented.\n".to_owned();
     }
     // A module comes before those inside it, and modules come in the order of their texts, as in OpenTofu. The instances of
@@ -42,9 +43,9 @@ pub fn human(state: &StateFile, schemas: &Schemas, style: &Style) -> String {
         }
         text.push_str(&instance(record, schemas, style));
     }
-    if !state.outputs.is_empty() {
+    if has_outputs {
         text.push_str("\n\nOutputs:\n\n");
-        for (name, output) in &state.outputs {
+        for (name, output) in state.named_outputs() {
             let shown = match values::decoded(output) {
                 _ if output.sensitive && !style.reveal => "(sensitive value)".to_owned(),
                 Some(value) => still(&value, style),

@@ -364,7 +364,7 @@ async fn read(store: &Arc<ModelStore>) -> Result<Snapshot, Stop> {
 }
 
 fn stored_outputs(snapshot: &Snapshot) -> Vec<(SmolStr, Value)> {
-    let outputs = snapshot.outputs.iter();
+    let outputs = snapshot.named_outputs();
     outputs.filter_map(|(name, stored)| Some((SmolStr::new(name), decoded(&stored.record)?))).collect()
 }
 

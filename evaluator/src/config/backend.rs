@@ -57,7 +57,7 @@ impl BackendBlock {
     pub(super) fn computed(&self, what: &str, module: &Module, statics: &mut StaticValues) -> BackendBlock {
         let mut found = self.clone();
         let mut evaluate = |path: &str, expression: &Expression| {
-            let needing = Needing { text: format!("{what}.{}.{path}", self.kind), range: expression.range() };
+            let needing = Needing::new(format!("{what}.{}.{path}", self.kind), expression.range());
             statics.evaluate(module, expression, &needing, &mut found.problems)
         };
         found.evaluated = Evaluated::of(&self.body.tree, self.body.body, "", &mut evaluate);

@@ -399,7 +399,7 @@ impl Computing<'_> {
 
     /// The value of an argument. Reports why it cannot be evaluated.
     fn value(&mut self, text: &str, expression: &Expression) -> Option<Value> {
-        let needing = Needing { text: format!("encryption.{text}"), range: self.all.range.clone() };
+        let needing = Needing::new(format!("encryption.{text}"), self.all.range.clone());
         let found = self.statics.evaluate(&Module::root(), expression, &needing, &mut self.found.problems);
         debug_assert!(found.is_some() || has_errors(&self.found.problems));
         let value = found?;

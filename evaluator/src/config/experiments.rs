@@ -18,7 +18,8 @@ pub struct Experiments {
     pub provider_values: bool,
 }
 
-const PROVIDER_ITERATION: &str = "provider_iteration";
+/// The name of [`Experiments::provider_iteration`].
+pub(super) const PROVIDER_ITERATION: &str = "provider_iteration";
 const PROVIDER_VALUES: &str = "provider_values";
 
 impl Compiling<'_> {

@@ -21,6 +21,7 @@ pub(super) use self::files::LARGEST_FILE;
 use self::files::{is_override, kind_of};
 use super::compile::compile_module;
 use super::encryption_settings::Encryption;
+use super::experiments::PROVIDER_ITERATION;
 use super::module_places::{AsWritten, Below, InstalledModules, ModulePlaces, ModuleRequest};
 use super::provider_links::{check_providers, unsuitable};
 use super::required_version::unmet;
@@ -309,7 +310,7 @@ impl<'a> Loader<'a> {
             return Some(text);
         }
         let address = module.path.child(&call.name);
-        let needing = Needing { text: format!("{address}.source"), range: call.source.range() };
+        let needing = Needing::new(format!("{address}.source"), call.source.range());
         let value = self.statics.evaluate(&module.path, &call.source, &needing, &mut self.diagnostics)?;
         // The problem is already reported.
         if matches!(call.source.kind(), ExprKind::Error) {
@@ -326,7 +327,7 @@ impl<'a> Loader<'a> {
         written: &Expression,
     ) -> Result<Option<SmolStr>, NoVersion> {
         let address = module.path.child(&call.name);
-        let needing = Needing { text: format!("{address}.version"), range: written.range() };
+        let needing = Needing::new(format!("{address}.version"), written.range());
         let value = self.statics.evaluate(&module.path, written, &needing, &mut self.diagnostics).ok_or(NoVersion)?;
         if value.is_null() {
             return Ok(None);
@@ -349,7 +350,7 @@ impl<'a> Loader<'a> {
                 Some(alias) => format!("provider.{}.{alias}.for_each", block.local_name),
                 None => format!("provider.{}.for_each", block.local_name),
             };
-            let needing = Needing { text, range: expression.range() };
+            let needing = Needing { experiment: Some(PROVIDER_ITERATION), ..Needing::new(text, expression.range()) };
             // With the experiment, evaluation handles any value that is known at plan.
             let value = match module.settings.experiments.provider_iteration {
                 true => None,
@@ -367,10 +368,8 @@ impl<'a> Loader<'a> {
             if caller.is_some_and(|call| !call.arguments.contains_key(&variable.name)) {
                 continue;
             }
-            let needing = Needing {
-                text: module.path.to_string(),
-                range: caller.map(|call| call.range.clone()).unwrap_or_default(),
-            };
+            let at = caller.map(|call| call.range.clone()).unwrap_or_default();
+            let needing = Needing::new(module.path.to_string(), at);
             self.statics.variable(&module.path, &variable.name, &needing, &mut self.diagnostics);
         }
     }

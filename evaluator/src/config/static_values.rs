@@ -60,6 +60,15 @@ type Name = (Module, Referent);
 pub(super) struct Needing {
     pub(super) text: String,
     pub(super) range: SourceRange,
+    /// The experiment with which the user accepts values that are known later.
+    pub(super) experiment: Option<&'static str>,
+}
+
+impl Needing {
+    /// A user that always needs static values.
+    pub(super) fn new(text: String, range: SourceRange) -> Needing {
+        Needing { text, range, experiment: None }
+    }
 }
 
 /// The declarations of a module that static values can use.
@@ -218,13 +227,12 @@ impl StaticValues {
         match subject {
             Referent::Local(name) => {
                 let local = frame.locals.get(name)?;
-                let needing = Needing { text: text(format!("local.{name}")), range: local.range.clone() };
+                let needing = Needing::new(text(format!("local.{name}")), local.range.clone());
                 Some(Definition { home: path.clone(), expression: local.value.clone(), needing })
             }
             Referent::Variable(name) => {
                 let variable = frame.variables.get(name)?;
-                let needing =
-                    |expression: &Expression| Needing { text: text(format!("var.{name}")), range: expression.range() };
+                let needing = |expression: &Expression| Needing::new(text(format!("var.{name}")), expression.range());
                 let argument = frame.call.as_ref().and_then(|call| call.arguments.get(name));
                 match (argument, path.parent(), &variable.default) {
                     (Some((value, _)), Some(parent), _) => {
@@ -342,7 +350,6 @@ impl StaticValues {
         needing: &Needing,
         problems: &mut Vec<Diagnostic>,
     ) -> Option<Value> {
-        let user = needing.text.as_str();
         let at = || reference.range.clone();
         let (what, declared) = match &reference.subject {
             Referent::Local(name) => (format!("local.{name}"), frame.locals.contains_key(name)),
@@ -367,15 +374,15 @@ impl StaticValues {
                 return None;
             }
             Referent::Module(name, Some(_)) => {
-                problems.push(problems::module_output(user, name, at()));
+                problems.push(problems::module_output(needing, name, at()));
                 return None;
             }
             Referent::ProviderFunction(name, _) => {
-                problems.push(problems::provider_function(user, name, at()));
+                problems.push(problems::provider_function(needing, name, at()));
                 return None;
             }
             other => {
-                problems.push(problems::dynamic(user, &described(other), at()));
+                problems.push(problems::dynamic(needing, &described(other), at()));
                 return None;
             }
         };
@@ -389,7 +396,7 @@ impl StaticValues {
         if let Referent::Variable(name) = &reference.subject
             && frame.variables.get(name).is_some_and(|variable| variable.constant == Some(false))
         {
-            problems.push(problems::not_constant(user, &what, at()));
+            problems.push(problems::not_constant(needing, &what, at()));
             return None;
         }
         self.needed(&(module.clone(), reference.subject.clone()), &what, needing, problems)

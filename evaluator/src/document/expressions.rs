@@ -121,6 +121,11 @@ pub(super) fn described(found: &Expression) -> Map<String, Json> {
     expression(constant(found), names(found))
 }
 
+/// A constant.
+pub(super) fn constant_expression(value: Json) -> Map<String, Json> {
+    expression(Some(value), Vec::new())
+}
+
 fn expression(constant: Option<Json>, names: Vec<String>) -> Map<String, Json> {
     let mut object = Map::new();
     if let Some(value) = constant {

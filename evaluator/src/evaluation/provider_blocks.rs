@@ -244,6 +244,9 @@ impl ModuleNode {
                     key: instance_key.clone(),
                 }
                 .into();
+                if let Some(block) = block.as_deref().filter(|block| !block.is_mock) {
+                    node.note_basis(block, &instance, &repeated);
+                }
                 let done = node.configure(block.as_deref(), &schema.provider.block, &instance, &repeated).await;
                 failed |= done.is_err();
                 instances.insert(instance_key, instance);
@@ -251,8 +254,34 @@ impl ModuleNode {
             if failed {
                 return Err(Failed);
             }
+            if let Some(block) = block.as_deref().filter(|block| keyed && !block.is_mock) {
+                node.configure_former(block, &schema.provider.block, &source, &instances).await;
+            }
             Ok(Arc::new(ProviderInstances::new(keyed, instances, expanded.origin)))
         })
+    }
+
+    /// Configures the instances of keys that the block no longer has, for the objects that still need them. Nothing else
+    /// can refer to them. Problems are reported, and stop nothing else.
+    async fn configure_former(
+        self: &Arc<Self>,
+        block: &ProviderBlock,
+        schema: &weft_graph_format::schema::Block,
+        source: &ProviderSource,
+        instances: &BTreeMap<InstanceKey, ProviderInstance>,
+    ) {
+        let (module, alias) = (self.address.clone(), block.alias.clone());
+        let parts = ProviderParts { module, source: source.clone(), alias, key: InstanceKey::None };
+        for (key, value) in self.evaluation.glue.former_keys(&parts.clone().into()) {
+            let key = InstanceKey::String(key);
+            if instances.contains_key(&key) {
+                continue;
+            }
+            let repeated = RepetitionData::of(&key, Some(value));
+            let instance: ProviderInstance = ProviderParts { key, ..parts.clone() }.into();
+            // The cause is reported.
+            let _ = self.configure(Some(block), schema, &instance, &repeated).await;
+        }
     }
 
     async fn configure(

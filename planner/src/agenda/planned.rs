@@ -111,6 +111,13 @@ pub(crate) struct Record {
     pub(crate) provider: ProviderInstance,
 }
 
+/// A change of what the state remembers of a provider instance; `None` if it forgets the instance.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryChange {
+    pub(crate) instance: ProviderInstance,
+    pub(crate) value: Option<Value>,
+}
+
 /// An ephemeral object, opened at apply where it is needed.
 #[derive(Debug)]
 pub(crate) struct Opening {

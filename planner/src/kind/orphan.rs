@@ -25,6 +25,7 @@ impl Planner {
         }
         let Some(stored) = self.facts.state.get(&address) else { return Ok(()) };
         let schema = self.schema_of(&address, &instance).await?;
+        self.recall(&instance).await?;
         if !self.facts.root.has_provider_block(&instance.config()) {
             self.ask.stand_in(&instance).await?;
         } else if self.ask.providers.registered(&instance).is_none() && self.report.has_errors() {

@@ -2,15 +2,14 @@
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use weft_evaluator::Declared;
 use weft_evaluator::config::CompiledModule;
 use weft_evaluator::config::reach::planned;
 use weft_evaluator::glue::{Expansion, ExpansionKind};
 use weft_evaluator::selection::Selection;
 use weft_graph_format::address::{
-    AbsResource, ConfigResource, InstanceKey, ProviderInstance, ProviderParts, ResourceInstance, ResourceMode,
+    AbsResource, ConfigResource, InstanceKey, ModuleInstance, ProviderInstance, ProviderParts, ResourceInstance,
+    ResourceMode,
 };
 use weft_graph_format::changes::Reason;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -158,15 +157,33 @@ pub(crate) fn first_surplus<'a>(
 }
 
 /// An error for each removed provider configuration that orphans without blocks still need.
-pub(crate) fn absent_providers(state: &PriorState, declared: &Declared, root: &Arc<CompiledModule>) -> Vec<Diagnostic> {
-    let orphans = state.managed().filter(|(address, _)| !declared.has(&address.config()));
+pub(crate) fn absent_providers(facts: &Facts) -> Vec<Diagnostic> {
+    let orphans = facts.state.managed().filter(|(address, _)| !facts.is_configured(&address.config()));
     let needed: BTreeSet<ProviderInstance> =
         orphans.filter_map(|(_, stored)| stored.provider().ok().cloned()).collect();
     needed
         .into_iter()
-        .filter(|instance| !root.has_provider(&instance.config()))
+        .filter(|instance| !facts.root.has_provider(&instance.config()) && !is_recallable(facts, instance))
         .map(|instance| missing_instance(&ProviderParts { key: InstanceKey::None, ..(*instance).clone() }.into()))
         .collect()
+}
+
+/// Whether the call of a provider's module is gone, and the state remembers the configuration of the provider.
+fn is_recallable(facts: &Facts, instance: &ProviderInstance) -> bool {
+    let memory = facts.memories.get(instance);
+    memory.is_some_and(|memory| memory.configuration.is_some()) && !has_calls(&facts.root, &instance.module)
+}
+
+/// Whether the calls that lead to a module instance are in the configuration.
+pub(crate) fn has_calls(root: &CompiledModule, module: &ModuleInstance) -> bool {
+    let mut here = root;
+    module.0.iter().all(|step| match here.children.get(&step.name) {
+        Some(child) => {
+            here = child;
+            true
+        }
+        None => false,
+    })
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ fn marked(value: Value, sensitive: bool) -> Value {
 /// The change of each output.
 pub(crate) fn output_changes(facts: &Facts, outputs: &Outputs) -> BTreeMap<SmolStr, OutputChange> {
     let snapshot = facts.state.snapshot();
-    let stored = snapshot.outputs.keys().map(SmolStr::from);
+    let stored = snapshot.named_outputs().map(|(name, _)| SmolStr::from(name));
     let mut names: BTreeSet<SmolStr> = outputs.wanted.keys().cloned().chain(stored).collect();
     // A destroy plan starts from the refreshed state.
     let found = |output: &RootOutput| output.value.is_wholly_known() && !output.value.is_null();

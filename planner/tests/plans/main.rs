@@ -7,6 +7,7 @@ mod harness;
 mod plugin;
 
 mod claims;
+mod disappeared;
 mod formulas;
 mod graphs;
 mod imports;

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use weft_graph_format::address::{AbsResource, DeposedKey, InstanceKey, Resource, ResourceMode};
 use weft_graph_format::checked::CheckedAddress;
 use weft_graph_format::codec::type_json;
+use weft_graph_format::stored::is_provider_memory;
 
 use super::digit::find_format_digit;
 use super::owner::Owners;
@@ -27,6 +28,8 @@ struct FileForm {
     outputs: Option<BTreeMap<String, OutputForm>>,
     resources: Option<Vec<ResourceForm>>,
     check_results: Option<Vec<CheckForm>>,
+    // `MEMORIES`
+    weft_providers: Option<BTreeMap<String, OutputForm>>,
 }
 
 #[derive(Deserialize)]
@@ -126,7 +129,8 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
         ..StateFile::default()
     };
     let mut found = Vec::new();
-    for (name, output) in form.outputs.unwrap_or_default() {
+    let memories = form.weft_providers.unwrap_or_default();
+    for (name, output) in named(form.outputs.unwrap_or_default(), memories) {
         if let Err(error) = type_json::decode(output.value_type.get().as_bytes()) {
             found.push(problems::output_type(&name, &error));
         }
@@ -146,6 +150,15 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
     }
     file.checks = form.check_results.map(|checks| checks.into_iter().map(read_check).collect());
     Ok(file)
+}
+
+/// Outputs and memories of provider instances together. An entry under a name of the wrong kind is ignored.
+fn named(
+    outputs: BTreeMap<String, OutputForm>,
+    memories: BTreeMap<String, OutputForm>,
+) -> impl Iterator<Item = (String, OutputForm)> {
+    let outputs = outputs.into_iter().filter(|(name, _)| !is_provider_memory(name));
+    outputs.chain(memories.into_iter().filter(|(name, _)| is_provider_memory(name)))
 }
 
 /// One entry of `resources`, spread over its instances.

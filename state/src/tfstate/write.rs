@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_graph_format::address::{DeposedKey, InstanceKey, ModuleInstance, Resource, ResourceMode};
+use weft_graph_format::stored::is_provider_memory;
 
 use super::StateFile;
 use crate::check::{CheckObject, CheckRecord};
@@ -85,7 +86,7 @@ pub(super) fn to_text(file: &StateFile) -> String {
     page.string("lineage", &file.lineage);
     page.key("outputs");
     page.open('{');
-    for (name, output) in &file.outputs {
+    for (name, output) in file.named_outputs() {
         page.key(name);
         write_output(&mut page, output);
     }
@@ -111,9 +112,25 @@ pub(super) fn to_text(file: &StateFile) -> String {
             page.close(']');
         }
     }
+    write_memories(&mut page, file);
     page.close('}');
     page.text.push('\n');
     page.text
+}
+
+/// What the state remembers of provider instances. A file without any is exactly as OpenTofu writes it.
+fn write_memories(page: &mut Page, file: &StateFile) {
+    let mut memories = file.outputs.iter().filter(|(name, _)| is_provider_memory(name)).peekable();
+    if memories.peek().is_none() {
+        return;
+    }
+    page.key(super::MEMORIES);
+    page.open('{');
+    for (name, memory) in memories {
+        page.key(name);
+        write_output(page, memory);
+    }
+    page.close('}');
 }
 
 /// Module, mode, type and name, in the order in which the file sorts resources (as bytes), and the configuration of the

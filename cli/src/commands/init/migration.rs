@@ -337,7 +337,7 @@ fn words(snapshot: &Snapshot, place: &str) -> String {
     format!(
         "{place}: resource instances: {}, outputs: {}, serial {}, lineage {}, written by version {}",
         snapshot.instances.len(),
-        snapshot.outputs.len(),
+        snapshot.named_outputs().count(),
         snapshot.serial,
         snapshot.lineage,
         snapshot.terraform_version

@@ -39,8 +39,9 @@ pub fn state<S: Borrow<ProviderSchema>>(state: Option<&StateFile>, schemas: &BTr
         }
     }
     let mut values = Map::new();
-    if !state.outputs.is_empty() {
-        let outputs = state.outputs.iter().map(|(name, output)| {
+    let mut outputs = state.named_outputs().peekable();
+    if outputs.peek().is_some() {
+        let outputs = outputs.map(|(name, output)| {
             let mut object = Map::new();
             object.insert("sensitive".into(), output.sensitive.into());
             if let Some(notice) = &output.deprecated {

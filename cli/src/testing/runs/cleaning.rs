@@ -61,7 +61,7 @@ async fn destroy(engine: &Engine<'_>, tested: &Tested, store: &Arc<ModelStore>) 
         Ok(snapshot) => snapshot,
         Err(error) => return vec![crate::store::problem(&error)],
     };
-    if snapshot.instances.is_empty() && snapshot.outputs.is_empty() {
+    if snapshot.instances.is_empty() && snapshot.named_outputs().next().is_none() {
         return Vec::new();
     }
     let wishes = Wishes { mode: UiMode::Destroy, refresh: true, parallelism: PARALLELISM, ..Wishes::default() };

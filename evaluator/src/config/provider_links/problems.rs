@@ -256,8 +256,9 @@ pub(super) fn same_for_each(user: User, at: SourceRange) -> Diagnostic {
     };
     let detail = format!(
         "This {what} and its provider configuration use the same for_each expression. If a key is removed from it, the \
-         provider instance is gone before it can destroy the objects with that key. Keep keys in the for_each of the \
-         provider for longer than in that of the {what}."
+         provider instance disappears together with the {what}. Weft destroys the objects of that key with the \
+         each.value that the state remembers. OpenTofu cannot destroy them, so for OpenTofu keep keys in the for_each \
+         of the provider for longer than in that of the {what}."
     );
     Diagnostic::warning(summary, detail).at(at)
 }

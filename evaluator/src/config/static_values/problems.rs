@@ -1,4 +1,4 @@
-//! Diagnostics of static values. `user` names the argument or value that needs a static value.
+//! Diagnostics of static values. `needing` is the argument or value that needs a static value.
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
@@ -8,8 +8,18 @@ use super::{Needing, Variable};
 const DYNAMIC: &str = "Dynamic value in static context";
 const PROVIDER_FUNCTION: &str = "Provider function in static context";
 
-fn too_early(user: &str, what: &str) -> String {
-    format!("{user} must be known before planning, so it cannot use {what}.")
+fn too_early(needing: &Needing, what: &str) -> String {
+    let hint = with_experiment(needing);
+    format!("{} must be known before planning, so it cannot use {what}.{hint}", needing.text)
+}
+
+/// The experiment that would accept the value, if there is one.
+fn with_experiment(needing: &Needing) -> String {
+    needing.experiment.map_or_else(String::new, |name| {
+        format!(
+            " To use everything that is known at plan, set experiments = [{name}] in a language block of this module."
+        )
+    })
 }
 
 /// A value that depends on itself.
@@ -20,7 +30,8 @@ pub(super) fn circular(what: &str, at: SourceRange) -> Diagnostic {
 
 /// A value depends on one that could not be evaluated.
 pub(super) fn not_computed(needing: &Needing, what: &str) -> Diagnostic {
-    let detail = format!("{} depends on {what}, which is not available before planning.", needing.text);
+    let hint = with_experiment(needing);
+    let detail = format!("{} depends on {what}, which is not available before planning.{hint}", needing.text);
     Diagnostic::error("Unable to compute static value", detail).at(needing.range.clone())
 }
 
@@ -80,14 +91,14 @@ pub(super) fn no_terraform_attribute(root: &str, name: &str, at: SourceRange) ->
 }
 
 /// A module output in a static value.
-pub(super) fn module_output(user: &str, call: &str, at: SourceRange) -> Diagnostic {
-    let detail = too_early(user, &format!("module.{call}"));
+pub(super) fn module_output(needing: &Needing, call: &str, at: SourceRange) -> Diagnostic {
+    let detail = too_early(needing, &format!("module.{call}"));
     Diagnostic::error("Module output not supported in static context", detail).at(at)
 }
 
 /// A function of a provider in a static value.
-pub(super) fn provider_function(user: &str, provider: &str, at: SourceRange) -> Diagnostic {
-    let detail = too_early(user, &format!("functions of the provider {provider}"));
+pub(super) fn provider_function(needing: &Needing, provider: &str, at: SourceRange) -> Diagnostic {
+    let detail = too_early(needing, &format!("functions of the provider {provider}"));
     Diagnostic::error(PROVIDER_FUNCTION, detail).at(at)
 }
 
@@ -98,8 +109,8 @@ pub(super) fn early_provider_function(name: &str) -> Diagnostic {
 }
 
 /// Another name without a value before planning in a static value.
-pub(super) fn dynamic(user: &str, what: &str, at: SourceRange) -> Diagnostic {
-    Diagnostic::error(DYNAMIC, too_early(user, what)).at(at)
+pub(super) fn dynamic(needing: &Needing, what: &str, at: SourceRange) -> Diagnostic {
+    Diagnostic::error(DYNAMIC, too_early(needing, what)).at(at)
 }
 
 /// The same, where the user is not known.
@@ -118,7 +129,8 @@ pub(super) fn undefined_variable(what: &str, at: SourceRange) -> Diagnostic {
 }
 
 /// A variable with `const = false` in a static value.
-pub(super) fn not_constant(user: &str, what: &str, at: SourceRange) -> Diagnostic {
+pub(super) fn not_constant(needing: &Needing, what: &str, at: SourceRange) -> Diagnostic {
+    let user = &needing.text;
     let detail = format!(
         "{user} must be known before planning, so it cannot use {what}, which is declared with const = false. Remove \
          const = false to use it."

@@ -1,0 +1,116 @@
+//! Provider instances that have disappeared, rebuilt from what the state remembers.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use weft_evaluator::glue::RootVariable;
+use weft_expressions::convert::convert;
+use weft_graph_format::address::{InstanceKey, ProviderInstance};
+use weft_graph_format::path::{Path, ValueStep};
+use weft_graph_format::schema::ProviderSchema;
+use weft_graph_format::source::SourceRange;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::Value;
+
+use crate::memory::{Hidden, Memory, digest};
+use crate::planner::Planner;
+use crate::problems::{self, Problems};
+use crate::whole::orphans::has_calls;
+
+impl Planner {
+    /// Registers a provider instance that has disappeared together with its key or its module instance. Does nothing if
+    /// the instance is there, or if the state does not remember it.
+    ///
+    /// The instance of a key is already registered: evaluation has configured it with the block.
+    ///
+    /// # Errors
+    /// A part of the configuration is not stored, and cannot be found elsewhere.
+    pub(crate) async fn recall(&self, instance: &ProviderInstance) -> Result<(), Problems> {
+        let Some(memory) = self.facts.memories.get(instance) else { return Ok(()) };
+        let providers = &self.ask.providers;
+        if providers.registered(instance).is_some() {
+            let keyed = instance.key != InstanceKey::None;
+            if keyed && !self.evaluated().bases.contains_key(instance) {
+                self.note_recalled(instance);
+            }
+            return Ok(());
+        }
+        if !self.is_module_gone(instance) {
+            // A key without its whole value. Any other instance has lost its block, and keeps the usual error.
+            let hidden = memory.hidden_of_value();
+            let lost = self.facts.root.has_provider_block(&instance.config()) && !hidden.is_empty();
+            return if lost { Err(vec![problems::hidden_value(instance, &hidden)]) } else { Ok(()) };
+        }
+        if memory.configuration.is_none() {
+            return Ok(());
+        }
+        let schema = providers.schema(&instance.source).await.map_err(|problem| vec![problem])?;
+        let config = self.recalled_configuration(instance, memory, &schema)?;
+        providers.register(instance, &config, &SourceRange::default());
+        self.note_recalled(instance);
+        Ok(())
+    }
+
+    fn note_recalled(&self, instance: &ProviderInstance) {
+        if self.evaluated().recalled.insert(instance.clone()) {
+            self.report.remark(problems::recalled_instance(instance));
+        }
+    }
+
+    /// Whether the module instance of a provider is no longer called.
+    fn is_module_gone(&self, instance: &ProviderInstance) -> bool {
+        !has_calls(&self.facts.root, &instance.module) || self.evaluated().has_module(&instance.module) == Some(false)
+    }
+
+    /// The remembered configuration in the form of the schema, with the current values of the variables that have its
+    /// secrets.
+    fn recalled_configuration(
+        &self,
+        instance: &ProviderInstance,
+        memory: &Memory,
+        schema: &Arc<ProviderSchema>,
+    ) -> Result<Value, Problems> {
+        let mut fields =
+            memory.configuration.as_ref().and_then(Value::as_fields).map(|f| f.to_map()).unwrap_or_default();
+        for (path, hidden) in memory.hidden_arguments() {
+            let Some(variable) = &hidden.variable else { return Err(vec![problems::hidden_argument(instance, path)]) };
+            fields.insert(path.clone(), self.variable_part(instance, path, variable)?);
+        }
+        let Type::Object(object) = schema.provider.block.implied_type() else { return Ok(Value::object(fields)) };
+        let mut arguments: Vec<(SmolStr, Value)> = Vec::new();
+        for (name, ty) in &object.attributes {
+            let value = match fields.get(name) {
+                Some(value) => convert(value, ty)
+                    .map_err(|error| vec![problems::unsuitable_memory(instance, name, &error.with_path())])?,
+                None => Value::null(ty.clone()),
+            };
+            let hidden = memory.hidden.get(name);
+            if let Some(Hidden { variable: Some(variable), digest: Some(wanted) }) = hidden
+                && digest(instance, &value).as_ref() != Some(wanted)
+            {
+                return Err(vec![problems::changed_variable(instance, name, variable)]);
+            }
+            arguments.push((name.clone(), value));
+        }
+        Ok(Value::object(arguments))
+    }
+
+    /// The current value of a variable, or of a part of it.
+    fn variable_part(
+        &self,
+        instance: &ProviderInstance,
+        argument: &str,
+        variable: &RootVariable,
+    ) -> Result<Value, Problems> {
+        let lost = |problem| Err(vec![problem]);
+        if !self.facts.root.variables.contains_key(&variable.name) {
+            return lost(problems::undeclared_variable(instance, argument, variable));
+        }
+        let value = self.evaluated().variables.get(&variable.name).cloned();
+        let path = Path(variable.attributes.iter().cloned().map(ValueStep::Attribute).collect());
+        match value.and_then(|value| value.at_path(&path).ok()) {
+            Some(part) if !part.is_null() => Ok(part),
+            _ => lost(problems::unset_variable(instance, argument, variable)),
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! What the state remembers of provider instances that can disappear together with their objects: those with keys, and
+//! those of called modules. `docs/decisions/2026-11-26-providers-that-disappear.md` has the reasons.
+//!
+//! A memory is stored as an object with these members:
+//! - `each_value`: the value of `each.value`, if the instance has a key
+//! - `configuration`: the configuration without its null arguments, if the block is in a called module
+//! - `hidden`: the paths of parts that are not stored: what is sensitive or ephemeral, by its value or by the schema, and
+//!   arguments from root variables. The value is the variable that has the part, such as `var.token`, or empty text.
+//! - `digests`: the digests of hidden arguments that are not secret. With another value, the provider could look for the
+//!   objects in the wrong place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smol_str::SmolStr;
+use weft_evaluator::glue::{ProviderBasis, RootVariable};
+use weft_graph_format::address::{InstanceKey, ProviderInstance};
+use weft_graph_format::codec::{json, type_json};
+use weft_graph_format::path::Path;
+use weft_graph_format::types::Type;
+use weft_graph_format::value::{Transform, Value};
+use weft_state::OutputRecord;
+
+use crate::prior_state::PriorState;
+
+/// The path of `each.value` in [`Memory::hidden`].
+const EACH_VALUE: &str = "each.value";
+
+/// The number of hexadecimal digits of a digest: enough to notice another value.
+const DIGEST_DIGITS: usize = 32;
+
+/// What the state remembers of a provider instance.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memory {
+    /// `each.value`
+    pub(crate) each_value: Option<Value>,
+    /// The configuration, without the arguments that are null.
+    pub(crate) configuration: Option<Value>,
+    /// The parts that are not stored, by path.
+    pub(crate) hidden: BTreeMap<SmolStr, Hidden>,
+}
+
+/// A part that is not stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hidden {
+    /// The root variable that has it; `None` if there is none.
+    pub(crate) variable: Option<RootVariable>,
+    /// The digest that its value must have; `None` if any value will do, as for a secret that was replaced.
+    pub(crate) digest: Option<SmolStr>,
+}
+
+impl Memory {
+    /// Reads a stored memory; `None` if it is not one.
+    fn read(record: &OutputRecord) -> Option<Memory> {
+        let ty = type_json::decode(record.value_type.as_str().as_bytes()).ok()?;
+        let value = json::decode(record.value.as_str().as_bytes(), &ty).ok()?;
+        let fields = value.as_fields()?;
+        let texts = |name| fields.get(name).and_then(Value::as_fields);
+        let digest = |path: &SmolStr| texts("digests")?.get(path)?.as_str().map(SmolStr::new);
+        let hidden = texts("hidden").into_iter().flat_map(|hidden| hidden.iter()).map(|(path, text)| {
+            let hidden = Hidden { variable: text.as_str().and_then(root_variable), digest: digest(path) };
+            (path.clone(), hidden)
+        });
+        Some(Memory {
+            each_value: fields.get("each_value").cloned(),
+            configuration: fields.get("configuration").cloned(),
+            hidden: hidden.collect(),
+        })
+    }
+
+    /// The parts of `each.value` that are not stored.
+    pub(crate) fn hidden_of_value(&self) -> Vec<&SmolStr> {
+        self.hidden.keys().filter(|path| path.starts_with(EACH_VALUE)).collect()
+    }
+
+    /// The parts of the configuration that are not stored.
+    pub(crate) fn hidden_arguments(&self) -> impl Iterator<Item = (&SmolStr, &Hidden)> {
+        self.hidden.iter().filter(|(path, _)| !path.starts_with(EACH_VALUE))
+    }
+}
+
+/// The memories of the provider instances that objects need.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memories(BTreeMap<ProviderInstance, Memory>);
+
+impl Memories {
+    /// Those of a state.
+    pub(crate) fn of(state: &PriorState) -> Memories {
+        let stored = state.snapshot().provider_memories();
+        let mut found: BTreeMap<ProviderInstance, Memory> =
+            stored.filter_map(|(name, stored)| Some((name.parse().ok()?, Memory::read(&stored.record)?))).collect();
+        if !found.is_empty() {
+            let used: BTreeSet<&ProviderInstance> =
+                state.managed().filter_map(|(_, stored)| stored.provider().ok()).collect();
+            found.retain(|instance, _| used.contains(instance));
+        }
+        Memories(found)
+    }
+
+    /// What is remembered of an instance.
+    pub(crate) fn get(&self, instance: &ProviderInstance) -> Option<&Memory> {
+        self.0.get(instance)
+    }
+
+    /// The keys of the instances of a block, with the values that they had. Keys whose values are not wholly stored are
+    /// left out.
+    pub(crate) fn former_keys(&self, block: &ProviderInstance) -> Vec<(SmolStr, Value)> {
+        let of_block = self.0.iter().filter(|(instance, _)| {
+            (&instance.module, &instance.source, &instance.alias) == (&block.module, &block.source, &block.alias)
+        });
+        let found = of_block.filter_map(|(instance, memory)| match &instance.key {
+            InstanceKey::String(key) if memory.hidden_of_value().is_empty() => {
+                Some((key.clone(), memory.each_value.clone()?))
+            }
+            _ => None,
+        });
+        found.collect()
+    }
+}
+
+/// The memory of an instance as it is stored. Unknown parts keep their formulas. `configuration` has the marks of the
+/// schema.
+pub(crate) fn remembered(instance: &ProviderInstance, basis: &ProviderBasis, configuration: &Value) -> Value {
+    let (mut hidden, mut digests) = (BTreeMap::new(), BTreeMap::new());
+    let mut members: Vec<(&str, Value)> = Vec::new();
+    if let Some(value) = &basis.each_value {
+        // A value without a mark is a secret, too, if it is an argument that the schema calls sensitive.
+        let secrets = secret_texts(configuration);
+        let value = without_secrets(value, &secrets, &mut |path| {
+            hidden.insert(format!("{EACH_VALUE}{path}").into(), Value::string(""));
+        });
+        members.push(("each_value", value));
+    }
+    if !instance.module.is_root() {
+        let mut kept = without_nulls(configuration);
+        for (name, variable) in &basis.variables {
+            let Some(value) = kept.remove(name) else { continue };
+            hidden.insert(name.clone(), Value::string(variable.to_string()));
+            let secret = value.contains_sensitive() || value.deep().ephemeral;
+            if let Some(digest) = digest(instance, &value).filter(|_| !secret) {
+                digests.insert(name.clone(), Value::string(digest));
+            }
+        }
+        let value = without_secrets(&Value::object(kept), &BTreeSet::new(), &mut |path| {
+            hidden.insert(path.to_string().trim_start_matches('.').into(), Value::string(""));
+        });
+        members.push(("configuration", value));
+    }
+    for (name, texts) in [("hidden", hidden), ("digests", digests)] {
+        if !texts.is_empty() {
+            members.push((name, Value::map(Type::String, texts)));
+        }
+    }
+    Value::object(members)
+}
+
+/// The digest of an argument of an instance; `None` if its value is not known yet.
+pub(crate) fn digest(instance: &ProviderInstance, value: &Value) -> Option<SmolStr> {
+    let (value, _) = value.bare().unmark_deep();
+    let ty = value.ty();
+    let text = json::encode(&value, &ty).ok().filter(|_| value.is_wholly_known())?;
+    // The address keeps equal values of different instances apart.
+    let hash = blake3::hash(format!("{instance}\n{}\n{text}", type_json::encode(&ty)).as_bytes());
+    Some(hash.to_hex().as_str()[..DIGEST_DIGITS].into())
+}
+
+/// The arguments and blocks of a configuration that are not null.
+fn without_nulls(configuration: &Value) -> BTreeMap<SmolStr, Value> {
+    let fields = configuration.as_fields().into_iter().flat_map(|fields| fields.iter());
+    fields.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// A value with null for each part that must not be stored; `hide` is called with its path. A collection that only apply
+/// knows is left out as a whole if any part of it is a secret.
+fn without_secrets(value: &Value, secrets: &BTreeSet<SmolStr>, hide: &mut dyn FnMut(&Path)) -> Value {
+    value.transform(&mut |path, part| {
+        let marks = part.marks();
+        let whole = part.formula().is_some() && (part.contains_sensitive() || part.deep().ephemeral);
+        let known = part.as_str().is_some_and(|text| secrets.contains(text));
+        if !whole && !known && !marks.is_sensitive() && !marks.is_ephemeral() {
+            return Transform::Descend;
+        }
+        hide(path);
+        Transform::Replace(Value::null(part.ty()))
+    })
+}
+
+/// The texts in the sensitive parts of a value.
+fn secret_texts(value: &Value) -> BTreeSet<SmolStr> {
+    let mut found = BTreeSet::new();
+    value.visit(&mut |_, part| {
+        if part.marks().is_sensitive() {
+            part.unmark_deep().0.visit(&mut |_, inner| found.extend(inner.as_str().map(SmolStr::new)));
+        }
+    });
+    found.remove("");
+    found
+}
+
+/// Reads `var.name.a.b`.
+fn root_variable(text: &str) -> Option<RootVariable> {
+    let mut names = text.strip_prefix("var.")?.split('.').map(SmolStr::new);
+    Some(RootVariable { name: names.next()?, attributes: names.collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_graph_format::marks::Marks;
+    use weft_state::RawJson;
+
+    fn stored(value: &Value) -> Memory {
+        let ty = value.ty();
+        let record = OutputRecord {
+            value: RawJson::new(json::encode(value, &ty).unwrap()),
+            value_type: RawJson::new(type_json::encode(&ty)),
+            sensitive: false,
+            deprecated: None,
+        };
+        Memory::read(&record).unwrap()
+    }
+
+    fn secret(text: &str) -> Value {
+        Value::string(text).mark(&Marks::SENSITIVE)
+    }
+
+    #[test]
+    fn secrets_are_kept_by_reference() {
+        let variable = RootVariable { name: "tokens".into(), attributes: vec!["eu".into()] };
+        let place = RootVariable { name: "place".into(), attributes: Vec::new() };
+        let basis = ProviderBasis {
+            each_value: Some(Value::object([
+                ("zone", Value::string("z")),
+                ("key", secret("s3cret")),
+                ("token", Value::string("s3cret")),
+            ])),
+            variables: BTreeMap::from([("token".into(), variable.clone()), ("place".into(), place.clone())]),
+        };
+        let instance: ProviderInstance = "module.m.provider[\"a/b/c\"]".parse().unwrap();
+        let nested = Value::list(Type::Dynamic, vec![Value::object([("pin", secret("s3cret"))])]);
+        let configuration = Value::object([
+            ("region", Value::string("eu")),
+            ("place", Value::string("s3cret place")),
+            ("token", secret("s3cret")),
+            ("login", nested),
+            ("unused", Value::null(Type::String)),
+        ]);
+        let value = remembered(&instance, &basis, &configuration);
+        let text = format!("{value:?}");
+        assert!(!text.contains("s3cret") && !text.contains("unused"), "{text}");
+        let memory = stored(&value);
+        assert_eq!(memory.hidden_of_value(), ["each.value.key", "each.value.token"]);
+        let hidden = |variable, digest| Hidden { variable, digest };
+        let of_place = digest(&instance, &Value::string("s3cret place"));
+        assert!(of_place.is_some() && of_place != digest(&instance, &Value::string("another place")));
+        let arguments: Vec<_> =
+            memory.hidden_arguments().map(|(path, hidden)| (path.as_str(), hidden.clone())).collect();
+        assert_eq!(
+            arguments,
+            [
+                ("login[0].pin", hidden(None, None)),
+                ("place", hidden(Some(place), of_place)),
+                ("token", hidden(Some(variable), None)),
+            ]
+        );
+        let region = memory.configuration.as_ref().and_then(Value::as_fields).and_then(|fields| fields.get("region"));
+        assert_eq!(region.and_then(Value::as_str), Some("eu"));
+    }
+
+    #[test]
+    fn a_root_variable_is_stored_as_text() {
+        for text in ["var.a", "var.a.b.c"] {
+            assert_eq!(root_variable(text).unwrap().to_string(), text);
+        }
+        for text in ["", "a.b", "local.a"] {
+            assert_eq!(root_variable(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Which provider instances the state remembers after a plan.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use weft_graph_format::address::{ProviderInstance, ProviderSource, ResourceInstance, ResourceMode};
+use weft_graph_format::codec::{json, type_json};
+use weft_graph_format::schema::ProviderSchema;
+use weft_graph_format::value::Value;
+use weft_state::Snapshot;
+
+use crate::agenda::Agenda;
+use crate::agenda::planned::{MemoryChange, PlannedStep};
+use crate::evaluated::Evaluated;
+use crate::facts::Facts;
+use crate::memory::remembered;
+use crate::prior::{with_schema_marks, without_provenance};
+use crate::providers::Registered;
+use crate::whole::selecting::without_gaps;
+
+/// The changes of memories. A plan that changes no object changes no memory either: what the state remembers is
+/// no reason for an apply.
+pub(crate) fn memory_changes(
+    facts: &Facts,
+    evaluated: &Evaluated,
+    configured: &dyn Fn(&ProviderInstance) -> Option<Arc<Registered>>,
+    schemas: &BTreeMap<ProviderSource, Arc<ProviderSchema>>,
+    agenda: &Agenda,
+) -> Vec<MemoryChange> {
+    let idle = agenda.work.is_empty() && agenda.records.is_empty() && agenda.moves.is_empty();
+    let snapshot = facts.state.snapshot();
+    if idle || evaluated.bases.is_empty() && snapshot.provider_memories().next().is_none() {
+        return Vec::new();
+    }
+    let users = users(facts, agenda);
+    let mut changes = Vec::new();
+    if facts.rules.makes_objects {
+        let changed: BTreeSet<&ProviderInstance> = agenda.work.iter().map(|work| &work.provider).collect();
+        for (instance, basis) in evaluated.bases.iter().filter(|(instance, _)| users.contains(*instance)) {
+            let Some(registered) = configured(instance) else { continue };
+            // Without a schema, which arguments are secret is not known.
+            let Some(schema) = schemas.get(&instance.source) else { continue };
+            let value = remembered(instance, basis, &with_schema_marks(&registered.config, &schema.provider));
+            let value = without_gaps(&value, &evaluated.gaps);
+            let settled = value.is_wholly_known() && !value.deep().formula;
+            let stays = if settled { is_stored(snapshot, instance, &value) } else { !changed.contains(instance) };
+            if !stays && value.excess().is_none() {
+                changes.push(MemoryChange { instance: instance.clone(), value: Some(value) });
+            }
+        }
+    }
+    let stored = snapshot.provider_memories().filter_map(|(name, _)| name.parse::<ProviderInstance>().ok());
+    let unused = stored.filter(|instance| !users.contains(instance));
+    changes.extend(unused.map(|instance| MemoryChange { instance, value: None }));
+    changes
+}
+
+/// The provider instances that have managed objects after the plan. One that loses its last object in an unusual way, as
+/// when an object moves to another provider, counts until the next plan.
+fn users(facts: &Facts, agenda: &Agenda) -> BTreeSet<ProviderInstance> {
+    let leaves = |step: &PlannedStep| match step {
+        PlannedStep::Delete(leaving) | PlannedStep::Forget(leaving) => leaving.deposed.is_none(),
+        PlannedStep::Change(_) | PlannedStep::Read(_) => false,
+    };
+    let deleted = agenda.work.iter().filter(|work| leaves(&work.step)).map(|work| &work.address);
+    let recorded = agenda.records.iter().filter(|record| record.object.is_none()).map(|record| &record.address);
+    let gone: FxHashSet<&ResourceInstance> = deleted.chain(recorded).collect();
+    let kept = facts.state.managed().filter(|(address, stored)| {
+        // The deposed objects of an instance that goes are deleted in the same plan.
+        let record = &stored.instance.record;
+        !gone.contains(address) && (record.current.is_some() || !record.deposed.is_empty())
+    });
+    let mut found: BTreeSet<ProviderInstance> =
+        kept.filter_map(|(_, stored)| stored.provider().ok().cloned()).collect();
+    let managed = |address: &ResourceInstance| address.resource.mode == ResourceMode::Managed;
+    let made = agenda.work.iter().filter(|work| managed(&work.address) && matches!(work.step, PlannedStep::Change(_)));
+    found.extend(made.map(|work| work.provider.clone()));
+    let noted = agenda.records.iter().filter(|record| managed(&record.address) && record.object.is_some());
+    found.extend(noted.map(|record| record.provider.clone()));
+    found
+}
+
+/// Whether the state has exactly this memory.
+fn is_stored(snapshot: &Snapshot, instance: &ProviderInstance, value: &Value) -> bool {
+    let Some(stored) = snapshot.outputs.get(&instance.to_string()) else { return false };
+    let (value, _) = without_provenance(value).unmark_deep();
+    let ty = value.ty();
+    let same_type = type_json::encode(&ty) == stored.record.value_type.as_str();
+    same_type && json::encode(&value, &ty).is_ok_and(|text| text == stored.record.value.as_str())
+}
