@@ -26,6 +26,7 @@ mod provider_blocks;
 mod provider_functions;
 mod provider_instances;
 mod provider_values;
+mod provisioner_schemas;
 mod provisioners;
 mod references;
 mod repetition_data;
@@ -60,7 +61,7 @@ pub use assertion::{Asserted, AssertionVerdict};
 pub use deprecated::{LOCAL_MODULE, REMOTE_MODULE};
 pub use destroying::{Counters, Leaving};
 pub(crate) use module_node::ModuleNode;
-pub(crate) use provisioners::provisioner_schema;
+pub(crate) use provisioner_schemas::provisioner_schema;
 pub use scope::Environment;
 pub use session::{Answer, Session, SessionAnswer};
 

@@ -21,9 +21,9 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
 
 use crate::context::TaskContext;
-use crate::options::Saying;
 use crate::outcome::{Done, TaskOutcome};
 use crate::problems::{self, not_here};
+use crate::saying::Saying;
 use crate::subject::Problems;
 use weft_graph_format::digest::Digest;
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};

@@ -4,7 +4,6 @@
 //! process of the same name finds it there, and hands it over as the report of the process that made it.
 
 mod file;
-mod writer;
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +12,6 @@ use weft_graph_format::run::RunId;
 use weft_protocol::{Task, TaskResult};
 
 pub use file::{FileSpool, FoundResults, SpoolError};
-pub(crate) use writer::{ACKNOWLEDGEMENT, SpoolWriter};
 
 /// A result without an acknowledgement.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use crate::desk::Desk;
 use crate::held::UnfinishedWork;
 use crate::host::Host;
 use crate::options::WorkerOptions;
-use crate::spool::{ACKNOWLEDGEMENT, SpoolWriter};
+use crate::spool_writer::{ACKNOWLEDGEMENT, SpoolWriter};
 
 /// One encoded frame of `weft.cluster.v1`.
 pub type Frame = Vec<u8>;
@@ -352,21 +352,27 @@ impl Worker {
                 // The announcement comes before the returned tasks, so that these do not come back.
                 permit = outgoing.reserve(), if reports > 0 || !lines.is_empty() || (ends && !told) => {
                     let Ok(permit) = permit else { return Ended::Disconnected };
-                    if ends && !told {
-                        told = true;
-                        permit.send(WorkerFrame { leaving: true, ..WorkerFrame::default() }.encode());
-                    } else {
-                        let reports = WorkerFrame::of_reports(self.desk.take_reports(FRAME_REPORTS));
-                        let mut lines = std::mem::take(&mut lines);
-                        while lines.len() < FRAME_LINES && let Ok(line) = self.lines.try_recv() {
-                            lines.push(line);
-                        }
-                        permit.send(WorkerFrame { lines, ..reports }.encode());
-                    }
+                    permit.send(self.next_frame(ends && !told, &mut lines).encode());
+                    told |= ends;
                     spoke = Instant::now();
                 }
             }
         }
+    }
+
+    /// The next frame for the coordinator: that the worker is about to leave, or reports and output lines.
+    fn next_frame(&mut self, leaves: bool, lines: &mut Vec<RunLine>) -> WorkerFrame {
+        if leaves {
+            return WorkerFrame { leaving: true, ..WorkerFrame::default() };
+        }
+        let reports = WorkerFrame::of_reports(self.desk.take_reports(FRAME_REPORTS));
+        let mut lines = std::mem::take(lines);
+        while lines.len() < FRAME_LINES
+            && let Ok(line) = self.lines.try_recv()
+        {
+            lines.push(line);
+        }
+        WorkerFrame { lines, ..reports }
     }
 
     /// Handles an event, and those that have arrived meanwhile.

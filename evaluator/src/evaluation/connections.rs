@@ -13,7 +13,7 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
 use super::module_node::ModuleNode;
-use super::provisioners::connection_schema;
+use super::provisioner_schemas::connection_schema;
 use super::repetition_data::RepetitionData;
 use super::schema_traversal::unknown_parts;
 use crate::config::{BodySource, ResourceBlock};

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use weft_expressions::scope::Scope;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{Formula, FormulaOp};
-use weft_graph_format::schema::{Attribute, Block};
+use weft_graph_format::schema::Block;
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::connections::effective;
 use super::module_node::ModuleNode;
+use super::provisioner_schemas::{connection_schema, provisioner_schema};
 use super::repetition_data::RepetitionData;
 use super::schema_traversal::unknown_parts;
 use crate::config::{BodySource, CompiledModule, Provisioner, ResourceBlock};
@@ -33,76 +34,6 @@ pub(super) fn unknown_kinds(module: &CompiledModule) -> Vec<Diagnostic> {
         .filter(|found| !KINDS.contains(&found.kind.as_str()))
         .map(|found| problems::unknown_provisioner(found, &KINDS))
         .collect()
-}
-
-fn text() -> Type {
-    Type::String
-}
-
-fn schema(required: &[(&str, Type)], optional: &[(&str, Type)]) -> Block {
-    let mut block = Block::default();
-    let all = required.iter().map(|one| (one, true)).chain(optional.iter().map(|one| (one, false)));
-    for ((name, ty), is_required) in all {
-        let mut attribute = Attribute::new(ty.clone());
-        attribute.required = is_required;
-        attribute.optional = !is_required;
-        block.attributes.insert((*name).into(), attribute);
-    }
-    block
-}
-
-/// The arguments of a provisioner; `None` if it is not built in.
-pub fn provisioner_schema(kind: &str) -> Option<Block> {
-    let texts = Type::list(text());
-    match kind {
-        "local-exec" => Some(schema(
-            &[("command", text())],
-            &[
-                ("interpreter", texts),
-                ("working_dir", text()),
-                ("environment", Type::map(text())),
-                ("quiet", Type::Bool),
-            ],
-        )),
-        "remote-exec" => Some(schema(&[], &[("inline", texts.clone()), ("script", text()), ("scripts", texts)])),
-        "file" => Some(schema(&[("destination", text())], &[("source", text()), ("content", text())])),
-        _ => None,
-    }
-}
-
-/// The arguments of a `connection` block.
-pub fn connection_schema() -> Block {
-    let mut optional: Vec<(&str, Type)> = [
-        "type",
-        "user",
-        "password",
-        "port",
-        "timeout",
-        "script_path",
-        "target_platform",
-        "private_key",
-        "certificate",
-        "host_key",
-        "agent_identity",
-        "proxy_scheme",
-        "proxy_host",
-        "proxy_port",
-        "proxy_user_name",
-        "proxy_user_password",
-        "bastion_host",
-        "bastion_host_key",
-        "bastion_port",
-        "bastion_user",
-        "bastion_password",
-        "bastion_private_key",
-        "bastion_certificate",
-        "cacert",
-    ]
-    .into_iter()
-    .map(|name| (name, if name.ends_with("port") { Type::Number } else { text() }))
-    .collect();
-    optional.extend(["agent", "https", "insecure", "use_ntlm"].map(|name| (name, Type::Bool)));
-    schema(&[("host", text())], &optional)
 }
 
 /// A provisioner with its arguments. Problems are reported when it runs, since the arguments are not evaluated before.

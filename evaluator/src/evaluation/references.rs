@@ -21,7 +21,7 @@ use super::Evaluation;
 use super::connections::unused_parts;
 use super::nameless::unknown_names;
 use super::problems::references as problems;
-use super::provisioners::provisioner_schema;
+use super::provisioner_schemas::provisioner_schema;
 use super::schema_traversal::{Placed, dynamic_contents, unknown_parts, wrong_step};
 use super::scope::out_of_scope;
 use super::unsound::Unsound;

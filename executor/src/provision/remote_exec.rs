@@ -10,8 +10,8 @@ use weft_remote::{CallError, Session};
 use super::connection::{Connection, agent_socket, announcement, read};
 use super::{Assignment, Setback, text_of};
 use crate::context::TaskContext;
-use crate::options::Saying;
 use crate::problems::remote_exec_failed;
+use crate::saying::Saying;
 
 /// The capacity of the queue of a script's lines. A script that writes faster than they are shown waits.
 const LINES: usize = 64;

@@ -118,6 +118,7 @@ async fn results_of_an_encrypted_state_are_not_kept_unencrypted() {
     let a = run.operation("terraform_data.a[0]");
     run.begin(a).await;
     granted(&mut run).await;
+    assert!(matches!(result(&mut run).await, (operation, Outcome::Done(_)) if operation == a));
     let (mut worker, _) = run.hang_up().await;
     assert_eq!(worker.settle_spool().await, 1);
     assert_eq!(std::fs::metadata(folder.path().join("results-w")).unwrap().len(), 0);

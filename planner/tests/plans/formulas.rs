@@ -335,7 +335,7 @@ async fn rule_7_provisioners_on_other_machines_have_a_connection() {
     let line = listing.line("= provision terraform_data.a remote-exec Completed ");
     assert!(line.contains("arguments") && line.contains("connection") && line.contains("2222"), "{line}");
     let other = listing.number("= apply terraform_data.other ");
-    assert!(listing.waits("= apply terraform_data.a ").contains(&other), "{}", listing.0);
+    assert!(listing.waits("= provision terraform_data.a ").contains(&other), "{}", listing.0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -241,8 +241,8 @@ impl ObjectFiles {
     /// Removes the segments of packed journals. Readers ignore those that stay.
     pub(super) fn remove_packed(&self, segments: Vec<String>) -> Removal {
         let objects = Arc::clone(&self.objects);
-        let removing = (!segments.is_empty())
-            .then(|| self.bridge.handle().spawn(async move { objects.remove(&segments).await }));
+        let removing =
+            (!segments.is_empty()).then(|| self.bridge.handle().spawn(async move { objects.remove(&segments).await }));
         Removal { removing, bridge: Arc::clone(&self.bridge) }
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::{Spool, SpoolWork};
 use crate::docket::Docket;
+use crate::spool::{Spool, SpoolWork};
 
 /// How long a connected coordinator may take to acknowledge a result before the result is also kept in the spool. A store
 /// acknowledges within milliseconds, so that the spool costs nothing while all is well. After this time something is
