@@ -7,6 +7,7 @@ use super::{OperationId, PlannedObject, PriorObject, StateRecord};
 use crate::address::{DeposedKey, ProviderInstance, ResourceInstance};
 use crate::path::Path;
 use crate::source::SourceRange;
+use crate::stored::is_provider_memory;
 use crate::types::Type;
 use crate::value::Value;
 
@@ -311,6 +312,8 @@ impl<F> Operation<F> {
             | Operation::Record { address, .. }
             | Operation::OpenEphemeral { address, .. }
             | Operation::Provision { address, .. } => address.to_string(),
+            // What the state remembers of a provider instance has its name.
+            Operation::Output { name, .. } if is_provider_memory(name) => name.to_string(),
             Operation::Output { name, .. } => format!("output.{name}"),
             Operation::Check { address, .. } => address.to_string(),
         }

@@ -8,6 +8,7 @@ use smol_str::SmolStr;
 
 use super::{Action, Opcode, OperationId, Waits};
 use crate::address::{AddressError, ResourceInstance};
+use crate::stored::is_provider_memory;
 
 /// The prefix of claims on outputs.
 const OUTPUT: &str = "output.";
@@ -46,7 +47,7 @@ impl FromStr for ClaimedSubject {
 
     fn from_str(text: &str) -> Result<ClaimedSubject, AddressError> {
         match text.strip_prefix(OUTPUT) {
-            Some(name) if !name.contains('.') => Ok(ClaimedSubject::Output(name.into())),
+            Some(name) if !name.contains('.') || is_provider_memory(name) => Ok(ClaimedSubject::Output(name.into())),
             _ => text.parse().map(ClaimedSubject::Instance),
         }
     }

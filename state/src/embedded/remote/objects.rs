@@ -41,7 +41,7 @@ pub(super) struct ObjectFiles {
     /// The notes that this process left when it took locks over.
     notes: Mutex<Vec<String>>,
     /// Packing of journals that goes on beside other work.
-    packing: Mutex<Vec<JoinHandle<Result<Vec<String>, BackendError>>>>,
+    packing: Mutex<Vec<Packing>>,
 }
 
 impl fmt::Debug for ObjectFiles {
@@ -399,6 +399,9 @@ impl RunFiles for ObjectFiles {
         Ok(())
     }
 }
+
+/// A journal that is packed in the background. Its answer are the segments that are not needed any more.
+type Packing = JoinHandle<Result<Vec<String>, BackendError>>;
 
 /// A removal in the background. Its end is waited for when it is dropped.
 pub(super) struct Removal {
