@@ -110,8 +110,8 @@ async fn an_object_of_a_removed_key_is_deleted_with_the_block_and_the_value_of_t
         1 = prior_state test_thing.a {"id": "1", "secret": ({sensitive})} @test.by["us"]
         2 = final_plan test_thing.a delete provider 0 prior 1 desired - planned null @test.by["us"]
         3 = apply test_thing.a 2 @test.by["us"]
-        4 = output test.by["us"] removed after 3
-        5 = close_provider 0 after 3 @test.by["us"]
+        4 = close_provider 0 after 3 @test.by["us"]
+        5 = output test.by["us"] removed after 3
     "#]]
     .assert_eq(&case().graph().await);
     // Problems of the block are reported.
@@ -225,12 +225,12 @@ async fn a_plan_writes_what_the_state_has_to_remember() {
     let graph = case.graph().await;
     let lines: Vec<&str> = graph.lines().filter(|line| line.contains("output")).collect();
     expect![[r#"
-        10 = output module.m.test {"configuration": {}, "digests": {"region": "67b250a15269046bd94258cab4e379a7"}, "hidden": {"region": "var.place"}}
-        11 = output module.n.test {"configuration": {}, "hidden": {"region": ""}}"#]].assert_eq(&lines.join("\n"));
+        1 = output module.m.test {"configuration": {}, "digests": {"region": "67b250a15269046bd94258cab4e379a7"}, "hidden": {"region": "var.place"}}
+        7 = output module.n.test {"configuration": {}, "hidden": {"region": ""}}"#]].assert_eq(&lines.join("\n"));
     let keyed = format!("{BY_KEY}resource \"test_thing\" \"a\" {{\n  provider = test.by[\"eu\"]\n}}\n");
     let graph = Case::of(&keyed).graph().await;
     let lines: Vec<&str> = graph.lines().filter(|line| line.contains("output")).collect();
-    expect![[r#"0 = output test.by["eu"] {"each_value": {"place": "eu-1"}}"#]].assert_eq(&lines.join("\n"));
+    expect![[r#"1 = output test.by["eu"] {"each_value": {"place": "eu-1"}}"#]].assert_eq(&lines.join("\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
