@@ -114,7 +114,7 @@ fn carry(invocation: &Invocation<'_>, destroy: bool) -> Result<Exit, Exit> {
     if arguments.switch("detach", false) && apply::coordinator(arguments).is_none() {
         return Err(invocation.mistake(&problems::detach_without_coordinator()));
     }
-    if let Some(path) = arguments.positionals.first() {
+    if let Some(path) = arguments.positionals.first().filter(|path| !path.is_empty()) {
         return from_file(invocation, path, destroy);
     }
     if view.is_json() && !arguments.switch("auto-approve", false) {

@@ -43,6 +43,22 @@ pub(super) fn address_of(traversal: &Traversal, range: SourceRange) -> Result<Re
     Ok(RelativeAddress { module: ModuleInstance(module.into()), resource, range })
 }
 
+/// Parses the address of a module: `None` for other expressions, and no module for an address that goes on.
+pub(super) fn read_module(expression: &Expression) -> Option<Result<Option<ModuleInstance>, Diagnostic>> {
+    let (traversal, range) = (expression.as_traversal()?, expression.range());
+    let mut names = Names { traversal: &traversal, range: &range, next: 0 };
+    let read = names.modules().map(|steps| names.is_done().then(|| ModuleInstance(steps.into())));
+    Some(read)
+}
+
+/// Whether one step follows the address of a resource, which counts as the key of an instance.
+pub(super) fn has_step_behind_resource(expression: &Expression) -> bool {
+    let Some(mut traversal) = expression.as_traversal() else { return false };
+    traversal.steps.pop().is_some()
+        && address_of(&traversal, expression.range())
+            .is_ok_and(|address| address.resource.is_some_and(|(_, key)| key == InstanceKey::None))
+}
+
 /// A cursor over the names and keys of a traversal, starting with the root.
 struct Names<'a> {
     traversal: &'a Traversal,
@@ -84,35 +100,39 @@ impl Names<'_> {
         self.next > self.traversal.steps.len()
     }
 
-    fn read(mut self) -> Result<Parts, Diagnostic> {
-        let mut module = Vec::new();
+    /// The module calls at the beginning.
+    fn modules(&mut self) -> Result<Vec<ModuleStep>, Diagnostic> {
+        let mut modules = Vec::new();
         loop {
-            if self.is_done() && !module.is_empty() {
-                return Ok((module, None));
+            let before = self.next;
+            if self.name().is_none_or(|name| name != "module") {
+                self.next = before;
+                return Ok(modules);
             }
-            let Some(name) = self.name() else { return Err(problems::address::incomplete_resource(self.range)) };
-            if name == "module" {
-                let Some(call) = self.name() else {
-                    return Err(problems::address::unnamed_module(self.range));
-                };
-                let key = self.key()?;
-                module.push(ModuleStep { name: call, key });
-                continue;
-            }
-            let (mode, type_name) = match name.as_str() {
-                "data" => (ResourceMode::Data, self.name()),
-                "ephemeral" => (ResourceMode::Ephemeral, self.name()),
-                "resource" => (ResourceMode::Managed, self.name()),
-                _ => (ResourceMode::Managed, Some(name)),
-            };
-            let (Some(type_name), Some(name)) = (type_name, self.name()) else {
-                return Err(problems::address::incomplete_resource(self.range));
-            };
-            let key = self.key()?;
-            if !self.is_done() {
-                return Err(problems::address::steps_after_resource(self.range));
-            }
-            return Ok((module, Some((Resource { mode, type_name, name }, key))));
+            let Some(name) = self.name() else { return Err(problems::address::unnamed_module(self.range)) };
+            modules.push(ModuleStep { name, key: self.key()? });
         }
+    }
+
+    fn read(mut self) -> Result<Parts, Diagnostic> {
+        let modules = self.modules()?;
+        if self.is_done() {
+            return Ok((modules, None));
+        }
+        let Some(name) = self.name() else { return Err(problems::address::incomplete_resource(self.range)) };
+        let (mode, type_name) = match name.as_str() {
+            "data" => (ResourceMode::Data, self.name()),
+            "ephemeral" => (ResourceMode::Ephemeral, self.name()),
+            "resource" => (ResourceMode::Managed, self.name()),
+            _ => (ResourceMode::Managed, Some(name)),
+        };
+        let (Some(type_name), Some(name)) = (type_name, self.name()) else {
+            return Err(problems::address::incomplete_resource(self.range));
+        };
+        let key = self.key()?;
+        if !self.is_done() {
+            return Err(problems::address::steps_after_resource(self.range));
+        }
+        Ok((modules, Some((Resource { mode, type_name, name }, key))))
     }
 }

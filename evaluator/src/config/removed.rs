@@ -3,14 +3,13 @@
 use weft_graph_format::address::{ConfigResource, InstanceKey, Module, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::source::SourceRange;
-use weft_syntax::Expression;
 
 use super::compiling::Compiling;
 use super::content::{BlockRule, ContentRules, FoundBlock};
 use super::literal::{optional, required};
 use super::problems;
 use super::provisioner::{Provisioner, provisioner};
-use super::relative_address::{RelativeAddress, address_of, read_address};
+use super::relative_address::{RelativeAddress, has_step_behind_resource, read_address};
 
 const REMOVED: ContentRules = ContentRules {
     attributes: &[required("from")],
@@ -82,7 +81,7 @@ pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
     let address = match read_address(expression) {
         Some(Ok(found)) => found,
         Some(Err(problem)) => {
-            let whole = leads_into_resource(expression);
+            let whole = has_step_behind_resource(expression);
             let problem = if whole { problems::removed::resource_with_keys(expression.range()) } else { problem };
             return compiling.report(problem);
         }
@@ -104,17 +103,6 @@ pub(super) fn removed(compiling: &mut Compiling<'_>, block: &FoundBlock) {
         compiling.report(problems::removed::without_lifecycle(&found.address(), &found.range));
     }
     compiling.module.statements.removed.push(found);
-}
-
-/// Whether the address of a resource has further steps.
-fn leads_into_resource(expression: &Expression) -> bool {
-    let Some(mut traversal) = expression.as_traversal() else { return false };
-    while traversal.steps.pop().is_some() {
-        if address_of(&traversal, expression.range()).is_ok_and(|address| address.resource.is_some()) {
-            return true;
-        }
-    }
-    false
 }
 
 /// The problem of an address with keys, or of objects that cannot be destroyed.

@@ -261,7 +261,8 @@ impl ModuleNode {
     }
 
     /// Evaluates the `validation` blocks of a variable, which see the variable while its cell is still being computed.
-    /// Unknown ones become checks at apply. Returns the origin of these checks.
+    /// Unknown ones become checks at apply, one after the other. Returns their origin: what reads the variable waits for
+    /// them.
     async fn validate_variable(self: &Arc<Self>, variable: &Variable, value: &Value) -> Result<Option<Origin>, Failed> {
         let validating = !self.evaluation.purpose().decides_conditions();
         if variable.validations.is_empty() || (validating && self.caller.is_none()) {
@@ -285,6 +286,8 @@ impl ModuleNode {
                 kind: CheckKind::Validation,
                 of_resource: false,
             };
+            // Later rules may rely on the earlier ones.
+            let waits = Origin::union(checks.iter().cloned());
             let at_apply = |condition, message, again| {
                 self.evaluation.glue.open_check(crate::glue::OpenCheck {
                     address: name.clone(),
@@ -293,7 +296,7 @@ impl ModuleNode {
                     message,
                     range: self.given_at(variable),
                     rule: Some(validation.range.clone()),
-                    waits: None,
+                    waits,
                     again,
                 })
             };
@@ -314,7 +317,7 @@ impl ModuleNode {
                 Ok(ConditionResult::Open { .. }) if validating => {}
                 Ok(ConditionResult::Open { condition, message }) => {
                     tally.note(CheckStatus::Unknown, None);
-                    at_apply(condition, message, false);
+                    checks.extend(at_apply(condition, message, false));
                 }
                 Ok(ConditionResult::Missing) => failed = true,
                 Err(Failed) => {

@@ -13,7 +13,8 @@ pub(in crate::config) fn incomplete_resource(at: &SourceRange) -> Diagnostic {
 
 /// An address that ends after `module`.
 pub(in crate::config) fn unnamed_module(at: &SourceRange) -> Diagnostic {
-    Diagnostic::error(INVALID, "\"module.\" must be followed by the name of a module call.").at(at.clone())
+    Diagnostic::error("Invalid address operator", "\"module.\" must be followed by the name of a module call.")
+        .at(at.clone())
 }
 
 /// A key that is a number, but not an index.

@@ -43,7 +43,7 @@ pub(in crate::config) fn target_not_a_resource(at: &SourceRange) -> Diagnostic {
 
 /// A target that is not a module.
 pub(in crate::config) fn target_not_a_module(at: &SourceRange) -> Diagnostic {
-    Diagnostic::error("Invalid module address", "The target of this block must be a module: module.NAME.")
+    Diagnostic::error("Module address expected", "The target of this block must be a module: module.NAME.")
         .at(at.clone())
 }
 

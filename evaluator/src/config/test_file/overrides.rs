@@ -14,7 +14,7 @@ use crate::config::compiling::Compiling;
 use crate::config::content::{BlockContent, ContentRules, FoundBlock};
 use crate::config::literal::{optional, required};
 use crate::config::problems;
-use crate::config::relative_address::{RelativeAddress, read_address};
+use crate::config::relative_address::{RelativeAddress, has_step_behind_resource, read_address, read_module};
 
 const RESOURCE: ContentRules =
     ContentRules { attributes: &[required("target"), optional("values")], blocks: &[], open: false };
@@ -66,13 +66,9 @@ impl Compiling<'_> {
     fn override_module(&mut self, block: &FoundBlock) -> Option<OverrideModule> {
         let before = self.errors();
         let content = self.content(block, &MODULE);
-        let address = self.target(&content);
+        let address = self.target_module(&content);
         let outputs = self.given_values(&content, "outputs");
         let address = address?;
-        if address.resource.is_some() {
-            self.report(problems::test_mocks::target_not_a_module(&address.range));
-            return None;
-        }
         if address.has_module_keys() {
             self.report(problems::test_mocks::target_with_module_keys("module.net", &address.range));
         }
@@ -81,10 +77,25 @@ impl Compiling<'_> {
         (self.errors() == before).then_some(found)
     }
 
+    fn target_module(&mut self, content: &BlockContent) -> Option<RelativeAddress> {
+        let given = content.get("target")?;
+        let range = given.range();
+        match read_module(given).unwrap_or_else(|| Err(problems::references::not_static(range.clone()))) {
+            Ok(Some(module)) => return Some(RelativeAddress { module, resource: None, range }),
+            Ok(None) => self.report(problems::test_mocks::target_not_a_module(&range)),
+            Err(problem) => self.report(problem),
+        }
+        None
+    }
+
     fn target(&mut self, content: &BlockContent) -> Option<RelativeAddress> {
         let given = content.get("target")?;
         match read_address(given).unwrap_or_else(|| Err(problems::references::not_static(given.range()))) {
             Ok(address) => Some(address),
+            Err(_) if has_step_behind_resource(given) => {
+                self.report(problems::test_mocks::target_with_resource_key(&given.range()));
+                None
+            }
             Err(problem) => {
                 self.report(problem);
                 None

@@ -117,7 +117,7 @@ fn mistakes_are_reported_with_their_lines() {
         ),
         ("override_resource {}", &["1: Missing required argument"]),
         ("override_resource {\n  target = module.m\n}", &["2: Module address is not allowed"]),
-        ("override_module {\n  target = a.b\n}", &["2: Invalid module address"]),
+        ("override_module {\n  target = a.b\n}", &["2: Module address expected"]),
         ("override_module {\n  target = module.a[0]\n}", &["2: Module instance address with keys is not allowed"]),
         ("override_data {\n  target = data.a.b[0]\n}", &["2: Resource instance address with keys is not allowed"]),
         ("override_data {\n  target = data.a.b\n  values = []\n}", &["3: Object expected"]),

@@ -1,0 +1,7 @@
+removed {
+  from = module.m.module
+}
+import {
+  to = module["x"]
+  id = "1"
+}

@@ -1,0 +1,5 @@
+moved {
+  from = module
+  to = terraform_data.a
+}
+resource "terraform_data" "a" {}
