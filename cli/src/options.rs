@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use weft_graph_format::go_duration::go_duration;
 use weft_graph_format::nearest::nearest;
 
 /// A known option.
@@ -296,36 +297,6 @@ pub fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// A duration in Go's syntax: numbers with units, `1h2m3.5s`; `0` needs no unit.
-pub fn go_duration(text: &str) -> Option<Duration> {
-    if text == "0" {
-        return Some(Duration::ZERO);
-    }
-    let mut rest = text.strip_prefix('+').unwrap_or(text);
-    let mut seconds = 0.0;
-    if rest.is_empty() {
-        return None;
-    }
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest[..digits].parse().ok()?;
-        rest = &rest[digits..];
-        let unit_end = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
-        seconds += number
-            * match &rest[..unit_end] {
-                "ns" => 1e-9,
-                "us" | "µs" | "μs" => 1e-6,
-                "ms" => 1e-3,
-                "s" => 1.0,
-                "m" => 60.0,
-                "h" => 3600.0,
-                _ => return None,
-            };
-        rest = &rest[unit_end..];
-    }
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -379,15 +350,5 @@ mod tests {
         assert_eq!(error(&["-n", "x"]), "invalid value \"x\" for flag -n: parse error");
         let (a, e) = parse(&["-json", "-bogus"], false);
         assert!(a.switch("json", false) && e.is_some());
-    }
-
-    #[test]
-    fn durations_are_parsed_as_in_go() {
-        assert_eq!(go_duration("1m30s"), Some(Duration::from_secs(90)));
-        assert_eq!(go_duration("1.5h"), Some(Duration::from_secs(5400)));
-        assert_eq!(go_duration("10ms"), Some(Duration::from_millis(10)));
-        for bad in ["", "soon", "10", "s", "-1s", "1x"] {
-            assert_eq!(go_duration(bad), None, "{bad}");
-        }
     }
 }

@@ -17,6 +17,8 @@ pub mod codec;
 pub mod diagnostic;
 pub mod digest;
 pub mod explain;
+pub mod framed;
+pub mod go_duration;
 pub mod graph;
 pub mod limits;
 pub mod marks;

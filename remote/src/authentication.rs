@@ -4,10 +4,12 @@ use russh::client::{AuthResult, Handle, KeyboardInteractiveAuthResponse};
 use russh::keys::agent::AgentIdentity;
 use russh::keys::{Algorithm, HashAlg, PrivateKeyWithHashAlg};
 
+use weft_sealing::Secret;
+
 use crate::agent;
 use crate::handshake::Client;
 use crate::keys::{RsaSigner, UserKey};
-use crate::target::{Agent, Secret};
+use crate::target::Agent;
 
 /// The maximum number of questions of a host. Each is answered with the password.
 const MOST_QUESTIONS: usize = 8;
@@ -92,7 +94,7 @@ async fn with_key(handle: &mut Handle<Client>, user: &str, key: &UserKey) -> Res
 
 async fn with_password(handle: &mut Handle<Client>, user: &str, password: &Secret) -> Result<bool, String> {
     let failed = |error: russh::Error| error.to_string();
-    let outcome = handle.authenticate_password(user, &password.0).await.map_err(failed)?;
+    let outcome = handle.authenticate_password(user, password.text()).await.map_err(failed)?;
     if outcome.success() {
         return Ok(true);
     }
@@ -106,7 +108,7 @@ async fn with_password(handle: &mut Handle<Client>, user: &str, password: &Secre
             KeyboardInteractiveAuthResponse::Success => return Ok(true),
             KeyboardInteractiveAuthResponse::Failure { .. } => return Ok(false),
             KeyboardInteractiveAuthResponse::InfoRequest { prompts, .. } => {
-                let answers = prompts.iter().map(|_| password.0.clone()).collect();
+                let answers = prompts.iter().map(|_| password.text().to_owned()).collect();
                 answer = handle.authenticate_keyboard_interactive_respond(answers).await.map_err(failed)?;
             }
         }

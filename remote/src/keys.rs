@@ -31,7 +31,7 @@ pub(crate) struct UserKey {
 /// The key of an endpoint's user, with its certificate.
 pub(crate) fn user_key(endpoint: &Endpoint) -> Result<Option<UserKey>, SetupError> {
     let Some(text) = &endpoint.private_key else { return Ok(None) };
-    let key = private_key(&text.0)?;
+    let key = private_key(text.text())?;
     let rsa = match key.key_data() {
         KeypairData::Rsa(pair) => Some(Arc::new(signing_key(pair).map_err(SetupError::PrivateKey)?)),
         _ => None,
@@ -51,7 +51,10 @@ fn private_key(text: &str) -> Result<PrivateKey, SetupError> {
         Ok(key) if key.is_encrypted() => Err(SetupError::Passphrase),
         Ok(key) => Ok(key),
         Err(russh::keys::Error::KeyIsEncrypted) => Err(SetupError::Passphrase),
-        Err(_) if !is_pem => Err(SetupError::PrivateKey("it is not in the PEM format".to_owned())),
+        Err(_) if !is_pem => Err(SetupError::PrivateKey(
+            "it is not in the PEM format. Give the text of the key, as with file(), and not the path of its file"
+                .to_owned(),
+        )),
         // The texts of these errors contain no part of the key.
         Err(error) => Err(SetupError::PrivateKey(error.to_string())),
     }

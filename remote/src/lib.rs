@@ -24,4 +24,5 @@ mod target;
 pub use connect::Prepared;
 pub use error::{CallError, ConnectError, SetupError};
 pub use session::{Session, script_path};
-pub use target::{Agent, DEFAULT_PORT, Endpoint, Platform, Proxy, ProxyScheme, Secret, Target};
+pub use target::{Agent, DEFAULT_PORT, Endpoint, Platform, Proxy, ProxyScheme, Target};
+pub use weft_sealing::Secret;

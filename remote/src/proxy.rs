@@ -9,6 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use weft_sealing::Secret;
+
 use crate::target::{Proxy, ProxyScheme, address_of};
 
 /// How long a machine or proxy may take to accept a connection.
@@ -60,7 +62,7 @@ async fn http(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> i
     let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
     if proxy.user.is_some() || proxy.password.is_some() {
         let user = proxy.user.as_deref().unwrap_or_default();
-        let password = proxy.password.as_ref().map_or("", |password| password.0.as_str());
+        let password = proxy.password.as_ref().map_or("", Secret::text);
         let token = STANDARD.encode(format!("{user}:{password}"));
         request.push_str(&format!("Proxy-Authorization: Basic {token}\r\n"));
     }
@@ -84,7 +86,7 @@ async fn http(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> i
 
 async fn socks5(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> io::Result<()> {
     let user = proxy.user.as_deref().unwrap_or_default();
-    let password = proxy.password.as_ref().map_or("", |password| password.0.as_str());
+    let password = proxy.password.as_ref().map_or("", Secret::text);
     let named = !user.is_empty() || !password.is_empty();
     let short = |text: &str| {
         u8::try_from(text.len()).map_err(|_| io::Error::other("a name or password is longer than 255 bytes"))

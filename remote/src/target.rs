@@ -1,27 +1,12 @@
 //! The description of another machine and the way to it.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use weft_sealing::Secret;
+
 /// The port of SSH.
 pub const DEFAULT_PORT: u16 = 22;
-
-/// A text that is never printed.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secret(pub String);
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("(secret)")
-    }
-}
-
-impl From<String> for Secret {
-    fn from(text: String) -> Secret {
-        Secret(text)
-    }
-}
 
 /// An SSH server, the user there, and what proves their identities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -20,6 +20,11 @@ impl Secret {
         &self.0
     }
 
+    /// The text; empty if the bytes are no text.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
     /// The number of characters if it is text, otherwise the number of bytes.
     pub fn characters(&self) -> u64 {
         std::str::from_utf8(&self.0).map_or(self.0.len(), |text| text.chars().count()) as u64

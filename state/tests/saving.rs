@@ -5,6 +5,7 @@ mod memory;
 mod support;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -158,6 +159,30 @@ async fn a_crash_around_a_save_loses_nothing_and_applies_nothing_twice() {
             assert_eq!(contents(&place.file()), BTreeMap::from([(address(0), 7)]), "{names}");
         }
     }
+}
+
+/// A term reserves room for its journal. What a dead term did not use is free again when the next one begins: a run that
+/// is resumed often needs no more of the disk than another.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_room_of_a_dead_term_is_freed() {
+    let place = Place::new();
+    let allocated = |term: u32| {
+        let journal = place.folder.path().join(format!("runs/run-a/journal.{term}"));
+        let file = std::fs::metadata(journal).unwrap();
+        (file.blocks() * 512, file.len())
+    };
+    let store = place.open();
+    let lease = started(&store, 2).await;
+    done(&store, &lease, 0, 0, Some(5)).await;
+    let (before, length) = allocated(1);
+    crash(store).await;
+    resumed(&place.open(), 8, 2).await;
+    if before < length + 1024 * 1024 {
+        return println!("SKIPPED: this file system reserves no room");
+    }
+    let (after, same) = allocated(1);
+    assert_eq!(same, length);
+    assert!(after < length + 64 * 1024, "{after} of {before} bytes are allocated for {length}");
 }
 
 /// A generator of numbers that needs no more than to be repeatable.

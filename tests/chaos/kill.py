@@ -529,7 +529,7 @@ def main():
     a.add_argument("--cluster", type=int, default=10, metavar="N")
     a.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     # A round waits for the simulated cloud most of the time.
-    a.add_argument("--jobs", type=int, default=(os.cpu_count() or 2) * 3 // 2)
+    a.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 2))
     a.add_argument("--only", metavar="KIND/N", help="one round, such as embedded/3")
     a.add_argument("--trouble", metavar="NAME", help="this trouble in all rounds of kinds that have it")
     a.add_argument("--keep", action="store_true", help="keep the folders of rounds that failed")

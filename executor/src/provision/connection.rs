@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use weft_graph_format::go_duration::go_duration;
 use weft_graph_format::value::Value;
 use weft_remote::{Agent, DEFAULT_PORT, Endpoint, Platform, Proxy, ProxyScheme, Secret, Target};
 
@@ -63,7 +64,7 @@ impl Arguments<'_> {
     }
 
     fn secret(&self, name: &str) -> Option<Secret> {
-        self.text(name).map(Secret)
+        self.text(name).map(Secret::new)
     }
 
     /// A port; 0 is no port.
@@ -159,36 +160,6 @@ pub(super) fn read(arguments: Option<&Value>, socket: Option<PathBuf>) -> Result
     Ok(Connection { target, script_path: arguments.text("script_path").unwrap_or_else(|| script_path.to_owned()) })
 }
 
-/// A duration in Go's syntax: numbers with units, `1h2m3.5s`; `0` needs no unit.
-fn go_duration(text: &str) -> Option<Duration> {
-    if text == "0" {
-        return Some(Duration::ZERO);
-    }
-    let mut rest = text.strip_prefix('+').unwrap_or(text);
-    let mut seconds = 0.0;
-    if rest.is_empty() {
-        return None;
-    }
-    while !rest.is_empty() {
-        let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest[..number_end].parse().ok()?;
-        rest = &rest[number_end..];
-        let unit_end = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
-        seconds += number
-            * match &rest[..unit_end] {
-                "h" => 3600.0,
-                "m" => 60.0,
-                "s" => 1.0,
-                "ms" => 1e-3,
-                "us" | "µs" | "μs" => 1e-6,
-                "ns" => 1e-9,
-                _ => return None,
-            };
-        rest = &rest[unit_end..];
-    }
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
 /// The lines that announce an attempt to connect.
 pub(super) fn announcement(target: &Target) -> Vec<String> {
     let has = |name: &str, is: bool| format!("  {name}: {is}");
@@ -259,7 +230,7 @@ mod tests {
         assert_eq!(found.target.machine.address(), "[::1]:2222");
         let bastion = found.target.bastion.unwrap();
         assert_eq!((bastion.address().as_str(), bastion.user.as_str()), ("b:2222", "v"));
-        assert_eq!((bastion.password, bastion.host_key.as_deref()), (Some(Secret("p".into())), Some("k")));
+        assert_eq!((bastion.password, bastion.host_key.as_deref()), (Some(Secret::new("p")), Some("k")));
     }
 
     #[test]
@@ -302,12 +273,5 @@ mod tests {
         let text = announcement(&found.target).join("\n");
         assert!(text.contains("Password: true") && text.contains("ProxyUserPassword: true"), "{text}");
         assert!(!text.contains("abracadabra") && !format!("{found:?}").contains("abracadabra"), "{text}");
-    }
-
-    #[test]
-    fn timeouts_are_read_as_in_go() {
-        for (text, seconds) in [("90s", Some(90)), ("1h2m", Some(3720)), ("0", Some(0)), ("5", None), ("x", None)] {
-            assert_eq!(go_duration(text), seconds.map(Duration::from_secs), "{text}");
-        }
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use weft_graph_format::digest::Digest;
+use weft_graph_format::framed::{first_payload, framed};
 use weft_graph_format::run::RunId;
 use weft_protocol::{Greeting, Report, RunReports, Task, WorkerFrame};
 
@@ -31,8 +31,6 @@ const LOCK: &str = ".lock";
 const NEW: &str = ".new";
 /// Only the owner has access: results contain values.
 const PRIVATE: u32 = 0o600;
-/// The bytes before a payload.
-const HEADER: usize = 4 + 32;
 /// The maximum size of a spool, in bytes: some hundred results, the largest of which have megabytes. A worker has at most
 /// 256 results of a run without an acknowledgement.
 const LARGEST: u64 = 1 << 30;
@@ -157,12 +155,7 @@ impl FileSpool {
         let mut plain = since.to_le_bytes().to_vec();
         plain.extend(frame.encode());
         let payload = self.seal.seal(&plain)?;
-        let length = u32::try_from(payload.len()).map_err(|_| "a result is too large".to_owned())?;
-        let mut bytes = Vec::with_capacity(HEADER + payload.len());
-        bytes.extend(length.to_le_bytes());
-        bytes.extend(Digest::of(&payload).0);
-        bytes.extend(payload);
-        Ok(bytes)
+        framed(&payload).ok_or_else(|| "a result is too large".to_owned())
     }
 
     fn append(&self, inner: &mut Inner, frames: &[Vec<u8>], durable: bool) -> Result<(), SpoolError> {
@@ -285,7 +278,7 @@ fn read(path: &Path, seal: &dyn SpoolSeal) -> Result<Vec<Entry>, SpoolError> {
         file => file.and_then(|mut file| file.read_to_end(&mut bytes)).map_err(io_error("cannot read", path))?,
     };
     let (mut entries, mut rest) = (Vec::new(), bytes.as_slice());
-    while let Some((payload, behind)) = whole_frame(rest) {
+    while let Some((payload, behind)) = first_payload(rest) {
         let failed = |error| SpoolError::Sealed { path: path.display().to_string(), error };
         let plain = seal.open(payload).map_err(failed)?;
         let unknown = || failed("a record is of a later version".to_owned());
@@ -296,15 +289,6 @@ fn read(path: &Path, seal: &dyn SpoolSeal) -> Result<Vec<Entry>, SpoolError> {
         rest = behind;
     }
     Ok(entries)
-}
-
-/// The payload of the first frame, and the bytes after the frame.
-fn whole_frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    let (digest, rest) = rest.split_first_chunk::<32>()?;
-    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-    let (payload, rest) = rest.split_at_checked(length)?;
-    (Digest::of(payload).0 == *digest).then_some((payload, rest))
 }
 
 /// Replaces a file as a whole, durably. Returns it, open at its end.

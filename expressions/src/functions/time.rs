@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use weft_graph_format::go_duration::nanoseconds;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
@@ -280,69 +281,10 @@ fn timecmp(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, 
 
 fn timeadd(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, FunctionError> {
     let moment = parse(text(arguments, 0)?, false).map_err(FunctionError::new)?;
-    let nanos = duration(text(arguments, 1)?).map_err(FunctionError::new)?;
+    let nanos = nanoseconds(text(arguments, 1)?).map_err(FunctionError::new)?;
     let total = i128::from(moment.seconds) * NANOS_PER_SECOND + i128::from(moment.nanos) + i128::from(nanos);
     let seconds = i64::try_from(total.div_euclid(NANOS_PER_SECOND)).map_err(|_| problems::text::time_out_of_range())?;
     Ok(Value::string(Moment { seconds, nanos: 0, offset: moment.offset }.rfc3339()))
-}
-
-/// Parses a duration such as `1h30m`, `-1.5s` or `0`. Returns nanoseconds.
-fn duration(text: &str) -> Result<i64, String> {
-    let invalid = || format!("invalid duration {text:?}");
-    let (negative, mut rest) = match text.strip_prefix(['-', '+']) {
-        Some(rest) => (text.starts_with('-'), rest),
-        None => (false, text),
-    };
-    if rest == "0" {
-        return Ok(0);
-    }
-    if rest.is_empty() {
-        return Err(invalid());
-    }
-    /// The maximum number of significant fraction digits. More precise than a nanosecond of an hour.
-    const FRACTION_DIGITS: usize = 18;
-    let limit = i128::from(i64::MAX) + i128::from(negative);
-    let mut total: i128 = 0;
-    while !rest.is_empty() {
-        let whole_length = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (whole, after) = rest.split_at(whole_length);
-        let (fraction, after) = match after.strip_prefix('.') {
-            Some(after) => after.split_at(after.bytes().take_while(u8::is_ascii_digit).count()),
-            None => ("", after),
-        };
-        if whole.is_empty() && fraction.is_empty() {
-            return Err(invalid());
-        }
-        let unit_length = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
-        let (unit, after) = after.split_at(unit_length);
-        let scale: i128 = match unit {
-            "ns" => 1,
-            "us" | "µs" | "μs" => 1_000,
-            "ms" => 1_000_000,
-            "s" => NANOS_PER_SECOND,
-            "m" => 60 * NANOS_PER_SECOND,
-            "h" => 3600 * NANOS_PER_SECOND,
-            "" => return Err(format!("missing unit in duration {text:?}")),
-            other => return Err(format!("unknown unit {other:?} in duration {text:?}")),
-        };
-        let whole: i128 = match whole.trim_start_matches('0') {
-            "" => 0,
-            digits if digits.len() > FRACTION_DIGITS + 1 => return Err(invalid()),
-            digits => digits.parse().map_err(|_| invalid())?,
-        };
-        total += whole * scale;
-        let fraction = &fraction[..fraction.len().min(FRACTION_DIGITS)];
-        if !fraction.is_empty() {
-            let part: i128 = fraction.parse().map_err(|_| invalid())?;
-            let places = u32::try_from(fraction.len()).map_err(|_| invalid())?;
-            total += part * scale / 10i128.pow(places);
-        }
-        if total > limit {
-            return Err(invalid());
-        }
-        rest = after;
-    }
-    i64::try_from(if negative { -total } else { total }).map_err(|_| invalid())
 }
 
 const MONTHS: [&str; 12] = [

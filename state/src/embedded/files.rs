@@ -181,6 +181,9 @@ impl RunFiles for LocalFiles {
         };
         let file = create().map_err(problems::writing(&path))?;
         sync_folder(&self.folder(run))?;
+        if let Some(before) = self.epochs(run)?.into_iter().rfind(|before| *before < epoch) {
+            free_room(&self.journal(run, before));
+        }
         Ok(Box::new(LocalJournal { file, path, epoch }))
     }
 
@@ -242,6 +245,16 @@ impl JournalSink for LocalJournal {
     fn close(&self, end: u64) {
         // The room that is not freed now is freed with the file.
         let _ = self.file.set_len(end);
+    }
+}
+
+/// Frees the room after the end of a journal whose process died, so that nothing appends to it any more. A journal that
+/// cannot be opened keeps its room until its run is removed.
+fn free_room(journal: &Path) {
+    if let Ok(file) = OpenOptions::new().write(true).open(journal)
+        && let Ok(found) = file.metadata()
+    {
+        let _ = file.set_len(found.len());
     }
 }
 

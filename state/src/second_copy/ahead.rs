@@ -12,6 +12,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use weft_graph_format::framed::{first_payload, framed};
 use weft_sealing::{Sealing, TargetName};
 
 use super::entry::{Entry, TermStart};
@@ -25,8 +26,6 @@ use crate::step::TermEnding;
 const PREFIX: &str = "ahead-";
 /// The length of a digest in a name. It is long enough to distinguish states.
 const NAME_LENGTH: usize = 16;
-/// The bytes before a payload.
-const HEADER: usize = 4 + 32;
 
 /// The seal of a file.
 #[derive(Clone, Debug)]
@@ -45,18 +44,13 @@ impl AheadSeal {
         let sealed = self.sealing.seal_record(&TargetName::State, Self::CONTEXT, &plain);
         let place = || self.path.display().to_string();
         let payload = sealed.map_err(|error| StoreError::Unsealed { place: place(), error })?;
-        let length = u32::try_from(payload.len()).map_err(|_| failed("it is too large".to_owned()))?;
-        let mut frame = Vec::with_capacity(HEADER + payload.len());
-        frame.extend(length.to_le_bytes());
-        frame.extend(Digest::of(&payload).0);
-        frame.extend(payload);
-        Ok(frame)
+        framed(&payload).ok_or_else(|| failed("it is too large".to_owned()))
     }
 
     /// The entries before the first incomplete frame.
     fn entries(&self, mut bytes: &[u8]) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::new();
-        while let Some((payload, rest)) = whole_frame(bytes) {
+        while let Some((payload, rest)) = first_payload(bytes) {
             let place = || self.path.display().to_string();
             let opened = self.sealing.open_record(&TargetName::State, Self::CONTEXT, payload);
             let plain = opened.map_err(|error| StoreError::Unopened { place: place(), error })?.plain;
@@ -66,15 +60,6 @@ impl AheadSeal {
         }
         Ok(entries)
     }
-}
-
-/// The payload of the first frame, and the bytes after the frame.
-fn whole_frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    let (digest, rest) = rest.split_first_chunk::<32>()?;
-    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-    let (payload, rest) = rest.split_at_checked(length)?;
-    (Digest::of(payload).0 == *digest).then_some((payload, rest))
 }
 
 /// The write-ahead files of this process for one state.

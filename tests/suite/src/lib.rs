@@ -20,7 +20,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("state", &["graph-format", "mutants", "sealing"]),
     ("backends", &["graph-format", "sealing", "state"]),
     ("planner", &["graph-format", "expressions", "evaluator", "providers", "state"]),
-    ("remote", &[]),
+    ("remote", &["sealing"]),
     ("executor", &["graph-format", "expressions", "providers", "protocol", "remote"]),
     ("coordinator", &["graph-format", "identity", "mutants", "proto", "protocol", "state"]),
     (
