@@ -3,6 +3,7 @@
 
     proxy.py --to PORT --port-file FILE [--port PORT] [--raw] [--latency MS] [--faults RATE] [--seed N] [--counts FILE]
              [--hang-at N] [--expire-after N] [--down FROM..TO] [--begin FILE] [--ignore-conditions]
+             [--trace FILE]
 
 Each request of HTTP waits for the latency before it is forwarded. With `--faults`, that part of the requests fails in one
 of these ways, chosen at random from the seed:
@@ -22,6 +23,9 @@ With `--begin FILE`, these troubles and the faults begin when that file exists: 
 With `--raw`, the proxy passes bytes on for any protocol. A request is then what the client sends at once, and only
 `--hang-at` and `--down` have an effect.
 
+With `--trace`, each request adds a line to that file: when it came and when it was answered, in seconds, its size in
+bytes, and its first line.
+
 The counts of requests and of troubles are in the file of `--counts` as JSON, written again after each request.
 """
 import argparse
@@ -30,6 +34,7 @@ import json
 import os
 import random
 import re
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -173,6 +178,17 @@ class Proxy:
         first, request = await message(reader)
         if request is None:
             return False
+        if not self.options.trace:
+            return await self.answer(first, request, writer)
+        begin = time.time()
+        try:
+            return await self.answer(first, request, writer)
+        finally:
+            with self.options.trace.open("a") as trace:
+                trace.write(f"{begin:.3f} {time.time():.3f} {len(request)} {first}\n")
+
+    async def answer(self, first, request, writer):
+        """Answers a request that was read. False if the connection is to be closed."""
         number, options = self.next(), self.options
         began = number > 0
         fault = self.random.choice(FAULTS) if began and self.random.random() < options.faults else None
@@ -268,6 +284,7 @@ async def main():
     a.add_argument("--faults", type=float, default=0)
     a.add_argument("--seed", type=int, default=0)
     a.add_argument("--counts", type=Path)
+    a.add_argument("--trace", type=Path)
     a.add_argument("--hang-at", type=int, default=0)
     a.add_argument("--expire-after", type=int, default=0)
     a.add_argument("--down", type=span)

@@ -88,10 +88,13 @@ impl RunFolders {
         RunFolders { files, state, seals }
     }
 
-    /// All runs of this state, oldest first. Skips runs without a header, which a crash during their creation leaves.
+    /// All runs of this state, oldest first. Skips runs without a header or without a plan, which a crash during their
+    /// creation leaves. Finished runs may have no plan.
     pub(super) fn list(&self) -> Result<Vec<RunFolder>, StoreError> {
         let all: BTreeSet<String> = self.files.list()?.into_iter().collect();
-        let ids: Vec<RunId> = all.iter().filter_map(|name| RunId::parse(name.strip_suffix("/header")?)).collect();
+        let ids = all.iter().filter_map(|name| RunId::parse(name.strip_suffix("/header")?));
+        let ids: Vec<RunId> =
+            ids.filter(|run| all.contains(&plan_name(run)) || all.contains(&summary_name(run))).collect();
         let with_summary = ids.iter().map(summary_name).filter(|name| all.contains(name));
         let wanted: Vec<String> = ids.iter().map(header_name).chain(with_summary).collect();
         let contents = self.files.read(&wanted)?;
@@ -126,10 +129,10 @@ impl RunFolders {
         Ok(Some(RunFolder { files, id, header, plan, summary, seals }))
     }
 
-    /// Writes the files of a new run durably. The header is written last and makes the run valid.
+    /// Writes the files of a new run durably. Both together make the run valid.
     pub(super) fn create(&self, run: &NewRun) -> Result<(), StoreError> {
         let plan = plan_name(&run.id);
-        self.files.write(&plan, &self.seals.plan(&run.id, &run.plan, &self.files.path(&plan))?)?;
+        let sealed = self.seals.plan(&run.id, &run.plan, &self.files.path(&plan))?;
         let header = HeaderFile {
             format: FOLDER_FORMAT,
             run: run.id.to_string(),
@@ -138,7 +141,7 @@ impl RunFolders {
             operations: run.operations,
             started_unix_ms: run.started_unix_ms,
         };
-        self.files.write(&header_name(&run.id), &json(&header))
+        self.files.write_all(&[(plan, sealed), (header_name(&run.id), json(&header))])
     }
 
     /// The plan file of a run.
@@ -160,9 +163,9 @@ impl RunFolders {
         Ok(self.files.path(&name))
     }
 
-    /// Writes the summary of a finished run.
+    /// Writes the summary of a finished run. Without it, the run is read from its journals.
     pub(super) fn write_summary(&self, run: &RunId, summary: &SummaryFile) -> Result<(), StoreError> {
-        self.files.write(&summary_name(run), &json(summary))
+        self.files.write_late(&summary_name(run), &json(summary))
     }
 
     /// Removes the summary before the run continues.

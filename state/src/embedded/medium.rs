@@ -103,6 +103,16 @@ pub(crate) trait RunFiles: fmt::Debug + Send + Sync {
     /// Writes a file as a whole, durably.
     fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError>;
 
+    /// Writes files as [`RunFiles::write`] does: in this order, or at the same time where each write is a request.
+    fn write_all(&self, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
+        files.iter().try_for_each(|(name, content)| self.write(name, content))
+    }
+
+    /// Writes a file that can be missing without harm. The answer may come before the file is written.
+    fn write_late(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
+        self.write(name, content)
+    }
+
     /// Removes these files, in this order. Those that are absent are no error.
     fn remove(&self, names: &[String]) -> Result<(), StoreError>;
 

@@ -42,6 +42,8 @@ pub(super) struct ObjectFiles {
     notes: Mutex<Vec<String>>,
     /// Packing of journals that goes on beside other work.
     packing: Mutex<Vec<Packing>>,
+    /// Writes of files that can be missing, beside other work.
+    late: Mutex<Vec<JoinHandle<Result<(), BackendError>>>>,
 }
 
 impl fmt::Debug for ObjectFiles {
@@ -94,6 +96,7 @@ impl ObjectFiles {
             superseded: Arc::default(),
             notes: Mutex::default(),
             packing: Mutex::default(),
+            late: Mutex::default(),
         }
     }
 
@@ -198,7 +201,21 @@ impl ObjectFiles {
         Ok(())
     }
 
+    /// Waits for the late writes. What they write can be missing.
+    fn finish_writing(&self) {
+        let writing = std::mem::take(&mut *self.late.lock().unwrap_or_else(PoisonError::into_inner));
+        if writing.is_empty() {
+            return;
+        }
+        let written = self.bridge.wait(async move { futures::future::join_all(writing).await });
+        for error in written.into_iter().flatten().flatten().filter_map(Result::err) {
+            tracing::warn!("the summary of a finished run could not be written: {error}");
+        }
+    }
+
     fn delete(&self, mut names: Vec<String>) -> Result<(), StoreError> {
+        // A late write must not bring back what is removed.
+        self.finish_writing();
         if let Some(known) = self.known().as_ref() {
             names.retain(|name| known.content(name) != Content::Absent);
         }
@@ -223,6 +240,7 @@ impl ObjectFiles {
     /// Waits until the journals of finished runs are packed. Returns the segments that are not needed any more. Unpacked
     /// journals are read as well, so a failure does no harm.
     pub(super) fn finish_packing(&self) -> Vec<String> {
+        self.finish_writing();
         let packing = std::mem::take(&mut *self.packing.lock().unwrap_or_else(PoisonError::into_inner));
         if packing.is_empty() {
             return Vec::new();
@@ -310,6 +328,35 @@ impl RunFiles for ObjectFiles {
 
     fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
         self.put(format!("{RUNS}{name}"), Bytes::copy_from_slice(content))
+    }
+
+    fn write_all(&self, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
+        let files: Vec<(String, Bytes)> =
+            files.iter().map(|(name, content)| (format!("{RUNS}{name}"), Bytes::copy_from_slice(content))).collect();
+        let writes: Vec<_> = files
+            .iter()
+            .cloned()
+            .map(|(name, content)| {
+                let objects = Arc::clone(&self.objects);
+                async move { objects.put(&name, content).await }
+            })
+            .collect();
+        self.bridge.wait(futures::future::try_join_all(writes))??;
+        if let Some(known) = self.known().as_mut() {
+            files.into_iter().for_each(|(name, content)| known.set(&name, content));
+        }
+        Ok(())
+    }
+
+    fn write_late(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
+        let (name, content) = (format!("{RUNS}{name}"), Bytes::copy_from_slice(content));
+        if let Some(known) = self.known().as_mut() {
+            known.set(&name, content.clone());
+        }
+        let objects = Arc::clone(&self.objects);
+        let writing = self.bridge.handle().spawn(async move { objects.put(&name, content).await.map(drop) });
+        self.late.lock().unwrap_or_else(PoisonError::into_inner).push(writing);
+        Ok(())
     }
 
     fn remove(&self, names: &[String]) -> Result<(), StoreError> {
