@@ -12,11 +12,11 @@ use url::Url;
 use weft_state::remote::BackendError;
 
 use crate::client::reason;
-use crate::retry::{AttemptResult, RetryRule};
+use crate::retry::{AttemptResult, RequestRetries};
 
 /// The repetition of requests where the settings do not say it.
-pub const RETRY: RetryRule =
-    RetryRule { repeats: 6, first: Duration::from_millis(300), longest: Duration::from_secs(10) };
+pub const RETRY: RequestRetries =
+    RequestRetries { repeats: 6, first: Duration::from_millis(300), longest: Duration::from_secs(10) };
 
 /// The characters that stay as they are in a path.
 pub const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
@@ -157,7 +157,7 @@ pub struct HttpService {
     /// The connections.
     pub http: reqwest::Client,
     /// How requests are repeated.
-    pub retry: RetryRule,
+    pub retry: RequestRetries,
     /// The place of the state, for messages.
     pub place: String,
     /// How requests are authorized.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// How often, and after which pauses, a request is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RetryRule {
+pub struct RequestRetries {
     /// The maximum number of repetitions.
     pub repeats: u32,
     /// The first pause. It is doubled each time.
@@ -22,7 +22,7 @@ pub enum AttemptResult<T, E> {
     Again(E, Option<Duration>),
 }
 
-impl RetryRule {
+impl RequestRetries {
     /// The pause before a repetition, from 0.
     fn pause(&self, repetition: u32) -> Duration {
         let factor = 2u32.saturating_pow(repetition.min(31));
@@ -61,8 +61,8 @@ fn jitter(pause: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    const RULE: RetryRule =
-        RetryRule { repeats: 3, first: Duration::from_millis(1), longest: Duration::from_millis(3) };
+    const RULE: RequestRetries =
+        RequestRetries { repeats: 3, first: Duration::from_millis(1), longest: Duration::from_millis(3) };
 
     #[tokio::test]
     async fn attempts_end_at_the_first_final_answer() {

@@ -19,10 +19,10 @@ use crate::operation_event::OperationEvent;
 use crate::process::is_dead;
 use crate::service::{Resumption, Submission};
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES};
-use crate::transport::{Frame, WorkerEnd, pair};
+use crate::transport::{WorkerEnd, pair};
 use crate::wire::Trouble;
-use weft_protocol::OutputLine;
 use weft_protocol::diagnostics::decode_diagnostics;
+use weft_protocol::{EncodedFrame, OutputLine};
 
 /// A connection to a coordinator.
 #[derive(Clone, Debug)]
@@ -404,7 +404,7 @@ pub async fn connect_worker(dialer: &Dialer, address: &str) -> Result<WorkerEnd,
     tokio::spawn(async move {
         while let Some(Ok(mut frame)) = stream.next().await {
             look_for_the_dead(&mut frame);
-            let bytes: Frame = frame.encode_to_vec();
+            let bytes: EncodedFrame = frame.encode_to_vec();
             if to_worker.send(bytes).await.is_err() {
                 break;
             }

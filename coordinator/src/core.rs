@@ -1,7 +1,7 @@
-//! A run's coordinator as one deciding machine. [`Coordinator::step`] takes an event and returns commands.
+//! A run's coordinator as one deciding machine. [`Coordinator::step`] takes an event and returns instructions.
 //!
 //! It has no clock, network, store or randomness. Time is a number of milliseconds that comes with each event and never
-//! decreases, every collection is ordered, and equal histories give equal commands.
+//! decreases, every collection is ordered, and equal histories give equal instructions.
 //!
 //! Invariants:
 //! - A status changes only through [`crate::status::transition`], and only after the store has answered. Skips and
@@ -64,7 +64,7 @@ use weft_state::{
     CheckRecord, InstanceRecord, OpCounts, OpIndex, Opaque, Revision, RunView, StoreStep, Subject, WorkerId,
 };
 
-use crate::event::{Cancel, Command, Defect, Event, FinishReason};
+use crate::event::{Cancel, Defect, Event, FinishReason, Instruction};
 use crate::figures::{Counted, RunFigures};
 use crate::operation_event::{OperationEvent, OperationEventKind};
 use crate::outline::{Outline, OutlineError};
@@ -144,7 +144,7 @@ impl Coordinator {
         outline: Arc<Outline>,
         mut options: RunOptions,
         beginning: Beginning,
-    ) -> Result<(Coordinator, Vec<Command>), OutlineError> {
+    ) -> Result<(Coordinator, Vec<Instruction>), OutlineError> {
         check(&outline)?;
         let Beginning { view, records, revisions, checks } = beginning;
         let mut doubts = Doubts::default();
@@ -175,18 +175,18 @@ impl Coordinator {
             options,
         };
         let handled = coordinator.recover(view).and_then(|()| coordinator.settle_down());
-        let commands = coordinator.commands(handled);
-        Ok((coordinator, commands))
+        let instructions = coordinator.instructions(handled);
+        Ok((coordinator, instructions))
     }
 
-    /// Handles an event at a time in milliseconds, and returns the commands.
-    pub fn step(&mut self, now: u64, event: Event) -> Vec<Command> {
+    /// Handles an event at a time in milliseconds, and returns the instructions.
+    pub fn step(&mut self, now: u64, event: Event) -> Vec<Instruction> {
         if self.outbox.is_finished() {
             return Vec::new();
         }
         self.clock.advance(now);
         let handled = self.handle(event).and_then(|()| self.settle_down());
-        self.commands(handled)
+        self.instructions(handled)
     }
 
     fn handle(&mut self, event: Event) -> Handled {

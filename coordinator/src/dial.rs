@@ -130,26 +130,26 @@ impl fmt::Display for Address {
 #[derive(Clone, Debug, Default)]
 pub struct Dialer {
     tls: Option<Arc<Reloading<ClientConfig>>>,
-    token: Option<Token>,
+    token: Option<BearerToken>,
 }
 
 /// A token for each request. Never shown.
 #[derive(Clone)]
-pub(crate) struct Token(MetadataValue<Ascii>);
+pub(crate) struct BearerToken(MetadataValue<Ascii>);
 
-impl fmt::Debug for Token {
+impl fmt::Debug for BearerToken {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Token(..)")
+        out.write_str("BearerToken(..)")
     }
 }
 
 /// Adds the token to requests.
 #[derive(Clone, Debug)]
-pub(crate) struct AddToken(Option<Token>);
+pub(crate) struct AddToken(Option<BearerToken>);
 
 impl Interceptor for AddToken {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        if let Some(Token(value)) = &self.0 {
+        if let Some(BearerToken(value)) = &self.0 {
             request.metadata_mut().insert("authorization", value.clone());
         }
         Ok(request)
@@ -169,7 +169,7 @@ impl Dialer {
             let mut value: MetadataValue<Ascii> =
                 format!("Bearer {}", token.trim()).parse().map_err(|_| ClientError::Token)?;
             value.set_sensitive(true);
-            Ok(Token(value))
+            Ok(BearerToken(value))
         });
         Ok(Dialer { tls: tls.map(Arc::new), token: token.transpose()? })
     }

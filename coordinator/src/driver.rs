@@ -25,7 +25,7 @@ use weft_state::{
 };
 
 use crate::core::{Coordinator, RunOptions};
-use crate::event::{Cancel, Command, Defect, Event, Finish, FinishReason};
+use crate::event::{Cancel, Defect, Event, Finish, FinishReason, Instruction};
 use crate::figures::Counted;
 use crate::hub::Hub;
 use crate::lease::Freshness;
@@ -175,7 +175,7 @@ impl Driver {
         // The term is random.
         options.spread = term.lease.token.term as u64;
         let Surroundings { store, run, plan, hub, watchers, events, collects } = surroundings;
-        let (core, commands) = Coordinator::begin(0, Arc::clone(&plan.outline), options, term.beginning)?;
+        let (core, instructions) = Coordinator::begin(0, Arc::clone(&plan.outline), options, term.beginning)?;
         let mut driver = Driver {
             store,
             run,
@@ -193,7 +193,7 @@ impl Driver {
             strays: Vec::new(),
             told: Told::default(),
         };
-        driver.take(commands);
+        driver.take(instructions);
         Ok(driver)
     }
 
@@ -311,8 +311,8 @@ impl Driver {
 
     fn step(&mut self, event: Event) {
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let commands = self.core.step(now, event);
-        self.take(commands);
+        let instructions = self.core.step(now, event);
+        self.take(instructions);
     }
 
     /// Checks whether disconnected workers that hold something are dead processes of this machine.
@@ -324,20 +324,20 @@ impl Driver {
         }
     }
 
-    fn take(&mut self, commands: Vec<Command>) {
-        for command in commands {
-            match command {
-                Command::Store(steps) => self.outbound.push(steps),
-                Command::TakeTokens(requests) => self.outbound.want_tokens(requests),
-                Command::Send { worker, orders } => self.orders.entry(worker).or_default().extend(orders),
-                Command::Progress(progress) => {
+    fn take(&mut self, instructions: Vec<Instruction>) {
+        for instruction in instructions {
+            match instruction {
+                Instruction::Store(steps) => self.outbound.push(steps),
+                Instruction::TakeTokens(requests) => self.outbound.want_tokens(requests),
+                Instruction::Send { worker, orders } => self.orders.entry(worker).or_default().extend(orders),
+                Instruction::Progress(progress) => {
                     if progress.what == OperationEventKind::Stray {
                         self.strays.push(progress.address.clone());
                     }
                     // Without watchers, the send fails, which is fine.
                     let _ = self.watchers.send(RunEvent::Progress(progress));
                 }
-                Command::Finish(finish) => {
+                Instruction::Finish(finish) => {
                     if finish.reason == FinishReason::Fenced {
                         // What is queued belongs to a term that is over.
                         self.outbound.clear();

@@ -1,4 +1,4 @@
-//! Events that a coordinator handles and commands that it gives: the two sides of [`crate::core::Coordinator::step`].
+//! Events that a coordinator handles and instructions that it gives: the two sides of [`crate::core::Coordinator::step`].
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub enum Event {
     Cancel(Cancel),
     /// The user resolved an operation in doubt.
     Resolve(UserResolution),
-    /// The store reserved tokens for the last [`Command::TakeTokens`], in its order, or (`None`) did not answer.
+    /// The store reserved tokens for the last [`Instruction::TakeTokens`], in its order, or (`None`) did not answer.
     Tokens(Option<Vec<TokenGrant>>),
     /// The moment of [`crate::core::Coordinator::wakes_at`] has come.
     Due,
@@ -114,12 +114,12 @@ impl Decision {
     }
 }
 
-/// A command.
+/// An instruction of the core to its driver.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Command {
+pub enum Instruction {
     /// Send these steps to the store, behind all earlier steps. Answer with [`Event::Stored`] in the same order.
     Store(Vec<StoreStep>),
-    /// Ask the store for tokens of budgets. Answer with [`Event::Tokens`]. No other such command comes before.
+    /// Ask the store for tokens of budgets. Answer with [`Event::Tokens`]. No other such instruction comes before.
     TakeTokens(Vec<TokenRequest>),
     /// Send orders to a worker.
     Send {
@@ -130,7 +130,7 @@ pub enum Command {
     },
     /// Report this to watchers.
     Progress(OperationEvent),
-    /// The term ends. No command follows.
+    /// The term ends. No instruction follows.
     Finish(Finish),
 }
 

@@ -3,28 +3,26 @@
 //! the same two ends.
 
 use tokio::sync::mpsc;
+use weft_protocol::EncodedFrame;
 
 use crate::timing::CHANNEL_FRAMES;
-
-/// One encoded frame.
-pub type Frame = Vec<u8>;
 
 /// A coordinator's end of a worker's connection. Dropping it breaks the connection.
 #[derive(Debug)]
 pub struct CoordinatorEnd {
     /// Encoded `CoordinatorFrame`s to the worker.
-    pub to_worker: mpsc::Sender<Frame>,
+    pub to_worker: mpsc::Sender<EncodedFrame>,
     /// Encoded `WorkerFrame`s from the worker.
-    pub from_worker: mpsc::Receiver<Frame>,
+    pub from_worker: mpsc::Receiver<EncodedFrame>,
 }
 
 /// A worker's end. The connection is broken when `incoming` ends or `outgoing` refuses.
 #[derive(Debug)]
 pub struct WorkerEnd {
     /// Encoded `CoordinatorFrame`s from the coordinator.
-    pub incoming: mpsc::Receiver<Frame>,
+    pub incoming: mpsc::Receiver<EncodedFrame>,
     /// Encoded `WorkerFrame`s to the coordinator.
-    pub outgoing: mpsc::Sender<Frame>,
+    pub outgoing: mpsc::Sender<EncodedFrame>,
 }
 
 /// The two ends of a connection within one process.

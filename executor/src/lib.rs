@@ -64,4 +64,4 @@ pub use packages::{NoPackages, Packages};
 pub use spool::{
     FileSpool, FoundResults, PlainSpool, Spool, SpoolError, SpoolSeal, SpoolWork, SpooledResult, WorkerSpool,
 };
-pub use worker::{Channel, Ended, Frame, Worker, WorkerFigures, WorkerHandle};
+pub use worker::{Channel, Ended, Worker, WorkerFigures, WorkerHandle};

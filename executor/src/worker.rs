@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
-use weft_protocol::{CoordinatorFrame, Greeting, PROTOCOL, RunLine, Welcome, WorkerFrame};
+use weft_protocol::{CoordinatorFrame, EncodedFrame, Greeting, PROTOCOL, RunLine, Welcome, WorkerFrame};
 
 use crate::context::Event;
 use crate::desk::Desk;
@@ -15,17 +15,14 @@ use crate::host::Host;
 use crate::options::WorkerOptions;
 use crate::spool_writer::{ACKNOWLEDGEMENT, SpoolWriter};
 
-/// One encoded frame of `weft.cluster.v1`.
-pub type Frame = Vec<u8>;
-
 /// A worker's end of its connection: two channels in one process, or a stream over the network that is pumped into
 /// them.
 #[derive(Debug)]
 pub struct Channel {
     /// Encoded `CoordinatorFrame`s. The connection ends when this channel ends.
-    pub incoming: mpsc::Receiver<Frame>,
+    pub incoming: mpsc::Receiver<EncodedFrame>,
     /// Encoded `WorkerFrame`s.
-    pub outgoing: mpsc::Sender<Frame>,
+    pub outgoing: mpsc::Sender<EncodedFrame>,
 }
 
 /// Why a connection ended.
@@ -284,8 +281,8 @@ impl Worker {
     async fn serve(
         &mut self,
         welcome: &Welcome,
-        mut incoming: mpsc::Receiver<Frame>,
-        outgoing: mpsc::Sender<Frame>,
+        mut incoming: mpsc::Receiver<EncodedFrame>,
+        outgoing: mpsc::Sender<EncodedFrame>,
     ) -> Ended {
         self.host.set_intent_age_ms(u64::from(welcome.intent_age_ms));
         let pause = Duration::from_millis(welcome.pause_ms.into()).max(SHORTEST_BEAT);

@@ -6,6 +6,9 @@ use crate::greeting::{Greeting, Welcome};
 use crate::order::Order;
 use crate::report::Report;
 
+/// One encoded frame of `weft.cluster.v1`.
+pub type EncodedFrame = Vec<u8>;
+
 /// A frame that makes no sense. Its connection ends.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {

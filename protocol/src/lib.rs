@@ -76,7 +76,7 @@ mod wire;
 use weft_graph_format::run::Attempt;
 pub use weft_graph_format::shown::ShownName;
 
-pub use frame::{CoordinatorFrame, FrameError, OutputLine, RunLine, RunOrders, RunReports, WorkerFrame};
+pub use frame::{CoordinatorFrame, EncodedFrame, FrameError, OutputLine, RunLine, RunOrders, RunReports, WorkerFrame};
 pub use greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
 pub use order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
 pub use report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};

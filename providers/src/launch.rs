@@ -20,7 +20,7 @@ use crate::guard;
 use crate::handshake::{self, Handshake, HandshakeError, PluginAddress, Protocol};
 use crate::plugin_log;
 use crate::process::{self, PluginProcess};
-use crate::tls::{self, ClientIdentity, TlsError};
+use crate::tls::{self, ClientIdentity, PluginTlsError};
 
 /// The time for a plugin to print its handshake. Large ones on a busy machine take many seconds; go-plugin waits a
 /// minute.
@@ -118,7 +118,7 @@ pub enum LaunchError {
     Handshake(#[from] HandshakeError),
     /// TLS with it is not possible.
     #[error(transparent)]
-    Tls(#[from] TlsError),
+    Tls(#[from] PluginTlsError),
     /// It offers no TLS although it was asked to use it.
     #[error("the plugin does not support TLS; set {NO_TLS_VARIABLE}=1 to connect without TLS")]
     TlsRefused,

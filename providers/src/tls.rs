@@ -24,7 +24,7 @@ pub struct ClientIdentity {
 
 /// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
-pub enum TlsError {
+pub enum PluginTlsError {
     /// A key or certificate could not be made.
     #[error("cannot create a client certificate: {0}")]
     Identity(#[from] rcgen::Error),
@@ -35,7 +35,7 @@ pub enum TlsError {
 
 impl ClientIdentity {
     /// A new key and certificate.
-    pub fn generate() -> Result<ClientIdentity, TlsError> {
+    pub fn generate() -> Result<ClientIdentity, PluginTlsError> {
         let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?;
         let mut params = CertificateParams::new(vec![SERVER_NAME.to_owned()])?;
         params.distinguished_name.push(DnType::CommonName, SERVER_NAME);
@@ -59,7 +59,7 @@ impl ClientIdentity {
     }
 
     /// The TLS settings for a plugin that announced `server_certificate` (DER).
-    pub fn client_config(&self, server_certificate: &[u8]) -> Result<ClientConfig, TlsError> {
+    pub fn client_config(&self, server_certificate: &[u8]) -> Result<ClientConfig, PluginTlsError> {
         // Go offers P-521, which aws-lc-rs supports and ring does not.
         let provider = Arc::new(aws_lc_rs::default_provider());
         let verifier = AnnouncedCertificate {

@@ -222,7 +222,7 @@ fn current_form(content: Vec<u8>, path: &Path) -> Result<Vec<u8>, StoreError> {
 /// 128 random bits.
 fn random_u128() -> Result<u128, StoreError> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| crate::run::RandomError(error.to_string()))?;
+    getrandom::fill(&mut bytes).map_err(|_| crate::run::RandomError)?;
     Ok(u128::from_le_bytes(bytes))
 }
 

@@ -17,7 +17,7 @@ pub struct JsonError {
 
 /// A piece of JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Token<'a> {
+pub(crate) enum JsonToken<'a> {
     /// `{`
     ObjectStart,
     /// `}`
@@ -49,7 +49,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// The next token and where it begins; `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<(usize, Token<'a>)>, JsonError> {
+    pub(crate) fn next(&mut self) -> Result<Option<(usize, JsonToken<'a>)>, JsonError> {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
@@ -57,16 +57,16 @@ impl<'a> Tokens<'a> {
         let start = self.at;
         let Some(first) = bytes.get(start) else { return Ok(None) };
         let token = match first {
-            b'{' => Token::ObjectStart,
-            b'}' => Token::ObjectEnd,
-            b'[' => Token::ListStart,
-            b']' => Token::ListEnd,
-            b':' => Token::Colon,
-            b',' => Token::Comma,
+            b'{' => JsonToken::ObjectStart,
+            b'}' => JsonToken::ObjectEnd,
+            b'[' => JsonToken::ListStart,
+            b']' => JsonToken::ListEnd,
+            b':' => JsonToken::Colon,
+            b',' => JsonToken::Comma,
             b'"' => {
                 let end = string_end(bytes, start)?;
                 self.at = end;
-                return Ok(Some((start, Token::String(&self.text[start..end]))));
+                return Ok(Some((start, JsonToken::String(&self.text[start..end]))));
             }
             _ => {
                 let end = bytes[start..]
@@ -78,7 +78,7 @@ impl<'a> Tokens<'a> {
                     return Err(JsonError { offset: start, what: "neither a value nor punctuation" });
                 }
                 self.at = end;
-                return Ok(Some((start, Token::Word(word))));
+                return Ok(Some((start, JsonToken::Word(word))));
             }
         };
         self.at += 1;
@@ -177,17 +177,17 @@ pub fn canonical(text: &str) -> Result<String, JsonError> {
         let wrong = JsonError { offset, what: "not expected here" };
         let value_fits = matches!(expect, Expect::Value | Expect::ValueOrEnd);
         match token {
-            Token::ObjectStart | Token::ListStart => {
+            JsonToken::ObjectStart | JsonToken::ListStart => {
                 if !value_fits || open.len() >= MAX_DEPTH {
                     return Err(wrong);
                 }
-                let object = token == Token::ObjectStart;
+                let object = token == JsonToken::ObjectStart;
                 open.push(object);
                 out.push(if object { '{' } else { '[' });
                 expect = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
             }
-            Token::ObjectEnd | Token::ListEnd => {
-                let object = token == Token::ObjectEnd;
+            JsonToken::ObjectEnd | JsonToken::ListEnd => {
+                let object = token == JsonToken::ObjectEnd;
                 let empty = if object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
                 if open.last() != Some(&object) || !(expect == Expect::CommaOrEnd || expect == empty) {
                     return Err(wrong);
@@ -196,23 +196,23 @@ pub fn canonical(text: &str) -> Result<String, JsonError> {
                 out.push(if object { '}' } else { ']' });
                 expect = after_value(&open);
             }
-            Token::Colon if expect == Expect::Colon => {
+            JsonToken::Colon if expect == Expect::Colon => {
                 out.push(':');
                 expect = Expect::Value;
             }
-            Token::Comma if expect == Expect::CommaOrEnd => {
+            JsonToken::Comma if expect == Expect::CommaOrEnd => {
                 out.push(',');
                 expect = if open.last() == Some(&true) { Expect::Key } else { Expect::Value };
             }
-            Token::String(string) if matches!(expect, Expect::Key | Expect::KeyOrEnd) => {
+            JsonToken::String(string) if matches!(expect, Expect::Key | Expect::KeyOrEnd) => {
                 push_canonical(&mut out, string);
                 expect = Expect::Colon;
             }
-            Token::String(string) if value_fits => {
+            JsonToken::String(string) if value_fits => {
                 push_canonical(&mut out, string);
                 expect = after_value(&open);
             }
-            Token::Word(word) if value_fits => {
+            JsonToken::Word(word) if value_fits => {
                 out.push_str(word);
                 expect = after_value(&open);
             }
@@ -289,7 +289,7 @@ pub(crate) fn push_indented(out: &mut String, value: &str, level: usize) {
     let mut level = level;
     let mut opened = false;
     while let Ok(Some((_, token))) = tokens.next() {
-        let closes = matches!(token, Token::ObjectEnd | Token::ListEnd);
+        let closes = matches!(token, JsonToken::ObjectEnd | JsonToken::ListEnd);
         if closes {
             level = level.saturating_sub(1);
         }
@@ -298,20 +298,20 @@ pub(crate) fn push_indented(out: &mut String, value: &str, level: usize) {
         }
         opened = false;
         match token {
-            Token::ObjectStart | Token::ListStart => {
-                out.push(if token == Token::ObjectStart { '{' } else { '[' });
+            JsonToken::ObjectStart | JsonToken::ListStart => {
+                out.push(if token == JsonToken::ObjectStart { '{' } else { '[' });
                 level += 1;
                 opened = true;
             }
-            Token::ObjectEnd => out.push('}'),
-            Token::ListEnd => out.push(']'),
-            Token::Colon => out.push_str(": "),
-            Token::Comma => {
+            JsonToken::ObjectEnd => out.push('}'),
+            JsonToken::ListEnd => out.push(']'),
+            JsonToken::Colon => out.push_str(": "),
+            JsonToken::Comma => {
                 out.push(',');
                 push_line(out, level);
             }
-            Token::String(string) => string.chars().for_each(|character| push_html(out, character, Escapes::Html)),
-            Token::Word(word) => out.push_str(word),
+            JsonToken::String(string) => string.chars().for_each(|character| push_html(out, character, Escapes::Html)),
+            JsonToken::Word(word) => out.push_str(word),
         }
     }
 }

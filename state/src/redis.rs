@@ -187,7 +187,7 @@ fn plan_name(run: &RunId) -> String {
 /// 128 random bits.
 fn random() -> Result<u128, StoreError> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| crate::run::RandomError(error.to_string()))?;
+    getrandom::fill(&mut bytes).map_err(|_| crate::run::RandomError)?;
     Ok(u128::from_le_bytes(bytes))
 }
 

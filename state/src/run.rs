@@ -11,10 +11,7 @@ use crate::record::{InstanceObject, Opaque};
 use crate::result::Failure;
 use crate::subject::{DoubtKey, Revision, Subject};
 
-/// The operating system gave no random bytes.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the operating system gives no random bytes: {0}")]
-pub struct RandomError(pub(crate) String);
+pub use weft_sealing::RandomError;
 
 /// A new random identifier of a run.
 ///
@@ -22,7 +19,7 @@ pub struct RandomError(pub(crate) String);
 /// The operating system has no random bytes.
 pub fn random_run_id() -> Result<RunId, RandomError> {
     let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|error| RandomError(error.to_string()))?;
+    getrandom::fill(&mut bytes).map_err(|_| RandomError)?;
     Ok(RunId::from_bytes(bytes))
 }
 

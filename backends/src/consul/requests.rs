@@ -14,10 +14,10 @@ use super::settings::ConsulSettings;
 use crate::client::client;
 use crate::exchange::{Call, Constant, HttpReply, HttpService, RETRY};
 use crate::problems::no_client;
-use crate::retry::RetryRule;
+use crate::retry::RequestRetries;
 
 /// The retries of requests within the lifetime of a session.
-const NONE: RetryRule = RetryRule { repeats: 0, ..RETRY };
+const NONE: RequestRetries = RequestRetries { repeats: 0, ..RETRY };
 /// The beginning of the message about a failed condition of a transaction.
 const STALE: &str = "index is stale";
 
@@ -55,7 +55,7 @@ impl Client {
     /// A client with these settings.
     pub(super) fn new(settings: ConsulSettings) -> Result<Client, Diagnostic> {
         let http = client(&settings.client).map_err(|error| no_client(&error))?;
-        let service = |retry: RetryRule| HttpService {
+        let service = |retry: RequestRetries| HttpService {
             http: http.clone(),
             retry,
             place: settings.place(&settings.path),

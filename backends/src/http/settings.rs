@@ -13,7 +13,7 @@ use weft_graph_format::types::Type;
 use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::{Check, ClientSettings};
 use crate::problems;
-use crate::retry::RetryRule;
+use crate::retry::RequestRetries;
 
 /// The default number of repetitions of a request.
 const REPEATS: u64 = 2;
@@ -72,7 +72,7 @@ pub(super) struct HttpSettings {
     /// More headers for each request.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     /// How requests are repeated.
-    pub(super) retry: RetryRule,
+    pub(super) retry: RequestRetries,
     /// The connections.
     pub(super) client: ClientSettings,
 }
@@ -104,7 +104,7 @@ impl HttpSettings {
         let user = arguments.text("username", &["TF_HTTP_USERNAME"]).filter(|user| !user.is_empty());
         let password = arguments.text("password", &["TF_HTTP_PASSWORD"]).unwrap_or_default();
         let headers = headers(&mut arguments, user.is_some());
-        let retry = RetryRule {
+        let retry = RequestRetries {
             repeats: u32::try_from(arguments.number("retry_max", &["TF_HTTP_RETRY_MAX"]).unwrap_or(REPEATS))
                 .unwrap_or(u32::MAX),
             first: seconds(&mut arguments, "retry_wait_min", "TF_HTTP_RETRY_WAIT_MIN", FIRST_PAUSE),

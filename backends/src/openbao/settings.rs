@@ -12,7 +12,7 @@ use weft_graph_format::types::Type;
 use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::{Check, ClientSettings, Proxies};
 use crate::problems::key_data;
-use crate::retry::RetryRule;
+use crate::retry::RequestRetries;
 
 /// Where the server is unless the settings say it.
 const ADDRESS: &str = "https://127.0.0.1:8200";
@@ -53,7 +53,7 @@ pub(super) struct BaoSettings {
     /// The name in the certificate of the server, if it is not that of its address.
     pub(super) server_name: Option<String>,
     pub(super) client: ClientSettings,
-    pub(super) retry: RetryRule,
+    pub(super) retry: RequestRetries,
 }
 
 impl fmt::Debug for BaoSettings {
@@ -129,7 +129,7 @@ impl BaoSettings {
             redirects,
             server_name: variable("TLS_SERVER_NAME"),
             client,
-            retry: RetryRule { repeats, first: PAUSES.0, longest: PAUSES.1 },
+            retry: RequestRetries { repeats, first: PAUSES.0, longest: PAUSES.1 },
         })
     }
 }

@@ -23,13 +23,13 @@ use crate::client::{ClientSettings, client};
 use crate::exchange::{Headers, HttpReply, HttpService, RETRY};
 use crate::guarded::{Dialect, GuardedBucket};
 use crate::problems::no_client;
-use crate::retry::RetryRule;
+use crate::retry::RequestRetries;
 
 /// The service for the addresses of regions.
 const LOCATIONS: &str = "https://location-readonly.aliyuncs.com";
 /// The repetition of requests for locations, which have a fallback.
-const LOCATION_RETRY: RetryRule =
-    RetryRule { repeats: 1, first: Duration::from_millis(300), longest: Duration::from_secs(1) };
+const LOCATION_RETRY: RequestRetries =
+    RequestRetries { repeats: 1, first: Duration::from_millis(300), longest: Duration::from_secs(1) };
 
 /// The connections to the services.
 #[derive(Debug)]

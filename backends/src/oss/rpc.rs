@@ -12,12 +12,12 @@ use crate::client::reason;
 use crate::digests::{hex, hmac_sha1};
 use crate::exchange::in_query;
 use crate::expiring::{KeyRing, Keys};
-use crate::retry::{AttemptResult, RetryRule};
+use crate::retry::{AttemptResult, RequestRetries};
 
 /// An interface.
 pub(super) struct Interface {
     pub(super) http: reqwest::Client,
-    pub(super) retry: RetryRule,
+    pub(super) retry: RequestRetries,
     /// Its address, without a slash at the end.
     pub(super) address: String,
     pub(super) keys: Arc<KeyRing>,

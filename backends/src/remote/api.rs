@@ -11,12 +11,12 @@ use weft_state::tfstate::WRITER_VERSION;
 use super::hosted::Flavour;
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Call, Constant, HttpReply, HttpService};
-use crate::retry::RetryRule;
+use crate::retry::RequestRetries;
 
 /// The type of documents.
 const JSON_API: &str = "application/vnd.api+json";
 /// Requests are repeated quickly, as by the library that OpenTofu uses.
-const RETRY: RetryRule = RetryRule {
+const RETRY: RequestRetries = RequestRetries {
     repeats: 30,
     first: std::time::Duration::from_millis(100),
     longest: std::time::Duration::from_millis(400),

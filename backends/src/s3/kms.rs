@@ -28,7 +28,7 @@ use crate::client::client as http_client;
 use crate::exchange::{Authorize, Call, HttpReply, HttpService};
 use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged};
 use crate::problems::{key_data, no_client};
-use crate::retry::{AttemptResult, RetryRule};
+use crate::retry::{AttemptResult, RequestRetries};
 
 /// The version of the interface, before the name of an operation.
 const TARGET: &str = "TrentService";
@@ -203,7 +203,7 @@ impl Authorize for Signer {
 /// A key of the service.
 struct Kms {
     service: HttpService,
-    retry: RetryRule,
+    retry: RequestRetries,
     url: Url,
     region: String,
     key: String,

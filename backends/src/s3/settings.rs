@@ -14,7 +14,7 @@ use super::login::{Login, check_roles};
 use super::problems;
 use crate::arguments::{Arguments, BackendSettings, Environment};
 use crate::client::{Check, ClientSettings, Proxies};
-use crate::retry::RetryRule;
+use crate::retry::RequestRetries;
 
 /// The number of attempts of a request unless the settings say it.
 const ATTEMPTS: u64 = 5;
@@ -65,7 +65,7 @@ pub(super) struct S3Settings {
     /// The table of locks and digests.
     pub(super) dynamodb_table: Option<String>,
     /// How requests are repeated.
-    pub(super) retry: RetryRule,
+    pub(super) retry: RequestRetries,
     /// The connections.
     pub(super) client: ClientSettings,
     /// The credentials.
@@ -171,14 +171,14 @@ fn is_region(text: &str) -> bool {
 }
 
 /// How requests are repeated.
-pub(super) fn retry(arguments: &mut Arguments<'_>) -> RetryRule {
+pub(super) fn retry(arguments: &mut Arguments<'_>) -> RequestRetries {
     let attempts = arguments.number("max_retries", &[]).unwrap_or(ATTEMPTS).max(1);
     let repeats = u32::try_from(attempts - 1).unwrap_or(u32::MAX);
     let mode = arguments.text("retry_mode", &["AWS_RETRY_MODE"]);
     if let Some(mode) = mode.filter(|mode| !matches!(mode.as_str(), "standard" | "adaptive" | "legacy")) {
         arguments.problems.push(problems::invalid_retry_mode(&mode));
     }
-    RetryRule { repeats, first: PAUSES.0, longest: PAUSES.1 }
+    RequestRetries { repeats, first: PAUSES.0, longest: PAUSES.1 }
 }
 
 /// A service: its name, the old argument with its endpoint, and the variables with it.

@@ -1,11 +1,11 @@
-//! The end of a step: its commands, and the end of the term when nothing is left to do.
+//! The end of a step: its instructions, and the end of the term when nothing is left to do.
 
 use weft_protocol::Order;
 use weft_state::TermEnding;
 
 use super::outbox::StepOutput;
 use super::{Coordinator, Handled};
-use crate::event::{Command, Finish, FinishReason};
+use crate::event::{Finish, FinishReason, Instruction};
 use crate::status::Status;
 
 impl Coordinator {
@@ -24,8 +24,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// The commands of a step. A defect ends the term with it.
-    pub(super) fn commands(&mut self, handled: Handled) -> Vec<Command> {
+    /// The instructions of a step. A defect ends the term with it.
+    pub(super) fn instructions(&mut self, handled: Handled) -> Vec<Instruction> {
         if let Err(defect) = handled {
             self.outbox.fail(*defect);
         }
@@ -36,15 +36,15 @@ impl Coordinator {
             }
         }
         let StepOutput { steps, tokens, orders, progress } = self.outbox.take();
-        let mut commands = Vec::new();
-        commands.extend((!steps.is_empty()).then_some(Command::Store(steps)));
-        commands.extend((!tokens.is_empty()).then_some(Command::TakeTokens(tokens)));
+        let mut instructions = Vec::new();
+        instructions.extend((!steps.is_empty()).then_some(Instruction::Store(steps)));
+        instructions.extend((!tokens.is_empty()).then_some(Instruction::TakeTokens(tokens)));
         for (worker, orders) in orders {
-            commands.push(Command::Send { worker: self.roster.id(worker).clone(), orders });
+            instructions.push(Instruction::Send { worker: self.roster.id(worker).clone(), orders });
         }
-        commands.extend(progress.into_iter().map(Command::Progress));
-        commands.extend(end.map(|reason| Command::Finish(self.finish(reason))));
-        commands
+        instructions.extend(progress.into_iter().map(Instruction::Progress));
+        instructions.extend(end.map(|reason| Instruction::Finish(self.finish(reason))));
+        instructions
     }
 
     fn reason_to_end(&self) -> Option<FinishReason> {

@@ -10,7 +10,7 @@ use crate::event::{Defect, FinishReason};
 use crate::operation_event::OperationEvent;
 use crate::table::WorkerIndex;
 
-/// What the commands of one step are made of.
+/// What the instructions of one step are made of.
 #[derive(Debug, Default)]
 pub(super) struct StepOutput {
     /// Steps for the store.

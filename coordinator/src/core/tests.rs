@@ -65,31 +65,31 @@ fn said(name: &str, message: Report) -> Event {
     Event::Said(WorkerId(format!("{name}/1")), message)
 }
 
-fn begin(outline: Outline, options: RunOptions, ops: Vec<(u32, OpRecord)>) -> (Coordinator, Vec<Command>) {
+fn begin(outline: Outline, options: RunOptions, ops: Vec<(u32, OpRecord)>) -> (Coordinator, Vec<Instruction>) {
     let view = view(outline.operations.len(), ops);
     let beginning = Beginning { view, records: Vec::new(), revisions: BTreeMap::new(), checks: None };
     Coordinator::begin(0, Arc::new(outline), options, beginning).unwrap()
 }
 
-fn orders(commands: &[Command]) -> Vec<Order> {
-    let sent = commands.iter().filter_map(|command| match command {
-        Command::Send { orders, .. } => Some(orders.clone()),
+fn orders(instructions: &[Instruction]) -> Vec<Order> {
+    let sent = instructions.iter().filter_map(|instruction| match instruction {
+        Instruction::Send { orders, .. } => Some(orders.clone()),
         _ => None,
     });
     sent.flatten().collect()
 }
 
-fn started(commands: &[Command]) -> Vec<Task> {
-    let tasks = orders(commands).into_iter().filter_map(|order| match order {
+fn started(instructions: &[Instruction]) -> Vec<Task> {
+    let tasks = orders(instructions).into_iter().filter_map(|order| match order {
         Order::Start { task, .. } => Some(task),
         _ => None,
     });
     tasks.collect()
 }
 
-fn steps(commands: &[Command]) -> Vec<StoreStep> {
-    let given = commands.iter().filter_map(|command| match command {
-        Command::Store(steps) => Some(steps.clone()),
+fn steps(instructions: &[Instruction]) -> Vec<StoreStep> {
+    let given = instructions.iter().filter_map(|instruction| match instruction {
+        Instruction::Store(steps) => Some(steps.clone()),
         _ => None,
     });
     given.flatten().collect()
@@ -104,9 +104,9 @@ fn done(task: Task) -> Report {
     Report::Result { task, result: Arc::new(result) }
 }
 
-fn finish(commands: &[Command]) -> Option<Finish> {
-    commands.iter().find_map(|command| match command {
-        Command::Finish(finish) => Some(finish.clone()),
+fn finish(instructions: &[Instruction]) -> Option<Finish> {
+    instructions.iter().find_map(|instruction| match instruction {
+        Instruction::Finish(finish) => Some(finish.clone()),
         _ => None,
     })
 }
@@ -114,20 +114,20 @@ fn finish(commands: &[Command]) -> Option<Finish> {
 #[test]
 fn a_call_is_granted_when_its_intent_is_durable_and_acknowledged_when_its_commit_is() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
-    let commands = core.step(1, hello("w"));
-    let [task] = started(&commands)[..] else { panic!("one task") };
+    let instructions = core.step(1, hello("w"));
+    let [task] = started(&instructions)[..] else { panic!("one task") };
     assert_eq!(task.attempt, Attempt(1));
-    let commands = core.step(2, said("w", Report::Intent { task, planned: Digest::default() }));
-    assert!(orders(&commands).is_empty());
-    assert!(matches!(steps(&commands)[..], [StoreStep::Intent(_)]));
-    let commands = core.step(3, ok(1));
-    assert_eq!(orders(&commands), vec![Order::Granted(task)]);
-    let commands = core.step(4, said("w", done(task)));
-    assert!(orders(&commands).is_empty());
-    assert!(matches!(&steps(&commands)[..], [StoreStep::Commit(commit)] if commit.intended));
-    let commands = core.step(5, ok(1));
-    assert!(orders(&commands).contains(&Order::Acknowledged(task)));
-    let end = finish(&commands).unwrap();
+    let instructions = core.step(2, said("w", Report::Intent { task, planned: Digest::default() }));
+    assert!(orders(&instructions).is_empty());
+    assert!(matches!(steps(&instructions)[..], [StoreStep::Intent(_)]));
+    let instructions = core.step(3, ok(1));
+    assert_eq!(orders(&instructions), vec![Order::Granted(task)]);
+    let instructions = core.step(4, said("w", done(task)));
+    assert!(orders(&instructions).is_empty());
+    assert!(matches!(&steps(&instructions)[..], [StoreStep::Commit(commit)] if commit.intended));
+    let instructions = core.step(5, ok(1));
+    assert!(orders(&instructions).contains(&Order::Acknowledged(task)));
+    let end = finish(&instructions).unwrap();
     assert_eq!((end.reason, end.release, end.counts.done), (FinishReason::Complete, Some(TermEnding::Finished), 1));
 }
 
@@ -136,14 +136,14 @@ fn parallelism_limits_the_number_of_running_operations() {
     let needs: Vec<&[u32]> = vec![&[]; 20];
     let options = RunOptions { parallelism: Some(3), ..RunOptions::in_process() };
     let (mut core, _) = begin(outline(OperationKind::Read, &needs, 4), options, Vec::new());
-    let mut commands = core.step(0, hello("w"));
-    commands.extend(core.step(0, hello("v")));
-    let tasks = started(&commands);
+    let mut instructions = core.step(0, hello("w"));
+    instructions.extend(core.step(0, hello("v")));
+    let tasks = started(&instructions);
     assert_eq!(tasks.len(), 3);
     // A result frees its place before it is durable, and once.
-    let mut commands = core.step(1, said("w", done(tasks[0])));
-    commands.extend(core.step(1, said("v", done(tasks[0]))));
-    assert_eq!(started(&commands).len(), 1);
+    let mut instructions = core.step(1, said("w", done(tasks[0])));
+    instructions.extend(core.step(1, said("v", done(tasks[0]))));
+    assert_eq!(started(&instructions).len(), 1);
     assert!(started(&core.step(2, ok(1))).is_empty());
 }
 
@@ -154,11 +154,11 @@ fn an_intent_is_stored_after_the_result_that_made_room() {
     let [first] = started(&core.step(0, hello("w")))[..] else { panic!("one task") };
     core.step(1, said("w", Report::Intent { task: first, planned: Digest::default() }));
     core.step(2, ok(1));
-    let commands = core.step(3, said("w", done(first)));
-    let [second] = started(&commands)[..] else { panic!("the next task") };
-    assert!(matches!(steps(&commands)[..], [StoreStep::Commit(_)]));
-    let commands = core.step(4, said("w", Report::Intent { task: second, planned: Digest::default() }));
-    assert!(matches!(steps(&commands)[..], [StoreStep::Intent(_)]) && orders(&commands).is_empty());
+    let instructions = core.step(3, said("w", done(first)));
+    let [second] = started(&instructions)[..] else { panic!("the next task") };
+    assert!(matches!(steps(&instructions)[..], [StoreStep::Commit(_)]));
+    let instructions = core.step(4, said("w", Report::Intent { task: second, planned: Digest::default() }));
+    assert!(matches!(steps(&instructions)[..], [StoreStep::Intent(_)]) && orders(&instructions).is_empty());
     assert!(orders(&core.step(5, ok(1))).contains(&Order::Acknowledged(first)));
     assert_eq!(orders(&core.step(6, ok(1))), vec![Order::Granted(second)]);
 }
@@ -177,8 +177,8 @@ fn a_drained_run_ends_when_no_operation_is_running() {
     let tasks = started(&core.step(0, hello("w")));
     core.step(0, said("w", Report::Intent { task: tasks[0], planned: Digest::default() }));
     core.step(0, ok(1));
-    let commands = core.step(1, Event::Cancel(Cancel::Drain));
-    assert!(orders(&commands).contains(&Order::Drain));
+    let instructions = core.step(1, Event::Cancel(Cancel::Drain));
+    assert!(orders(&instructions).contains(&Order::Drain));
     assert!(finish(&core.step(1, said("w", Report::Returned(tasks[1])))).is_none());
     core.step(2, said("w", done(tasks[0])));
     let end = finish(&core.step(3, ok(1))).unwrap();
@@ -202,9 +202,9 @@ fn no_call_is_granted_while_the_lease_is_not_renewed() {
     let [task] = started(&core.step(0, hello("w")))[..] else { panic!("one task") };
     core.step(0, said("w", Report::Intent { task, planned: Digest::default() }));
     core.step(0, Event::Paused(true));
-    let commands = core.step(0, ok(1));
-    assert_eq!(orders(&commands), vec![Order::IntentRefused(task)]);
-    assert!(matches!(&steps(&commands)[..], [StoreStep::Doubt { .. }, StoreStep::Resolve(_)]));
+    let instructions = core.step(0, ok(1));
+    assert_eq!(orders(&instructions), vec![Order::IntentRefused(task)]);
+    assert!(matches!(&steps(&instructions)[..], [StoreStep::Doubt { .. }, StoreStep::Resolve(_)]));
     core.step(0, ok(2));
     assert_eq!(started(&core.step(1, Event::Paused(false)))[0].attempt, Attempt(2));
 }
@@ -217,9 +217,9 @@ fn a_live_result_is_computed_again_without_a_second_commit() {
     let (mut core, _) = begin(plan, RunOptions::in_process(), vec![(0, record)]);
     let [task] = started(&core.step(0, hello("w")))[..] else { panic!("one task") };
     assert_eq!((task.operation, task.attempt), (0, Attempt(2)));
-    let commands = core.step(0, said("w", done(task)));
-    assert!(steps(&commands).is_empty());
-    assert_eq!(started(&commands)[0].operation, 1);
+    let instructions = core.step(0, said("w", done(task)));
+    assert!(steps(&instructions).is_empty());
+    assert_eq!(started(&instructions)[0].operation, 1);
 }
 
 #[test]
@@ -227,8 +227,8 @@ fn a_result_is_sent_once_to_each_shard_that_reads_it() {
     let mut plan = outline(OperationKind::Read, &[&[], &[0], &[0]], 2);
     plan.operations[0].exports = vec![OutlineExport { paths: Vec::new(), readers: vec![ShardIndex(1)] }];
     let (mut core, _) = begin(plan, RunOptions::in_process(), Vec::new());
-    let commands = core.step(0, hello("w"));
-    let task = started(&commands)[0];
+    let instructions = core.step(0, hello("w"));
+    let task = started(&instructions)[0];
     let result = TaskDone { local: Arc::from([1]), exports: vec![Arc::from([2])], ..TaskDone::default() };
     core.step(0, said("w", Report::Result { task, result: Arc::new(TaskResult::Done(result)) }));
     let sent = orders(&core.step(0, ok(1)));
@@ -247,10 +247,10 @@ fn the_work_for_a_large_plan_is_linear() {
     }
     let begun = std::time::Instant::now();
     let (mut core, _) = begin(plan, RunOptions::in_process(), Vec::new());
-    let mut commands = core.step(0, hello("w"));
+    let mut instructions = core.step(0, hello("w"));
     let mut finished = 0;
-    while finish(&commands).is_none() {
-        let tasks = started(&commands);
+    while finish(&instructions).is_none() {
+        let tasks = started(&instructions);
         finished += tasks.len();
         let mut next = Vec::new();
         for task in &tasks {
@@ -258,7 +258,7 @@ fn the_work_for_a_large_plan_is_linear() {
         }
         next.extend(core.step(1, ok(tasks.len())));
         assert!(!tasks.is_empty(), "stuck after {finished}");
-        commands = next;
+        instructions = next;
     }
     assert_eq!(finished, COUNT);
     assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
@@ -273,8 +273,8 @@ fn progress_distinguishes_results_with_and_without_an_intent() {
     let mut told = Vec::new();
     for task in tasks {
         core.step(0, said("w", done(task)));
-        told.extend(core.step(0, ok(1)).into_iter().filter_map(|command| match command {
-            Command::Progress(progress) => Some((progress.operation, progress.what)),
+        told.extend(core.step(0, ok(1)).into_iter().filter_map(|instruction| match instruction {
+            Instruction::Progress(progress) => Some((progress.operation, progress.what)),
             _ => None,
         }));
     }

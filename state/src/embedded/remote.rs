@@ -8,6 +8,7 @@
 //!   then fails at its next frame, before it acknowledges anything.
 //! - The document is written only if it has the version that this process has read.
 
+mod background;
 mod bridge;
 mod holder;
 mod known;
@@ -440,9 +441,9 @@ impl Drop for RemoteDocument {
     fn drop(&mut self) {
         // What was packed is removed meanwhile.
         let _removal = self.files.as_ref().map(|files| {
-            let packed = files.finish_packing();
+            let packed = files.background().finish_packing();
             files.forget();
-            files.remove_packed(packed)
+            files.background().remove_packed(packed)
         });
         let Some(lock) = self.lock.take() else { return };
         let RemoteContent { state, bridge, path, .. } = self.content.as_ref();

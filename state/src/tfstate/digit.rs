@@ -1,7 +1,7 @@
 //! The format digit: one byte of the state file. A run overwrites it so that OpenTofu refuses the file.
 
 use super::{StateFileError, problems};
-use crate::json::{Token, Tokens, decode};
+use crate::json::{JsonToken, Tokens, decode};
 
 /// The format version of a state file that any tool may use.
 pub const FORMAT: u8 = b'4';
@@ -54,17 +54,17 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
     let mut envelope: Option<FormatDigit> = None;
     while let Some((offset, token)) = tokens.next().map_err(|error| malformed(error.to_string()))? {
         match token {
-            Token::ObjectStart | Token::ListStart => {
+            JsonToken::ObjectStart | JsonToken::ListStart => {
                 depth += 1;
                 key_next = depth == 1;
-                if depth == 1 && token == Token::ListStart {
+                if depth == 1 && token == JsonToken::ListStart {
                     return Err(malformed(problems::not_an_object()));
                 }
             }
-            Token::ObjectEnd | Token::ListEnd => depth = depth.saturating_sub(1),
-            Token::Comma => key_next = depth == 1,
-            Token::Colon => {}
-            Token::String(name) if depth == 1 && key_next => {
+            JsonToken::ObjectEnd | JsonToken::ListEnd => depth = depth.saturating_sub(1),
+            JsonToken::Comma => key_next = depth == 1,
+            JsonToken::Colon => {}
+            JsonToken::String(name) if depth == 1 && key_next => {
                 key_next = false;
                 // Go's decoder ignores case in names, so any spelling counts.
                 let name = decode(name).unwrap_or_default();
@@ -73,7 +73,7 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
                 encrypted |= name == "encrypted_data";
                 continue;
             }
-            Token::Word(word) if version_next && depth == 1 => {
+            JsonToken::Word(word) if version_next && depth == 1 => {
                 if found.is_some() {
                     return Err(malformed(problems::two_versions()));
                 }
@@ -83,15 +83,15 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
                 };
                 found = Some(FormatDigit { offset, digit: *digit, sealed: false });
             }
-            Token::String(text) if envelope_next && depth == 1 => {
+            JsonToken::String(text) if envelope_next && depth == 1 => {
                 // The position after the quote and the letter.
                 if let [b'"', b'v', digit @ (SEALED_FORMAT | GUARDED_FORMAT), b'"'] = text.as_bytes() {
                     envelope = Some(FormatDigit { offset: offset + 2, digit: *digit, sealed: true });
                 }
             }
-            Token::String(_) | Token::Word(_) => {}
+            JsonToken::String(_) | JsonToken::Word(_) => {}
         }
-        if token != Token::Colon {
+        if token != JsonToken::Colon {
             (version_next, envelope_next) = (false, false);
         }
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use weft_coordinator::event::{Command, Event, FinishReason, UserResolution};
+use weft_coordinator::event::{Event, FinishReason, Instruction, UserResolution};
 use weft_coordinator::simulation::Looks;
 use weft_coordinator::{Outline, term};
 use weft_state::{ModelStore, Opaque, RevisionRule, RunId, TokenGrant, TokenRequest, WorkerId};
@@ -281,25 +281,25 @@ impl World {
                 self.diary.write(now, || format!("term {index} hears {}", brief(&event)));
             }
             let clock = seat.clock(now);
-            let commands = seat.core.step(clock, event);
+            let instructions = seat.core.step(clock, event);
             seat.core.check_invariants();
-            self.perform_commands(index, commands);
+            self.perform(index, instructions);
         }
     }
 
-    fn perform_commands(&mut self, index: usize, commands: Vec<Command>) {
-        for command in commands {
+    fn perform(&mut self, index: usize, instructions: Vec<Instruction>) {
+        for instruction in instructions {
             self.diary.count(self.now);
-            if !matches!(command, Command::Progress(_)) {
-                self.diary.write(self.now, || format!("term {index} -> {}", brief(&command)));
+            if !matches!(instruction, Instruction::Progress(_)) {
+                self.diary.write(self.now, || format!("term {index} -> {}", brief(&instruction)));
             }
             let Some(seat) = self.terms.seats.get_mut(&index) else { return };
-            match command {
-                Command::Store(steps) => {
+            match instruction {
+                Instruction::Store(steps) => {
                     self.diary.count(steps.len() as u64);
                     seat.steps.extend(steps);
                 }
-                Command::Send { worker, orders } => {
+                Instruction::Send { worker, orders } => {
                     let epoch = seat.lease.token.epoch;
                     let mine = |process: &&mut Process| process.id == worker && process.connection == Some(index);
                     if let Some(process) = self.workers.iter_mut().find(mine) {
@@ -307,9 +307,9 @@ impl World {
                         orders.into_iter().for_each(|order| process.receive(&self.run, epoch, order));
                     }
                 }
-                Command::Progress(_) => {}
-                Command::TakeTokens(requests) => seat.mailbox.push(tokens(&requests, self.steps)),
-                Command::Finish(finish) => {
+                Instruction::Progress(_) => {}
+                Instruction::TakeTokens(requests) => seat.mailbox.push(tokens(&requests, self.steps)),
+                Instruction::Finish(finish) => {
                     let bad = matches!(
                         finish.reason,
                         FinishReason::Fenced | FinishReason::StoreRefused | FinishReason::Defect

@@ -15,11 +15,11 @@ fn standing(state: State) -> Coordinator {
     core
 }
 
-/// The defect of a term that ended with these commands, and that says nothing else.
-fn defect_in(commands: &[Command]) -> Defect {
-    assert_eq!(steps(commands), [], "nothing reaches the store");
-    assert_eq!(orders(commands), [Order::Leave], "the workers leave, and receive nothing else");
-    let end = finish(commands).expect("the term ends");
+/// The defect of a term that ended with these instructions, and that says nothing else.
+fn defect_in(instructions: &[Instruction]) -> Defect {
+    assert_eq!(steps(instructions), [], "nothing reaches the store");
+    assert_eq!(orders(instructions), [Order::Leave], "the workers leave, and receive nothing else");
+    let end = finish(instructions).expect("the term ends");
     assert_eq!((end.reason, end.release), (FinishReason::Defect, Some(TermEnding::Stopped)));
     end.defect.expect("what happened")
 }
@@ -34,7 +34,7 @@ fn every_illegal_event_ends_the_term_with_what_happened() {
             let mut core = standing(state);
             let handled = core.happen(Position(0), happening);
             assert!(handled.is_err(), "{happening:?} of {state:?}");
-            let defect = defect_in(&core.commands(handled));
+            let defect = defect_in(&core.instructions(handled));
             assert_eq!((defect.operation, defect.address.as_str()), (0, "a.b0"));
             assert_eq!(defect.from, state.to_string());
             assert_eq!(defect.to, State::entering(happening.leads_to()).to_string());
@@ -51,7 +51,7 @@ fn every_illegal_change_of_stage_ends_the_term_with_what_happened() {
         for to in STATES.into_iter().filter(|to| !from.may_become(*to)) {
             let mut core = standing(from);
             let handled = core.enter(Position(0), to, "it is tested");
-            let defect = defect_in(&core.commands(handled));
+            let defect = defect_in(&core.instructions(handled));
             assert_eq!(
                 (defect.from, defect.to, defect.message.as_str()),
                 (from.to_string(), to.to_string(), "it is tested")
@@ -65,7 +65,7 @@ fn a_status_is_not_left_from_the_wrong_stage() {
     // The status may become done, but not while only the intent is in the store.
     let mut core = standing(State::Leased(operation::Leased::IntentInStore));
     let handled = core.happen(Position(0), Happening::Commit);
-    let defect = defect_in(&core.commands(handled));
+    let defect = defect_in(&core.instructions(handled));
     assert_eq!(
         defect.to_string(),
         "a.b0 (operation 0) cannot become done: it is leased, with its intent on the way to the store, and the store has \
@@ -83,10 +83,13 @@ fn a_defect_stops_the_rest_of_its_event() {
     }
     // The memory of the first operation is wrong. The answer about the second one comes with the same event.
     core.operations.restore(Position(0), State::Skipped, 1, None);
-    let commands = core.step(2, ok(2));
-    assert_eq!(defect_in(&commands).operation, 0);
+    let instructions = core.step(2, ok(2));
+    assert_eq!(defect_in(&instructions).operation, 0);
     assert_eq!(core.status(1), Some(Status::Leased), "the second answer is not looked at");
-    assert!(!commands.iter().any(|command| matches!(command, Command::Progress(_))), "nothing else is reported");
+    assert!(
+        !instructions.iter().any(|instruction| matches!(instruction, Instruction::Progress(_))),
+        "nothing else is reported"
+    );
 }
 
 #[test]
@@ -95,6 +98,6 @@ fn a_defect_at_the_beginning_ends_the_term() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[]], 1), RunOptions::in_process(), Vec::new());
     core.operations.restore(Position(0), State::InDoubt(operation::Doubt::Open), 1, None);
     let handled = core.doubt(Position(0), "its worker is gone".to_owned());
-    let commands = core.commands(handled);
-    assert_eq!(finish(&commands).and_then(|end| end.defect).map(|defect| defect.from), Some("in doubt".to_owned()));
+    let instructions = core.instructions(handled);
+    assert_eq!(finish(&instructions).and_then(|end| end.defect).map(|defect| defect.from), Some("in doubt".to_owned()));
 }

@@ -53,8 +53,11 @@ fn a_returning_worker_settles_a_doubt_of_an_earlier_term() {
     for comes in [true, false] {
         let (mut core, _) = begin(plan(), options.clone(), vec![(0, doubt("w/1"))]);
         let told = if comes { core.step(1, hello("w")) } else { core.step(options.grace_ms, Event::Tick) };
-        let unsettled = |command: &Command| {
-            matches!(command, Command::Progress(OperationEvent { what: OperationEventKind::InDoubt { .. }, .. }))
+        let unsettled = |instruction: &Instruction| {
+            matches!(
+                instruction,
+                Instruction::Progress(OperationEvent { what: OperationEventKind::InDoubt { .. }, .. })
+            )
         };
         assert!(told.iter().any(unsettled), "{told:?}");
         assert_eq!(finish(&core.step(options.grace_ms + 1, ok(1))).unwrap().in_doubt, [0]);
@@ -109,7 +112,7 @@ fn a_spool_settles_what_a_dead_worker_did() {
         };
         assert_eq!(maker, first, "it is the report of the process that made the call");
         let told = core.step(5, ok(if status == OpStatus::Intended { 2 } else { 1 }));
-        let acknowledged = |command: &Command| matches!(command, Command::Send { worker, orders } if *worker == second && orders.contains(&Order::Acknowledged(task(0))));
+        let acknowledged = |instruction: &Instruction| matches!(instruction, Instruction::Send { worker, orders } if *worker == second && orders.contains(&Order::Acknowledged(task(0))));
         assert!(told.iter().any(acknowledged), "{told:?}");
         assert_eq!(core.status(0), Some(Status::Done));
         assert_eq!(core.status(1), Some(Status::InDoubt));
@@ -127,7 +130,8 @@ fn an_heir_that_does_not_come_or_leaves_again_is_awaited_for_a_while() {
         let worker = first.clone();
         vec![(0, OpRecord { status: OpStatus::Intended, attempt: Attempt(1), worker, ..OpRecord::default() })]
     };
-    let in_doubt = |commands: &[Command]| steps(commands).iter().any(|step| matches!(step, StoreStep::Doubt { .. }));
+    let in_doubt =
+        |instructions: &[Instruction]| steps(instructions).iter().any(|step| matches!(step, StoreStep::Doubt { .. }));
     let (mut core, _) = begin(plan(), options.clone(), record());
     core.step(1, Event::Dead(first.clone()));
     assert!(!in_doubt(&core.step(grace, Event::Tick)));
@@ -154,7 +158,8 @@ fn doubts_can_be_looked_up_without_going_on() {
     let doubt = || OpRecord { status: OpStatus::InDoubt, attempt: Attempt(1), ..OpRecord::default() };
     let options = RunOptions { only_resolve: true, ..RunOptions::in_process() };
     let plan = || outline(OperationKind::Update, &[&[], &[0]], 1);
-    let settles = |commands: &[Command]| orders(commands).iter().any(|order| matches!(order, Order::Settle(_)));
+    let settles =
+        |instructions: &[Instruction]| orders(instructions).iter().any(|order| matches!(order, Order::Settle(_)));
     // Without a decision, a term that only resolves asks nothing.
     let (_, begun) = begin(plan(), options.clone(), vec![(0, doubt())]);
     assert_eq!(finish(&begun).map(|end| end.reason), Some(FinishReason::Resolved));
@@ -226,11 +231,12 @@ fn a_doubtful_create_settles_only_if_its_object_can_be_looked_up() {
         let (mut core, _) = begin(plan, RunOptions::in_process(), vec![(0, record)]);
         let gone = core.absent_holders().remove(0);
         core.step(0, hello("w"));
-        let commands = core.step(1, Event::Dead(gone));
-        assert!(matches!(&steps(&commands)[..], [StoreStep::Doubt { .. }]));
-        let commands = core.step(1, ok(1));
-        let settle =
-            orders(&commands).iter().any(|order| matches!(order, Order::Settle(SettleOrder { holder_dead: true, .. })));
+        let instructions = core.step(1, Event::Dead(gone));
+        assert!(matches!(&steps(&instructions)[..], [StoreStep::Doubt { .. }]));
+        let instructions = core.step(1, ok(1));
+        let settle = orders(&instructions)
+            .iter()
+            .any(|order| matches!(order, Order::Settle(SettleOrder { holder_dead: true, .. })));
         assert_eq!(settle, probe);
         if !probe {
             core.step(1, ok(1));

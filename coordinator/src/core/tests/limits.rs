@@ -19,9 +19,9 @@ fn limited(kind: OperationKind, operations: usize, shards: u32) -> Outline {
     outline
 }
 
-fn requests(commands: &[Command]) -> Vec<TokenRequest> {
-    let asked = commands.iter().filter_map(|command| match command {
-        Command::TakeTokens(requests) => Some(requests.clone()),
+fn requests(instructions: &[Instruction]) -> Vec<TokenRequest> {
+    let asked = instructions.iter().filter_map(|instruction| match instruction {
+        Instruction::TakeTokens(requests) => Some(requests.clone()),
         _ => None,
     });
     asked.flatten().collect()
@@ -34,15 +34,15 @@ fn tokens(count: u32, first_us: i64) -> Event {
 #[test]
 fn operations_wait_for_tokens_and_other_shards_go_on() {
     let (mut core, _) = begin(limited(OperationKind::Read, 8, 2), RunOptions::in_process(), Vec::new());
-    let commands = core.step(0, hello("w"));
-    let others: Vec<u32> = started(&commands).iter().map(|task| task.operation).collect();
+    let instructions = core.step(0, hello("w"));
+    let others: Vec<u32> = started(&instructions).iter().map(|task| task.operation).collect();
     assert_eq!(others, [1, 3, 5, 7], "the operations of the shard without a budget");
-    let [request] = &requests(&commands)[..] else { panic!("one request: {commands:?}") };
+    let [request] = &requests(&instructions)[..] else { panic!("one request: {instructions:?}") };
     assert_eq!((request.budget.as_str(), request.count), ("b", 1), "one, until the provider is open");
     assert!(requests(&core.step(1, Event::Tick)).is_empty(), "one request at a time");
     let [first] = started(&core.step(2, tokens(1, -100_000)))[..] else { panic!("one") };
-    let commands = core.step(100, said("w", done(first)));
-    let [request] = &requests(&commands)[..] else { panic!("one request: {commands:?}") };
+    let instructions = core.step(100, said("w", done(first)));
+    let [request] = &requests(&instructions)[..] else { panic!("one request: {instructions:?}") };
     assert_eq!(request.count, 3, "as many as there are operations");
     assert_eq!(started(&core.step(102, tokens(3, 0))).len(), 1);
     core.step(103, ok(1));
@@ -58,10 +58,10 @@ fn operations_wait_for_tokens_and_other_shards_go_on() {
 #[test]
 fn a_run_that_waits_for_tokens_does_not_end() {
     let (mut core, _) = begin(limited(OperationKind::Read, 1, 1), RunOptions::in_process(), Vec::new());
-    let mut commands = core.step(0, hello("w"));
-    commands.extend(core.step(1, Event::Tokens(None)));
-    commands.extend(core.step(600, Event::Tick));
-    assert!(finish(&commands).is_none() && started(&commands).is_empty());
+    let mut instructions = core.step(0, hello("w"));
+    instructions.extend(core.step(1, Event::Tokens(None)));
+    instructions.extend(core.step(600, Event::Tick));
+    assert!(finish(&instructions).is_none() && started(&instructions).is_empty());
     assert_eq!(core.wakes_at(), Some(1_001), "the store is asked again");
     assert_eq!(requests(&core.step(1_001, Event::Due)).len(), 1);
     let end = finish(&core.step(1_002, Event::Cancel(Cancel::Drain))).expect("the user can end it");
@@ -103,12 +103,12 @@ fn called(core: &mut Coordinator, task: Task, now: u64) {
 fn a_refused_call_is_made_again_with_an_intent_of_its_own() {
     let (mut core, task) = refusing(OperationKind::Create);
     called(&mut core, task, 1);
-    let commands = core.step(10, failed(task, "429 Too Many Requests", TaskWrites::default(), true));
-    assert!(matches!(&steps(&commands)[..], [StoreStep::Fail(failure)] if failure.intended));
-    let commands = core.step(20, ok(1));
-    assert_eq!(steps(&commands), [StoreStep::Reopen { op: OpIndex(0) }], "the failure is durable before");
-    assert!(orders(&commands).contains(&Order::Acknowledged(task)));
-    assert!(!orders(&commands).iter().any(|order| matches!(order, Order::Close(_))), "the shard stays open");
+    let instructions = core.step(10, failed(task, "429 Too Many Requests", TaskWrites::default(), true));
+    assert!(matches!(&steps(&instructions)[..], [StoreStep::Fail(failure)] if failure.intended));
+    let instructions = core.step(20, ok(1));
+    assert_eq!(steps(&instructions), [StoreStep::Reopen { op: OpIndex(0) }], "the failure is durable before");
+    assert!(orders(&instructions).contains(&Order::Acknowledged(task)));
+    assert!(!orders(&instructions).iter().any(|order| matches!(order, Order::Close(_))), "the shard stays open");
     assert_eq!(core.status(1), Some(Status::Pending), "what depends on it waits");
     assert!(finish(&core.step(21, ok(1))).is_none());
     let due = core.wakes_at().expect("a further attempt");
@@ -148,9 +148,9 @@ fn other_failures_count_at_once() {
         let (mut core, task) = refusing(OperationKind::Create);
         called(&mut core, task, 1);
         core.step(10, failed(task, detail, writes, false));
-        let commands = core.step(20, ok(1));
+        let instructions = core.step(20, ok(1));
         assert_eq!((core.status(0), core.status(1)), (Some(Status::Failed), Some(Status::Skipped)), "{detail}");
-        assert!(matches!(steps(&commands)[..], [StoreStep::Skip { .. }]), "{detail}");
+        assert!(matches!(steps(&instructions)[..], [StoreStep::Skip { .. }]), "{detail}");
         assert_eq!(core.wakes_at(), None);
     }
 }

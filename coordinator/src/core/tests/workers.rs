@@ -8,10 +8,10 @@ fn a_shard_that_no_worker_can_open_fails_with_their_diagnostics() {
     let (mut core, _) = begin(outline(OperationKind::Update, &[&[], &[0]], 1), RunOptions::in_process(), Vec::new());
     core.step(0, hello("w"));
     let refused = Report::Refused { shard: 0, diagnostics: Opaque(vec![9]) };
-    let commands = core.step(0, said("w", refused));
-    assert!(matches!(&steps(&commands)[..], [StoreStep::Fail(failure)] if failure.diagnostics == Opaque(vec![9])));
-    let commands = core.step(0, ok(1));
-    assert!(matches!(&steps(&commands)[..], [StoreStep::Skip { .. }]));
+    let instructions = core.step(0, said("w", refused));
+    assert!(matches!(&steps(&instructions)[..], [StoreStep::Fail(failure)] if failure.diagnostics == Opaque(vec![9])));
+    let instructions = core.step(0, ok(1));
+    assert!(matches!(&steps(&instructions)[..], [StoreStep::Skip { .. }]));
     let end = finish(&core.step(0, ok(1))).unwrap();
     assert_eq!((end.reason, end.counts.failed, end.counts.skipped), (FinishReason::Complete, 1, 1));
 }
@@ -23,10 +23,10 @@ fn a_run_without_a_suitable_worker_ends_or_waits() {
     let (mut core, _) = begin(plan.clone(), RunOptions::in_process(), Vec::new());
     assert_eq!(finish(&core.step(0, hello("w"))).unwrap().reason, FinishReason::NoWorker);
     let (mut core, _) = begin(plan, RunOptions { gather_ms: 0, ..RunOptions::default() }, Vec::new());
-    let commands = core.step(0, hello("w"));
-    assert!(finish(&commands).is_none());
-    let waiting = |command: &&Command| matches!(command, Command::Progress(p) if p.what == OperationEventKind::Waiting);
-    assert_eq!(commands.iter().filter(waiting).count(), 1);
+    let instructions = core.step(0, hello("w"));
+    assert!(finish(&instructions).is_none());
+    let waiting = |instruction: &&Instruction| matches!(instruction, Instruction::Progress(p) if p.what == OperationEventKind::Waiting);
+    assert_eq!(instructions.iter().filter(waiting).count(), 1);
 }
 
 #[test]
@@ -34,10 +34,9 @@ fn a_run_without_any_worker_says_so_once_after_a_while() {
     let plan = outline(OperationKind::Update, &[&[], &[]], 2);
     let (mut core, _) = begin(plan, RunOptions { gather_ms: 0, ..RunOptions::default() }, Vec::new());
     let mut told = |now: u64, event: Event| {
-        let commands = core.step(now, event);
-        let is_news =
-            |command: &&Command| matches!(command, Command::Progress(p) if p.what == OperationEventKind::NoWorker);
-        commands.iter().filter(is_news).count()
+        let instructions = core.step(now, event);
+        let is_news = |instruction: &&Instruction| matches!(instruction, Instruction::Progress(p) if p.what == OperationEventKind::NoWorker);
+        instructions.iter().filter(is_news).count()
     };
     let wait = NO_WORKER_NOTICE.as_millis() as u64;
     assert_eq!(told(10, Event::Tick), 0);
@@ -58,11 +57,11 @@ fn a_shard_goes_to_the_worker_with_the_smallest_load() {
     for name in ["v", "w"] {
         core.step(0, hello(name));
     }
-    let commands = core.step(1, Event::Tick);
+    let instructions = core.step(1, Event::Tick);
     core.check_invariants();
     let loads: Vec<u64> = core.roster.shares().map(|(_, _, load)| load).collect();
     assert_eq!(loads, [COUNT as u64 / 2; 2]);
-    assert_eq!(started(&commands).len(), 20);
+    assert_eq!(started(&instructions).len(), 20);
     core.step(2, Event::Leaving(WorkerId("v/1".to_owned())));
     core.check_invariants();
 }
@@ -86,9 +85,9 @@ fn a_late_result_of_a_superseded_attempt_is_a_stray() {
     };
     let writes = weft_protocol::TaskWrites { objects: vec![write], outputs: Vec::new() };
     let late = TaskResult::Done(TaskDone { writes, ..TaskDone::default() });
-    let commands = core.step(1, said("w", Report::Result { task, result: Arc::new(late) }));
-    assert!(matches!(&steps(&commands)[..], [StoreStep::Stray(_)]));
-    assert!(orders(&commands).contains(&Order::Acknowledged(task)));
+    let instructions = core.step(1, said("w", Report::Result { task, result: Arc::new(late) }));
+    assert!(matches!(&steps(&instructions)[..], [StoreStep::Stray(_)]));
+    assert!(orders(&instructions).contains(&Order::Acknowledged(task)));
 }
 
 #[test]

@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use tokio::task::JoinHandle;
 
 use super::super::medium::{JournalSink, RunFiles};
 use super::super::problems;
+use super::background::Background;
 use super::bridge::Bridge;
 use super::known::{Content, Known};
 use crate::error::StoreError;
-use crate::remote::{BackendError, Objects, Written};
+use crate::remote::{Objects, Written};
 use crate::run::RunId;
 
 /// The start of the names of all files of runs.
@@ -40,10 +40,8 @@ pub(super) struct ObjectFiles {
     superseded: Arc<AtomicBool>,
     /// The notes that this process left when it took locks over.
     notes: Mutex<Vec<String>>,
-    /// Packing of journals that goes on beside other work.
-    packing: Mutex<Vec<Packing>>,
-    /// Writes of files that can be missing, beside other work.
-    late: Mutex<Vec<JoinHandle<Result<(), BackendError>>>>,
+    /// What goes on beside other work.
+    background: Background,
 }
 
 impl fmt::Debug for ObjectFiles {
@@ -88,6 +86,7 @@ impl Part {
 impl ObjectFiles {
     /// The files of the state at `place`.
     pub(super) fn new(objects: Arc<dyn Objects>, bridge: Arc<Bridge>, place: String) -> ObjectFiles {
+        let background = Background::new(Arc::clone(&objects), Arc::clone(&bridge));
         ObjectFiles {
             objects,
             bridge,
@@ -95,8 +94,7 @@ impl ObjectFiles {
             known: Arc::default(),
             superseded: Arc::default(),
             notes: Mutex::default(),
-            packing: Mutex::default(),
-            late: Mutex::default(),
+            background,
         }
     }
 
@@ -201,21 +199,9 @@ impl ObjectFiles {
         Ok(())
     }
 
-    /// Waits for the late writes. What they write can be missing.
-    fn finish_writing(&self) {
-        let writing = std::mem::take(&mut *self.late.lock().unwrap_or_else(PoisonError::into_inner));
-        if writing.is_empty() {
-            return;
-        }
-        let written = self.bridge.wait(async move { futures::future::join_all(writing).await });
-        for error in written.into_iter().flatten().flatten().filter_map(Result::err) {
-            tracing::warn!("the summary of a finished run could not be written: {error}");
-        }
-    }
-
     fn delete(&self, mut names: Vec<String>) -> Result<(), StoreError> {
         // A late write must not bring back what is removed.
-        self.finish_writing();
+        self.background.finish_writing();
         if let Some(known) = self.known().as_ref() {
             names.retain(|name| known.content(name) != Content::Absent);
         }
@@ -237,31 +223,9 @@ impl ObjectFiles {
         Ok(names.iter().filter_map(|name| Part::parse(name.strip_prefix(&prefix)?)).collect())
     }
 
-    /// Waits until the journals of finished runs are packed. Returns the segments that are not needed any more. Unpacked
-    /// journals are read as well, so a failure does no harm.
-    pub(super) fn finish_packing(&self) -> Vec<String> {
-        self.finish_writing();
-        let packing = std::mem::take(&mut *self.packing.lock().unwrap_or_else(PoisonError::into_inner));
-        if packing.is_empty() {
-            return Vec::new();
-        }
-        let packed = self.bridge.wait(async move { futures::future::join_all(packing).await });
-        let mut packed_segments = Vec::new();
-        for answer in packed.into_iter().flatten().flatten() {
-            match answer {
-                Ok(segments) => packed_segments.extend(segments),
-                Err(error) => tracing::warn!("the journal of a finished run could not be packed: {error}"),
-            }
-        }
-        packed_segments
-    }
-
-    /// Removes the segments of packed journals. Readers ignore those that stay.
-    pub(super) fn remove_packed(&self, segments: Vec<String>) -> Removal {
-        let objects = Arc::clone(&self.objects);
-        let removing =
-            (!segments.is_empty()).then(|| self.bridge.handle().spawn(async move { objects.remove(&segments).await }));
-        Removal { removing, bridge: Arc::clone(&self.bridge) }
+    /// What goes on beside other work.
+    pub(super) fn background(&self) -> &Background {
+        &self.background
     }
 
     /// Ends the last journal of each unfinished run, so that its writer can add nothing any more. From then on the files
@@ -353,9 +317,7 @@ impl RunFiles for ObjectFiles {
         if let Some(known) = self.known().as_mut() {
             known.set(&name, content.clone());
         }
-        let objects = Arc::clone(&self.objects);
-        let writing = self.bridge.handle().spawn(async move { objects.put(&name, content).await.map(drop) });
-        self.late.lock().unwrap_or_else(PoisonError::into_inner).push(writing);
+        self.background.write(name, content);
         Ok(())
     }
 
@@ -436,32 +398,9 @@ impl RunFiles for ObjectFiles {
                 known.set(&whole, content.clone());
                 segments.iter().for_each(|name| known.remove(name));
             }
-            let objects = Arc::clone(&self.objects);
-            let packing = self.bridge.handle().spawn(async move {
-                objects.put(&whole, content).await?;
-                Ok(segments)
-            });
-            self.packing.lock().unwrap_or_else(PoisonError::into_inner).push(packing);
+            self.background.pack(whole, content, segments);
         }
         Ok(())
-    }
-}
-
-/// A journal that is packed in the background. Its answer are the segments that are not needed any more.
-type Packing = JoinHandle<Result<Vec<String>, BackendError>>;
-
-/// A removal in the background. Its end is waited for when it is dropped.
-pub(super) struct Removal {
-    removing: Option<JoinHandle<Result<(), BackendError>>>,
-    bridge: Arc<Bridge>,
-}
-
-impl Drop for Removal {
-    fn drop(&mut self) {
-        let Some(removing) = self.removing.take() else { return };
-        if let Ok(Ok(Err(error))) = self.bridge.wait(removing) {
-            tracing::warn!("the segments of a packed journal could not be removed: {error}");
-        }
     }
 }
 

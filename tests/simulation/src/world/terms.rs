@@ -66,11 +66,11 @@ impl World {
             resolutions,
         };
         let begun = Coordinator::begin(self.now, Arc::clone(&self.outline), options, beginning);
-        let (core, commands) = begun.expect("a sound plan");
+        let (core, instructions) = begun.expect("a sound plan");
         let holders = core.absent_holders();
         self.terms.seats.insert(index, Seat::new(core, lease, self.now));
         self.terms.current = Some(index);
-        self.perform_commands(index, commands);
+        self.perform(index, instructions);
         for holder in holders {
             if self.graveyard.contains(&holder) && self.random.chance(60) {
                 self.tell(index, Event::Dead(holder));

@@ -1,0 +1,107 @@
+//! Requests that go on beside other work: the packing of journals, and writes of files that can be missing.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::task::JoinHandle;
+
+use super::bridge::Bridge;
+use crate::remote::{BackendError, Objects};
+
+/// What goes on in the background for the files of one state.
+pub(super) struct Background {
+    objects: Arc<dyn Objects>,
+    bridge: Arc<Bridge>,
+    under_way: Mutex<UnderWay>,
+}
+
+#[derive(Default)]
+struct UnderWay {
+    /// Journals that are packed. Each answer are the segments that are not needed any more.
+    packing: Vec<JoinHandle<Result<Vec<String>, BackendError>>>,
+    /// Writes of files that can be missing.
+    writing: Vec<JoinHandle<Result<(), BackendError>>>,
+}
+
+/// A removal in the background. Its end is waited for when it is dropped.
+pub(super) struct Removal {
+    removing: Option<JoinHandle<Result<(), BackendError>>>,
+    bridge: Arc<Bridge>,
+}
+
+impl Background {
+    /// Nothing is under way.
+    pub(super) fn new(objects: Arc<dyn Objects>, bridge: Arc<Bridge>) -> Background {
+        Background { objects, bridge, under_way: Mutex::default() }
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, UnderWay> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a file that can be missing.
+    pub(super) fn write(&self, name: String, content: Bytes) {
+        let objects = Arc::clone(&self.objects);
+        let writing = self.bridge.handle().spawn(async move { objects.put(&name, content).await.map(drop) });
+        self.under_way().writing.push(writing);
+    }
+
+    /// Waits for the writes.
+    pub(super) fn finish_writing(&self) {
+        let writing = std::mem::take(&mut self.under_way().writing);
+        for error in self.join(writing).into_iter().filter_map(Result::err) {
+            tracing::warn!("the summary of a finished run could not be written: {error}");
+        }
+    }
+
+    /// Writes a whole journal in the place of these segments.
+    pub(super) fn pack(&self, whole: String, content: Bytes, segments: Vec<String>) {
+        let objects = Arc::clone(&self.objects);
+        let packing = self.bridge.handle().spawn(async move {
+            objects.put(&whole, content).await?;
+            Ok(segments)
+        });
+        self.under_way().packing.push(packing);
+    }
+
+    /// Waits for the writes, and until the journals of finished runs are packed. Returns the segments that are not
+    /// needed any more. Unpacked journals are read as well, so a failure does no harm.
+    pub(super) fn finish_packing(&self) -> Vec<String> {
+        self.finish_writing();
+        let packing = std::mem::take(&mut self.under_way().packing);
+        let mut segments = Vec::new();
+        for packed in self.join(packing) {
+            match packed {
+                Ok(packed) => segments.extend(packed),
+                Err(error) => tracing::warn!("the journal of a finished run could not be packed: {error}"),
+            }
+        }
+        segments
+    }
+
+    /// Removes the segments of packed journals. Readers ignore those that stay.
+    pub(super) fn remove_packed(&self, segments: Vec<String>) -> Removal {
+        let objects = Arc::clone(&self.objects);
+        let removing =
+            (!segments.is_empty()).then(|| self.bridge.handle().spawn(async move { objects.remove(&segments).await }));
+        Removal { removing, bridge: Arc::clone(&self.bridge) }
+    }
+
+    /// The answers of tasks. Those of tasks that ended with the process are missing.
+    fn join<Answer: Send + 'static>(&self, tasks: Vec<JoinHandle<Answer>>) -> Vec<Answer> {
+        if tasks.is_empty() {
+            return Vec::new();
+        }
+        let joined = self.bridge.wait(async move { futures::future::join_all(tasks).await });
+        joined.into_iter().flatten().flatten().collect()
+    }
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        let Some(removing) = self.removing.take() else { return };
+        if let Ok(Ok(Err(error))) = self.bridge.wait(removing) {
+            tracing::warn!("the segments of a packed journal could not be removed: {error}");
+        }
+    }
+}
