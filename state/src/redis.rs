@@ -29,6 +29,7 @@ mod permissions;
 mod problems;
 mod reading;
 mod replication;
+mod rows;
 mod scripts;
 mod sealed;
 mod server;
@@ -71,6 +72,7 @@ use keys::Keys;
 pub(crate) use marks::{CopyMark, CopyMarks, Front, Tip};
 use problems::{Damage, Large, RunDamage};
 use reading::{RunContents, journal_line, link_digest};
+use rows::Row;
 use scripts::Script;
 use sealed::RecordSeal;
 pub use server::RedisServer;
@@ -353,17 +355,21 @@ impl RunStore for RedisStore {
         prepare(&mut steps)?;
         let core = &self.core;
         let calls = core.calls(lease);
-        let commands = steps.iter().map(|step| calls.step(step)).collect::<Result<Vec<Cmd>, _>>()?;
+        let (commands, parts): (Vec<Cmd>, Vec<Row>) = calls.parts(&steps)?.into_iter().unzip();
+        let mut words = Vec::with_capacity(steps.len());
+        for (value, part) in core.connection.all_durable_at_once(commands).await?.into_iter().zip(parts) {
+            words.extend(part.answers(core.connection.words(value)?));
+        }
+        let damaged = |step| core.damaged(&core.keys.run(&lease.run), Damage::Answer(step_words(step).0));
         let mut answers = Vec::with_capacity(steps.len());
-        for (value, step) in core.connection.all_durable_at_once(commands).await?.into_iter().zip(&steps) {
-            let words = core.connection.words(value)?;
-            let mut answer = steps::answer(&words)
-                .ok_or_else(|| core.damaged(&core.keys.run(&lease.run), Damage::Answer(step_words(step).0)))?;
+        for (at, step) in steps.iter().enumerate() {
+            let words = words.get(at).ok_or_else(|| damaged(step))?;
+            let mut answer = steps::answer(words).ok_or_else(|| damaged(step))?;
             if let StoreAnswer::Doubtful(doubt) = answer {
                 answer = StoreAnswer::Doubtful(Box::new(core.seal.open_doubt(*doubt)?));
             }
             if answer.is_ok() {
-                core.acknowledge(&lease.run, &words, 2);
+                core.acknowledge(&lease.run, words, 2);
             }
             answers.push(answer);
         }

@@ -110,7 +110,7 @@ impl Script {
             11..14 => Action::Renew(self.lease()),
             14..28 => Action::Claim { lease: self.lease(), claims: self.claims() },
             28..90 => {
-                let count = 1 + self.dice.roll(5);
+                let count = 1 + self.dice.roll(9);
                 Action::Steps { lease: self.lease(), steps: (0..count).map(|_| self.step()).collect() }
             }
             90..97 => {

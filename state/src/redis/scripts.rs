@@ -1,4 +1,4 @@
-//! The scripts: one for each step. The server runs each one as a whole or not at all.
+//! The scripts: one for each kind of step, and one for a row of intents and results. The server runs each one as a whole or not at all.
 //!
 //! Because of the first line (`#!lua` without flags), the server refuses the script before its first write when memory
 //! is full.
@@ -19,8 +19,7 @@ pub(super) enum Script {
     Renew,
     Claim,
     Unclaim,
-    Intent,
-    Settle,
+    Steps,
     Resolve,
     Doubt,
     Mark,
@@ -38,15 +37,14 @@ pub(super) enum Script {
 }
 
 /// All scripts in the order of [`Script`].
-const SOURCES: [(Script, bool, &str); 22] = [
+const SOURCES: [(Script, bool, &str); 21] = [
     (Script::CreateStore, false, include_str!("scripts/create_store.lua")),
     (Script::CreateRun, false, include_str!("scripts/create_run.lua")),
     (Script::Acquire, false, include_str!("scripts/acquire.lua")),
     (Script::Renew, false, include_str!("scripts/renew.lua")),
     (Script::Claim, false, include_str!("scripts/claim.lua")),
     (Script::Unclaim, false, include_str!("scripts/unclaim.lua")),
-    (Script::Intent, false, include_str!("scripts/intent.lua")),
-    (Script::Settle, true, include_str!("scripts/settle.lua")),
+    (Script::Steps, true, include_str!("scripts/steps.lua")),
     (Script::Resolve, true, include_str!("scripts/resolve.lua")),
     (Script::Doubt, false, include_str!("scripts/doubt.lua")),
     (Script::Mark, false, include_str!("scripts/mark.lua")),

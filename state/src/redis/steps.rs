@@ -4,7 +4,7 @@ use redis::Cmd;
 
 use super::codec::{
     FAILURE, NO_PAYLOAD, RESULT, Words, checked_line, digested, doubt, outcome_digest, record_bytes, short_digest,
-    status, status_letter, subject, subject_text, target_word, token, unword, word,
+    status, status_letter, subject, subject_text, token, unword, word,
 };
 use super::keys::Keys;
 use super::problems::{self, Large};
@@ -15,7 +15,7 @@ use crate::error::StoreError;
 use crate::event::step_words;
 use crate::result::{CommitRecord, Failure, Writes};
 use crate::run::{Attempt, Incarnation, Lease, OpIndex, OpStatus, WorkerId};
-use crate::step::{DoubtOutcome, Fenced, Intent, Resolution, Stale, StoreAnswer, StoreStep};
+use crate::step::{DoubtOutcome, Fenced, Resolution, Stale, StoreAnswer, StoreStep};
 use crate::subject::{Revision, Subject};
 
 /// The largest record of an instance or output, result or failure. Replies of providers are bounded well below it, and
@@ -45,7 +45,7 @@ impl Calls<'_> {
         command
     }
 
-    /// The call of a step.
+    /// The call of a step that comes alone.
     ///
     /// # Errors
     /// [`StoreError::TooLarge`], [`StoreError::Unsealed`].
@@ -56,9 +56,7 @@ impl Calls<'_> {
         let run = &self.lease.run;
         let base = [self.keys.meta(), self.keys.run(run), self.keys.journal(run)];
         Ok(match step {
-            StoreStep::Intent(intent) => self.intent(intent, &base, &line, &digest),
-            StoreStep::Commit(commit) => self.commit(commit, &line)?,
-            StoreStep::Fail(failure) => self.failure(failure, &line)?,
+            StoreStep::Intent(_) | StoreStep::Commit(_) | StoreStep::Fail(_) => self.row(std::slice::from_ref(step))?,
             StoreStep::Resolve(resolution) => self.resolution(resolution, &line, &digest)?,
             StoreStep::Doubt { op, attempt, reason } => {
                 let mut command = self.begin(Script::Doubt, &[&base[..], &[self.keys.doubts()]].concat());
@@ -92,27 +90,6 @@ impl Calls<'_> {
         })
     }
 
-    fn intent(&self, intent: &Intent, base: &[String], line: &str, digest: &str) -> Cmd {
-        let more = [self.keys.doubts(), self.keys.revisions()];
-        let mut command = self.begin(Script::Intent, &[base, &more].concat());
-        let subject = Subject::Instance(intent.target.address.clone());
-        let (target, planned, action) = (target_word(&intent.target), intent.planned.hex(), word(&intent.action));
-        // As the operation has them.
-        let intended = short_digest(format!("{planned} {target} {action}").as_bytes());
-        command
-            .arg(intent.op.0)
-            .arg(intent.attempt.0)
-            .arg(word(&intent.worker.0))
-            .arg(target)
-            .arg(planned)
-            .arg(action)
-            .arg(subject_text(&subject))
-            .arg(intent.base.map(|revision| revision.0.to_string()).unwrap_or_default())
-            .arg(checked_line(line, &intended, digest))
-            .arg(digest);
-        command
-    }
-
     fn mark(&self, base: &[String], op: OpIndex, to: OpStatus, from: &str, line: &str, digest: &str) -> Cmd {
         let mut command = self.begin(Script::Mark, base);
         command.arg(op.0).arg(status_letter(to)).arg(from).arg(plain(line, digest)).arg(digest);
@@ -120,7 +97,7 @@ impl Calls<'_> {
     }
 
     /// A call of a script that writes to the state.
-    fn writing(&self, script: Script) -> Cmd {
+    pub(super) fn writing(&self, script: Script) -> Cmd {
         let run = &self.lease.run;
         let keys = [
             self.keys.meta(),
@@ -136,38 +113,6 @@ impl Calls<'_> {
         let mut command = self.begin(script, &keys);
         command.arg(run.as_str());
         command
-    }
-
-    fn commit(&self, commit: &CommitRecord, line: &str) -> Result<Cmd, StoreError> {
-        let mut command = self.writing(Script::Settle);
-        let (digest, (check, payload)) = (digest_of(commit).hex(), self.result(commit)?);
-        command
-            .arg(commit.op.0)
-            .arg(commit.attempt.0)
-            .arg(word(&commit.worker.0))
-            .arg(&digest)
-            .arg(status_letter(OpStatus::Done))
-            .arg(u8::from(commit.intended))
-            .arg(payload)
-            .arg(checked_line(line, &check, &digest));
-        add_writes(&mut command, &commit.writes, self.seal)?;
-        Ok(command)
-    }
-
-    fn failure(&self, failure: &Failure, line: &str) -> Result<Cmd, StoreError> {
-        let mut command = self.writing(Script::Settle);
-        let (digest, (check, payload)) = (digest_of(failure).hex(), self.failed(failure)?);
-        command
-            .arg(failure.op.0)
-            .arg(failure.attempt.0)
-            .arg(word(&failure.worker.0))
-            .arg(&digest)
-            .arg(status_letter(OpStatus::Failed))
-            .arg(u8::from(failure.intended))
-            .arg(payload)
-            .arg(checked_line(line, &check, &digest));
-        add_writes(&mut command, &failure.writes, self.seal)?;
-        Ok(command)
     }
 
     fn resolution(&self, resolution: &Resolution, line: &str, digest: &str) -> Result<Cmd, StoreError> {
@@ -199,12 +144,12 @@ impl Calls<'_> {
     }
 
     /// The digest of a result, and its stored form.
-    fn result(&self, commit: &CommitRecord) -> Result<(String, Vec<u8>), StoreError> {
+    pub(super) fn result(&self, commit: &CommitRecord) -> Result<(String, Vec<u8>), StoreError> {
         self.outcome(Large::Result(commit.op), RESULT, commit.op, commit.result.0.clone())
     }
 
     /// The digest of a failure, and its stored form.
-    fn failed(&self, failure: &Failure) -> Result<(String, Vec<u8>), StoreError> {
+    pub(super) fn failed(&self, failure: &Failure) -> Result<(String, Vec<u8>), StoreError> {
         self.outcome(Large::Failure(failure.op), FAILURE, failure.op, record_bytes(failure))
     }
 

@@ -19,5 +19,5 @@ local token = string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'epoch', 1)) 
 redis.call('HSET', KEYS[2], 'token', token, 'beat', '0', 'holder', ARGV[3], 'beat_at', ms, 'status', 'running', 'abandoned', '0',
   'ended', '')
 local lines, link = append(
-  {key = KEYS[2], tip = held[5] or '', put = {}}, KEYS[3], ARGV[6], ARGV[7])
+  {key = KEYS[2], tip = held[5] or '', put = {}, counted = {}}, KEYS[3], ARGV[6], ARGV[7])
 return {'GRANTED', token, tostring(lines), link}

@@ -30,7 +30,7 @@ local function enter(meta, key, incarnation, token, names)
   if not held[1] then return nil, {'FENCED', 'norun'} end
   if held[1] ~= token then return nil, {'FENCED', 'token', held[1]} end
   return {meta = meta, key = key, seq = store[2], serial = store[3], records = store[4], outputs = store[5],
-    tip = held[2] or '', held = held, put = {}}
+    tip = held[2] or '', held = held, put = {}, counted = {}}
 end
 
 -- The words of an operation: status, attempt, worker, settled, and the rest of its first line.
@@ -47,12 +47,12 @@ end
 
 -- Notes an operation whose status changes, and the counts.
 local function op_write(run, op, before, now, rest)
-  local held, put = run.held, run.put
+  local held, put, counted = run.held, run.put, run.counted
   put[#put + 1], put[#put + 2] = 'op:' .. op, now .. ' ' .. rest
   local from, to = COUNTED[before], COUNTED[now]
   if from == to then return end
-  if from then put[#put + 1], put[#put + 2] = COUNTS[from], string.format('%d', (held[from] or 0) - 1) end
-  if to then put[#put + 1], put[#put + 2] = COUNTS[to], string.format('%d', (held[to] or 0) + 1) end
+  if from then held[from], counted[from] = (held[from] or 0) - 1, true end
+  if to then held[to], counted[to] = (held[to] or 0) + 1, true end
 end
 
 local function illegal(status, attempt, worker)
@@ -63,21 +63,43 @@ local function may_begin(status, before, attempt)
   return (status == 'P' or status == 'F' or status == 'S') and tonumber(attempt) > tonumber(before)
 end
 
+-- Writes names and values to a hash. Returns the number of new names.
+local function set(key, pairs_of)
+  local fresh = 0
+  for from = 1, #pairs_of, AT_ONCE do
+    fresh = fresh + redis.call('HSET', key, unpack(pairs_of, from, math.min(from + AT_ONCE - 1, #pairs_of)))
+  end
+  return fresh
+end
+
+-- Removes names from a hash. Returns the number of those that were there.
+local function unset(key, names)
+  local gone = 0
+  for from = 1, #names, AT_ONCE do
+    gone = gone + redis.call('HDEL', key, unpack(names, from, math.min(from + AT_ONCE - 1, #names)))
+  end
+  return gone
+end
+
+-- The next line of the journal: its text, and the link that it ends in.
+local function next_line(run, line, digest)
+  run.tip = redis.sha1hex(run.tip .. digest)
+  return run.tip .. ' ' .. digest .. ' ' .. line, run.tip
+end
+
+-- Writes the noted fields, the counts and the link.
+local function put_noted(run)
+  local put = run.put
+  for at in pairs(run.counted) do put[#put + 1], put[#put + 2] = COUNTS[at], string.format('%d', run.held[at]) end
+  put[#put + 1], put[#put + 2] = 'tip', run.tip
+  set(run.key, put)
+end
+
 -- Writes the noted fields and a line of the journal.
 local function append(run, journal, line, digest)
-  local link = redis.sha1hex(run.tip .. digest)
-  local lines = redis.call('RPUSH', journal, link .. ' ' .. digest .. ' ' .. line)
-  local put = run.put
-  local last = #put
-  put[last + 1], put[last + 2] = 'tip', link
-  if last < AT_ONCE then
-    redis.call('HSET', run.key, unpack(put))
-  else
-    for from = 1, #put, AT_ONCE do
-      redis.call('HSET', run.key, unpack(put, from, math.min(from + AT_ONCE - 1, #put)))
-    end
-  end
-  return lines, link
+  local lines = redis.call('RPUSH', journal, (next_line(run, line, digest)))
+  put_noted(run)
+  return lines, run.tip
 end
 
 local function ok(lines, link)

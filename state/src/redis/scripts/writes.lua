@@ -12,7 +12,8 @@ local function read_writes(at)
   for n = 1, outputs do subjects[instances + n] = 'o:' .. ARGV[out + 3 * n - 2] end
   local checks = out + 3 * outputs + 1
   if ARGV[checks] == '1' then subjects[instances + outputs + 1] = 'c:' end
-  return {subjects = subjects, at = at, instances = instances, out = out, outputs = outputs, checks = checks}
+  local last = ARGV[checks] == '1' and checks + 1 or checks
+  return {subjects = subjects, at = at, instances = instances, out = out, outputs = outputs, checks = checks, last = last}
 end
 
 -- Names of fields, and of the fields that show whether the writes are claimed.
@@ -49,53 +50,89 @@ local function lines_of(text)
   return set
 end
 
-local function set_deps(address, text, sequence)
-  local before = redis.call('HGET', DEPS, address) or ''
-  if before == text then return end
-  local old, new = lines_of(before), lines_of(text)
-  for name in pairs(old) do
-    if not new[name] then redis.call('HSET', REV, 'd:' .. name, sequence) end
-  end
-  for name in pairs(new) do
-    if not old[name] then redis.call('HSET', REV, 'd:' .. name, sequence) end
-  end
-  if text == '' then redis.call('HDEL', DEPS, address) else redis.call('HSET', DEPS, address, text) end
+-- What a call writes to the state. No two of its steps write the same subject, so the order of these parts is free.
+local function new_changes()
+  return {records = {}, gone = {}, outputs = {}, gone_outputs = {}, deps = {}, free = {}, revisions = {}}
 end
 
--- Stores the records, and notes in the run what it wrote. Returns the sequence. The store counts its records and
--- outputs, so that a key that is gone is noticed. Stores of earlier versions have no counts.
-local function put_records(run, writes)
+-- The addresses of instances whose dependencies a step may change.
+local function with_addresses(writes, names)
+  for at = writes.at + 1, writes.at + 4 * writes.instances, 4 do names[#names + 1] = ARGV[at] end
+  return names
+end
+
+-- Notes new dependencies of an instance. A name that is added or removed has a new revision.
+local function note_deps(changes, address, before, text, sequence)
+  if before == text then return end
+  local revisions = changes.revisions
+  local old, new = lines_of(before), lines_of(text)
+  for name in pairs(old) do
+    if not new[name] then revisions[#revisions + 1], revisions[#revisions + 2] = 'd:' .. name, sequence end
+  end
+  for name in pairs(new) do
+    if not old[name] then revisions[#revisions + 1], revisions[#revisions + 2] = 'd:' .. name, sequence end
+  end
+  if text == '' then
+    changes.free[#changes.free + 1] = address
+  else
+    changes.deps[#changes.deps + 1], changes.deps[#changes.deps + 2] = address, text
+  end
+end
+
+-- Notes the writes of a step, in the run as well. `deps` has the dependencies of its instances after this many entries.
+-- Returns the sequence.
+local function note_writes(run, changes, writes, deps, behind)
   local sequence = string.format('%d', (run.seq or 0) + 1)
-  local records, outputs = 0, 0
-  for at = writes.at + 1, writes.at + 4 * writes.instances, 4 do
+  run.seq, run.serial = sequence, string.format('%d', (run.serial or 0) + 1)
+  local records, outputs = changes.records, changes.outputs
+  for n = 1, writes.instances do
+    local at = writes.at + 4 * n - 3
     if ARGV[at + 1] == '1' then
-      records = records + redis.call('HSET', REC, ARGV[at], sequence .. '\n' .. ARGV[at + 2])
+      records[#records + 1], records[#records + 2] = ARGV[at], sequence .. '\n' .. ARGV[at + 2]
     else
-      records = records - redis.call('HDEL', REC, ARGV[at])
+      changes.gone[#changes.gone + 1] = ARGV[at]
     end
-    set_deps(ARGV[at], ARGV[at + 3], sequence)
+    note_deps(changes, ARGV[at], deps[behind + n] or '', ARGV[at + 3], sequence)
   end
   for at = writes.out + 1, writes.out + 3 * writes.outputs, 3 do
     if ARGV[at + 1] == '1' then
-      outputs = outputs + redis.call('HSET', OUT, ARGV[at], sequence .. '\n' .. ARGV[at + 2])
+      outputs[#outputs + 1], outputs[#outputs + 2] = ARGV[at], sequence .. '\n' .. ARGV[at + 2]
     else
-      outputs = outputs - redis.call('HDEL', OUT, ARGV[at])
+      changes.gone_outputs[#changes.gone_outputs + 1] = ARGV[at]
     end
   end
-  local meta = {'seq', sequence, 'serial', string.format('%d', (run.serial or 0) + 1)}
+  if ARGV[writes.checks] == '1' then changes.checks = sequence .. '\n' .. ARGV[writes.checks + 1] end
+  local put, revisions = run.put, changes.revisions
+  for _, subject in ipairs(writes.subjects) do
+    revisions[#revisions + 1], revisions[#revisions + 2] = subject, sequence
+    put[#put + 1], put[#put + 2] = 'wrote:' .. subject, sequence
+  end
+  return sequence
+end
+
+-- Stores what was noted. The store counts its records and outputs, so that a key that is gone is noticed. Stores of
+-- earlier versions have no counts.
+local function put_changes(run, changes)
+  local records = set(REC, changes.records) - unset(REC, changes.gone)
+  local outputs = set(OUT, changes.outputs) - unset(OUT, changes.gone_outputs)
+  set(DEPS, changes.deps)
+  unset(DEPS, changes.free)
+  set(REV, changes.revisions)
+  local meta = {'seq', run.seq, 'serial', run.serial}
   if run.records then
     meta[5], meta[6] = 'records', string.format('%d', run.records + records)
     meta[7], meta[8] = 'outputs', string.format('%d', run.outputs + outputs)
   end
-  if ARGV[writes.checks] == '1' then
-    meta[#meta + 1], meta[#meta + 2] = 'checks', sequence .. '\n' .. ARGV[writes.checks + 1]
-  end
+  if changes.checks then meta[#meta + 1], meta[#meta + 2] = 'checks', changes.checks end
   redis.call('HSET', META, unpack(meta))
-  local put = run.put
-  for _, subject in ipairs(writes.subjects) do
-    redis.call('HSET', REV, subject, sequence)
-    put[#put + 1], put[#put + 2] = 'wrote:' .. subject, sequence
-  end
+end
+
+-- Stores the writes of one step. Returns the sequence.
+local function put_records(run, writes)
+  local addresses, changes = with_addresses(writes, {}), new_changes()
+  local deps = #addresses > 0 and fields(DEPS, addresses) or {}
+  local sequence = note_writes(run, changes, writes, deps, 0)
+  put_changes(run, changes)
   return sequence
 end
 
@@ -110,15 +147,20 @@ local function write_all(run, writes, line, digest)
   return answer
 end
 
--- The answer to a resent step: the revisions that the first delivery returned.
-local function repeated_writes(run, writes)
+-- Adds the revisions that the first delivery of a step returned.
+local function add_written(run, writes, answer)
   local names = {}
   for at, subject in ipairs(writes.subjects) do names[at] = 'wrote:' .. subject end
-  local answer = repeated(run, JOURNAL)
-  if #names == 0 then return answer end
+  if #names == 0 then return end
   local found = fields(run.key, names)
   for at, subject in ipairs(writes.subjects) do
     if found[at] then answer[#answer + 1], answer[#answer + 2] = subject, found[at] end
   end
+end
+
+-- The answer to a resent step.
+local function repeated_writes(run, writes)
+  local answer = repeated(run, JOURNAL)
+  add_written(run, writes, answer)
   return answer
 end
