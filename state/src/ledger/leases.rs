@@ -25,7 +25,8 @@ impl Ledger {
         if let Some(known) = self.runs.get(&run.id) {
             let same =
                 (known.plan, known.operations, known.started_unix_ms) == (plan, run.operations, run.started_unix_ms);
-            let untouched = known.ops.is_empty() && !known.claimed && known.status == RunStatus::Stopped;
+            let untouched =
+                known.ops.is_empty() && known.strays.is_empty() && !known.claimed && known.status == RunStatus::Stopped;
             return if same && untouched { CreateAnswer::Created } else { CreateAnswer::Exists(known.status) };
         }
         let state = RunState {
@@ -199,7 +200,7 @@ impl Ledger {
 
     /// Whether a run has begun no operation.
     pub(crate) fn is_untouched(&self, id: &RunId) -> bool {
-        self.runs.get(id).is_some_and(|run| run.ops.is_empty())
+        self.runs.get(id).is_some_and(|run| run.ops.is_empty() && run.strays.is_empty())
     }
 
     /// The end of a term as the journal records it.
