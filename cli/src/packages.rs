@@ -30,7 +30,7 @@ const UNPACKED: &str = "weft/packages";
 const MAX_PROVIDERS: &str = "WEFT_MAX_PROVIDERS";
 
 /// The variable that names running providers, to which OpenTofu attaches.
-const REATTACH: &str = "TF_REATTACH_PROVIDERS";
+pub const REATTACH: &str = "TF_REATTACH_PROVIDERS";
 
 /// Packages that `init` has installed and that planning may start.
 #[derive(Debug)]
@@ -65,9 +65,8 @@ impl InstalledPackages {
         if environment(REATTACH).is_some() {
             return Err(vec![problems::attaching_unsupported(REATTACH)]);
         }
-        let (config, _, mut said) = context.cli_config();
-        let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
-        said.extend(problems);
+        let (config, ..) = context.cli_config();
+        let (lock, mut said) = LockFile::load(Path::new(lock_file::FILE_NAME));
         if has_errors(&said) {
             return Err(said);
         }
@@ -107,9 +106,8 @@ impl InstalledPackages {
         context: &Context,
         requirements: &Requirements,
     ) -> Result<(InstalledPackages, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (config, _, mut said) = context.cli_config();
-        let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
-        said.extend(problems);
+        let (config, ..) = context.cli_config();
+        let (lock, mut said) = LockFile::load(Path::new(lock_file::FILE_NAME));
         if has_errors(&said) {
             return Err(said);
         }
@@ -156,10 +154,7 @@ impl InstalledPackages {
 /// # Errors
 /// Locked packages that are not in the data directory, or a lock file that cannot be read.
 pub fn require_locked(context: &Context) -> Result<(), Vec<Diagnostic>> {
-    let (config, _, problems) = context.cli_config();
-    if has_errors(&problems) {
-        return Err(problems);
-    }
+    let (config, ..) = context.cli_config();
     let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
     if has_errors(&problems) {
         return Err(problems);

@@ -1,12 +1,13 @@
 //! Questions on the terminal.
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, IsTerminal, Write};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::exit::Exit;
 use crate::signals::Attention;
+use crate::view::View;
 
 /// How often a question is repeated after an empty answer.
 const TRIES: usize = 2;
@@ -16,12 +17,20 @@ const TRIES: usize = 2;
 pub struct Prompt {
     /// Only one question is asked at a time.
     turn: Mutex<()>,
+    /// Escape sequences: bold, and its end.
+    bold: (&'static str, &'static str),
 }
 
 impl Prompt {
     /// Uses the standard input.
     pub fn new() -> Prompt {
-        Prompt { turn: Mutex::new(()) }
+        Prompt { turn: Mutex::new(()), bold: ("", "") }
+    }
+
+    /// The same for commands whose output has colors even if it is not a terminal, as in OpenTofu.
+    pub fn colored(view: &View) -> Prompt {
+        let bold = if view.escape("0").is_empty() { ("", "") } else { ("\x1b[1m", "\x1b[0m") };
+        Prompt { bold, ..Prompt::new() }
     }
 
     /// The answer to a question with an explanation; `None` without an answer. A `secret` is not shown.
@@ -58,11 +67,12 @@ impl Prompt {
 
     /// The same; `None` when the input has ended.
     pub fn decide(&self, question: &str, detail: &str) -> Option<bool> {
-        let mut text = format!("\n{question}\n");
+        let (bold, reset) = self.bold;
+        let mut text = format!("{reset}{bold}\n{question}{reset}\n");
         for line in detail.lines() {
             text.push_str(&format!("  {line}\n"));
         }
-        text.push_str("\n  Enter a value: ");
+        text.push_str(&format!("\n  {bold}Enter a value:{reset} {reset}"));
         self.ask(&text, false, "error asking for approval: interrupted").map(|answer| answer == "yes")
     }
 
@@ -71,6 +81,10 @@ impl Prompt {
         let mut out = std::io::stdout().lock();
         out.write_all(question.as_bytes()).ok()?;
         out.flush().ok()?;
+        // As in OpenTofu, secrets come from a terminal only.
+        if secret && !std::io::stdin().is_terminal() {
+            return None;
+        }
         let hidden = secret.then(Hidden::begin).flatten();
         let _interruptible =
             Interruptible::begin(hidden.as_ref().map(|hidden| hidden.before.clone()), interrupted.to_owned());

@@ -15,7 +15,7 @@ use crate::testing::load::Tests;
 pub const GET: Command = Command {
     words: &["get"],
     alias: None,
-    operands: "[DIR]",
+    operands: "",
     about: "Install the modules that the configuration calls",
     main: false,
     flags: &[
@@ -29,19 +29,14 @@ pub const GET: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: true,
     run: |invocation| get(invocation).unwrap_or_else(|exit| exit),
 };
 
 fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     invocation.view.event(events::version());
-    invocation.at_most(1, problems::too_many_arguments)?;
-    if let Some(directory) = invocation.arguments.positionals.first()
-        && let Err(error) = std::env::set_current_dir(directory)
-    {
-        let problem = problems::directory_unusable(directory, &error);
-        return Err(invocation.mistake(&problem));
-    }
+    invocation.at_most(0, problems::too_many_arguments)?;
     Project::load_root(invocation).map_err(|problems| invocation.fail(&problems))?;
     let update = invocation.arguments.switch("update", false);
     let (mut tests, said) = Tests::read(invocation);
