@@ -106,9 +106,9 @@ impl Invocation<'_> {
         self.arguments.switch("input", true) && self.context.input && !self.view.is_json()
     }
 
-    /// Whether Weft may ask for approval. As in OpenTofu, `TF_INPUT` concerns only missing values.
+    /// Whether Weft may ask for approval. As in OpenTofu, `-input` and `TF_INPUT` concern only missing values.
     pub fn asks_for_approval(&self) -> bool {
-        self.arguments.switch("input", true) && !self.view.is_json()
+        !self.view.is_json()
     }
 
     /// Refuses more positional arguments than `most`.

@@ -131,8 +131,7 @@ impl Context {
     pub fn cli_settings(&self) -> &CliSettings {
         self.cli.get_or_init(|| {
             let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-            let environment =
-                cli_config::ProcessEnvironment::of_process(directory).launched_in(&self.launch_directory);
+            let environment = cli_config::ProcessEnvironment::of_process(directory).launched_in(&self.launch_directory);
             let (config, problems) = CliConfig::load(&environment);
             CliSettings { config, environment, problems }
         })

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use weft_graph_format::go_duration::go_duration;
+use weft_graph_format::go_duration::{go_duration, nanoseconds};
 use weft_graph_format::nearest::nearest;
 
 /// A known option.
@@ -254,7 +254,8 @@ impl Arguments {
                 Takes::Text(_) => true,
                 Takes::Number => value.parse::<u32>().is_ok(),
                 Takes::Integer => value.parse::<i64>().is_ok(),
-                Takes::Time => go_duration(&value).is_some(),
+                // As in Go, a negative time is one. It means none.
+                Takes::Time => nanoseconds(&value).is_ok(),
             };
             if !sound {
                 let name = name.to_owned();

@@ -9,9 +9,6 @@ use crate::exit::Exit;
 use crate::signals::Attention;
 use crate::view::View;
 
-/// How often a question is repeated after an empty answer.
-const TRIES: usize = 2;
-
 /// The user at the standard input. Questions go to the standard output.
 #[derive(Debug)]
 pub struct Prompt {
@@ -57,7 +54,7 @@ impl Prompt {
         }
         question.push_str(if description.is_some() { "\n  Enter a value: " } else { "  Enter a value: " });
         let what = format!("error asking for var.{name}: interrupted");
-        (0..TRIES).map_while(|_| self.ask(&question, secret, &what)).find(|answer| !answer.is_empty())
+        self.ask(&question, secret, &what)
     }
 
     /// Whether the answer to a question is exactly `yes`.

@@ -216,6 +216,12 @@ pub fn undeclared_again(is_declared: &dyn Fn(&str) -> bool, arguments: &Argument
     found
 }
 
+/// Errors about `-var` options for undeclared variables, if only the names of variables are known.
+pub fn undeclared_options(is_declared: &dyn Fn(&str) -> bool, arguments: &Arguments) -> Vec<Diagnostic> {
+    let names: BTreeSet<&str> = arguments.values("var").filter_map(|text| Some(text.split_once('=')?.0)).collect();
+    names.into_iter().filter(|name| !is_declared(name)).map(problems::undeclared_in_option).collect()
+}
+
 fn bad_option(text: &str) -> Diagnostic {
     problems::invalid_var_option(text)
 }

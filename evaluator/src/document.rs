@@ -91,9 +91,9 @@ fn module(module: &CompiledModule, inputs: &DocumentInputs<'_>, configs: &Provid
         let mut blocks: Vec<(String, &ResourceBlock)> =
             blocks.map(|(resource, block)| (resource.to_string(), &**block)).collect();
         blocks.sort_by(|(a, _), (b, _)| a.cmp(b));
-        resources.extend(blocks.into_iter().map(|(address, block)| {
-            Json::Object(resource(module, block, &address, inputs, configs))
-        }));
+        resources.extend(
+            blocks.into_iter().map(|(address, block)| Json::Object(resource(module, block, &address, inputs, configs))),
+        );
     }
     let calls = module.calls.values().map(|found| (found.name.to_string(), call(module, found, inputs, configs)));
     let variables = module.variables.iter().map(|(name, found)| (name.to_string(), variable(found)));

@@ -301,6 +301,10 @@ async fn apply_file(
     let declared =
         |name: &str| manifest.variables.contains_key(name) || manifest.ephemeral_variables.contains_key(name);
     view.diagnostics(&variables::undeclared_again(&declared, arguments));
+    let undeclared = variables::undeclared_options(&declared, arguments);
+    if has_errors(&undeclared) {
+        return Err(undeclared);
+    }
     same_variables(&plan, invocation)?;
     view.diagnostics(&plan.manifest.warnings);
     let inputs = apply::inputs(&plan.manifest, arguments)?;

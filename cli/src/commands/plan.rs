@@ -96,8 +96,8 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let found = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && !file.changes.drift.is_empty();
     let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty() || found(file));
     // As in OpenTofu, a saved plan without anything to apply is not mentioned.
-    if made.file.as_ref().is_some_and(|file| file.manifest.applyable) {
-        view.line(&render::next_steps(out, invocation.context.automation, view.style()));
+    if made.file.as_ref().is_some_and(|file| file.manifest.applyable) && !invocation.context.automation {
+        view.line(&render::next_steps(out, view.style()));
     }
     Ok(if changed && arguments.switch("detailed-exitcode", false) { Exit::CHANGES } else { Exit::DONE })
 }

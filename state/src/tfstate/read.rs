@@ -121,7 +121,8 @@ fn is_version(text: &str) -> bool {
     let numbers = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let core = text.strip_suffix(numbers).unwrap_or_default();
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    core.split('.').all(is_number) && numbers.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.~+".contains(&byte))
+    core.split('.').all(is_number)
+        && numbers.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.~+".contains(&byte))
 }
 
 /// See [`StateFile::parse`].
