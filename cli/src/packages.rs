@@ -29,6 +29,8 @@ const UNPACKED: &str = "weft/packages";
 /// The variable that limits the number of concurrent provider processes.
 const MAX_PROVIDERS: &str = "WEFT_MAX_PROVIDERS";
 
+/// The value of [`REATTACH`] that names no provider.
+const NOTHING_ATTACHED: &str = "{}";
 /// The variable that names running providers, to which OpenTofu attaches.
 pub const REATTACH: &str = "TF_REATTACH_PROVIDERS";
 
@@ -62,7 +64,7 @@ impl InstalledPackages {
         of_state: &Requirements,
         validating: bool,
     ) -> Result<(InstalledPackages, Vec<Diagnostic>), Vec<Diagnostic>> {
-        if environment(REATTACH).is_some() {
+        if environment(REATTACH).is_some_and(|text| text.trim() != NOTHING_ATTACHED) {
             return Err(vec![problems::attaching_unsupported(REATTACH)]);
         }
         let (config, ..) = context.cli_config();

@@ -288,23 +288,22 @@ async fn apply_file(
     if !stalled::goes_on(invocation, &headers, "apply this plan") {
         return Ok(Exit::FAILED);
     }
-    if let Some(why) = snapshot.unrelated(&plan.manifest.lineage) {
-        return Err(one(other_state(why)));
-    }
-    let stale = apply::stale(&plan.manifest, &snapshot);
-    if !stale.is_empty() {
-        return Err(one(apply::stale_problem(&stale)));
-    }
-    // The apply reports what happens to objects. Moves and takeovers were shown with the plan.
-    announce(view, &plan, false);
     let manifest = &plan.manifest;
     let declared =
         |name: &str| manifest.variables.contains_key(name) || manifest.ephemeral_variables.contains_key(name);
-    view.diagnostics(&variables::undeclared_again(&declared, arguments));
-    let undeclared = variables::undeclared_options(&declared, arguments);
-    if has_errors(&undeclared) {
-        return Err(undeclared);
+    let mut refused = variables::undeclared_options(&declared, arguments);
+    let stale = apply::stale(manifest, &snapshot);
+    if let Some(why) = snapshot.unrelated(&manifest.lineage) {
+        refused.push(other_state(why));
+    } else if !stale.is_empty() {
+        refused.push(apply::stale_problem(&stale));
     }
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    // The apply reports what happens to objects. Moves and takeovers were shown with the plan.
+    announce(view, &plan, false);
+    view.diagnostics(&variables::undeclared_again(&declared, arguments));
     same_variables(&plan, invocation)?;
     view.diagnostics(&plan.manifest.warnings);
     let inputs = apply::inputs(&plan.manifest, arguments)?;
