@@ -54,6 +54,12 @@ impl Prompt {
         }
         question.push_str(if description.is_some() { "\n  Enter a value: " } else { "  Enter a value: " });
         let what = format!("error asking for var.{name}: interrupted");
+        // As in OpenTofu, the values of sensitive variables come from a terminal only.
+        if secret && !std::io::stdin().is_terminal() {
+            let mut out = std::io::stdout().lock();
+            let _ = out.write_all(question.as_bytes()).and_then(|()| out.flush());
+            return None;
+        }
         self.ask(&question, secret, &what)
     }
 
@@ -78,10 +84,6 @@ impl Prompt {
         let mut out = std::io::stdout().lock();
         out.write_all(question.as_bytes()).ok()?;
         out.flush().ok()?;
-        // As in OpenTofu, secrets come from a terminal only.
-        if secret && !std::io::stdin().is_terminal() {
-            return None;
-        }
         let hidden = secret.then(Hidden::begin).flatten();
         let _interruptible =
             Interruptible::begin(hidden.as_ref().map(|hidden| hidden.before.clone()), interrupted.to_owned());
