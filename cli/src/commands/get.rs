@@ -64,8 +64,10 @@ pub fn install(invocation: &Invocation<'_>, update: bool, tests: &mut Tests) -> 
     let mut installer = ModuleInstaller::new(context, update, &report).map_err(|problem| vec![problem])?;
     let project = Project::load_from(invocation, &mut installer);
     let of_tests = tests.load_modules(invocation, &mut installer);
-    // Modules that were installed before the error stay installed.
-    installer.manifest.write(&context.data_directory).map_err(|problem| vec![problem])?;
+    // As in OpenTofu, modules count as installed only together.
+    if !installer.failed {
+        installer.manifest.write(&context.data_directory).map_err(|problem| vec![problem])?;
+    }
     if has_errors(&of_tests) {
         return Err(of_tests);
     }
