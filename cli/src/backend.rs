@@ -114,9 +114,20 @@ impl StateBackend {
     /// # Errors
     /// Errors of the block, and settings that `init` has not seen.
     pub fn in_force(root: &CompiledModule, data_directory: &Path) -> Result<StateBackend, Vec<Diagnostic>> {
-        let written = WrittenBackend::read(root, false)?;
+        let unfit = WrittenBackend::unfit(root);
+        let written = if unfit.is_some() { None } else { WrittenBackend::read(root, false)? };
         let saved = SavedBackend::read(data_directory).map_err(|problem| vec![problem])?;
         let change = match (&written, &saved) {
+            // As in OpenTofu, only `init` reports settings that do not fit. Elsewhere they are other settings.
+            (None, saved) if unfit.is_some() => {
+                let kind = unfit.unwrap_or_default();
+                match saved {
+                    None => SettingsChange::Added(kind),
+                    Some(saved) if saved.kind != kind => SettingsChange::Kind(saved.kind.clone(), kind),
+                    Some(_) if kind == CLOUD => SettingsChange::CloudSettings,
+                    Some(_) => SettingsChange::Settings,
+                }
+            }
             (None, None) => return Ok(StateBackend::default()),
             (Some(written), Some(saved)) if saved.is_from(written) || saved.equals(written) => {
                 return StateBackend::saved(Some(saved));

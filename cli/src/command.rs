@@ -36,6 +36,8 @@ pub struct Command {
     pub mixed: bool,
     /// The response to a mistake in the arguments.
     pub on_mistake: OnMistake,
+    /// Mistakes in the arguments that are reported together with an option that cannot be parsed.
+    pub check: fn(&Arguments) -> Vec<Diagnostic>,
     /// `-json` selects the stream of events.
     pub events: bool,
     /// The function.
@@ -104,6 +106,11 @@ impl Invocation<'_> {
         self.arguments.switch("input", true) && self.context.input && !self.view.is_json()
     }
 
+    /// Whether Weft may ask for approval. As in OpenTofu, `-input` and `TF_INPUT` concern only missing values.
+    pub fn asks_for_approval(&self) -> bool {
+        !self.view.is_json()
+    }
+
     /// Refuses more positional arguments than `most`.
     pub fn at_most(&self, most: usize, problem: fn() -> Diagnostic) -> Result<(), Exit> {
         if self.arguments.positionals.len() > most {
@@ -142,6 +149,11 @@ impl Command {
     pub fn listed(&self) -> Vec<&'static Flag> {
         self.flags.iter().flat_map(|group| group.iter()).filter(|flag| !flag.about.is_empty()).collect()
     }
+}
+
+/// For commands that report one mistake at a time.
+pub fn unchecked(_: &Arguments) -> Vec<Diagnostic> {
+    Vec::new()
 }
 
 const NO_COLOR: Flag = switch("no-color", "Print without colors.").of(Output);

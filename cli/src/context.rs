@@ -107,6 +107,7 @@ impl Context {
     /// A name that is not valid.
     pub fn chosen_workspace(&self) -> Result<Option<SmolStr>, Diagnostic> {
         let name = match environment("TF_WORKSPACE") {
+            Some(name) if !is_workspace_name(&name) => return Err(problems::invalid_workspace_variable(&name)),
             Some(name) => name,
             None => std::fs::read_to_string(self.data_directory.join(SELECTED))
                 .map(|text| text.trim().to_owned())
@@ -130,17 +131,18 @@ impl Context {
     pub fn cli_settings(&self) -> &CliSettings {
         self.cli.get_or_init(|| {
             let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-            let environment = cli_config::ProcessEnvironment::of_process(directory);
+            let environment = cli_config::ProcessEnvironment::of_process(directory).launched_in(&self.launch_directory);
             let (config, problems) = CliConfig::load(&environment);
             CliSettings { config, environment, problems }
         })
     }
 
-    /// The same for commands that depend on it, with its errors. Every command reports these, and warnings, before it
-    /// begins.
+    /// The same for commands that depend on it, with the errors that stop an installation. Every command reports all
+    /// problems before it begins.
     pub fn cli_config(&self) -> (CliConfig, cli_config::ProcessEnvironment, Vec<Diagnostic>) {
         let CliSettings { config, environment, problems } = self.cli_settings();
-        let errors = problems.iter().filter(|problem| problem.is_error()).cloned().collect();
+        let stops = |problem: &&Diagnostic| problem.is_error() && problem.code != cli_config::NO_PLUGIN_CACHE;
+        let errors = problems.iter().filter(stops).cloned().collect();
         (config.clone(), environment.clone(), errors)
     }
 }

@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::help;
 use crate::logging;
 use crate::options::{Arguments, Flag};
+use crate::packages::REATTACH;
 use crate::problems;
 use crate::shell_words;
 use crate::view::View;
@@ -23,28 +24,39 @@ pub fn run(arguments: Vec<String>) -> Exit {
         return Exit::DONE;
     }
     logging::start();
+    // As in OpenTofu, no command runs with a variable that cannot be read.
+    if let Some(text) = environment(REATTACH)
+        && let Err(error) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text)
+    {
+        return refuse(&problems::attached_providers_unreadable(REATTACH, &error));
+    }
     let launch = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let mut rest = arguments.as_slice();
     let mut directory: Option<String> = None;
     let (mut help, mut version) = (false, false);
+    let asks_version = |word: &String| matches!(word.as_str(), "-v" | "-version" | "--version");
     while let [first, tail @ ..] = rest {
+        let here = rest;
         let Some(name) = first.strip_prefix("--").or_else(|| first.strip_prefix('-')).filter(|n| !n.is_empty()) else {
             break;
         };
         rest = tail;
         match name.split_once('=') {
-            Some(("chdir", path)) => directory = Some(path.to_owned()),
-            None if name == "chdir" => match tail {
-                [path, after @ ..] => {
-                    directory = Some(path.clone());
-                    rest = after;
-                }
-                [] => return refuse(&problems::no_directory_named()),
-            },
+            // As in OpenTofu, it has one form, and can be given once.
+            _ if first == "-chdir" => return refuse(&problems::no_directory_named()),
+            Some(("chdir", "")) if !first.starts_with("--") => return refuse(&problems::no_directory_named()),
+            Some(("chdir", path)) if !first.starts_with("--") && directory.is_none() => {
+                directory = Some(path.to_owned());
+            }
             None if matches!(name, "help" | "h") => help = true,
             None if matches!(name, "version" | "v") => version = true,
             None if name == "install-autocomplete" => return completion::install(),
             None if name == "uninstall-autocomplete" => return completion::uninstall(),
+            // It is an option of that command.
+            _ if version || tail.iter().any(asks_version) => {
+                rest = here;
+                break;
+            }
             _ => {
                 return refuse(&problems::unknown_flag(name));
             }
@@ -55,8 +67,10 @@ pub fn run(arguments: Vec<String>) -> Exit {
     {
         return exit;
     }
-    if version && !help {
-        return call(commands::find(&["version".to_owned()]), &[], launch);
+    if !help && (version || rest.iter().any(asks_version)) {
+        // The other arguments are its own: `weft -version -json`.
+        let words: Vec<String> = std::iter::once("version".to_owned()).chain(rest.iter().cloned()).collect();
+        return call(commands::find(&words), &words, launch);
     }
     if rest.is_empty() {
         View::plain().line(&help::overview());
@@ -77,7 +91,8 @@ pub fn run(arguments: Vec<String>) -> Exit {
 fn call(found: CommandLookup, words: &[String], launch: PathBuf) -> Exit {
     match found {
         CommandLookup::Command { command, words: taken } => {
-            invoke(command, words.get(taken..).unwrap_or_default(), launch)
+            let (named, arguments) = words.split_at_checked(taken).unwrap_or((words, &[]));
+            invoke(command, named, arguments, launch)
         }
         CommandLookup::Group(group) => {
             View::plain().line(&help::of_group(&group));
@@ -103,10 +118,12 @@ fn call(found: CommandLookup, words: &[String], launch: PathBuf) -> Exit {
     }
 }
 
-fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> Exit {
+/// Runs a command. `named` are the words that name it, perhaps by an alias.
+fn invoke(command: &'static Command, named: &[String], arguments: &[String], launch: PathBuf) -> Exit {
     let mut all = Vec::new();
-    let specific = format!("TF_CLI_ARGS_{}", command.words.join("_").replace('-', "_"));
-    for name in ["TF_CLI_ARGS", specific.as_str()] {
+    let specific = format!("TF_CLI_ARGS_{}", named.join("_").replace('-', "_"));
+    // As in OpenTofu, the arguments for all commands come last, so that they win.
+    for name in [specific.as_str(), "TF_CLI_ARGS"] {
         match environment(name).map(|text| shell_words::split(&text)) {
             Some(Ok(words)) => all.extend(words),
             Some(Err(error)) => {
@@ -130,11 +147,11 @@ fn invoke(command: &'static Command, arguments: &[String], launch: PathBuf) -> E
     let context = Context::new(launch, !commands::is_own(command));
     let invocation = Invocation { command, arguments, context, view };
     tell_of_settings(&invocation);
-    if let Some(mistake) = mistake {
-        return invocation.mistake(&problems::invalid_flags(&mistake));
-    }
-    if let Some(problem) = problem {
-        return invocation.mistake(&problem);
+    let unparsed = mistake.map(|mistake| problems::invalid_flags(&mistake));
+    let checked = (command.check)(&invocation.arguments);
+    let mistakes: Vec<Diagnostic> = unparsed.into_iter().chain(checked).chain(problem).collect();
+    if !mistakes.is_empty() {
+        return invocation.mistakes(&mistakes);
     }
     let exit = (command.run)(&invocation);
     tell_of_store(&invocation, exit)

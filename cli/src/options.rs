@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use weft_graph_format::go_duration::go_duration;
+use weft_graph_format::go_duration::{go_duration, nanoseconds};
 use weft_graph_format::nearest::nearest;
 
 /// A known option.
@@ -170,35 +170,62 @@ const ANYWHERE: &[(&str, &str, &str)] = &[
     ("-consolidate-errors=true", "consolidate-errors", "true"),
     ("-consolidate-errors=false", "consolidate-errors", "false"),
     ("-concise", "concise", "true"),
-    ("-deprecation=module:all", "deprecation", "module:all"),
-    ("-deprecation=module:local", "deprecation", "module:local"),
-    ("-deprecation=module:none", "deprecation", "module:none"),
 ];
+/// The option for warnings about deprecations, with the beginning of its value. Unknown levels mean the default.
+const DEPRECATION: (&str, &str) = ("-deprecation=", "module:");
+
+/// An output option with its value.
+fn output_option(argument: &str) -> Option<(&'static str, &str)> {
+    let (option, level) = DEPRECATION;
+    if let Some(value) = argument.strip_prefix(option).filter(|value| value.starts_with(level)) {
+        return Some(("deprecation", value));
+    }
+    let found = ANYWHERE.iter().find(|(written, ..)| *written == argument);
+    found.map(|(_, name, value)| (*name, *value))
+}
+
+/// Whether this is an output option. Other forms of it than those above are unknown options, as in OpenTofu.
+fn is_output(flag: &Flag) -> bool {
+    flag.name == "deprecation" || ANYWHERE.iter().any(|(_, name, _)| *name == flag.name)
+}
 
 impl Arguments {
     /// Parses the arguments of a command. An error comes with the arguments before it.
     pub fn of_command(arguments: &[String], flags: &[&[Flag]], mixed: bool) -> (Arguments, Option<OptionError>) {
-        let anywhere = |argument: &String| ANYWHERE.iter().find(|(written, ..)| *written == argument.as_str());
-        let rest: Vec<String> = arguments.iter().filter(|argument| anywhere(argument).is_none()).cloned().collect();
+        let rest = arguments.iter().filter(|argument| output_option(argument).is_none());
+        let rest: Vec<String> = rest.cloned().collect();
         let (mut parsed, problem) = Arguments::parse(&rest, flags, mixed);
-        let taken = arguments.iter().filter_map(anywhere);
-        parsed.flags.extend(taken.map(|(_, name, value)| (*name, (*value).to_owned())));
+        let taken = arguments.iter().filter_map(|argument| output_option(argument));
+        parsed.flags.extend(taken.map(|(name, value)| (name, value.to_owned())));
         (parsed, problem)
     }
 
-    /// Parses arguments. An error comes with the arguments before it.
+    /// Parses arguments. An error comes with the arguments before it as options, and with those after it as positional
+    /// arguments.
     ///
     /// Without `mixed`, everything after the first positional argument is positional.
     pub fn parse(arguments: &[String], flags: &[&[Flag]], mixed: bool) -> (Arguments, Option<OptionError>) {
         let mut parsed = Arguments::default();
         let mut rest = arguments.iter();
+        let problem = parsed.take(&mut rest, flags, mixed).err();
+        parsed.positionals.extend(rest.cloned());
+        (parsed, problem)
+    }
+
+    /// Takes arguments up to the first error, or up to the first one after which all are positional.
+    fn take(
+        &mut self,
+        rest: &mut std::slice::Iter<'_, String>,
+        flags: &[&[Flag]],
+        mixed: bool,
+    ) -> Result<(), OptionError> {
         while let Some(argument) = rest.next() {
             if argument == "--" {
                 break;
             }
             let bare = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-'));
             let Some(bare) = bare.filter(|bare| !bare.is_empty()) else {
-                parsed.positionals.push(argument.clone());
+                self.positionals.push(argument.clone());
                 if mixed {
                     continue;
                 }
@@ -208,17 +235,18 @@ impl Arguments {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (bare, None),
             };
-            let Some(flag) = flags.iter().flat_map(|group| group.iter()).find(|flag| flag.name == name) else {
+            let mut known = flags.iter().flat_map(|group| group.iter()).filter(|flag| !is_output(flag));
+            let Some(flag) = known.find(|flag| flag.name == name) else {
                 let names = flags.iter().flat_map(|group| group.iter()).map(|flag| flag.name);
                 let hint = nearest(name, names).map(|near| format!("\nDid you mean -{near}?")).unwrap_or_default();
-                return (parsed, Some(OptionError::Unknown { name: name.to_owned(), hint }));
+                return Err(OptionError::Unknown { name: name.to_owned(), hint });
             };
             let value = match (flag.takes, value) {
                 (Takes::Switch, None) => "true".to_owned(),
                 (_, Some(value)) => value,
                 (_, None) => match rest.next() {
                     Some(value) => value.clone(),
-                    None => return (parsed, Some(OptionError::NoValue(name.to_owned()))),
+                    None => return Err(OptionError::NoValue(name.to_owned())),
                 },
             };
             let sound = match flag.takes {
@@ -226,23 +254,22 @@ impl Arguments {
                 Takes::Text(_) => true,
                 Takes::Number => value.parse::<u32>().is_ok(),
                 Takes::Integer => value.parse::<i64>().is_ok(),
-                Takes::Time => go_duration(&value).is_some(),
+                // As in Go, a negative time is one. It means none.
+                Takes::Time => nanoseconds(&value).is_ok(),
             };
             if !sound {
                 let name = name.to_owned();
-                let error = match flag.takes {
+                return Err(match flag.takes {
                     Takes::Switch => OptionError::Switch { name, value },
                     _ => OptionError::Value { name, value },
-                };
-                return (parsed, Some(error));
+                });
             }
             if matches!(flag.takes, Takes::Switch) {
-                parsed.switches.push(flag.name);
+                self.switches.push(flag.name);
             }
-            parsed.flags.push((flag.name, value));
+            self.flags.push((flag.name, value));
         }
-        parsed.positionals.extend(rest.cloned());
-        (parsed, None)
+        Ok(())
     }
 
     /// The value of an option with a text argument; `None` when the option of this name is a switch.
@@ -255,9 +282,10 @@ impl Arguments {
         self.value(name).and_then(truth).unwrap_or(usual)
     }
 
-    /// The last value given.
+    /// The last value given. As in OpenTofu, an empty one is as if the option were not given.
     pub fn value(&self, name: &str) -> Option<&str> {
-        self.flags.iter().rev().find(|(flag, _)| *flag == name).map(|(_, value)| value.as_str())
+        let last = self.flags.iter().rev().find(|(flag, _)| *flag == name);
+        last.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
     /// All given values, in order.
@@ -335,9 +363,20 @@ mod tests {
         assert!(arguments.switch("no-color", false) && arguments.switch("concise", false));
         assert_eq!(arguments.value("deprecation"), Some("module:none"));
         assert_eq!(arguments.positionals, ["p", "--", "-json"]);
+        // No other form is known.
+        for other in ["--no-color", "-no-color=true", "-deprecation=none"] {
+            let (_, problem) = Arguments::of_command(&[other.to_owned()], &[FLAGS, crate::command::VIEW], false);
+            assert!(matches!(problem, Some(OptionError::Unknown { .. })), "{other}: {problem:?}");
+        }
         // Not even as the value of another option.
         let (_, problem) = Arguments::of_command(&["-out".to_owned(), "-no-color".to_owned()], &[FLAGS], false);
         assert_eq!(problem, Some(OptionError::NoValue("out".to_owned())));
+    }
+
+    #[test]
+    fn an_empty_value_takes_an_option_back() {
+        let (arguments, _) = parse(&["-out=p", "-out="], false);
+        assert!(!arguments.has("out"));
     }
 
     #[test]
@@ -348,7 +387,8 @@ mod tests {
         assert_eq!(error(&["-json=maybe"]), "invalid boolean value \"maybe\" for -json: parse error");
         assert_eq!(error(&["-t=soon"]), "invalid value \"soon\" for flag -t: parse error");
         assert_eq!(error(&["-n", "x"]), "invalid value \"x\" for flag -n: parse error");
-        let (a, e) = parse(&["-json", "-bogus"], false);
+        let (a, e) = parse(&["-json", "-bogus", "x", "-out=p"], false);
         assert!(a.switch("json", false) && e.is_some());
+        assert_eq!(a.positionals, ["x", "-out=p"]);
     }
 }

@@ -29,8 +29,10 @@ const UNPACKED: &str = "weft/packages";
 /// The variable that limits the number of concurrent provider processes.
 const MAX_PROVIDERS: &str = "WEFT_MAX_PROVIDERS";
 
+/// The value of [`REATTACH`] that names no provider.
+const NOTHING_ATTACHED: &str = "{}";
 /// The variable that names running providers, to which OpenTofu attaches.
-const REATTACH: &str = "TF_REATTACH_PROVIDERS";
+pub const REATTACH: &str = "TF_REATTACH_PROVIDERS";
 
 /// Packages that `init` has installed and that planning may start.
 #[derive(Debug)]
@@ -62,12 +64,11 @@ impl InstalledPackages {
         of_state: &Requirements,
         validating: bool,
     ) -> Result<(InstalledPackages, Vec<Diagnostic>), Vec<Diagnostic>> {
-        if environment(REATTACH).is_some() {
+        if environment(REATTACH).is_some_and(|text| text.trim() != NOTHING_ATTACHED) {
             return Err(vec![problems::attaching_unsupported(REATTACH)]);
         }
-        let (config, _, mut said) = context.cli_config();
-        let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
-        said.extend(problems);
+        let (config, ..) = context.cli_config();
+        let (lock, mut said) = LockFile::load(Path::new(lock_file::FILE_NAME));
         if has_errors(&said) {
             return Err(said);
         }
@@ -107,9 +108,8 @@ impl InstalledPackages {
         context: &Context,
         requirements: &Requirements,
     ) -> Result<(InstalledPackages, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (config, _, mut said) = context.cli_config();
-        let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
-        said.extend(problems);
+        let (config, ..) = context.cli_config();
+        let (lock, mut said) = LockFile::load(Path::new(lock_file::FILE_NAME));
         if has_errors(&said) {
             return Err(said);
         }
@@ -156,10 +156,7 @@ impl InstalledPackages {
 /// # Errors
 /// Locked packages that are not in the data directory, or a lock file that cannot be read.
 pub fn require_locked(context: &Context) -> Result<(), Vec<Diagnostic>> {
-    let (config, _, problems) = context.cli_config();
-    if has_errors(&problems) {
-        return Err(problems);
-    }
+    let (config, ..) = context.cli_config();
     let (lock, problems) = LockFile::load(Path::new(lock_file::FILE_NAME));
     if has_errors(&problems) {
         return Err(problems);

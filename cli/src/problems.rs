@@ -13,6 +13,12 @@ pub fn document_not_written(path: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid output format", format!("{path} cannot be written: {error}."))
 }
 
+/// The name of a workspace in the environment is not valid.
+pub fn invalid_workspace_variable(name: &str) -> Diagnostic {
+    let detail = format!("{name:?} is not a valid name. A name must not change when it is encoded in a URL.");
+    Diagnostic::error("Invalid workspace name set using TF_WORKSPACE", detail)
+}
+
 /// The name of a workspace is not valid.
 pub fn invalid_workspace_name(name: &str) -> Diagnostic {
     Diagnostic::error(
@@ -98,15 +104,6 @@ pub fn no_threads(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Cannot start", format!("Weft cannot start its threads: {error}."))
 }
 
-/// The value of `-deprecation` is not known.
-pub fn unknown_deprecation_level(level: &str, known: &[&str]) -> Diagnostic {
-    let wanted = known.join(", ");
-    Diagnostic::error(
-        "Failed to parse command-line flags",
-        format!("The value {level:?} of -deprecation is not known. It may be one of: {wanted}."),
-    )
-}
-
 /// The command line is not valid.
 pub fn invalid_flags(mistake: &dyn Display) -> Diagnostic {
     Diagnostic::error("Failed to parse command-line flags", mistake.to_string())
@@ -171,6 +168,11 @@ pub fn no_directory_named() -> Diagnostic {
 /// A flag before the command is unknown.
 pub fn unknown_flag(name: &str) -> Diagnostic {
     Diagnostic::error("Failed to parse command-line flags", format!("flag provided but not defined: -{name}"))
+}
+
+/// The providers to attach to cannot be read.
+pub fn attached_providers_unreadable(variable: &str, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(format!("Invalid format for {variable}"), format!("{error}."))
 }
 
 /// The arguments in an environment variable cannot be split.

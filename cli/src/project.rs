@@ -15,10 +15,13 @@ use weft_providers::constraint::Constraints;
 use weft_providers::packages::{Requirements, require};
 use weft_state::{Snapshot, StoredProvider};
 
+use crate::backend::StateBackend;
 use crate::command::Invocation;
 use crate::modules::{FromManifest, ModuleManifest};
+use crate::packages::require_locked;
 use crate::problems;
 use crate::root::{LoadedRoot, load, sound_root};
+use crate::store::names_backend;
 
 /// A configuration.
 #[derive(Debug)]
@@ -43,9 +46,13 @@ impl Project {
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::read_installed(invocation, &load_tree_beyond);
         if has_errors(&problems) {
-            // The place of the state and its sealing come before the rest.
+            // The place of the state, its sealing and the packages come before the rest.
             let root = &sound_root(&invocation.context, &invocation.arguments)?.root;
             invocation.context.settle_sealing(root)?;
+            if !names_backend(&invocation.arguments) {
+                StateBackend::in_force(root, &invocation.context.data_directory)?;
+            }
+            require_locked(&invocation.context)?;
             return Err(problems);
         }
         project.told(invocation, problems)

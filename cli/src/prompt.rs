@@ -1,27 +1,33 @@
 //! Questions on the terminal.
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, IsTerminal, Write};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::exit::Exit;
 use crate::signals::Attention;
-
-/// How often a question is repeated after an empty answer.
-const TRIES: usize = 2;
+use crate::view::View;
 
 /// The user at the standard input. Questions go to the standard output.
 #[derive(Debug)]
 pub struct Prompt {
     /// Only one question is asked at a time.
     turn: Mutex<()>,
+    /// Escape sequences: bold, and its end.
+    bold: (&'static str, &'static str),
 }
 
 impl Prompt {
     /// Uses the standard input.
     pub fn new() -> Prompt {
-        Prompt { turn: Mutex::new(()) }
+        Prompt { turn: Mutex::new(()), bold: ("", "") }
+    }
+
+    /// The same for commands whose output has colors even if it is not a terminal, as in OpenTofu.
+    pub fn colored(view: &View) -> Prompt {
+        let bold = if view.escape("0").is_empty() { ("", "") } else { ("\x1b[1m", "\x1b[0m") };
+        Prompt { bold, ..Prompt::new() }
     }
 
     /// The answer to a question with an explanation; `None` without an answer. A `secret` is not shown.
@@ -48,7 +54,13 @@ impl Prompt {
         }
         question.push_str(if description.is_some() { "\n  Enter a value: " } else { "  Enter a value: " });
         let what = format!("error asking for var.{name}: interrupted");
-        (0..TRIES).map_while(|_| self.ask(&question, secret, &what)).find(|answer| !answer.is_empty())
+        // As in OpenTofu, the values of sensitive variables come from a terminal only.
+        if secret && !std::io::stdin().is_terminal() {
+            let mut out = std::io::stdout().lock();
+            let _ = out.write_all(question.as_bytes()).and_then(|()| out.flush());
+            return None;
+        }
+        self.ask(&question, secret, &what)
     }
 
     /// Whether the answer to a question is exactly `yes`.
@@ -58,11 +70,12 @@ impl Prompt {
 
     /// The same; `None` when the input has ended.
     pub fn decide(&self, question: &str, detail: &str) -> Option<bool> {
-        let mut text = format!("\n{question}\n");
+        let (bold, reset) = self.bold;
+        let mut text = format!("{reset}{bold}\n{question}{reset}\n");
         for line in detail.lines() {
             text.push_str(&format!("  {line}\n"));
         }
-        text.push_str("\n  Enter a value: ");
+        text.push_str(&format!("\n  {bold}Enter a value:{reset} {reset}"));
         self.ask(&text, false, "error asking for approval: interrupted").map(|answer| answer == "yes")
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weft_evaluator::config::{CompiledModule, SourceFiles, StaticGiven, StaticInputs, load_early};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 
-use crate::context::{Context, DEFAULT_WORKSPACE, RootAlone, environment};
+use crate::context::{Context, RootAlone, environment};
 use crate::options::Arguments;
 use crate::variables;
 
@@ -32,12 +32,16 @@ pub fn load(
     if has_errors(&problems) {
         return (Arc::default(), sources, problems);
     }
+    let workspace = match context.workspace() {
+        Ok(workspace) => workspace,
+        Err(problem) => return (Arc::default(), sources, vec![problem]),
+    };
     let inputs = StaticInputs {
         given: &|root| {
             let gathered = variables::gather(root, arguments, None);
             StaticGiven { values: gathered.given, broken: gathered.broken }
         },
-        workspace: context.workspace().unwrap_or_else(|_| DEFAULT_WORKSPACE.into()),
+        workspace,
         encryption: encryption_from_environment(),
     };
     load(&inputs)

@@ -19,7 +19,7 @@ use weft_state::{Backup, CopyNotices, EmbeddedOptions, RedisServer, RemoteOption
 
 use crate::backend::{FRONT, RemoteBackend, StateBackend, of_backend};
 use crate::command::Invocation;
-use crate::context::{Context, environment, holder};
+use crate::context::{Context, DEFAULT_WORKSPACE, environment, holder};
 use crate::exit::Exit;
 use crate::options::Arguments;
 use crate::packages::require_locked;
@@ -138,7 +138,13 @@ impl StoreLocation {
         sealing: Arc<Sealing>,
     ) -> Result<StoreLocation, Vec<Diagnostic>> {
         let remote = match backend {
-            StateBackend::Local(local) => return Ok(embedded(local.state_file(workspace), arguments, sealing)),
+            StateBackend::Local(local) => {
+                // As in OpenTofu, a workspace exists as soon as a command needs its state.
+                if *workspace != DEFAULT_WORKSPACE {
+                    let _ = std::fs::create_dir_all(local.folder().join(workspace.as_str()));
+                }
+                return Ok(embedded(local.state_file(workspace), arguments, sealing));
+            }
             StateBackend::Remote(remote) => remote,
         };
         let state = remote_state(remote, workspace, context, arguments, sealing)?;
@@ -217,7 +223,8 @@ impl StoreLocation {
         }
         if let StoreLocation::Embedded(options) = &mut place {
             operation.clone_into(&mut options.operation);
-            if dated && options.backup == Backup::Beside {
+            // For the commands with dated backups, `-backup=-` is the default.
+            if dated && matches!(options.backup, Backup::Beside | Backup::Never) {
                 options.backup = Backup::Dated;
             }
             if invocation.command.words == ["state", "mv"] {
@@ -284,6 +291,18 @@ impl StoreLocation {
                 format!("{BACKEND}{}", copy.backend.record(Some(&server.shown())))
             }
         }
+    }
+
+    /// The place that a plan records. As in OpenTofu, `-state` is no part of a plan: the backend of the configuration
+    /// is.
+    pub fn recorded(&self, context: &Context, arguments: &Arguments, root: &CompiledModule) -> String {
+        if let (StoreLocation::Embedded(_), Some(_)) = (self, arguments.text("state"))
+            && let (Ok(workspace), Ok(StateBackend::Local(local))) =
+                (context.workspace(), StateBackend::in_force(root, &context.data_directory))
+        {
+            return format!("{LOCAL}{}", local.state_file(&workspace).display());
+        }
+        self.words()
     }
 
     /// The folder of the journals of runs, if the state is in a backend that cannot hold them.

@@ -112,6 +112,7 @@ fn given<'a>(root: &'a CompiledModule, arguments: &Arguments) -> Reader<'a> {
         if flag == "var" { reader.option(text) } else { reader.file(text) }
     }
     reader.tell_undeclared();
+    reader.tell_broken();
     reader
 }
 
@@ -215,6 +216,12 @@ pub fn undeclared_again(is_declared: &dyn Fn(&str) -> bool, arguments: &Argument
     found
 }
 
+/// Errors about `-var` options for undeclared variables, if only the names of variables are known.
+pub fn undeclared_options(is_declared: &dyn Fn(&str) -> bool, arguments: &Arguments) -> Vec<Diagnostic> {
+    let names: BTreeSet<&str> = arguments.values("var").filter_map(|text| Some(text.split_once('=')?.0)).collect();
+    names.into_iter().filter(|name| !is_declared(name)).map(problems::undeclared_in_option).collect()
+}
+
 fn bad_option(text: &str) -> Diagnostic {
     problems::invalid_var_option(text)
 }
@@ -277,8 +284,7 @@ impl Reader<'_> {
             // An earlier value no longer counts.
             Err(problems) => {
                 self.gathered.given.remove(&variable.name);
-                self.gathered.broken.insert(variable.name.clone(), problems.clone());
-                self.gathered.diagnostics.extend(problems);
+                self.gathered.broken.insert(variable.name.clone(), problems);
             }
         }
     }
@@ -299,11 +305,12 @@ impl Reader<'_> {
             match value {
                 Ok(value) => {
                     let given = GivenVariable { value, range, source: format!("the file {path}") };
+                    self.gathered.broken.remove(&name);
                     self.gathered.given.insert(name, given);
                 }
                 Err(problems) => {
                     self.gathered.given.remove(&name);
-                    self.gathered.diagnostics.extend(problems);
+                    self.gathered.broken.insert(name, problems);
                 }
             }
         }
@@ -335,6 +342,11 @@ impl Reader<'_> {
         }
     }
 
+    /// Only the last value of each variable counts.
+    fn tell_broken(&mut self) {
+        self.gathered.diagnostics.extend(self.gathered.broken.values().flatten().cloned());
+    }
+
     fn missing(&mut self, prompt: Option<&Prompt>) {
         let root = self.root;
         for variable in root.variables.values() {
@@ -346,6 +358,8 @@ impl Reader<'_> {
                 let answer = prompt.variable(&variable.name, variable.description.as_deref(), variable.sensitive);
                 if let Some(text) = answer {
                     self.take_text(variable, &text, "the answer that was typed");
+                    let broken = self.gathered.broken.get(&variable.name).into_iter().flatten().cloned();
+                    self.gathered.diagnostics.extend(broken);
                     continue;
                 }
             }

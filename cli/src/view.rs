@@ -18,9 +18,6 @@ use crate::render::diagnostics::{self, SourceLines};
 use crate::render::events;
 use crate::render::style::{Style, wrap};
 
-/// The values of `-deprecation`.
-const DEPRECATION: [&str; 6] = ["module:all", "module:local", "module:none", "all", "local", "none"];
-
 /// All source lines that a command has read.
 #[derive(Debug, Default)]
 pub struct SourceTexts {
@@ -96,17 +93,14 @@ impl View {
             concise,
             told: AtomicBool::new(false),
             consolidate,
-            unwanted: match arguments.value("deprecation").map(|level| level.trim_start_matches("module:")) {
-                Some("none") => &[LOCAL_MODULE, REMOTE_MODULE],
-                Some("local") => &[REMOTE_MODULE],
+            unwanted: match arguments.value("deprecation") {
+                Some("module:none") => &[LOCAL_MODULE, REMOTE_MODULE],
+                Some("module:local") => &[REMOTE_MODULE],
                 _ => &[],
             },
             standing: Mutex::default(),
             sources: Mutex::default(),
         };
-        if let Some(level) = arguments.value("deprecation").filter(|level| !DEPRECATION.contains(level)) {
-            return (view, Some(problems::unknown_deprecation_level(level, &DEPRECATION)));
-        }
         let Some(path) = arguments.value("json-into").filter(|_| events) else {
             return (view, None);
         };

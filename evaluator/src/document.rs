@@ -91,11 +91,9 @@ fn module(module: &CompiledModule, inputs: &DocumentInputs<'_>, configs: &Provid
         let mut blocks: Vec<(String, &ResourceBlock)> =
             blocks.map(|(resource, block)| (resource.to_string(), &**block)).collect();
         blocks.sort_by(|(a, _), (b, _)| a.cmp(b));
-        resources.extend(blocks.into_iter().map(|(address, block)| {
-            let mut described = resource(module, block, inputs, configs);
-            described.insert("address".into(), address.into());
-            Json::Object(described)
-        }));
+        resources.extend(
+            blocks.into_iter().map(|(address, block)| Json::Object(resource(module, block, &address, inputs, configs))),
+        );
     }
     let calls = module.calls.values().map(|found| (found.name.to_string(), call(module, found, inputs, configs)));
     let variables = module.variables.iter().map(|(name, found)| (name.to_string(), variable(found)));
@@ -177,6 +175,7 @@ fn provider_key(key: &ProviderKey) -> Map<String, Json> {
 fn resource(
     module: &CompiledModule,
     block: &ResourceBlock,
+    address: &str,
     inputs: &DocumentInputs<'_>,
     configs: &ProviderConfigs,
 ) -> Map<String, Json> {
@@ -189,21 +188,11 @@ fn resource(
     let alias = block.provider.as_ref().and_then(|provider| provider.alias.as_deref());
     let local_name = block.provider_local_name();
     let mut object = Map::new();
+    object.insert("address".into(), address.into());
     add(&mut object, "mode", mode);
     add(&mut object, "type", resource.type_name.as_str());
     add(&mut object, "name", resource.name.as_str());
     add(&mut object, "provider_config_key", configs.used(&key(&module.path, &local_name, alias)));
-    if !inputs.alone {
-        let key = block.provider.as_ref().and_then(|provider| provider.key.as_ref());
-        add(&mut object, "provider_instance_expression", key.map(provider_key).unwrap_or_default());
-        repetition(&mut object, &block.repetition);
-        let source = module.provider_source(&local_name);
-        let schemas = inputs.schemas.get(&source);
-        if let Some(schema) = schemas.and_then(|schemas| schemas.types(resource.mode).get(&resource.type_name)) {
-            object.insert("schema_version".into(), schema.version.into());
-            add(&mut object, "expressions", of_body(&block.body, &schema.block));
-        }
-    }
     let provisioners: Vec<Json> = block
         .provisioners
         .iter()
@@ -217,6 +206,17 @@ fn resource(
         })
         .collect();
     add(&mut object, "provisioners", provisioners);
+    if !inputs.alone {
+        let key = block.provider.as_ref().and_then(|provider| provider.key.as_ref());
+        add(&mut object, "provider_instance_expression", key.map(provider_key).unwrap_or_default());
+        let source = module.provider_source(&local_name);
+        let schemas = inputs.schemas.get(&source);
+        if let Some(schema) = schemas.and_then(|schemas| schemas.types(resource.mode).get(&resource.type_name)) {
+            add(&mut object, "expressions", of_body(&block.body, &schema.block));
+            object.insert("schema_version".into(), schema.version.into());
+        }
+        repetition(&mut object, &block.repetition);
+    }
     add(&mut object, "depends_on", depends_on(&block.depends_on, inputs));
     object
 }

@@ -110,6 +110,9 @@ pub enum OciCredentials {
     Helper(String),
 }
 
+/// The code of the error for a plugin cache that does not exist. An installation creates it.
+pub const NO_PLUGIN_CACHE: &str = "no-plugin-cache";
+
 impl CliConfig {
     /// Reads the file that the environment names, or those in their default places. Settings in the environment take
     /// precedence over those in files.
@@ -134,7 +137,7 @@ impl CliConfig {
         }
         config.plugin_cache_may_break |= environment.is_on("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE");
         if let Some(cache) = config.plugin_cache_dir.as_ref().filter(|cache| !cache.is_dir()) {
-            problems.push(problems::no_plugin_cache(cache));
+            problems.push(problems::no_plugin_cache(cache).code(NO_PLUGIN_CACHE));
         }
         (config, problems)
     }

@@ -33,6 +33,8 @@ const TOKENS: &str = "TF_TOKEN_";
 pub struct ProcessEnvironment {
     variables: BTreeMap<String, OsString>,
     working_directory: PathBuf,
+    /// Where the process was started, before `-chdir`.
+    launch_directory: PathBuf,
 }
 
 /// Hides values, which may be tokens.
@@ -48,13 +50,23 @@ impl ProcessEnvironment {
     pub fn of_process(working_directory: impl Into<PathBuf>) -> ProcessEnvironment {
         let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
         let heeded = variables.filter(|(name, _)| NAMES.contains(&name.as_str()) || name.starts_with(TOKENS));
-        ProcessEnvironment { variables: heeded.collect(), working_directory: working_directory.into() }
+        let working_directory = working_directory.into();
+        let launch_directory = working_directory.clone();
+        ProcessEnvironment { variables: heeded.collect(), working_directory, launch_directory }
+    }
+
+    /// The same for a process that was started in another directory. The path of the configuration file in a variable
+    /// is relative to that one.
+    pub fn launched_in(self, launch_directory: impl Into<PathBuf>) -> ProcessEnvironment {
+        ProcessEnvironment { launch_directory: launch_directory.into(), ..self }
     }
 
     /// A custom environment.
     pub fn new(working_directory: impl Into<PathBuf>, variables: &[(&str, &Path)]) -> ProcessEnvironment {
         let variables = variables.iter().map(|(name, path)| ((*name).to_owned(), path.as_os_str().to_owned()));
-        ProcessEnvironment { variables: variables.collect(), working_directory: working_directory.into() }
+        let working_directory = working_directory.into();
+        let launch_directory = working_directory.clone();
+        ProcessEnvironment { variables: variables.collect(), working_directory, launch_directory }
     }
 
     /// The directory that relative paths are relative to.
@@ -132,7 +144,7 @@ impl ProcessEnvironment {
     /// The CLI configuration file, and whether the user named it, so that it must exist.
     pub(crate) fn config_file(&self) -> Option<(PathBuf, bool)> {
         if let Some(named) = self.named_config_file() {
-            return Some((self.working_directory.join(named), true));
+            return Some((self.launch_directory.join(named), true));
         }
         let home = self.path("HOME");
         let candidates = [

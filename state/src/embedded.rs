@@ -289,9 +289,6 @@ impl RunStore for EmbeddedStore {
             if content.is_empty() {
                 return Ok((!file.is_empty()).then(|| file.to_bytes()));
             }
-            if file.is_empty() && file.serial == 0 {
-                return Ok(None);
-            }
             let content = current_form(content, core.medium.path())?;
             core.folders.seals.plain(&content, core.medium.path()).map(Some)
         })

@@ -28,6 +28,8 @@ use crate::result::Writes;
 
 /// The version of OpenTofu whose file layout Weft writes, for `terraform_version`.
 pub const WRITER_VERSION: &str = "1.12.6";
+/// The lineage of a state whose file has none: so all plans and runs over it agree. It is never written.
+const NO_LINEAGE: &str = "00000000-0000-0000-0000-000000000000";
 
 /// A state file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,7 +106,7 @@ pub struct StateFile {
     pub terraform_version: String,
     /// The serial, which grows by one with each change.
     pub serial: u64,
-    /// A UUID that is made with the state.
+    /// A UUID that is made with the state. See [`StateFile::has_lineage`].
     pub lineage: String,
     /// Root outputs by name, and what the state remembers of provider instances ([`is_provider_memory`]). In the file,
     /// these are apart.
@@ -123,6 +125,11 @@ impl StateFile {
             lineage: uuid::Uuid::new_v4().to_string(),
             ..StateFile::default()
         }
+    }
+
+    /// Whether the state has a lineage. States of early versions have none, and keep none.
+    pub fn has_lineage(&self) -> bool {
+        !self.lineage.is_empty() && self.lineage != NO_LINEAGE
     }
 
     /// Parses the content of a file. `place` names it in errors. Also accepts a file that a run of Weft guards (format

@@ -257,7 +257,7 @@ impl<'a> Progress<'a> {
         if hook.action != "forget" && begun.is_none() {
             self.view.event(events::apply_start(&hook));
         }
-        if begun.is_none() {
+        if hook.action != "forget" && begun.is_none() {
             self.say(|| lines::started_line(&hook));
         }
         let since = begun.map_or_else(Instant::now, |(_, since)| since);
@@ -290,8 +290,8 @@ impl<'a> Progress<'a> {
             // The events of OpenTofu cover only calls of providers.
             if hook.action != "forget" {
                 self.view.event(events::apply_complete(&hook));
+                self.say(|| lines::done_line(&hook));
             }
-            self.say(|| lines::done_line(&hook));
         }
     }
 

@@ -55,6 +55,13 @@ impl WrittenBackend {
         Ok(Some(WrittenBackend { kind: block.kind.clone(), settings, hash }))
     }
 
+    /// The type of a block whose settings have values that do not fit its schema.
+    pub fn unfit(root: &CompiledModule) -> Option<SmolStr> {
+        let block = root.settings.cloud.as_ref().or(root.settings.backend.as_ref())?;
+        let schema = schema(block.kind.as_str())?;
+        (block.is_evaluated() && block.settings(&optional(schema)).is_err()).then(|| block.kind.clone())
+    }
+
     /// Adds the `-backend-config` options: `NAME=VALUE`, or files of such arguments. Later ones win.
     ///
     /// # Errors

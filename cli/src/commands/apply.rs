@@ -23,7 +23,7 @@ use crate::commands::problems;
 use crate::context::DEFAULT_WORKSPACE;
 use crate::exit::Exit;
 use crate::identity;
-use crate::options::{Flag, switch, text};
+use crate::options::{Arguments, Flag, switch, text};
 use crate::packages::PlannedPackages;
 use crate::plan::{PARALLELISM, Wishes};
 use crate::prompt::Prompt;
@@ -71,6 +71,7 @@ pub const APPLY: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Hint,
+    check: |arguments| mistakes(arguments, false),
     events: true,
     run: |invocation| either(carry(invocation, false)),
 };
@@ -97,9 +98,20 @@ pub const DESTROY: Command = Command {
         command::PARALLELISM,
         OWN,
     ],
+    check: |arguments| mistakes(arguments, true),
     run: |invocation| either(carry(invocation, true)),
     ..APPLY
 };
+
+/// Mistakes in the arguments.
+fn mistakes(arguments: &Arguments, destroy: bool) -> Vec<Diagnostic> {
+    let given = |name: &str| arguments.switch(name, false);
+    let path = arguments.positionals.first().filter(|path| !path.is_empty());
+    let several = (arguments.positionals.len() > 1).then(problems::apply_arguments);
+    let unapproved = given("json") && path.is_none() && !given("auto-approve");
+    let unapproved = unapproved.then(problems::json_without_approval);
+    several.into_iter().chain(unapproved).chain(Wishes::mistakes(arguments, destroy)).collect()
+}
 
 fn either(result: Result<Exit, Exit>) -> Exit {
     match result {
@@ -110,15 +122,11 @@ fn either(result: Result<Exit, Exit>) -> Exit {
 fn carry(invocation: &Invocation<'_>, destroy: bool) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     view.event(events::version());
-    invocation.at_most(1, problems::apply_arguments)?;
     if arguments.switch("detach", false) && apply::coordinator(arguments).is_none() {
         return Err(invocation.mistake(&problems::detach_without_coordinator()));
     }
     if let Some(path) = arguments.positionals.first().filter(|path| !path.is_empty()) {
         return from_file(invocation, path, destroy);
-    }
-    if view.is_json() && !arguments.switch("auto-approve", false) {
-        return Err(invocation.mistake(&problems::json_without_approval()));
     }
     let required = signature::required(arguments).map_err(|problem| invocation.fail(&[problem]))?;
     if required.is_some() {
@@ -174,7 +182,7 @@ async fn plan_and_apply(
     said.extend(again);
     view.diagnostics(&said);
     if confirms {
-        if !invocation.asks() {
+        if !invocation.asks_for_approval() {
             return Err(one(problems::apply_not_approved()));
         }
         let workspace = context.workspace().map_err(one)?;
@@ -234,10 +242,9 @@ fn from_file(invocation: &Invocation<'_>, path: &str, destroy: bool) -> Result<E
     if destroy {
         return Err(invocation.mistake(&problems::destroy_with_plan_file()));
     }
-    for option in ["destroy", "refresh-only", "refresh", "replace", "placement"] {
-        if arguments.has(option) {
-            return Err(invocation.mistake(&problems::planning_option_with_plan_file(option)));
-        }
+    // As in OpenTofu, the other planning options have no effect.
+    if arguments.has("placement") {
+        return Err(invocation.mistake(&problems::planning_option_with_plan_file("placement")));
     }
     view.know_snippets(&plan.sources);
     refuse_errored(&plan).map_err(|problem| invocation.fail(&[problem]))?;
@@ -281,18 +288,21 @@ async fn apply_file(
     if !stalled::goes_on(invocation, &headers, "apply this plan") {
         return Ok(Exit::FAILED);
     }
-    if let Some(why) = snapshot.unrelated(&plan.manifest.lineage) {
-        return Err(one(other_state(why)));
-    }
-    let stale = apply::stale(&plan.manifest, &snapshot);
-    if !stale.is_empty() {
-        return Err(one(apply::stale_problem(&stale)));
-    }
-    // The apply reports what happens to objects. Moves and takeovers were shown with the plan.
-    announce(view, &plan, false);
     let manifest = &plan.manifest;
     let declared =
         |name: &str| manifest.variables.contains_key(name) || manifest.ephemeral_variables.contains_key(name);
+    let mut refused = variables::undeclared_options(&declared, arguments);
+    let stale = apply::stale(manifest, &snapshot);
+    if let Some(why) = snapshot.unrelated(&manifest.lineage) {
+        refused.push(other_state(why));
+    } else if !stale.is_empty() {
+        refused.push(apply::stale_problem(&stale));
+    }
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    // The apply reports what happens to objects. Moves and takeovers were shown with the plan.
+    announce(view, &plan, false);
     view.diagnostics(&variables::undeclared_again(&declared, arguments));
     same_variables(&plan, invocation)?;
     view.diagnostics(&plan.manifest.warnings);

@@ -49,6 +49,7 @@ pub const INIT: Command = Command {
     ],
     mixed: true,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| finish(invocation, init(invocation)),
 };

@@ -57,6 +57,7 @@ pub const CONSOLE: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run,
 };

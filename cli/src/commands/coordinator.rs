@@ -66,6 +66,7 @@ pub const COORDINATOR: Command = Command {
     ],
     mixed: true,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| coordinate(invocation).unwrap_or_else(|exit| exit),
 };

@@ -19,6 +19,7 @@ pub const EXPLAIN: Command = Command {
     flags: &[command::VIEW],
     mixed: true,
     on_mistake: OnMistake::Hint,
+    check: command::unchecked,
     events: false,
     run,
 };

@@ -36,6 +36,7 @@ pub const FMT: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run,
 };
@@ -71,8 +72,10 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     };
     match arguments.positionals.as_slice() {
         [] => pass.directory(Path::new(".")),
-        [only] if only == "-" => pass.input(check),
-        paths => paths.iter().for_each(|path| pass.path(Path::new(path))),
+        [first, ..] if first == "-" => pass.input(check),
+        paths => paths.iter().for_each(|path| {
+            pass.path(Path::new(if path.is_empty() { "." } else { path }));
+        }),
     }
     if !pass.problems.is_empty() {
         invocation.view.diagnostics(&pass.problems);

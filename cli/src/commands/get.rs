@@ -15,7 +15,7 @@ use crate::testing::load::Tests;
 pub const GET: Command = Command {
     words: &["get"],
     alias: None,
-    operands: "[DIR]",
+    operands: "",
     about: "Install the modules that the configuration calls",
     main: false,
     flags: &[
@@ -29,19 +29,14 @@ pub const GET: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: true,
     run: |invocation| get(invocation).unwrap_or_else(|exit| exit),
 };
 
 fn get(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     invocation.view.event(events::version());
-    invocation.at_most(1, problems::too_many_arguments)?;
-    if let Some(directory) = invocation.arguments.positionals.first()
-        && let Err(error) = std::env::set_current_dir(directory)
-    {
-        let problem = problems::directory_unusable(directory, &error);
-        return Err(invocation.mistake(&problem));
-    }
+    invocation.at_most(0, problems::too_many_arguments)?;
     Project::load_root(invocation).map_err(|problems| invocation.fail(&problems))?;
     let update = invocation.arguments.switch("update", false);
     let (mut tests, said) = Tests::read(invocation);
@@ -69,8 +64,10 @@ pub fn install(invocation: &Invocation<'_>, update: bool, tests: &mut Tests) -> 
     let mut installer = ModuleInstaller::new(context, update, &report).map_err(|problem| vec![problem])?;
     let project = Project::load_from(invocation, &mut installer);
     let of_tests = tests.load_modules(invocation, &mut installer);
-    // Modules that were installed before the error stay installed.
-    installer.manifest.write(&context.data_directory).map_err(|problem| vec![problem])?;
+    // As in OpenTofu, modules count as installed only together.
+    if !installer.failed {
+        installer.manifest.write(&context.data_directory).map_err(|problem| vec![problem])?;
+    }
     if has_errors(&of_tests) {
         return Err(of_tests);
     }

@@ -40,6 +40,7 @@ pub const GRAPH: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| graph(invocation).unwrap_or_else(|exit| exit),
 };
@@ -75,6 +76,10 @@ fn of_configuration(invocation: &Invocation<'_>, with_circles: bool) -> Result<D
     requirements
         .and_then(|requirements| InstalledPackages::find(&invocation.context, &requirements, false))
         .map_err(|problems| invocation.fail(&problems))?;
+    // The state is not drawn, but must be readable.
+    let fail = |problems: Vec<Diagnostic>| invocation.fail(&problems);
+    let place = StoreLocation::find(&invocation.context, &invocation.arguments, Some(&project.root)).map_err(fail)?;
+    block_on(place.snapshot()).unwrap_or_else(Err).map_err(|problem| fail(vec![problem]))?;
     let mut drawing = config::draw(&project.root);
     if !with_circles {
         let circles = circles(&drawing);

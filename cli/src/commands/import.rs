@@ -46,6 +46,7 @@ pub const IMPORT: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: true,
     run: |invocation| {
         invocation.view.tell_lines();

@@ -61,6 +61,7 @@ pub const INIT: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: true,
     run: |invocation| initialise(invocation).unwrap_or_else(|exit| exit),
 };

@@ -33,6 +33,7 @@ pub const INSPECT: Command = Command {
     ],
     mixed: true,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| inspect(invocation).unwrap_or_else(|exit| exit),
 };

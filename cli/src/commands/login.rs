@@ -35,6 +35,7 @@ pub const LOGIN: Command = Command {
     flags: &[command::VIEW, command::JSON, command::INPUT],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: true,
     run: |invocation| {
         invocation.view.tell_lines();

@@ -26,6 +26,7 @@ pub const FUNCTIONS: Command = Command {
     flags: &[command::VIEW, command::JSON_DOCUMENT],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| functions(invocation).unwrap_or_else(|exit| exit),
 };

@@ -35,6 +35,7 @@ pub const OUTPUT: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Hint,
+    check: command::unchecked,
     events: false,
     run: |invocation| output(invocation).unwrap_or_else(|exit| exit),
 };
@@ -46,7 +47,7 @@ fn output(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if json && raw {
         return Err(invocation.mistake(&problems::raw_with_json()));
     }
-    let name = arguments.positionals.first();
+    let name = arguments.positionals.first().filter(|name| !name.is_empty());
     if raw && name.is_none() {
         return Err(invocation.mistake(&problems::output_name_required()));
     }

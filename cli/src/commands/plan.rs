@@ -55,6 +55,10 @@ pub const PLAN: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Hint,
+    check: |arguments| {
+        let operands = (!arguments.positionals.is_empty()).then(problems::plan_arguments);
+        operands.into_iter().chain(Wishes::mistakes(arguments, false)).collect()
+    },
     events: true,
     run,
 };
@@ -68,7 +72,6 @@ fn run(invocation: &Invocation<'_>) -> Exit {
 fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { arguments, view, .. } = invocation;
     view.event(events::version());
-    invocation.at_most(0, problems::plan_arguments)?;
     let wishes = Wishes::read(invocation, false)?;
     let generating = arguments.value("generate-config-out").filter(|path| !path.is_empty());
     if let Some(path) = generating {
@@ -92,8 +95,9 @@ fn planned(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     }
     let found = |file: &PlanFile| wishes.mode == UiMode::RefreshOnly && !file.changes.drift.is_empty();
     let changed = made.file.as_ref().is_some_and(|file| !file.changes.is_empty() || found(file));
-    if changed || out.is_some() {
-        view.line(&render::next_steps(out, invocation.context.automation, view.style()));
+    // As in OpenTofu, a saved plan without anything to apply is not mentioned.
+    if made.file.as_ref().is_some_and(|file| file.manifest.applyable) && !invocation.context.automation {
+        view.line(&render::next_steps(out, view.style()));
     }
     Ok(if changed && arguments.switch("detailed-exitcode", false) { Exit::CHANGES } else { Exit::DONE })
 }
@@ -115,8 +119,9 @@ fn made(
         None => None,
     };
     let mut made = block_on(loaded.plan(invocation, snapshot, wishes)).map_err(one)??;
-    if let Some((path, generated)) = generated {
-        made.diagnostics.extend(generated.save(path, made.file.as_mut()));
+    // Nothing is generated for a configuration that is not valid.
+    if let (Some((path, generated)), Some(file)) = (generated, &mut made.file) {
+        made.diagnostics.extend(generated.save(path, file)?);
     }
     Ok(made)
 }
@@ -182,7 +187,7 @@ impl Loaded {
             warnings: &self.project.warnings,
             given: self.gathered.given.clone(),
             snapshot,
-            backend: self.place.words(),
+            backend: self.place.recorded(context, &invocation.arguments, &self.project.root),
             packages: &packages,
             sources,
             view: &invocation.view,

@@ -177,7 +177,7 @@ pub fn two_arguments() -> Diagnostic {
 
 /// `taint` and `untaint` take one argument.
 pub fn taint_arguments(name: &str) -> Diagnostic {
-    Diagnostic::error("Invalid number of arguments", format!("The {name} command expects exactly one argument."))
+    Diagnostic::error("Invalid arguments", format!("The {name} command expects exactly one argument."))
 }
 
 /// `worker` was called without a coordinator.

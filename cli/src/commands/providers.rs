@@ -41,6 +41,7 @@ pub const PROVIDERS: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| providers(invocation).unwrap_or_else(|exit| exit),
 };
@@ -63,8 +64,10 @@ fn providers(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     require_locked(context).map_err(fail)?;
     let state = block_on(place.snapshot()).and_then(|read| read).map_err(|problem| invocation.fail(&[problem]))?;
     let mut text = String::from("\nProviders required by configuration:\n.\n");
+    // Tests come after the providers, and before the modules.
     let mut nodes = module_nodes(&project.root);
-    nodes.extend(test_nodes(&project.root, &tests));
+    let first_module = nodes.iter().position(|node| node.name.starts_with("module.")).unwrap_or(nodes.len());
+    nodes.splice(first_module..first_module, test_nodes(&project.root, &tests));
     draw(&nodes, "", &mut text);
     let mut of_state: Vec<String> = of_state(&state).map(|source| format!("    provider[{source}]\n\n")).collect();
     of_state.sort();

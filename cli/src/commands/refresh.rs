@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::plan_file::UiMode;
 use weft_state::tfstate::StateFile;
-use weft_state::{Edit, EditAnswer, Snapshot};
+use weft_state::{Edit, EditAnswer, Snapshot, StoredInstance};
 
 use super::output::show_outputs;
 use super::plan::Loaded;
@@ -42,6 +43,10 @@ pub const REFRESH: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Hint,
+    check: |arguments| {
+        let operands = (!arguments.positionals.is_empty()).then(problems::refresh_arguments);
+        operands.into_iter().chain(Wishes::mistakes(arguments, false)).collect()
+    },
     events: true,
     run: |invocation| refresh(invocation).unwrap_or_else(|exit| exit),
 };
@@ -49,7 +54,6 @@ pub const REFRESH: Command = Command {
 fn refresh(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let Invocation { view, .. } = invocation;
     view.event(events::version());
-    invocation.at_most(0, problems::refresh_arguments)?;
     // Planning options are accepted as in OpenTofu, and have no effect: the command only refreshes.
     let read = Wishes::read(invocation, false)?;
     let wishes = Wishes {
@@ -79,7 +83,8 @@ async fn refreshed(
     let of_store = |error| vec![store::problem(&error)];
     let store = loaded.place.open(Access::Change).await.map_err(one)?;
     let snapshot = Arc::new(store.snapshot().await.map_err(of_store)?);
-    let nothing = snapshot.instances.is_empty().then(nothing_there);
+    let managed = |stored: &StoredInstance| stored.record.mode() == ResourceMode::Managed;
+    let nothing = (!snapshot.instances.values().any(managed)).then(nothing_there);
     let made = loaded.plan(invocation, snapshot.clone(), wishes).await?;
     if has_errors(&made.diagnostics) {
         // Without any plan the configuration is invalid, and the state does not matter.

@@ -54,6 +54,7 @@ pub const LIST: Command = Command {
     ],
     mixed: true,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| concluded(invocation, block_on(list::list(invocation))),
 };

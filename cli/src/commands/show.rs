@@ -52,6 +52,7 @@ pub const SHOW: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Hint,
+    check: command::unchecked,
     events: false,
     run: |invocation| show(invocation).unwrap_or_else(|exit| exit),
 };

@@ -37,6 +37,7 @@ pub const SIGN: Command = Command {
     ],
     mixed: true,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| finish(invocation, sign(invocation)),
 };

@@ -28,6 +28,7 @@ pub const CHECK: Command = Command {
     flags: &[command::VIEW, command::JSON_DOCUMENT, command::VARIABLES_UNLISTED, command::STORE],
     mixed: true,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| concluded(invocation, block_on(check(invocation))),
 };

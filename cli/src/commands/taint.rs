@@ -31,6 +31,7 @@ pub const TAINT: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: true,
     run: |invocation| {
         invocation.view.tell_lines();
@@ -58,7 +59,7 @@ fn mark(invocation: &Invocation<'_>, tainted: bool) -> Result<Exit, Exit> {
     };
     let address =
         written_instance(text).ok_or_else(|| invocation.mistakes(&invalid_address(text, None, ONE_INSTANCE)))?;
-    if address.resource.mode != ResourceMode::Managed {
+    if tainted && address.resource.mode != ResourceMode::Managed {
         return Err(invocation.mistake(&state_problems::not_managed(&address, &name)));
     }
     let allowed = arguments.switch("allow-missing", false);

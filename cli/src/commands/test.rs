@@ -42,6 +42,7 @@ pub const TEST: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Hint,
+    check: command::unchecked,
     events: true,
     run: |invocation| test(invocation).unwrap_or_else(|exit| exit),
 };

@@ -42,6 +42,7 @@ pub const VALIDATE: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Hint,
+    check: command::unchecked,
     events: false,
     run,
 };

@@ -9,6 +9,7 @@ use weft_providers::platform::Platform;
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::exit::Exit;
+use crate::options::switch;
 use crate::product::{COMMIT, Product, WEFT_VERSION};
 
 /// The command.
@@ -18,9 +19,10 @@ pub const VERSION: Command = Command {
     operands: "",
     about: "Show the versions of Weft and of the providers",
     main: false,
-    flags: &[command::VIEW, command::JSON_DOCUMENT],
+    flags: &[command::VIEW, command::JSON_DOCUMENT, &[switch("v", ""), switch("version", "")]],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run,
 };

@@ -60,6 +60,7 @@ pub const WORKER: Command = Command {
     ],
     mixed: true,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| work(invocation).unwrap_or_else(|exit| exit),
 };

@@ -22,6 +22,7 @@ pub const LIST: Command = Command {
     flags: &[command::VIEW, command::JSON_DOCUMENT, command::COORDINATOR_OF_RUNS, command::TLS],
     mixed: true,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| concluded(invocation, block_on(list(invocation))),
 };

@@ -27,6 +27,7 @@ pub const LIST: Command = Command {
     flags: &[command::VIEW, command::JSON, command::VARIABLES],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: true,
     run: |invocation| {
         invocation.view.tell_lines();
@@ -128,11 +129,7 @@ fn no_operands(invocation: &Invocation<'_>) -> Result<(), Exit> {
 fn list(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     no_operands(invocation)?;
     let selected = selected(invocation)?;
-    let mut names = all(invocation)?;
-    if !names.contains(&selected) {
-        names.push(selected.clone());
-        names[1..].sort();
-    }
+    let names = all(invocation)?;
     let lines: Vec<String> =
         names.iter().map(|name| format!("{} {name}\n", if *name == selected { "*" } else { " " })).collect();
     let overridden = match environment("TF_WORKSPACE") {
@@ -205,18 +202,16 @@ fn new(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     if exists(invocation, name)? {
         return Err(invocation.fail(&[problems::workspace_exists(name)]));
     }
-    let given = match arguments.value("state") {
-        Some(path) => Some(given_state(invocation, path)?),
-        None => None,
-    };
     make(invocation, name)?;
-    if let Some(file) = given {
+    remember(invocation, name)?;
+    tell_created(invocation, name);
+    // As in OpenTofu, the workspace exists and is selected also if the state cannot be read.
+    if let Some(path) = arguments.value("state") {
+        let file = given_state(invocation, path)?;
         let place =
             StoreLocation::of_workspace(context, arguments, name).map_err(|problems| invocation.fail(&problems))?;
         change(invocation, &place, |_| Ok((Change::Whole(Box::new(file)), ())))?;
     }
-    remember(invocation, name)?;
-    tell_created(invocation, name);
     Ok(Exit::DONE)
 }
 
@@ -241,16 +236,18 @@ fn given_state(invocation: &Invocation<'_>, path: &str) -> Result<StateFile, Exi
 fn select(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let name = wanted(invocation)?;
     not_overridden(invocation, None, "selected workspace")?;
-    if !exists(invocation, name)? {
+    let known = exists(invocation, name)?;
+    // Also if its state is gone.
+    if selected(invocation)? == name {
+        return Ok(Exit::DONE);
+    }
+    if !known {
         if !invocation.arguments.switch("or-create", false) {
             return Err(missing(invocation, name));
         }
         make(invocation, name)?;
         remember(invocation, name)?;
         tell_created(invocation, name);
-        return Ok(Exit::DONE);
-    }
-    if selected(invocation)? == name {
         return Ok(Exit::DONE);
     }
     remember(invocation, name)?;

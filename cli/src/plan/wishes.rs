@@ -65,32 +65,29 @@ impl Wishes {
         }
     }
 
-    /// Reads the options of `plan`, `apply` and `destroy`. Refuses combinations that are not valid.
+    /// Options and combinations of options that are not valid. Every problem is reported separately.
+    pub fn mistakes(arguments: &Arguments, destroy: bool) -> Vec<Diagnostic> {
+        let (_, mut problems) = selected(arguments);
+        problems.extend(arguments.values("replace").filter_map(|text| replaced(text).err()));
+        problems.extend(mode_problems(arguments, destroy));
+        problems
+    }
+
+    /// Reads the options of `plan`, `apply` and `destroy`, which have no [`Wishes::mistakes`].
     pub fn read(invocation: &Invocation<'_>, destroy: bool) -> Result<Wishes, Exit> {
         let arguments = &invocation.arguments;
         Wishes::of(arguments, destroy).map_err(|problems| invocation.mistakes(&problems))
     }
 
-    /// Every problem is reported separately.
     fn of(arguments: &Arguments, destroy: bool) -> Result<Wishes, Vec<Diagnostic>> {
         let given = |name: &str| arguments.switch(name, false);
         let refresh_only = given("refresh-only");
         let refresh = arguments.switch("refresh", true);
         let destroying = destroy || given("destroy");
-        let (selected, mut problems) = selected(arguments);
-        problems.extend(mode_problem(arguments, destroy));
-        let mut replace = Vec::new();
-        for text in arguments.values("replace") {
-            match replaced(text) {
-                Ok(address) => replace.push(address),
-                Err(problem) => problems.push(problem),
-            }
-        }
-        if problems.is_empty() {
-            problems.extend(negative_parallelism(arguments));
-        }
-        if !problems.is_empty() {
-            return Err(problems);
+        let (selected, _) = selected(arguments);
+        let replace = arguments.values("replace").filter_map(|text| replaced(text).ok()).collect();
+        if let Some(problem) = negative_parallelism(arguments) {
+            return Err(vec![problem]);
         }
         let placing = Placing::read(arguments).map_err(|problem| vec![problem])?;
         let parallelism = arguments.count("parallelism");
@@ -116,16 +113,17 @@ impl Wishes {
 }
 
 /// Problems of the options that select the mode.
-fn mode_problem(arguments: &Arguments, destroy: bool) -> Option<Diagnostic> {
-    let refresh_only = arguments.switch("refresh-only", false);
-    if destroy && (arguments.has("destroy") || refresh_only) {
-        let option = if arguments.has("destroy") { "destroy" } else { "refresh-only" };
-        return Some(problems::destroy_with_mode(option));
+fn mode_problems(arguments: &Arguments, destroy: bool) -> Vec<Diagnostic> {
+    let (to_destroy, refresh_only) = (arguments.switch("destroy", false), arguments.switch("refresh-only", false));
+    if to_destroy && refresh_only {
+        return vec![problems::destroy_and_refresh_only()];
     }
-    if arguments.switch("destroy", false) && refresh_only {
-        return Some(problems::destroy_and_refresh_only());
+    let unrefreshed = refresh_only && !arguments.switch("refresh", true);
+    let mut found: Vec<Diagnostic> = unrefreshed.then(problems::refresh_only_without_refresh).into_iter().collect();
+    if destroy && (to_destroy || refresh_only) {
+        found.push(problems::destroy_with_mode(if to_destroy { "destroy" } else { "refresh-only" }));
     }
-    (refresh_only && !arguments.switch("refresh", true)).then(problems::refresh_only_without_refresh)
+    found
 }
 
 /// The error for a negative number of concurrent operations.

@@ -53,6 +53,11 @@ impl BackendBlock {
         if problems.is_empty() { Ok(value) } else { Err(problems) }
     }
 
+    /// Whether every setting has a value, whatever the schema says about it.
+    pub fn is_evaluated(&self) -> bool {
+        self.problems.is_empty()
+    }
+
     /// Evaluates the settings; `what` names the block in messages.
     pub(super) fn computed(&self, what: &str, module: &Module, statics: &mut StaticValues) -> BackendBlock {
         let mut found = self.clone();

@@ -94,11 +94,16 @@ impl Live {
             self.ledger.terraform_version = WRITER_VERSION.to_owned();
         }
         self.ledger.serial += 1;
-        let image = self.seals.state(&self.ledger.to_file(), self.handle.path());
+        let image = self.present_image();
         if image.is_err() {
             self.ledger.serial -= 1;
         }
         image
+    }
+
+    /// The content of the state file with the present serial.
+    pub(super) fn present_image(&self) -> Result<Vec<u8>, StoreError> {
+        self.seals.state(&self.ledger.to_file(), self.handle.path())
     }
 
     /// Records the claims of a run, and guards the file if it will be written. Where the journal consists of requests,

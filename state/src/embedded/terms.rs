@@ -252,7 +252,9 @@ impl Core {
         }
         let written = match live.image() {
             Ok(None) if edit.identity.is_none() => return Ok(answer),
-            Ok(None) => live.next_image(),
+            Ok(None) if live.ledger.serial == 0 => live.next_image(),
+            // The same content under another identity, which is taken as it is.
+            Ok(None) => live.present_image(),
             Ok(Some(image)) => Ok(image),
             Err(error) => Err(error),
         };

@@ -271,7 +271,7 @@ mod tests {
             {"path": ["root"], "outputs": {"o": "x"}, "resources": {"lab_thing.t": {"type": "lab_thing",
               "primary": {"id": "i", "attributes": {"size": "2"}, "ephemeral": {}}, "tainted": [{"id": "j"}]}}}]}"#;
         let file = StateFile::parse(text.as_bytes(), "old").expect("a state");
-        assert_eq!((file.serial, file.lineage.as_str()), (7, ""));
+        assert_eq!((file.serial, file.has_lineage()), (7, false));
         assert_eq!(file.outputs["o"].value_type.as_str(), r#""string""#);
         let object = file.instances["lab_thing.t"].current.as_ref().expect("an object");
         assert!(!object.tainted);

@@ -9,6 +9,11 @@ pub(super) fn malformed(place: &str) -> impl Fn(String) -> StateFileError + Copy
     move |what| StateFileError::Malformed { place: place.to_owned(), what }
 }
 
+/// The tool that wrote the state has no version like this.
+pub(super) fn writer_version(text: &str) -> String {
+    format!("it claims to have been written by version {text:?}, which is not a version")
+}
+
 /// The text is not UTF-8.
 pub(super) fn not_utf8(error: &dyn Display) -> String {
     format!("not UTF-8: {error}")

@@ -12,7 +12,7 @@ use weft_graph_format::stored::is_provider_memory;
 
 use super::digit::find_format_digit;
 use super::owner::Owners;
-use super::{ContentProblem, StateFile, StateFileError, problems};
+use super::{ContentProblem, NO_LINEAGE, StateFile, StateFileError, problems};
 use crate::check::{CheckObject, CheckRecord, StoredStatus};
 use crate::json::canonical;
 use crate::record::{InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep, RawJson, read_module};
@@ -115,6 +115,16 @@ struct CheckObjectForm {
 #[derive(Deserialize)]
 struct KeyForm(serde_json::Value);
 
+/// Whether this is a version as OpenTofu reads it: numbers with dots, then a prerelease and metadata.
+fn is_version(text: &str) -> bool {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let numbers = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let core = text.strip_suffix(numbers).unwrap_or_default();
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    core.split('.').all(is_number)
+        && numbers.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.~+".contains(&byte))
+}
+
 /// See [`StateFile::parse`].
 pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileError> {
     if find_format_digit(text, place)?.sealed {
@@ -122,10 +132,13 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
     }
     let malformed = problems::malformed(place);
     let form: FileForm = serde_json::from_slice(text).map_err(|error| malformed(error.to_string()))?;
+    if !form.terraform_version.is_empty() && !is_version(&form.terraform_version) {
+        return Err(malformed(problems::writer_version(&form.terraform_version)));
+    }
     let mut file = StateFile {
         terraform_version: form.terraform_version,
         serial: form.serial,
-        lineage: form.lineage,
+        lineage: if form.lineage.is_empty() { NO_LINEAGE.to_owned() } else { form.lineage },
         ..StateFile::default()
     };
     let mut found = Vec::new();

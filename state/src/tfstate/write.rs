@@ -83,7 +83,7 @@ pub(super) fn to_text(file: &StateFile) -> String {
     page.word("version", super::FORMAT as char);
     page.string("terraform_version", &file.terraform_version);
     page.word("serial", file.serial);
-    page.string("lineage", &file.lineage);
+    page.string("lineage", if file.has_lineage() { &file.lineage } else { "" });
     page.key("outputs");
     page.open('{');
     for (name, output) in file.named_outputs() {

@@ -58,7 +58,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
         return Err(one(problems::no_settings_for_cloud()));
     }
     // Earlier -backend-config options hold until the block changes or others are given.
-    let as_before = !arguments.has("backend-config") && !reconfigure;
+    let as_before = arguments.values("backend-config").next().is_none() && !reconfigure;
     if as_before && saved.as_ref().is_some_and(|saved| saved.is_from(&block)) {
         let known = StateBackend::saved(saved.as_ref()).map_err(all)?;
         known.check().map_err(one)?;
@@ -67,7 +67,9 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
     }
     // The states of the saved backend stay where they are, then. Those beside the configuration are never lost.
     let saved = saved.filter(|_| !reconfigure);
-    let mut written = block.with(arguments.values("backend-config")).map_err(all)?;
+    // An empty option takes the earlier ones back.
+    let options = arguments.values("backend-config").filter(|text| !text.is_empty());
+    let mut written = block.with(options).map_err(all)?;
     ask_for_missing(invocation, &mut written);
     let unchanged = saved.as_ref().is_some_and(|saved| saved.equals(&written));
     let clouds = (saved.as_ref().is_some_and(|saved| saved.kind == CLOUD), written.kind == CLOUD);

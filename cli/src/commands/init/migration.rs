@@ -176,12 +176,17 @@ impl Migration<'_> {
     /// Empties a state that was copied. One that was changed since stays.
     fn empty(&self, workspace: &SmolStr, lineage: &str, serial: u64) -> Result<(), Exit> {
         // Without a reference the file would be mistaken for the state.
-        change(self.invocation, &self.place(self.before, workspace)?, |there| {
-            match there.lineage == lineage && there.serial == serial {
-                true => Ok((Change::Content(Box::default()), ())),
-                false => Err(vec![problems::changed_after_copy(workspace)]),
-            }
-        })
+        let place = self.place(self.before, workspace)?;
+        change(self.invocation, &place, |there| match there.lineage == lineage && there.serial == serial {
+            true => Ok((Change::Content(Box::default()), ())),
+            false => Err(vec![problems::changed_after_copy(workspace)]),
+        })?;
+        // As in OpenTofu, nothing is left in the file of a local state.
+        match &place {
+            StoreLocation::Embedded(options) => std::fs::write(&options.state, "")
+                .map_err(|error| self.invocation.fail(&[problems::state_not_emptied(&options.state, &error)])),
+            _ => Ok(()),
+        }
     }
 
     /// The name of a workspace in the new backend. One that has no default workspace needs another name for it.

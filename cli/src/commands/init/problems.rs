@@ -1,6 +1,7 @@
 //! The diagnostics of `init`, as constructors.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::RunId;
@@ -11,6 +12,19 @@ pub fn backend_options_unused() -> Diagnostic {
         "Missing backend configuration",
         "-backend-config was used without a \"backend\" block in the configuration, and is ignored. Add to the \
          configuration:\n\nterraform {\n  backend \"local\" {}\n}",
+    )
+}
+
+/// The file of a state that was copied cannot be emptied.
+pub fn state_not_emptied(path: &Path, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to empty the previous state", format!("{}: {error}.", path.display()))
+}
+
+/// `-upgrade` and `-lockfile=readonly` were given together.
+pub fn upgrade_of_read_only_lock() -> Diagnostic {
+    Diagnostic::error(
+        "The -upgrade flag conflicts with -lockfile=readonly.",
+        "An upgrade changes the lock file. Leave one of the options out.",
     )
 }
 

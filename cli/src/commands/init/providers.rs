@@ -10,7 +10,7 @@ use weft_registry::install::Installation;
 use weft_registry::settle::{LockMode, LockOutcome, incomplete_warning, override_warning, settle};
 use weft_registry::{InstallEvent, Installer};
 
-use super::tell;
+use super::{problems, tell};
 use crate::command::Invocation;
 use crate::exit::Exit;
 use crate::runtime::block_on;
@@ -18,8 +18,15 @@ use crate::runtime::block_on;
 /// Installs what `requirements` ask for, and updates the lock file as `-lockfile` allows.
 pub fn install(invocation: &Invocation<'_>, requirements: &Requirements) -> Result<(), Exit> {
     let Invocation { arguments, context, view, .. } = invocation;
+    let mode = LockMode::from_flag(arguments.value("lockfile").unwrap_or_default());
+    if arguments.switch("upgrade", false) && mode == LockMode::ReadOnly {
+        return Err(invocation.fail(&[problems::upgrade_of_read_only_lock()]));
+    }
     let (config, environment, said) = context.cli_config();
-    report(invocation, said)?;
+    // Other settings are reported, and not needed where nothing is installed.
+    if requirements.keys().any(|source| !source.is_builtin()) {
+        report(invocation, said)?;
+    }
     let directories: Vec<PathBuf> = arguments.values("plugin-dir").map(PathBuf::from).collect();
     let installer = Installer::new(&config, &environment, &directories, &context.data_directory);
     let path = Path::new(lock_file::FILE_NAME);
@@ -30,7 +37,6 @@ pub fn install(invocation: &Invocation<'_>, requirements: &Requirements) -> Resu
     if has_errors(&said) {
         return Err(invocation.fail(&said));
     }
-    let mode = LockMode::from_flag(arguments.value("lockfile").unwrap_or_default());
     let (outcome, problems) = settle(path, &lock, &installation.lock, mode);
     if matches!(outcome, LockOutcome::Created | LockOutcome::Updated) {
         said.extend(incomplete_warning(&installation.incomplete, &Platform::current()));

@@ -101,9 +101,12 @@ impl Generated {
 
     /// Writes the file, and records the blocks in the plan. Returns a warning when the file has any blocks, and errors
     /// of objects that could not be imported.
-    pub fn save(self, path: &str, mut plan: Option<&mut PlanFile>) -> Vec<Diagnostic> {
+    ///
+    /// # Errors
+    /// A file that cannot be written. Without it, the plan would make objects that the next plan destroys.
+    pub fn save(self, path: &str, plan: &mut PlanFile) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut ids: BTreeMap<ResourceInstance, String> = BTreeMap::new();
-        for change in plan.iter().flat_map(|plan| &plan.changes.resources) {
+        for change in &plan.changes.resources {
             if let Some(Importing::Id(id)) = change.importing.as_deref() {
                 ids.insert(change.address.clone(), id.to_string());
             }
@@ -111,18 +114,16 @@ impl Generated {
         let mut said = self.problems.clone();
         if !self.blocks.is_empty() {
             let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-            said.push(match file.and_then(|mut file| file.write_all(self.text(&ids).as_bytes())) {
-                Ok(()) => problems::generation_is_experimental(),
-                Err(error) => problems::generated_file_not_written(path, &error),
-            });
+            if let Err(error) = file.and_then(|mut file| file.write_all(self.text(&ids).as_bytes())) {
+                said.push(problems::generated_file_not_written(path, &error));
+                return Err(said);
+            }
+            said.push(problems::generation_is_experimental());
         }
-        if let Some(plan) = plan.as_mut() {
-            // Without the file, the plan would make objects that the next plan destroys.
-            plan.manifest.errored |= has_errors(&said);
-            let texts = self.blocks.iter().map(|(address, text)| (address.to_string(), text.clone()));
-            plan.manifest.generated = texts.collect();
-        }
-        said
+        plan.manifest.errored |= has_errors(&said);
+        let texts = self.blocks.iter().map(|(address, text)| (address.to_string(), text.clone()));
+        plan.manifest.generated = texts.collect();
+        Ok(said)
     }
 
     /// The contents of the file. `ids` are the ids that the objects were imported by.

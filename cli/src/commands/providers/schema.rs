@@ -41,6 +41,7 @@ pub const SCHEMA: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: false,
     run: |invocation| schema(invocation).unwrap_or_else(|exit| exit),
 };

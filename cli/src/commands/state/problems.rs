@@ -49,6 +49,11 @@ pub fn nothing_to_remove() -> Diagnostic {
     )
 }
 
+/// Replacing a provider needs approval, which `-json` rules out.
+pub fn json_without_approval() -> Diagnostic {
+    Diagnostic::error("Invalid usage", "Weft does not ask for approval with -json. Use -auto-approve too.")
+}
+
 /// Replacing a provider needs approval, but input is disabled.
 pub fn replacement_not_approved() -> Diagnostic {
     Diagnostic::error("Approval needed", "Input is disabled, so Weft cannot ask for approval. Use -auto-approve.")

@@ -35,6 +35,7 @@ pub const PUSH: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: command::unchecked,
     events: true,
     run: |invocation| {
         invocation.view.tell_lines();
@@ -95,7 +96,7 @@ impl Push {
             let held = file_of(snapshot);
             let wanted = self.wanted(&held).map_err(|problem| vec![problem])?;
             let same = held.lineage == wanted.lineage && equal(&held, &wanted);
-            if same && held.serial >= wanted.serial {
+            if same && held.serial == wanted.serial {
                 return Ok((Change::Nothing, ()));
             }
             Ok((Change::Whole(Box::new(wanted)), ()))
@@ -132,11 +133,7 @@ impl Push {
         if !self.force {
             follows(held, &self.pushed)?;
         }
-        let mut wanted = self.pushed;
-        if wanted.lineage.is_empty() {
-            wanted.lineage.clone_from(&held.lineage);
-        }
-        Ok(wanted)
+        Ok(self.pushed)
     }
 }
 
@@ -147,7 +144,7 @@ fn equal(held: &StateFile, file: &StateFile) -> bool {
 /// Whether the pushed state is a later one of the existing state.
 fn follows(held: &StateFile, pushed: &StateFile) -> Result<(), Diagnostic> {
     // An empty state loses nothing. A state without a lineage is older than lineages, so its age is unknown.
-    if held.is_empty() || pushed.lineage.is_empty() || held.lineage.is_empty() {
+    if held.is_empty() || !pushed.has_lineage() || !held.has_lineage() {
         return Ok(());
     }
     if pushed.lineage != held.lineage {

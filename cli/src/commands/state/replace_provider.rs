@@ -33,6 +33,10 @@ pub const REPLACE_PROVIDER: Command = Command {
     ],
     mixed: false,
     on_mistake: OnMistake::Usage,
+    check: |arguments| {
+        let unapproved = arguments.switch("json", false) && !arguments.switch("auto-approve", false);
+        unapproved.then(state_problems::json_without_approval).into_iter().collect()
+    },
     events: true,
     run: |invocation| {
         invocation.view.tell_lines();
@@ -54,7 +58,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     };
     let place = StoreLocation::for_edit(invocation, "state-replace-provider", true)?;
     let approved = arguments.switch("auto-approve", false);
-    let asks = invocation.asks();
+    let asks = invocation.asks_for_approval();
     let count = change(invocation, &place, |snapshot| {
         super::present(snapshot)?;
         let mut file = file_of(snapshot);
@@ -79,7 +83,7 @@ fn replace(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
                 return Err(vec![state_problems::replacement_not_approved()]);
             }
             let question = "Do you want to make these changes?";
-            match Prompt::new().decide(question, "Only 'yes' will be accepted to continue.\n") {
+            match Prompt::colored(view).decide(question, "Only 'yes' will be accepted to continue.\n") {
                 Some(true) => {}
                 Some(false) => return Ok((Change::Nothing, Some(None))),
                 None => {

@@ -7,14 +7,14 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 /// The command takes the name of a workspace.
 pub fn workspace_name_expected() -> Diagnostic {
-    Diagnostic::error("Invalid number of arguments", "Expected a single argument: NAME.")
+    Diagnostic::error("Invalid arguments list", "Expected a single argument: NAME.")
 }
 
 /// A workspace cannot have this name.
 pub fn invalid_workspace_name(name: &str) -> Diagnostic {
     Diagnostic::error(
-        format!("The workspace name \"{name}\" is not allowed"),
-        "The name must contain only URL safe characters, and no path separators.",
+        "Invalid workspace name",
+        format!("{name:?} is not a valid name. It must contain only URL safe characters, and no path separators."),
     )
 }
 
@@ -46,7 +46,7 @@ pub fn workspace_exists(name: &str) -> Diagnostic {
 
 /// The state for a new workspace cannot be read.
 pub fn given_state_unreadable(path: &str, why: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to read the given state file", format!("{path}: {why}."))
+    Diagnostic::error("Error reading the given state", format!("{path}: {why}."))
 }
 
 /// The default workspace cannot be deleted.
@@ -65,10 +65,10 @@ pub fn workspace_is_active(name: &str) -> Diagnostic {
 /// A workspace with objects cannot be deleted.
 pub fn workspace_not_empty(name: &str, tracked: &[String]) -> Diagnostic {
     Diagnostic::error(
-        format!("Workspace \"{name}\" is not empty"),
+        "Workspace is not empty",
         format!(
-            "It is currently tracking the following resource instances:{}\n\nDeleting it would lose track of these \
-             objects. Destroy them first, or use the -force option.",
+            "{name:?} is currently tracking the following resource instances:{}\n\nDeleting it would lose track of \
+             these objects. Destroy them first, or use the -force option.",
             tracked.concat()
         ),
     )

@@ -7,8 +7,7 @@ use weft_graph_format::changes::{Changes, ResourceChange};
 use weft_graph_format::path::ValueStep;
 use weft_graph_format::value::{Kind, Value};
 
-/// The detected changes, reduced to the attributes that the plan depends on. An object that no longer exists is shown
-/// as a whole.
+/// The detected changes, reduced to the attributes that the plan depends on.
 pub(super) fn relevant(changes: &Changes) -> Vec<ResourceChange> {
     let mut paths: BTreeMap<&ResourceInstance, Vec<&[ValueStep]>> = BTreeMap::new();
     for attribute in &changes.relevant {
@@ -18,8 +17,7 @@ pub(super) fn relevant(changes: &Changes) -> Vec<ResourceChange> {
     found
         .filter_map(|change| {
             let after = masked(&change.before, &change.after, paths.get(&change.address)?);
-            let shown = if change.after.is_null() { change.after.clone() } else { after.clone() };
-            (!same_but_for_unset(&change.before, &after)).then(|| ResourceChange { after: shown, ..change.clone() })
+            (!same_but_for_unset(&change.before, &after)).then(|| ResourceChange { after, ..change.clone() })
         })
         .collect()
 }

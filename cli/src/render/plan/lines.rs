@@ -34,15 +34,13 @@ pub fn destroyed_line(counts: &ChangeCounts) -> String {
 }
 
 /// The note below a plan: where it was saved and how to apply it, or a note that it was not saved.
-pub fn next_steps(out: Option<&str>, automation: bool, style: &Style) -> String {
+pub fn next_steps(out: Option<&str>, style: &Style) -> String {
     let rule = style.paint("90", &"─".repeat(style.width.saturating_sub(1)));
     match out {
-        Some(path) if automation => format!("\n{rule}\n\nSaved the plan to: {path}"),
         Some(path) => format!(
             "\n{rule}\n\nSaved the plan to: {path}\n\nTo perform exactly these actions, run the following command to \
              apply:\n    weft apply \"{path}\""
         ),
-        None if automation => String::new(),
         // The recorded case `workflow/json-into` has this text, including the other name of the command.
         None => format!(
             "\n{rule}\n\n{}",

@@ -148,7 +148,18 @@ fn what(change: &ResourceChange, told: Told, style: &Style) -> String {
         ChangeAction::Only(Action::Update) => "will be updated in-place".to_owned(),
         ChangeAction::Only(Action::Delete) => format!("will be {}", red("destroyed")),
         ChangeAction::Only(Action::Forget) => {
-            "will be removed from the OpenTofu state but will not be destroyed".to_owned()
+            // As OpenTofu breaks the line.
+            let because = match change.reason {
+                Reason::ForgotBecauseLifecycleDestroyInState => {
+                    " \n (because lifecycle.destroy = false was configured before this resource was removed from the \
+                     configuration)"
+                }
+                Reason::ForgotBecauseLifecycleDestroyInConfig => {
+                    " \n (because lifecycle.destroy = false is set in the configuration)"
+                }
+                _ => "",
+            };
+            format!("will be removed from the OpenTofu state but will not be destroyed{because}")
         }
         ChangeAction::Only(Action::NoOp) if change.importing.is_some() => "will be imported".to_owned(),
         ChangeAction::Only(Action::NoOp) => "has not changed".to_owned(),
@@ -188,13 +199,10 @@ fn why(change: &ResourceChange) -> Option<String> {
         Reason::ReadBecauseConfigUnknown => "config refers to values not yet known".to_owned(),
         Reason::ReadBecauseDependencyPending => "depends on a resource or a module with changes pending".to_owned(),
         Reason::ReadBecauseCheckNested => "config will be reloaded to verify a check block".to_owned(),
-        Reason::ForgotBecauseLifecycleDestroyInState => {
-            "because lifecycle.destroy = false in the state: the object is not destroyed".to_owned()
-        }
-        Reason::ForgotBecauseLifecycleDestroyInConfig => {
-            "because lifecycle.destroy = false in the configuration: the object is not destroyed".to_owned()
-        }
-        Reason::None
+        // Part of the sentence above.
+        Reason::ForgotBecauseLifecycleDestroyInState
+        | Reason::ForgotBecauseLifecycleDestroyInConfig
+        | Reason::None
         | Reason::ReplaceBecauseCannotUpdate
         | Reason::ReplaceBecauseTainted
         | Reason::ReplaceByRequest

@@ -1,0 +1,14 @@
+terraform {
+  required_providers {
+    lab = {
+      source = "weft.test/lab/lab"
+    }
+  }
+}
+
+module "m" {
+ source = "./m"
+}
+resource "lab_thing" "t" {
+ name = "t"
+}

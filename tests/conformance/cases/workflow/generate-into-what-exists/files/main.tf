@@ -1,0 +1,4 @@
+import {
+  to = terraform_data.gone
+  id = "x"
+}

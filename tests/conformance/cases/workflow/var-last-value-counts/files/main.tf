@@ -1,0 +1,6 @@
+variable "l" {
+ type = list(string)
+}
+output "l" {
+ value = var.l
+}
