@@ -7,7 +7,7 @@
 use weft_graph_format::codec::json;
 use weft_graph_format::digest::Digest;
 use weft_graph_format::lookups::lookup_table;
-use weft_graph_format::path::Path;
+use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::value::{Kind, Value};
 use weft_protocol::{Candidate, SettleVerdict};
 use weft_providers::Provider;
@@ -87,10 +87,23 @@ impl Change<'_> {
             Seen::Nothing => Some(id),
             Seen::Object(_) => None,
             Seen::Unclear(why) => {
-                tracing::debug!(address = self.text, id, "the name could not be looked up before the create: {why}");
+                tracing::debug!(address = self.text, "the name could not be looked up before the create: {why}");
                 None
             }
         }
+    }
+
+    /// Whether a part of what names the object is sensitive. Then neither its id nor its attributes are shown.
+    fn is_hidden(&self, look_up: &LookUp, plan: &FinalPlan, begun: &Begun) -> bool {
+        let hidden = self.sensitive(&plan.planned, begun);
+        let is_part = |name: &str| match &look_up.target {
+            ImportTarget::Id(_) => self.template().is_some_and(|template| template.contains(&format!("{{{name}}}"))),
+            ImportTarget::Identity(identity) => identity.as_fields().is_some_and(|fields| fields.get(name).is_some()),
+        };
+        hidden.iter().any(|path| match path.0.first() {
+            Some(ValueStep::Attribute(name)) => is_part(name),
+            _ => true,
+        })
     }
 
     /// What a look-up finds out about a create in doubt. `intent` is the digest in the intent of the attempt.
@@ -100,7 +113,10 @@ impl Change<'_> {
         plan: &FinalPlan,
         intent: Option<Digest>,
     ) -> Result<Box<ObjectState>, SettleVerdict> {
-        let LookUp { target, id } = self.look_up(plan).map_err(SettleVerdict::Unknown)?;
+        let look_up = self.look_up(plan).map_err(SettleVerdict::Unknown)?;
+        let is_hidden = self.is_hidden(&look_up, plan, begun);
+        let LookUp { target, id } = look_up;
+        let shown = if is_hidden { "(sensitive value)" } else { id.as_str() };
         match self.find(begun, target, Some(&plan.planned)).await {
             Seen::Object(object) => {
                 let was_absent = intent.is_some() && plan.digest(self, Some(&id)).ok() == intent;
@@ -109,13 +125,18 @@ impl Change<'_> {
                     return Ok(object);
                 }
                 let differences = differences.iter().map(|problem| problem.path.to_string()).collect::<Vec<_>>();
-                let reason = found_reason(&id, was_absent, &differences);
+                let reason = found_reason(shown, was_absent, &differences);
+                if is_hidden {
+                    return Err(SettleVerdict::Unknown(reason));
+                }
                 let attributes = self.shown(&object.state, &plan.planned, begun);
                 Err(SettleVerdict::Found(Box::new(Candidate { reason, id, attributes })))
             }
             Seen::Nothing => Err(SettleVerdict::Unknown(format!(
-                "an object with the id {id} was looked up and not found, which does not prove that none exists"
+                "an object with the id {shown} was looked up and not found, which does not prove that none exists"
             ))),
+            // The provider's words may contain the name.
+            Seen::Unclear(_) if is_hidden => Err(SettleVerdict::Unknown(String::from("its look-up failed"))),
             Seen::Unclear(why) => Err(SettleVerdict::Unknown(why)),
         }
     }

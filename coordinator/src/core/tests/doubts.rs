@@ -254,7 +254,7 @@ fn a_create_without_a_way_to_find_its_object_stays_in_doubt_for_the_first_reason
 }
 
 #[test]
-fn an_object_that_may_be_older_is_told_and_not_adopted() {
+fn an_object_that_may_be_older_is_reported_and_not_adopted() {
     let mut core = create_looked_at(false, RunOptions::in_process());
     let found = Candidate { reason: "may be older".to_owned(), id: "b".to_owned(), attributes: Vec::new() };
     let told = core.step(2, verdict(SettleVerdict::Found(Box::new(found.clone()))));
