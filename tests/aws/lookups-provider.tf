@@ -18,14 +18,12 @@ provider "aws" {
   secret_key                  = "pretended"
   skip_credentials_validation = true
   skip_metadata_api_check     = true
-  skip_requesting_account_id  = true
   s3_use_path_style           = true
   max_retries                 = 1
 
   endpoints {
     cloudwatchlogs = var.endpoint
     dynamodb       = var.endpoint
-    ecs            = var.endpoint
     iam            = var.endpoint
     kms            = var.endpoint
     lambda         = var.endpoint

@@ -20,10 +20,6 @@ resource "aws_dynamodb_table" "x" {
   }
 }
 
-resource "aws_ecs_cluster" "x" {
-  name = "x"
-}
-
 resource "aws_iam_group" "x" {
   name = "x"
 }

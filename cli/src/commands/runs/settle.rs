@@ -67,9 +67,9 @@ fn offered(doubt: &OpenDoubt) -> Vec<Offer> {
     found.chain(fitting.map(|(_, usage, meaning)| Offer { usage: usage.to_owned(), meaning })).collect()
 }
 
-/// The width of the longest usage.
+/// The width of the usages. Questions without an object to adopt look like the others.
 fn width(offers: &[Offer]) -> usize {
-    offers.iter().map(|offer| offer.usage.chars().count()).max().unwrap_or_default()
+    offers.iter().map(|offer| offer.usage.chars().count()).max().unwrap_or_default().max("adopt ID".len())
 }
 
 async fn settle(invocation: &Invocation<'_>) -> Outcome {
@@ -337,9 +337,32 @@ mod tests {
             KnownDoubt { action: "create".to_owned(), reason: found.reason.clone(), candidate: Some(Box::new(found)) };
         let mut doubt = doubt("create");
         doubt.learn(&known, &IdOwners::default());
-        expect![[r#""#]].assert_eq(&explained(&doubt));
+        expect![[r#"
+            The outcome of its create is unknown: an object with the id b exists, but it may be older than the operation.
+
+              id = "b"
+              arn = "arn:x:b"
+
+            adopt b   it is the object that was found
+            adopt ID  it exists, with this id
+            absent    it does not exist; the operation is carried out again
+            retry     carry the operation out again, and accept a possible duplicate
+            forget    give up the operation, and leave the state as it is
+            skip      decide later
+            quit      leave this and all others in doubt"#]]
+        .assert_eq(&explained(&doubt));
         let run = RunId::parse("run-1").unwrap();
-        expect![[r#""#]].assert_eq(&typed(&doubt, &run));
+        expect![[r#"
+            aws_instance.web
+              The outcome of its create is unknown: an object with the id b exists, but it may be older than the operation.
+                id = "b"
+                arn = "arn:x:b"
+              weft runs resolve run-1 'aws_instance.web' -adopt 'b'  it is the object that was found
+              weft runs resolve run-1 'aws_instance.web' -adopt ID   it exists, with this id
+              weft runs resolve run-1 'aws_instance.web' -absent     it does not exist; the operation is carried out again
+              weft runs resolve run-1 'aws_instance.web' -retry      carry the operation out again, and accept a possible duplicate
+              weft runs resolve run-1 'aws_instance.web' -forget     give up the operation, and leave the state as it is"#]]
+        .assert_eq(&typed(&doubt, &run));
     }
 
     #[test]
