@@ -93,6 +93,16 @@ impl Change<'_> {
         }
     }
 
+    /// Where an object differs from its plan. In the legacy type system, no value and an empty value are the same.
+    fn differences(&self, plan: &FinalPlan, object: &Value, begun: &Begun) -> Vec<Path> {
+        let both_empty = |path: &Path| {
+            let at = |whole: &Value| whole.at_path(path).is_ok_and(|part| is_empty(&part));
+            plan.legacy && at(&plan.planned) && at(object)
+        };
+        let found = self.contradictions(&plan.planned, object, begun);
+        found.into_iter().map(|problem| problem.path).filter(|path| !both_empty(path)).collect()
+    }
+
     /// Whether a part of what names the object is sensitive. Then neither its id nor its attributes are shown.
     fn is_hidden(&self, look_up: &LookUp, plan: &FinalPlan, begun: &Begun) -> bool {
         let hidden = self.sensitive(&plan.planned, begun);
@@ -120,11 +130,11 @@ impl Change<'_> {
         match self.find(begun, target, Some(&plan.planned)).await {
             Seen::Object(object) => {
                 let was_absent = intent.is_some() && plan.digest(self, Some(&id)).ok() == intent;
-                let differences = self.contradictions(&plan.planned, &object.state, begun);
+                let differences = self.differences(plan, &object.state, begun);
                 if was_absent && differences.is_empty() {
                     return Ok(object);
                 }
-                let differences = differences.iter().map(|problem| problem.path.to_string()).collect::<Vec<_>>();
+                let differences = differences.iter().map(Path::to_string).collect::<Vec<_>>();
                 let reason = found_reason(shown, was_absent, &differences);
                 if is_hidden {
                     return Err(SettleVerdict::Unknown(reason));
@@ -166,6 +176,19 @@ impl Change<'_> {
     }
 }
 
+/// Whether the legacy type system cannot tell a value from no value.
+fn is_empty(value: &Value) -> bool {
+    match value.open().1 {
+        Kind::Null(_) => true,
+        Kind::String(text) => text.is_empty(),
+        Kind::Number(number) => number.is_zero(),
+        Kind::Bool(truth) => !truth,
+        Kind::List(_) | Kind::Set(_) | Kind::Tuple(_) => value.as_items().is_some_and(<[Value]>::is_empty),
+        Kind::Map(_) => value.as_fields().is_some_and(|fields| fields.values().next().is_none()),
+        Kind::Unknown(_) | Kind::Object(_) | Kind::Provider(_) => false,
+    }
+}
+
 fn found_reason(id: &str, was_absent: bool, differences: &[String]) -> String {
     let since = match was_absent {
         true => "did not exist before the operation",
@@ -183,6 +206,15 @@ fn found_reason(id: &str, was_absent: bool, differences: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn empty_values_of_the_legacy_type_system_are_equal() {
+        let texts = |values| Value::list(weft_graph_format::types::Type::String, values);
+        let empty = [Value::string(""), Value::int(0), Value::bool(false), texts(Vec::new())];
+        assert!(empty.iter().all(is_empty));
+        let full = [Value::string("a"), Value::int(1), Value::bool(true), texts(vec![Value::string("")])];
+        assert!(!full.iter().any(is_empty));
+    }
 
     #[test]
     fn the_reason_says_what_is_missing_for_a_proof() {
