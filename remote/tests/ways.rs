@@ -197,9 +197,9 @@ async fn run(target: &Target, commands: &[&str]) -> (Vec<String>, Result<(), Cal
     (found, outcome)
 }
 
-/// The error of a connection that is tried once.
+/// The error of a connection that is refused. It is tried several times, so a slow machine has time for one attempt.
 async fn refusal(target: Target) -> ConnectError {
-    let target = Target { timeout: Duration::ZERO, ..target };
+    let target = Target { timeout: Duration::from_secs(10), ..target };
     target.prepare().await.unwrap().connect(|| async {}).await.unwrap_err()
 }
 
