@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use weft_graph_format::graph::ClaimedSubject;
 use weft_graph_format::plan_file::{Manifest, PlanFile};
+use weft_protocol::Candidate;
 use weft_state::{Digest, Revision, Snapshot, Subject};
 
 pub use elsewhere::{coordinator, resume as resume_elsewhere, submit};
@@ -36,6 +37,17 @@ pub struct Work {
     pub signature: Vec<u8>,
 }
 
+/// What is known about an object in doubt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownDoubt {
+    /// `create`, `update`, `provision`...
+    pub action: String,
+    /// Why the outcome is unknown.
+    pub reason: String,
+    /// An object that the operation may have made.
+    pub candidate: Option<Box<Candidate>>,
+}
+
 /// How applying ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApplyOutcome {
@@ -48,7 +60,7 @@ pub struct ApplyOutcome {
     /// What was done.
     pub counts: ChangeCounts,
     /// What is known about each object in doubt, by its name.
-    pub doubts: BTreeMap<String, String>,
+    pub doubts: BTreeMap<String, KnownDoubt>,
 }
 
 /// Changes since the plan was made, to the instances that it changes or reads.

@@ -1,7 +1,7 @@
 //! Events of operations, and how they travel from a coordinator to a command line.
 
 use weft_proto::cluster as proto;
-use weft_protocol::ShownName;
+use weft_protocol::{Candidate, ShownName};
 use weft_state::{Opaque, WorkerId};
 
 use crate::process::worker_name;
@@ -67,6 +67,8 @@ pub enum OperationEventKind {
     InDoubt {
         /// Why, for people.
         reason: String,
+        /// An object that the operation may have made.
+        candidate: Option<Box<Candidate>>,
     },
     /// A superseded attempt reported an object that differs from the recorded one. The object is kept.
     Stray,
@@ -100,9 +102,13 @@ impl OperationEvent {
     /// The event for the wire. Only the name of the worker travels, not its incarnation.
     pub(crate) fn into_wire(self) -> proto::OperationEvent {
         let status = self.what.word().to_owned();
-        let (mut reason, mut intended, mut shown) = (String::new(), false, None);
+        let (mut reason, mut intended, mut shown, mut candidate) = (String::new(), false, None, None);
         match self.what {
-            OperationEventKind::Settling { reason: why } | OperationEventKind::InDoubt { reason: why } => reason = why,
+            OperationEventKind::Settling { reason: why } => reason = why,
+            OperationEventKind::InDoubt { reason: why, candidate: found } => {
+                reason = why;
+                candidate = found.map(|found| found.into_wire());
+            }
             OperationEventKind::Refused { pause } => reason = pause.to_string(),
             OperationEventKind::Skipped { because } => reason = because.to_string(),
             OperationEventKind::Done { intended: called, shown: name } => {
@@ -130,6 +136,7 @@ impl OperationEvent {
             reason,
             intended,
             shown,
+            candidate,
         }
     }
 
@@ -147,7 +154,10 @@ impl OperationEvent {
             "refused" => OperationEventKind::Refused { pause: reason.parse().unwrap_or_default() },
             "skipped" => OperationEventKind::Skipped { because: reason.parse().unwrap_or_default() },
             "settling" => OperationEventKind::Settling { reason },
-            "in-doubt" => OperationEventKind::InDoubt { reason },
+            "in-doubt" => {
+                let found = event.candidate.map(|found| Box::new(Candidate::from_wire(found, reason.clone())));
+                OperationEventKind::InDoubt { reason, candidate: found }
+            }
             "stray" => OperationEventKind::Stray,
             "waiting" => OperationEventKind::Waiting,
             "no-worker" => OperationEventKind::NoWorker,
@@ -184,7 +194,15 @@ mod tests {
             OperationEventKind::Refused { pause: 900 },
             OperationEventKind::Skipped { because: 7 },
             OperationEventKind::Settling { reason: "lost".to_owned() },
-            OperationEventKind::InDoubt { reason: "lost".to_owned() },
+            OperationEventKind::InDoubt { reason: "lost".to_owned(), candidate: None },
+            OperationEventKind::InDoubt {
+                reason: "there".to_owned(),
+                candidate: Some(Box::new(Candidate {
+                    reason: "there".to_owned(),
+                    id: "b".to_owned(),
+                    attributes: vec![("id".to_owned(), "\"b\"".to_owned())],
+                })),
+            },
             OperationEventKind::Stray,
             OperationEventKind::Waiting,
             OperationEventKind::NoWorker,

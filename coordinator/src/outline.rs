@@ -164,6 +164,8 @@ pub struct OutlineOperation {
     /// After a doubt or failure the object is read by its known id, and the operation continues from there (update,
     /// delete).
     pub reads_first: bool,
+    /// A create whose name is looked up before the call ([`weft_graph_format::lookups`]).
+    pub looks_first: bool,
 }
 
 impl OutlineOperation {
@@ -183,6 +185,7 @@ impl OutlineOperation {
             journalled: true,
             probe_by_identity: false,
             reads_first: matches!(kind, Update | Delete),
+            looks_first: false,
         }
     }
 
@@ -190,15 +193,22 @@ impl OutlineOperation {
     /// computed by the provider itself.
     pub fn calls(&self, reads_first: bool) -> u32 {
         match self.kind {
-            OperationKind::Create | OperationKind::Update | OperationKind::Delete => 1 + u32::from(reads_first),
+            OperationKind::Create => 1 + u32::from(reads_first || self.looks_first),
+            OperationKind::Update | OperationKind::Delete => 1 + u32::from(reads_first),
             OperationKind::Read => 1,
             _ => 0,
         }
     }
 
-    /// Whether evidence can be found without the user.
+    /// Whether evidence can be found that always settles a doubt.
     pub fn can_settle(&self) -> bool {
         self.reads_first || self.probe_by_identity
+    }
+
+    /// Whether a worker may find something about a doubt. The worker knows whether the type of a created object can be
+    /// looked up.
+    pub fn can_look(&self) -> bool {
+        self.can_settle() || self.kind == OperationKind::Create
     }
 }
 

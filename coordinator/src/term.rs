@@ -231,7 +231,8 @@ pub(crate) async fn prepare(
     let stopped = |error: StoreError| (RunError::Store(error), TermEnding::Stopped);
     let missing = || (RunError::NoRun(lease.run.clone()), TermEnding::Stopped);
     let mut view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;
-    let is_new = view.ops.is_empty();
+    // A run that was killed before its first call has claims from its first term, which checked the lineage.
+    let is_new = view.ops.is_empty() && !view.header.claimed;
     if !view.header.claimed {
         claim(store, lease, outline, &view).await?;
         view = store.run(&lease.run).await.map_err(stopped)?.ok_or_else(missing)?;

@@ -22,8 +22,8 @@ use crate::subject::{Problems, has_errors};
 enum Prepared {
     /// Nothing: the operation is done.
     Done(Done),
-    /// The call.
-    Call(Begun, FinalPlan),
+    /// The call. The import id with which no object was found before it, if its name was looked up.
+    Call(Begun, FinalPlan, Option<String>),
 }
 
 /// Carries out an `apply`.
@@ -59,12 +59,12 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
         let writes = change.restored();
         TaskOutcome::Failed { writes, diagnostics, absence_unproven: false }
     };
-    let (begun, plan) = match prepare(context, &change).await {
-        Ok(Prepared::Call(begun, plan)) => (begun, plan),
+    let (begun, plan, absent) = match prepare(context, &change).await {
+        Ok(Prepared::Call(begun, plan, absent)) => (begun, plan, absent),
         Ok(Prepared::Done(done)) => return TaskOutcome::Done(done),
         Err(problems) => return failed(problems),
     };
-    let digest = match plan.digest(&change) {
+    let digest = match plan.digest(&change, absent.as_deref()) {
         Ok(digest) => digest,
         Err(error) => return failed(vec![problems::plan_not_sent(&change.subject(), &error)]),
     };
@@ -127,16 +127,17 @@ async fn prepare(context: &TaskContext, change: &Change<'_>) -> Result<Prepared,
     }
     if context.read_first
         && creates
-        && let Some(id) = change.lookup_id(&plan.planned)
+        && let Some(target) = change.promised(&plan.planned)
     {
-        let id = id.map_err(|why| vec![problems::unread(&change.subject(), &why)])?;
-        match change.find(&mut begun, id, Some(&plan.planned)).await {
+        let target = target.map_err(|why| vec![problems::unread(&change.subject(), &why)])?;
+        match change.find(&mut begun, target, Some(&plan.planned)).await {
             Seen::Object(object) => return Ok(Prepared::Done(found(context, change, begun, &object, true)?)),
             Seen::Nothing => {}
             Seen::Unclear(why) => return Err(vec![problems::unread(&change.subject(), &why)]),
         }
     }
-    Ok(Prepared::Call(begun, plan))
+    let absent = if creates { change.look_before(&mut begun, &plan).await } else { None };
+    Ok(Prepared::Call(begun, plan, absent))
 }
 
 /// Whether an object equals the planned one.

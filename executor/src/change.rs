@@ -247,10 +247,10 @@ impl<'s> Change<'s> {
         }
     }
 
-    /// Looks up an object by an import id, and reads it. If the object is known to be the `planned` one, parts that an
+    /// Looks up an object by an import id or an identity, and reads it. If the object is known to be the `planned` one, parts that an
     /// import cannot read (a password, for example) come from the plan.
-    pub(crate) async fn find(&self, begun: &mut Begun, id: String, planned: Option<&Value>) -> Seen {
-        let imported = begun.provider.import_resource_state(&self.kind.name, ImportTarget::Id(id)).await;
+    pub(crate) async fn find(&self, begun: &mut Begun, target: ImportTarget, planned: Option<&Value>) -> Seen {
+        let imported = begun.provider.import_resource_state(&self.kind.name, target).await;
         let reply = match imported {
             Ok(reply) => reply,
             Err(error @ CallError::UnknownType { .. }) => return Seen::Unclear(error.to_string()),
@@ -289,12 +289,12 @@ impl<'s> Change<'s> {
         }))
     }
 
-    /// The import id that finds the object of a create in doubt; `None` when the type has none.
+    /// The import id that finds the object of a create in doubt with strong consistency; `None` if the type promises none.
     ///
     /// # Errors
     /// A part of the id is unknown.
-    pub(crate) fn lookup_id(&self, planned: &Value) -> Option<Result<String, String>> {
-        self.planned.lookup.as_deref().map(|template| filled(template, planned))
+    pub(crate) fn promised(&self, planned: &Value) -> Option<Result<ImportTarget, String>> {
+        self.planned.lookup.as_deref().map(|template| filled(template, planned).map(ImportTarget::Id))
     }
 }
 
@@ -308,7 +308,10 @@ fn summaries(problems: &Problems) -> String {
 }
 
 /// Fills a template: names in braces are replaced by the values of attributes.
-fn filled(template: &str, object: &Value) -> Result<String, String> {
+///
+/// # Errors
+/// A part has no known value.
+pub(crate) fn filled(template: &str, object: &Value) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
@@ -318,8 +321,8 @@ fn filled(template: &str, object: &Value) -> Result<String, String> {
         let text = part
             .and_then(|part| weft_expressions::convert::convert(part, &weft_graph_format::types::Type::String).ok());
         match text.as_ref().and_then(Value::as_str) {
-            Some(text) => out.push_str(text),
-            None => return Err(format!("its look-up needs {name}, which has no known value")),
+            Some(text) if !text.is_empty() => out.push_str(text),
+            _ => return Err(format!("its look-up needs {name}, which has no known value")),
         }
         rest = after;
     }

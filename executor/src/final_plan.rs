@@ -13,6 +13,10 @@ use crate::change::{Begun, Change};
 use crate::problems;
 use crate::subject::{Problems, has_errors};
 
+/// Between a planned value and the import id that was free, in the digest of an intent. The encoding of a value shows where
+/// the value ends, so different contents never have equal bytes.
+const ABSENT: &[u8] = b"absent before: ";
+
 /// The request to the provider.
 #[derive(Clone, Debug)]
 pub(crate) struct FinalPlan {
@@ -27,12 +31,18 @@ pub(crate) struct FinalPlan {
 }
 
 impl FinalPlan {
-    /// blake3 of the planned value in the provider's own encoding.
+    /// What the intent says about the call: blake3 of the planned value in the provider's own encoding, and of the import
+    /// id with which no object was found immediately before.
     ///
     /// # Errors
     /// The value cannot be sent to the provider.
-    pub(crate) fn digest(&self, change: &Change<'_>) -> Result<Digest, EncodeError> {
-        Ok(Digest::of(&msgpack::encode(&self.planned, &change.kind.ty)?))
+    pub(crate) fn digest(&self, change: &Change<'_>, absent: Option<&str>) -> Result<Digest, EncodeError> {
+        let mut said = msgpack::encode(&self.planned, &change.kind.ty)?;
+        if let Some(id) = absent {
+            said.extend_from_slice(ABSENT);
+            said.extend_from_slice(id.as_bytes());
+        }
+        Ok(Digest::of(&said))
     }
 }
 

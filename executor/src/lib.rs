@@ -37,6 +37,7 @@ mod docket;
 mod final_plan;
 mod held;
 mod host;
+mod look_up;
 mod options;
 mod outcome;
 mod packages;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
+use weft_expressions::convert::convert;
 use weft_expressions::resource_rules::{Located, located, sensitive_paths};
 use weft_graph_format::address::{ProviderSource, ResourceInstance, ResourceMode};
 use weft_graph_format::codec::{EncodeError, json};
 use weft_graph_format::graph::StateRecord;
 use weft_graph_format::marks::Marks;
 use weft_graph_format::path::Path;
-use weft_graph_format::schema::{Attribute, Block, ProviderSchema};
+use weft_graph_format::schema::{Attribute, Block, IdentityAttribute, IdentitySchema, ProviderSchema};
 use weft_graph_format::stored::{InstanceObject, Opaque, RawJson, sensitive_path};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Transform, Value};
@@ -24,10 +25,26 @@ pub(crate) struct ResourceType {
     pub(crate) block: Block,
     /// The type of its objects.
     pub(crate) ty: Type,
-    /// The type of its identity, if it has one.
-    identity: Option<Type>,
+    /// Its identity, if it has one.
+    identity: Option<Identity>,
     has_sensitive: bool,
     has_write_only: bool,
+}
+
+/// What names the objects of a type.
+#[derive(Debug)]
+struct Identity {
+    ty: Type,
+    /// Its attributes, and whether an import works without them.
+    attributes: Vec<(SmolStr, IdentityAttribute)>,
+}
+
+impl Identity {
+    fn new(schema: &IdentitySchema) -> Identity {
+        let types = schema.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.ty.clone()));
+        let attributes = schema.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.clone()));
+        Identity { ty: Type::object(types), attributes: attributes.collect() }
+    }
 }
 
 /// The resource types of a shard, each prepared once.
@@ -42,9 +59,7 @@ impl ResourceTypes {
     pub(crate) fn add(&mut self, source: &ProviderSource, schema: &ProviderSchema) {
         let managed = self.managed.entry(source.clone()).or_default();
         for (name, found) in &schema.resources {
-            let identity = schema.identities.get(name).map(|identity| {
-                Type::object(identity.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.ty.clone())))
-            });
+            let identity = schema.identities.get(name).map(Identity::new);
             let made = ResourceType::new(name, found.version, found.block.clone(), identity);
             managed.insert(name.clone(), Arc::new(made));
         }
@@ -67,7 +82,7 @@ impl ResourceTypes {
 }
 
 impl ResourceType {
-    fn new(name: &SmolStr, version: u64, block: Block, identity: Option<Type>) -> ResourceType {
+    fn new(name: &SmolStr, version: u64, block: Block, identity: Option<Identity>) -> ResourceType {
         ResourceType {
             name: name.clone(),
             version,
@@ -77,6 +92,32 @@ impl ResourceType {
             has_write_only: any_attribute(&block, &|a| a.write_only),
             block,
         }
+    }
+
+    /// Whether its objects have identities.
+    pub(crate) fn has_identity(&self) -> bool {
+        self.identity.is_some()
+    }
+
+    /// An identity as JSON text. `None` if the type has none, or the text is no identity of it.
+    pub(crate) fn identity(&self, text: &str) -> Option<Value> {
+        json::decode(text.as_bytes(), &self.identity.as_ref()?.ty).ok()
+    }
+
+    /// The identity with which a planned object can be imported, from its attributes of the same names. `None` if one that
+    /// an import needs is not known.
+    pub(crate) fn planned_identity(&self, planned: &Value) -> Option<Value> {
+        let (identity, fields) = (self.identity.as_ref()?, planned.as_fields()?);
+        let mut parts = Vec::with_capacity(identity.attributes.len());
+        for (name, attribute) in &identity.attributes {
+            let known = fields.get(name).filter(|value| !value.is_null() && value.is_wholly_known());
+            match known.and_then(|value| convert(value, &attribute.ty).ok()) {
+                Some(value) => parts.push((name.clone(), value)),
+                None if attribute.optional_for_import => parts.push((name.clone(), Value::null(attribute.ty.clone()))),
+                None => return None,
+            }
+        }
+        parts.iter().any(|(_, value)| !value.is_null()).then(|| Value::object(parts))
     }
 
     /// The null object.
@@ -126,8 +167,8 @@ impl ResourceType {
     ) -> Result<InstanceObject, EncodeError> {
         let attributes = json::encode(&self.without_write_only(object), &self.ty)?;
         let given = match (identity, &self.identity) {
-            (Some(value), Some(ty)) if !value.is_null() && value.is_wholly_known() => {
-                Some(json::encode(&value.unmark_deep().0, ty)?)
+            (Some(value), Some(identity)) if !value.is_null() && value.is_wholly_known() => {
+                Some(json::encode(&value.unmark_deep().0, &identity.ty)?)
             }
             _ => record.identity.clone(),
         };
@@ -146,8 +187,7 @@ impl ResourceType {
 
     /// The identity in the state, as a value.
     pub(crate) fn identity_of(&self, record: &StateRecord) -> Option<Value> {
-        let (text, ty) = (record.identity.as_ref()?, self.identity.as_ref()?);
-        json::decode(text.as_bytes(), ty).ok()
+        self.identity(record.identity.as_ref()?)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use weft_graph_format::graph::Action;
 use weft_protocol::{ObjectChange, SettleOrder, SettleVerdict, TaskWrites};
+use weft_providers::call::ImportTarget;
 
 use crate::apply::{as_planned, found};
 use crate::change::{Begun, Change, Seen};
@@ -16,36 +17,23 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Settle
         Ok(change) => change,
         Err(problems) => return SettleVerdict::Unknown(first_words(&problems)),
     };
+    if order.adopt.is_none() && change.planned.action == Action::Create && !change.can_be_looked_up() {
+        return SettleVerdict::Unknown(String::new());
+    }
     let mut begun = match change.begin(&shard, &context.host).await {
         Ok(begun) => begun,
         Err(problems) => return SettleVerdict::Unknown(first_words(&problems)),
     };
     let not_applied = SettleVerdict::NotApplied { holder_dead: order.holder_dead };
     if let Some(id) = &order.adopt {
-        return match change.find(&mut begun, id.clone(), None).await {
+        return match change.find(&mut begun, named(&change, id), None).await {
             Seen::Object(object) => applied(context, &change, begun, &object),
             Seen::Nothing => SettleVerdict::Unknown(format!("there is no object with the id {id:?}")),
             Seen::Unclear(why) => SettleVerdict::Unknown(why),
         };
     }
     match change.planned.action {
-        Action::Create => {
-            let plan = match final_plan(&change, &mut begun).await {
-                Ok(plan) => plan,
-                Err(problems) => return SettleVerdict::Unknown(first_words(&problems)),
-            };
-            match change.lookup_id(&plan.planned) {
-                None => {
-                    SettleVerdict::Unknown(String::from("objects of this type cannot be looked up by what was planned"))
-                }
-                Some(Err(why)) => SettleVerdict::Unknown(why),
-                Some(Ok(id)) => match change.find(&mut begun, id, Some(&plan.planned)).await {
-                    Seen::Object(object) => applied(context, &change, begun, &object),
-                    Seen::Nothing => not_applied,
-                    Seen::Unclear(why) => SettleVerdict::Unknown(why),
-                },
-            }
-        }
+        Action::Create => created(context, &change, begun, order).await,
         Action::Delete => match change.look(&mut begun).await {
             Seen::Nothing => {
                 let writes = TaskWrites { objects: vec![change.write(ObjectChange::Remove)], outputs: Vec::new() };
@@ -68,6 +56,35 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Settle
             Seen::Nothing => SettleVerdict::Unknown(String::from("the object is gone")),
             Seen::Unclear(why) => SettleVerdict::Unknown(why),
         },
+    }
+}
+
+/// What the user means by an id: an import id, or an identity as a JSON object.
+fn named(change: &Change<'_>, id: &str) -> ImportTarget {
+    let identity = if id.starts_with('{') { change.kind.identity(id) } else { None };
+    identity.map_or_else(|| ImportTarget::Id(id.to_owned()), ImportTarget::Identity)
+}
+
+/// The evidence about a create.
+async fn created(context: &TaskContext, change: &Change<'_>, mut begun: Begun, order: &SettleOrder) -> SettleVerdict {
+    let plan = match final_plan(change, &mut begun).await {
+        Ok(plan) => plan,
+        Err(problems) => return SettleVerdict::Unknown(first_words(&problems)),
+    };
+    let Some(promised) = change.promised(&plan.planned) else {
+        return match change.seen_by_name(&mut begun, &plan, order.planned).await {
+            Ok(object) => applied(context, change, begun, &object),
+            Err(verdict) => verdict,
+        };
+    };
+    let target = match promised {
+        Ok(target) => target,
+        Err(why) => return SettleVerdict::Unknown(why),
+    };
+    match change.find(&mut begun, target, Some(&plan.planned)).await {
+        Seen::Object(object) => applied(context, change, begun, &object),
+        Seen::Nothing => SettleVerdict::NotApplied { holder_dead: order.holder_dead },
+        Seen::Unclear(why) => SettleVerdict::Unknown(why),
     }
 }
 

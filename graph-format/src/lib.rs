@@ -5,9 +5,9 @@
 //! and states, and [`codec`] encodes them; [`formula`] and [`origin`] say how a value is computed and what must happen
 //! before it may be used; [`address`] names objects, and [`module_source`] the sources of modules; [`schema`] describes
 //! the types of providers; [`graph`] is the work of an apply; [`changes`] is what a reviewer reads, and [`plan_file`]
-//! holds everything in one file. [`placement`] says where its parts may run, and
-//! [`limits`] how often they may call providers. [`stored`], [`run`], [`digest`],
-//! [`shown`] and [`checks`] are data that states, runs and plans share.
+//! holds everything in one file. [`placement`] says where its parts may run,
+//! [`limits`] how often they may call providers, and [`lookups`] how objects are found by their names. [`stored`],
+//! [`run`], [`digest`], [`shown`] and [`checks`] are data that states, runs and plans share.
 
 pub mod address;
 pub mod changes;
@@ -21,6 +21,7 @@ pub mod framed;
 pub mod go_duration;
 pub mod graph;
 pub mod limits;
+pub mod lookups;
 pub mod marks;
 pub mod module_source;
 pub mod nearest;

@@ -44,8 +44,9 @@
 //!    results of its calls are acknowledged.
 //! 8. **Settling.** The worker reads the object by its known id (update, delete) or looks it up by its planned identity
 //!    (create), and changes nothing, since the attempt may still be running elsewhere. The verdict is
-//!    [`SettleVerdict::Applied`] with everything that a finished task reports, [`SettleVerdict::NotApplied`], or
-//!    [`SettleVerdict::Unknown`] with the reason. A deleted object that is absent, and an updated object that is as planned,
+//!    [`SettleVerdict::Applied`] with everything that a finished task reports, [`SettleVerdict::NotApplied`],
+//!    [`SettleVerdict::Unknown`] with the reason, or [`SettleVerdict::Found`] with an object that only the user can judge.
+//!    A reason is empty if there was nothing to look at. A deleted object that is absent, and an updated object that is as planned,
 //!    count as applied. `holder_dead` repeats the order's, unless the worker knows more. With `adopt`, the worker reads
 //!    the object with that id. A task with `read_first` reads or looks up before it plans.
 //! 9. **Silence.** A worker sends a heartbeat every [`Welcome::heartbeat_ms`] on an idle stream. After
@@ -79,7 +80,7 @@ pub use weft_graph_format::shown::ShownName;
 pub use frame::{CoordinatorFrame, EncodedFrame, FrameError, OutputLine, RunLine, RunOrders, RunReports, WorkerFrame};
 pub use greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
 pub use order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
-pub use report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
+pub use report::{Candidate, ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
 
 /// The version of the protocol.
 pub const PROTOCOL: u32 = 2;

@@ -121,4 +121,6 @@ pub struct SettleOrder {
     pub holder_dead: bool,
     /// The user says that the object exists and has this id.
     pub adopt: Option<String>,
+    /// The digest in the intent of the attempt. `None` if it is not known.
+    pub planned: Option<Digest>,
 }

@@ -152,6 +152,19 @@ pub enum SettleVerdict {
         /// Whether the worker knows that the process is dead.
         holder_dead: bool,
     },
-    /// The evidence does not say. The reason, as text.
+    /// The evidence does not say. The reason, as text; empty if there was nothing to look at.
     Unknown(String),
+    /// The evidence does not say. There is an object that may be the one that the attempt made, or may be older.
+    Found(Box<Candidate>),
+}
+
+/// An object that a look-up found. Only the user can say whether it belongs to the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Candidate {
+    /// Why it is not known whether the attempt made it, as text.
+    pub reason: String,
+    /// The import id that it was found by.
+    pub id: String,
+    /// Some attributes that may be shown: names, and values as JSON text.
+    pub attributes: Vec<(String, String)>,
 }

@@ -10,7 +10,7 @@ use crate::Task;
 use crate::frame::{CoordinatorFrame, OutputLine, WorkerFrame};
 use crate::greeting::{Greeting, HeldPhase, HeldTask};
 use crate::order::{OpenShard, Order, SettleOrder};
-use crate::report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
+use crate::report::{Candidate, ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
 
 pub(crate) fn coordinator_frame(frame: CoordinatorFrame) -> proto::CoordinatorFrame {
     proto::CoordinatorFrame {
@@ -65,6 +65,20 @@ impl OutputLine {
     /// Reads a line from the generated type.
     pub fn from_wire(line: proto::OutputLine) -> OutputLine {
         OutputLine { address: line.address, provisioner: line.provisioner, text: line.line }
+    }
+}
+
+impl Candidate {
+    /// The object as the generated type, which has no reason.
+    pub fn into_wire(self) -> proto::Candidate {
+        let shown = |(attribute, value)| proto::ShownName { attribute, value };
+        proto::Candidate { id: self.id, attributes: self.attributes.into_iter().map(shown).collect() }
+    }
+
+    /// Reads an object from the generated type.
+    pub fn from_wire(found: proto::Candidate, reason: String) -> Candidate {
+        let attributes = found.attributes.into_iter().map(|shown| (shown.attribute, shown.value)).collect();
+        Candidate { reason, id: found.id, attributes }
     }
 }
 
@@ -145,6 +159,7 @@ fn settle_task(settle: SettleOrder) -> proto::SettleTask {
         holder: settle.holder.0,
         holder_dead: settle.holder_dead,
         adopt: settle.adopt,
+        planned: settle.planned.map(|digest| digest.0.to_vec()).unwrap_or_default(),
     }
 }
 
@@ -183,15 +198,17 @@ fn report(report: Report) -> proto::WorkerItem {
         }),
         Report::Settled { task, verdict } => {
             use proto::settle_result::Verdict as V;
-            let verdict = match verdict {
-                SettleVerdict::Applied(found) => V::Applied(done(&found)),
-                SettleVerdict::NotApplied { holder_dead } => V::NotApplied(proto::NotApplied { holder_dead }),
-                SettleVerdict::Unknown(reason) => V::Unknown(reason),
+            let (verdict, candidate) = match verdict {
+                SettleVerdict::Applied(found) => (V::Applied(done(&found)), None),
+                SettleVerdict::NotApplied { holder_dead } => (V::NotApplied(proto::NotApplied { holder_dead }), None),
+                SettleVerdict::Unknown(reason) => (V::Unknown(reason), None),
+                SettleVerdict::Found(found) => (V::Unknown(found.reason.clone()), Some(found.into_wire())),
             };
             Item::Settled(proto::SettleResult {
                 operation: task.operation,
                 attempt: task.attempt.0,
                 verdict: Some(verdict),
+                candidate,
             })
         }
         Report::Returned(task) => Item::Returned(name(task)),

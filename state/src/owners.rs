@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 
-use crate::record::InstanceObject;
+use crate::record::{InstanceObject, InstanceRecord};
 use crate::snapshot::Snapshot;
 
 /// The objects of a state by their ids. An object belongs to one address, so an id that is here cannot be adopted by
@@ -16,28 +16,54 @@ impl IdOwners {
     /// Reads the ids of all managed objects. Linear in the number of instances.
     pub fn of(snapshot: &Snapshot) -> IdOwners {
         let mut owners = IdOwners::default();
-        let records = snapshot.instances.values().map(|stored| &stored.record);
-        for record in records.filter(|record| record.mode() == ResourceMode::Managed) {
-            for object in record.current.iter().chain(record.deposed.values()) {
-                let Some(id) = id_of(object) else { continue };
-                let key = (record.address.resource.type_name.to_string(), id);
-                owners.0.entry(key).or_default().push(record.address.clone());
-            }
-        }
+        snapshot.instances.values().for_each(|stored| owners.add(&stored.record));
         owners
     }
 
-    /// Another address that has the object with this id. Ids of different types are unrelated.
+    /// Adds the objects of an address.
+    pub fn add(&mut self, record: &InstanceRecord) {
+        if record.mode() != ResourceMode::Managed {
+            return;
+        }
+        for id in record.current.iter().chain(record.deposed.values()).flat_map(ids_of) {
+            let owners = self.0.entry((record.address.resource.type_name.to_string(), id)).or_default();
+            if !owners.contains(&record.address) {
+                owners.push(record.address.clone());
+            }
+        }
+    }
+
+    /// Another address that has the object with this id, or with this identity as a JSON object. Ids of different types are
+    /// unrelated.
     pub fn other(&self, address: &str, id: &str) -> Option<String> {
         let wanted: ResourceInstance = address.parse().ok()?;
+        let identity = Some(id).filter(|id| id.starts_with('{')).and_then(normal);
+        self.owner_but(&wanted, identity.as_deref().unwrap_or(id))
+    }
+
+    /// Another address that has this object.
+    pub fn other_with(&self, address: &ResourceInstance, object: &InstanceObject) -> Option<String> {
+        ids_of(object).find_map(|id| self.owner_but(address, &id))
+    }
+
+    fn owner_but(&self, wanted: &ResourceInstance, id: &str) -> Option<String> {
         let owners = self.0.get(&(wanted.resource.type_name.to_string(), id.to_owned()))?;
-        owners.iter().find(|owner| **owner != wanted).map(ToString::to_string)
+        owners.iter().find(|owner| *owner != wanted).map(ToString::to_string)
     }
 }
 
-fn id_of(object: &InstanceObject) -> Option<String> {
-    let attributes: serde_json::Value = serde_json::from_str(object.attributes.as_str()).ok()?;
-    attributes.get("id")?.as_str().map(str::to_owned)
+/// The id of an object, and its identity.
+fn ids_of(object: &InstanceObject) -> impl Iterator<Item = String> + use<> {
+    let attributes: Option<serde_json::Value> = serde_json::from_str(object.attributes.as_str()).ok();
+    let id = attributes.and_then(|found| found.get("id")?.as_str().map(str::to_owned));
+    let identity = object.identity.as_ref().and_then(|identity| normal(identity.as_str()));
+    id.into_iter().chain(identity)
+}
+
+/// A JSON object as text in one form, with sorted attributes.
+fn normal(text: &str) -> Option<String> {
+    let attributes: BTreeMap<String, serde_json::Value> = serde_json::from_str(text).ok()?;
+    serde_json::to_string(&attributes).ok()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use weft_coordinator::RunError;
 use weft_coordinator::client::ClientError;
+use weft_coordinator::listing::fitting;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::StoreError;
 
@@ -34,7 +35,7 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
                 );
             }
             for doubt in doubts {
-                problems.push(in_doubt(&doubt.key.to_string(), &doubt.run.to_string(), &doubt.reason));
+                problems.push(in_doubt(&doubt.key.to_string(), &doubt.run.to_string(), &doubt.action, &doubt.reason));
             }
             problems
         }
@@ -46,21 +47,23 @@ pub fn run(error: RunError) -> Vec<Diagnostic> {
     }
 }
 
-/// Reports that the outcome of an operation is unknown.
-pub fn in_doubt(address: &str, run: &str, reason: &str) -> Diagnostic {
+/// Reports that the outcome of an operation is unknown. Names the decisions that fit its action.
+pub fn in_doubt(address: &str, run: &str, action: &str, reason: &str) -> Diagnostic {
     let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-    Diagnostic::error(
-        "Resource instance in doubt",
-        format!(
-            "The outcome of the operation on {address} is unknown{because}. Look at the real object, then record the \
-            outcome:\n  weft runs \
-             resolve {run} '{address}' -adopt ID    it exists, with this id\n  weft runs resolve {run} '{address}' \
-             -absent        it does not exist\n  weft runs resolve {run} '{address}' -retry         try again, and \
-             accept a duplicate\n  weft runs resolve {run} '{address}' -forget        give up the operation, leave \
-             the state as it is"
-        ),
-    )
-    .about(address)
+    let absent = if action == "create" { "it does not exist" } else { "it took no effect" };
+    let mut text = format!(
+        "The outcome of the operation on {address} is unknown{because}. Look at the real object, then record the outcome:"
+    );
+    for decision in fitting(action) {
+        let (option, meaning) = match *decision {
+            "adopt" => ("adopt ID", "it exists, with this id"),
+            "absent" => ("absent", absent),
+            "retry" => ("retry", "try again, and accept a duplicate"),
+            _ => ("forget", "give up the operation, leave the state as it is"),
+        };
+        text.push_str(&format!("\n  weft runs resolve {run} '{address}' -{option:<11} {meaning}"));
+    }
+    Diagnostic::error("Resource instance in doubt", text).about(address)
 }
 
 /// The reason why a coordinator refused a request.

@@ -16,6 +16,7 @@ use weft_graph_format::graph::ProvisionWhen;
 pub use foreknown::{Foreknown, Provisioner};
 use shown_event::ShownEvent;
 
+use super::KnownDoubt;
 use super::problems::in_doubt;
 use crate::plan::tell_ephemeral;
 use crate::render::events::{self, ChangeCounts, Hook};
@@ -60,7 +61,7 @@ struct OperationOutcomes {
     failures: BTreeMap<u32, Vec<Diagnostic>>,
     warnings: BTreeMap<u32, Vec<Diagnostic>>,
     /// Why each object is in doubt.
-    doubts: BTreeMap<String, String>,
+    doubts: BTreeMap<String, KnownDoubt>,
     /// Operations that were seen to finish.
     done: u32,
     skipped: usize,
@@ -122,7 +123,7 @@ impl<'a> Progress<'a> {
     }
 
     /// What is known about each object in doubt, by its name.
-    pub fn doubts(&self) -> BTreeMap<String, String> {
+    pub fn doubts(&self) -> BTreeMap<String, KnownDoubt> {
         self.results.doubts.clone()
     }
 
@@ -234,9 +235,10 @@ impl<'a> Progress<'a> {
                 self.say(|| lines::refused_line(&happening.address, pause));
             }
             OperationEventKind::Returned => drop(self.underway.operations.remove(&happening.operation)),
-            OperationEventKind::InDoubt { reason } => {
+            OperationEventKind::InDoubt { reason, candidate } => {
+                let action = happening.action.clone();
                 self.underway.operations.remove(&happening.operation);
-                self.results.doubts.insert(happening.subject(), reason);
+                self.results.doubts.insert(happening.subject(), KnownDoubt { action, reason, candidate });
             }
             OperationEventKind::Settling { .. } => {
                 self.say(|| format!("{}: Looking up the outcome...", happening.address));
@@ -426,8 +428,8 @@ impl<'a> Progress<'a> {
             std::mem::take(&mut self.results.warnings).into_values().flatten().collect();
         problems.extend(std::mem::take(&mut self.results.failures).into_values().flatten());
         for address in in_doubt_now.iter().filter(|_| !self.lines.only_resolves) {
-            let reason = self.results.doubts.get(address).map(String::as_str).unwrap_or_default();
-            problems.push(in_doubt(address, run, reason));
+            let known = self.results.doubts.get(address).cloned().unwrap_or_default();
+            problems.push(in_doubt(address, run, &known.action, &known.reason));
         }
         self.view.diagnostics(&self.placed(problems));
         if self.view.is_json() {

@@ -114,7 +114,7 @@ impl Coordinator {
     pub(super) fn tell_refusal(&mut self, position: Position, answer: &StoreAnswer) {
         let problem = refusal(answer).about(self.outline.at(position).address.clone());
         let reason = "the store refused to record it".to_owned();
-        self.tell(position, OperationEventKind::InDoubt { reason }, encode_diagnostics(&[problem]));
+        self.tell(position, OperationEventKind::InDoubt { reason, candidate: None }, encode_diagnostics(&[problem]));
     }
 
     fn doubt_stored(&mut self, position: Position, answer: StoreAnswer, doubted: Doubted) -> Handled {

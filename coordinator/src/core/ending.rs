@@ -56,7 +56,10 @@ impl Coordinator {
         }
         let is_quiet = self.roster.in_flight() == 0 && !self.operations.is_evidence_sought();
         if self.course.is_draining() {
-            return is_quiet.then_some(FinishReason::Drained);
+            // The last operations may end after the interruption: then nothing is left to resume.
+            let is_complete = self.operations.are_at_rest() && !self.options.only_resolve;
+            let reason = if is_complete { FinishReason::Complete } else { FinishReason::Drained };
+            return is_quiet.then_some(reason);
         }
         if self.options.only_resolve {
             return self.operations.are_resolved().then_some(FinishReason::Resolved);

@@ -29,6 +29,7 @@ impl Coordinator {
                 self.roster.leave_slot(worker, position);
                 self.ahead.ask(position, self.clock.now());
                 self.refresh(worker);
+                self.operations.intends(position, planned);
                 let intent = self.intent(position, worker, task, planned);
                 self.outbox.store(StepInStore::Intent(position), StoreStep::Intent(intent));
             }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use weft_state::Digest;
+
 use super::WorkerIndex;
 use crate::status::Status;
 
@@ -177,6 +179,8 @@ pub(super) struct LastAttempt {
     pub(super) reported: bool,
     /// When the worker received it.
     pub(super) since: u64,
+    /// The digest in its intent.
+    pub(super) planned: Option<Digest>,
 }
 
 impl LastAttempt {

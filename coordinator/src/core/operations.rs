@@ -1,6 +1,6 @@
 //! All operations of a run: where each one stands, and how many there are of each status.
 
-use weft_state::OpCounts;
+use weft_state::{Digest, OpCounts};
 
 use super::operation::{Doubt, LastAttempt, State};
 use super::{Position, Table, WorkerIndex};
@@ -48,7 +48,8 @@ pub(super) struct Operations {
 impl Operations {
     /// Operations that are all pending.
     pub(super) fn new(count: usize, now: u64) -> Operations {
-        let last = LastAttempt { number: 0, holder: None, begun_here: false, reported: false, since: now };
+        let last =
+            LastAttempt { number: 0, holder: None, begun_here: false, reported: false, since: now, planned: None };
         let operation = Operation { state: State::Pending, floor: 0, tried: false, last };
         // The plan format counts operations in 32 bits.
         let number = u32::try_from(count).unwrap_or(u32::MAX);
@@ -143,7 +144,7 @@ impl Operations {
     pub(super) fn begin_attempt(&mut self, position: Position, holder: Option<WorkerIndex>, now: u64) {
         let operation = &mut self.operations[position];
         let number = operation.last.number.max(operation.floor) + 1;
-        operation.last = LastAttempt { number, holder, begun_here: true, reported: false, since: now };
+        operation.last = LastAttempt { number, holder, begun_here: true, reported: false, since: now, planned: None };
     }
 
     /// A worker has this attempt from an earlier term.
@@ -155,6 +156,11 @@ impl Operations {
     /// An attempt failed or was in doubt, and a later one continues from what it left.
     pub(super) fn was_in_vain(&mut self, position: Position) {
         self.operations[position].tried = true;
+    }
+
+    /// The last attempt has an intent with this digest.
+    pub(super) fn intends(&mut self, position: Position, planned: Digest) {
+        self.operations[position].last.planned = Some(planned);
     }
 
     /// The worker of the last attempt reported that it cannot tell the outcome.

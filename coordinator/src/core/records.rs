@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
-use weft_state::{DoubtKey, InstanceObject, InstanceRecord, InstanceWrite, Revision, StoredProvider, Subject, Writes};
+use weft_state::{
+    DoubtKey, IdOwners, InstanceObject, InstanceRecord, InstanceWrite, Revision, StoredProvider, Subject, Writes,
+};
 
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
 
@@ -26,12 +28,14 @@ pub(crate) struct Records {
     revisions: BTreeMap<Subject, Revision>,
     /// The number of writes of an instance that the store has not answered.
     unanswered: BTreeMap<Subject, u32>,
+    /// The objects by their ids, since that was asked first.
+    owners: Option<IdOwners>,
 }
 
 impl Records {
     pub(crate) fn new(instances: Vec<InstanceRecord>, revisions: BTreeMap<Subject, Revision>) -> Records {
         let instances = instances.into_iter().map(|record| (record.address.clone(), record)).collect();
-        Records { instances, revisions, unanswered: BTreeMap::new() }
+        Records { instances, revisions, unanswered: BTreeMap::new(), owners: None }
     }
 
     /// The revision of an instance in the store. It is `None` when it is unknown, or when the store has not answered a
@@ -90,11 +94,27 @@ impl Records {
             if record.is_empty() {
                 self.instances.remove(&address);
             } else {
+                if let Some(owners) = &mut self.owners {
+                    owners.add(&record);
+                }
                 self.instances.insert(address, record);
             }
             instances.push(InstanceWrite { address: text, record: kept });
         }
         Ok(Writes { instances, outputs: writes.outputs, checks: None })
+    }
+
+    /// Another address of this run that has one of the written objects. An id stays with the address that had it last.
+    pub(crate) fn other_owner(&mut self, writes: &TaskWrites) -> Option<String> {
+        let owners = self.owners.get_or_insert_with(|| {
+            let mut owners = IdOwners::default();
+            self.instances.values().for_each(|record| owners.add(record));
+            owners
+        });
+        writes.objects.iter().find_map(|write| match &write.change {
+            ObjectChange::Put(object) => owners.other_with(&write.address, object),
+            _ => None,
+        })
     }
 
     /// Objects of a late report that differ from the recorded ones.

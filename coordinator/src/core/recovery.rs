@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_protocol::Order;
-use weft_state::{FailureKind, OpRecord, RunView};
+use weft_state::{Digest, FailureKind, OpRecord, RunView};
 
 use super::operation::State;
 use super::{Coordinator, ExportIndex, Handled, Position, WorkerIndex};
@@ -40,6 +40,9 @@ impl Coordinator {
             let holder = known.map(|worker| self.roster.enlist(worker, self.clock.now()));
             let rest = self.operations.restore(position, stored_state(&record), record.attempt.0, holder);
             self.rests(position, rest);
+            if record.planned != Digest::default() {
+                self.operations.intends(position, record.planned);
+            }
             match self.operations.status(position) {
                 Status::Done => {
                     if let Some(result) = record.result.as_ref().and_then(JournalledResult::decode) {

@@ -12,7 +12,7 @@ use crate::event::{Decision, UserResolution};
 use crate::operation_event::OperationEventKind;
 use crate::process::in_words;
 use crate::result::JournalledResult;
-use weft_protocol::{Order, SettleOrder, SettleVerdict, Task, TaskDone, TaskResult};
+use weft_protocol::{Candidate, Order, SettleOrder, SettleVerdict, Task, TaskDone, TaskResult};
 
 /// The reason of a doubt from an earlier term.
 const GONE: &str = "its worker is gone";
@@ -73,7 +73,7 @@ impl Coordinator {
         self.holder_doubts(position);
         if self.doubts.decision(position).is_some() {
             self.decide(position)
-        } else if self.outline.at(position).can_settle() && (!self.options.only_resolve || self.options.look_up) {
+        } else if self.outline.at(position).can_look() && (!self.options.only_resolve || self.options.look_up) {
             self.doubts.keep_reason(position, reason.clone());
             self.queue_settle(position)?;
             self.tell(position, OperationEventKind::Settling { reason }, Opaque::default());
@@ -144,6 +144,7 @@ impl Coordinator {
             holder: self.holder_name(position),
             holder_dead: self.is_attempt_dead(position),
             adopt,
+            planned: self.operations.last(position).planned,
         });
         self.roster.begin_settling(worker, position);
         self.order(worker, order);
@@ -187,11 +188,16 @@ impl Coordinator {
 
     /// There is no evidence. The operation stays in doubt, and its dependents are blocked.
     pub(super) fn unsettled(&mut self, position: Position, reason: String) -> Handled {
+        self.unsettled_beside(position, reason, None)
+    }
+
+    /// The same, and there may be an object that the attempt made.
+    fn unsettled_beside(&mut self, position: Position, reason: String, candidate: Option<Box<Candidate>>) -> Handled {
         self.leave_doubt(position)?;
         self.holder_doubts(position);
         self.doubts.end_decision(position);
         self.enter(position, State::InDoubt(Doubt::Unsettled), "there is no evidence")?;
-        self.tell(position, OperationEventKind::InDoubt { reason: reason.clone() }, Opaque::default());
+        self.tell(position, OperationEventKind::InDoubt { reason: reason.clone(), candidate }, Opaque::default());
         self.doubts.keep_reason(position, reason);
         if self.options.only_resolve { Ok(()) } else { self.spoil(position) }
     }
@@ -204,7 +210,7 @@ impl Coordinator {
             }
             self.holder_is_silent(position)?;
             let idle = self.operations.state(position) == State::InDoubt(Doubt::Unsettled);
-            if idle && self.outline.at(position).can_settle() && !self.options.only_resolve {
+            if idle && self.outline.at(position).can_look() && !self.options.only_resolve {
                 let reason = self.doubts.reason(position);
                 self.seek_again(position, reason)?;
             }
@@ -254,7 +260,12 @@ impl Coordinator {
                 );
                 self.unsettled(position, reason)
             }
+            SettleVerdict::Unknown(reason) if reason.is_empty() => {
+                let known = self.doubts.reason(position);
+                self.unsettled(position, known)
+            }
             SettleVerdict::Unknown(reason) => self.unsettled(position, reason),
+            SettleVerdict::Found(found) => self.unsettled_beside(position, found.reason.clone(), Some(found)),
         }
     }
 
@@ -306,6 +317,11 @@ impl Coordinator {
             return self.unsettled(position, NO_OBJECT.to_owned());
         }
         let TaskDone { writes, local, exports, diagnostics, shown } = done;
+        let operation = self.outline.at(position);
+        let by_name = evidence == Evidence::Probe && !operation.probe_by_identity;
+        if by_name && let Some(owner) = self.records.other_owner(&writes) {
+            return self.unsettled(position, format!("the object that was found belongs to {owner}"));
+        }
         match self.records.write(writes) {
             Ok(writes) => {
                 let result = JournalledResult { local, exports };

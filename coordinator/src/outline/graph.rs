@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_graph_format::address::ProviderInstance;
+use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::graph::{Action, Claim, Fragment, Opcode, OutlineRow, Shard, Waits};
+use weft_graph_format::lookups::{LookupTable, lookup_table};
 use weft_graph_format::path::Path;
 use weft_graph_format::plan_file::PlanFile;
 use weft_state::{ClaimMode, Revision};
@@ -16,7 +17,10 @@ use crate::table::{BudgetIndex, ShardIndex};
 
 /// The outline of a plan file: its operations as a coordinator sees them.
 pub fn outline(plan: &PlanFile) -> Outline {
-    let mut operations: Vec<OutlineOperation> = plan.graph.outline.iter().map(operation).collect();
+    let tables: Vec<_> = plan.graph.fragments.iter().map(names).collect();
+    let table = |row: &OutlineRow| usize::try_from(row.shard).ok().and_then(|shard| *tables.get(shard)?);
+    let mut operations: Vec<OutlineOperation> =
+        plan.graph.outline.iter().map(|row| operation(row, table(row))).collect();
     let mut exports = exports(plan);
     for operation in &mut operations {
         operation.exports = exports.remove(&operation.index).unwrap_or_default();
@@ -42,7 +46,15 @@ pub fn outline(plan: &PlanFile) -> Outline {
     }
 }
 
-fn operation(row: &OutlineRow) -> OutlineOperation {
+/// The table of names of a shard's provider.
+fn names(fragment: &Fragment) -> Option<&'static LookupTable> {
+    match &fragment.shard {
+        Shard::Provider(instance) => lookup_table(&instance.source),
+        Shard::Home | Shard::Unplaced => None,
+    }
+}
+
+fn operation(row: &OutlineRow, names: Option<&LookupTable>) -> OutlineOperation {
     let kind = kind(row);
     let action = match kind {
         OperationKind::Evaluate => "evaluate",
@@ -58,8 +70,17 @@ fn operation(row: &OutlineRow) -> OutlineOperation {
         needs: needs(&row.needs),
         changes_world: row.changes_world,
         probe_by_identity: row.lookup.is_some() && kind == OperationKind::Create,
+        looks_first: row.lookup.is_none()
+            && kind == OperationKind::Create
+            && names.is_some_and(|names| has_name(row, names)),
         ..OutlineOperation::new(row.id.0, kind, row.address.clone(), action, row.shard)
     }
+}
+
+/// Whether the object of a create is found by its name.
+fn has_name(row: &OutlineRow, names: &LookupTable) -> bool {
+    let address: Option<ResourceInstance> = row.address.parse().ok();
+    address.is_some_and(|found| names.contains_key(found.resource.type_name.as_str()))
 }
 
 fn kind(row: &OutlineRow) -> OperationKind {

@@ -119,6 +119,7 @@ pub async fn work(mut end: WorkerEnd, mut habits: Habits) {
                             operation: settle.operation,
                             attempt: settle.attempt,
                             verdict: Some(verdict),
+                            candidate: None,
                         }));
                     }
                     _ => {}

@@ -200,6 +200,10 @@ impl Coordinator {
     }
 
     pub async fn settle(&mut self, operation: u32, adopt: Option<&str>) -> proto::settle_result::Verdict {
+        self.settled(operation, adopt).await.verdict.unwrap()
+    }
+
+    pub async fn settled(&mut self, operation: u32, adopt: Option<&str>) -> proto::SettleResult {
         let order = proto::SettleTask {
             shard: self.shard_of(operation),
             operation,
@@ -207,12 +211,13 @@ impl Coordinator {
             holder: "other/1".into(),
             holder_dead: true,
             adopt: adopt.map(str::to_owned),
+            planned: Vec::new(),
         };
         self.order(Order::Settle(order)).await;
         loop {
             if let Item::Settled(found) = self.next().await {
                 assert_eq!(found.operation, operation);
-                return found.verdict.unwrap();
+                return found;
             }
         }
     }

@@ -254,6 +254,36 @@ async fn errors_of_the_provider_are_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_object_with_the_planned_identity_is_shown_and_adopted_only_by_the_user() {
+    let Some(lab) = Lab::new().await else { return };
+    lab.made("other", vec![("color", Value::string("red"))]).await;
+    let draft = lab.draft();
+    let named = |name: &str, color: &str| vec![("name", Value::string(name)), ("color", Value::string(color))];
+    lab.change(&draft, "lab_thing.same", None, named("other", "red"), |_| ()).await;
+    lab.change(&draft, "lab_thing.differs", None, named("other", "blue"), |_| ()).await;
+    lab.change(&draft, "lab_thing.absent", None, named("nobody", "red"), |_| ()).await;
+    let mut run = lab.start(draft).await;
+    let same = run.operation("lab_thing.same");
+    let found = run.settled(same, None).await;
+    let candidate = found.candidate.clone().unwrap();
+    assert!(matches!(&found.verdict, Some(Verdict::Unknown(why)) if why.contains("is as planned")), "{found:?}");
+    assert_eq!(candidate.attributes[0].attribute, "id");
+    let differs = run.operation("lab_thing.differs");
+    let found = run.settled(differs, None).await;
+    assert!(matches!(&found.verdict, Some(Verdict::Unknown(why)) if why.ends_with("plan in color")), "{found:?}");
+    let absent = run.operation("lab_thing.absent");
+    let found = run.settled(absent, None).await;
+    assert!(found.candidate.is_none() && matches!(found.verdict, Some(Verdict::Unknown(_))), "{found:?}");
+    match run.settle(same, Some(&candidate.id)).await {
+        Verdict::Applied(done) => {
+            let text = String::from_utf8(put(&done.writes.unwrap().objects[0]).attributes.clone()).unwrap();
+            assert!(text.contains("red"), "{text}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_outcome_of_an_attempt_is_found_by_reading() {
     let Some(lab) = Lab::new().await else { return };
     let old = lab.made("old", vec![("color", Value::string("red"))]).await;

@@ -13,7 +13,7 @@ use super::*;
 use crate::frame::{OutputLine, RunLine, RunOrders};
 use crate::greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
 use crate::order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
-use crate::report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
+use crate::report::{Candidate, ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
 use crate::{PROTOCOL, Task};
 
 fn run(text: &str) -> RunId {
@@ -93,6 +93,11 @@ fn every_report_round_trips() {
         SettleVerdict::Applied(Box::new(whole_result())),
         SettleVerdict::NotApplied { holder_dead: true },
         SettleVerdict::Unknown("cannot tell".into()),
+        SettleVerdict::Found(Box::new(Candidate {
+            reason: "may be older".into(),
+            id: "bucket".into(),
+            attributes: vec![("arn".into(), "\"arn:x\"".into())],
+        })),
     ];
     let mut reports = vec![
         Report::Intent { task: task(), planned: Digest([7; 32]) },
@@ -130,6 +135,7 @@ fn every_order_round_trips() {
             holder: WorkerId("w/1".into()),
             holder_dead: true,
             adopt: Some("i-1".into()),
+            planned: Some(Digest([6; 32])),
         }),
         Order::Drain,
         Order::Stop,

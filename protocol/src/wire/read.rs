@@ -14,7 +14,7 @@ use crate::Task;
 use crate::frame::{CoordinatorFrame, FrameError, OutputLine, RunLine, RunOrders, RunReports, WorkerFrame};
 use crate::greeting::{Greeting, HeldPackage, HeldPhase, HeldTask, Welcome};
 use crate::order::{Export, OpenShard, Order, SettleOrder, ShardPackage};
-use crate::report::{ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
+use crate::report::{Candidate, ObjectChange, ObjectWrite, Report, SettleVerdict, TaskDone, TaskResult, TaskWrites};
 
 pub(crate) fn coordinator_frame(frame: proto::CoordinatorFrame) -> Result<CoordinatorFrame, FrameError> {
     let of_run = |of_run: proto::RunOrders| {
@@ -133,6 +133,7 @@ fn order(order: proto::Order) -> Result<Order, FrameError> {
             holder: WorkerId(settle.holder),
             holder_dead: settle.holder_dead,
             adopt: settle.adopt,
+            planned: settle.planned.try_into().ok().map(Digest),
         }),
         O::Drain(_) => Order::Drain,
         O::Stop(_) => Order::Stop,
@@ -174,7 +175,10 @@ fn report(item: proto::WorkerItem) -> Result<Report, FrameError> {
                 proto::settle_result::Verdict::NotApplied(not) => {
                     SettleVerdict::NotApplied { holder_dead: not.holder_dead }
                 }
-                proto::settle_result::Verdict::Unknown(reason) => SettleVerdict::Unknown(reason),
+                proto::settle_result::Verdict::Unknown(reason) => match settled.candidate {
+                    Some(found) => SettleVerdict::Found(Box::new(Candidate::from_wire(found, reason))),
+                    None => SettleVerdict::Unknown(reason),
+                },
             },
         },
         Item::Returned(name) => Report::Returned(named(&name)),

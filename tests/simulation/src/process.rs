@@ -408,7 +408,10 @@ impl Process {
 
     fn settle(&mut self, settle: &SettleOrder, around: &mut Around<'_>) {
         let Some(operation) = around.outline.operation(settle.task.operation) else { return };
-        let verdict = if around.happens(10) {
+        let cannot_look = operation.kind == OperationKind::Create && !operation.probe_by_identity;
+        let verdict = if cannot_look {
+            SettleVerdict::Unknown(String::new())
+        } else if around.happens(10) {
             SettleVerdict::Unknown("the cloud does not answer".to_owned())
         } else if around.cloud.has(settle.task.operation) {
             if let Some(open) = self.shards.get_mut(&settle.shard) {

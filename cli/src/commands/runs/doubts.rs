@@ -8,10 +8,11 @@ use weft_coordinator::listing::{OperationListing, RunDetails, fitting};
 use weft_coordinator::outline::outline;
 use weft_coordinator::{Client, RunOptions};
 use weft_graph_format::diagnostic::Diagnostic;
+use weft_protocol::Candidate;
 use weft_state::{IdOwners, OpIndex, OpStatus, RunId, RunStatus, RunStore, StoreError};
 
 use super::{go_on, load, place, problems, said};
-use crate::apply;
+use crate::apply::{self, KnownDoubt};
 use crate::command::Invocation;
 use crate::identity;
 use crate::store::Access;
@@ -29,12 +30,29 @@ pub(super) struct OpenDoubt {
     pub(super) action: String,
     /// Why its outcome is unknown, or what looking it up has found; empty if that is not known.
     pub(super) reason: String,
+    /// An object that a look-up found, and that the operation may have made. No other address has it.
+    pub(super) candidate: Option<Box<Candidate>>,
 }
 
 impl OpenDoubt {
     fn new(operation: OperationListing) -> OpenDoubt {
         let OperationListing { operation, address, deposed, action, .. } = operation;
-        OpenDoubt { operation, address, deposed, action, reason: String::new() }
+        OpenDoubt { operation, address, deposed, action, reason: String::new(), candidate: None }
+    }
+
+    /// Takes what a look-up has found.
+    pub(super) fn learn(&mut self, known: &KnownDoubt, owners: &IdOwners) {
+        self.reason.clone_from(&known.reason);
+        self.candidate = known.candidate.clone();
+        let Some(found) = &self.candidate else { return };
+        let own_id = found.attributes.iter().find(|(name, _)| name == "id");
+        let own_id = own_id.and_then(|(_, value)| serde_json::from_str::<String>(value).ok());
+        let ids = own_id.iter().chain([&found.id]);
+        let owner = ids.filter_map(|id| owners.other(&self.address, id)).next();
+        if let Some(owner) = owner {
+            self.reason.push_str(&format!("; the state has that object at {owner}"));
+            self.candidate = None;
+        }
     }
 
     /// The object as `runs resolve` takes it.
@@ -205,7 +223,7 @@ impl<'i, 'a> Desk<'i, 'a> {
     ///
     /// # Errors
     /// The run cannot be carried on.
-    pub(super) async fn look_up(&mut self) -> Result<BTreeMap<String, String>, Vec<Diagnostic>> {
+    pub(super) async fn look_up(&mut self) -> Result<BTreeMap<String, KnownDoubt>, Vec<Diagnostic>> {
         let Site::Here(store) = &self.site else { return Ok(BTreeMap::new()) };
         let options = RunOptions { only_resolve: true, look_up: true, ..RunOptions::in_process() };
         let ending = go_on(self.invocation, Arc::clone(store), &self.run, options, None).await?;
@@ -234,7 +252,7 @@ impl<'i, 'a> Desk<'i, 'a> {
                 let settled = decisions.into_iter().map(|(doubt, decision)| {
                     let status = view.ops.get(&OpIndex(doubt.operation)).map(|record| record.status);
                     let (name, status) = (doubt.name(), status.unwrap_or_default().word().to_owned());
-                    let reason = ending.doubts.get(&name).cloned();
+                    let reason = ending.doubts.get(&name).map(|known| known.reason.clone());
                     let reason = reason.unwrap_or_else(|| "no evidence was found".to_owned());
                     Settled { name, decision, status, reason }
                 });

@@ -153,6 +153,7 @@ mod tests {
             deposed: deposed.map(str::to_owned),
             action: action.to_owned(),
             reason: String::new(),
+            candidate: None,
         }
     }
 

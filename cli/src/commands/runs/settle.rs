@@ -41,8 +41,14 @@ pub const SETTLE: Command = Command {
     ..LIST
 };
 
-/// What can be decided about a doubt: the word, how it is typed, and what it means.
-fn offered(doubt: &OpenDoubt) -> Vec<(&'static str, &'static str, &'static str)> {
+/// What can be decided about a doubt.
+struct Offer {
+    /// The option of `weft runs resolve`, and what is typed here.
+    usage: String,
+    meaning: &'static str,
+}
+
+fn offered(doubt: &OpenDoubt) -> Vec<Offer> {
     let absent = match doubt.action.as_str() {
         "create" => "it does not exist; the operation is carried out again",
         _ => "it took no effect; the operation is carried out again",
@@ -53,7 +59,17 @@ fn offered(doubt: &OpenDoubt) -> Vec<(&'static str, &'static str, &'static str)>
         ("retry", "retry", "carry the operation out again, and accept a possible duplicate"),
         ("forget", "forget", "give up the operation, and leave the state as it is"),
     ];
-    all.into_iter().filter(|(word, ..)| doubt.decisions().contains(word)).collect()
+    let found = doubt.candidate.iter().map(|found| {
+        let usage = format!("adopt {}", found.id);
+        Offer { usage, meaning: "it is the object that was found" }
+    });
+    let fitting = all.into_iter().filter(|(word, ..)| doubt.decisions().contains(word));
+    found.chain(fitting.map(|(_, usage, meaning)| Offer { usage: usage.to_owned(), meaning })).collect()
+}
+
+/// The width of the usages. Questions without an object to adopt look like the others.
+fn width(offers: &[Offer]) -> usize {
+    offers.iter().map(|offer| offer.usage.chars().count()).max().unwrap_or_default().max("adopt ID".len())
 }
 
 async fn settle(invocation: &Invocation<'_>) -> Outcome {
@@ -109,9 +125,10 @@ async fn looked_up(desk: &mut Desk<'_, '_>, before: Vec<OpenDoubt>) -> Result<Ve
     }
     let found = desk.look_up().await?;
     let mut left = desk.doubts().await?;
+    let owners = desk.owners().await?;
     for doubt in &mut left {
-        if let Some(reason) = found.get(&doubt.name()) {
-            doubt.reason.clone_from(reason);
+        if let Some(known) = found.get(&doubt.name()) {
+            doubt.learn(known, &owners);
         }
     }
     for doubt in settled_by_evidence(&before, &left) {
@@ -228,11 +245,22 @@ fn decision(answer: &str, doubt: &OpenDoubt, owners: &IdOwners) -> Result<Answer
 fn explained(doubt: &OpenDoubt) -> String {
     let reason = if doubt.reason.is_empty() { "nothing was reported" } else { doubt.reason.as_str() };
     let mut text = format!("The outcome of its {} is unknown: {reason}.\n", doubt.action);
-    for (_, usage, meaning) in offered(doubt) {
-        text.push_str(&format!("\n{usage:<9} {meaning}"));
+    text.push_str(&attributes(doubt, ""));
+    let offers = offered(doubt);
+    let width = width(&offers);
+    for Offer { usage, meaning } in offers {
+        text.push_str(&format!("\n{usage:<width$}  {meaning}"));
     }
-    text.push_str("\nskip      decide later\nquit      leave this and all others in doubt");
+    text.push_str(&format!("\n{:<width$}  decide later", "skip"));
+    text.push_str(&format!("\n{:<width$}  leave this and all others in doubt", "quit"));
     text
+}
+
+/// The attributes of the object that was found, one on each line.
+fn attributes(doubt: &OpenDoubt, indent: &str) -> String {
+    let Some(found) = &doubt.candidate else { return String::new() };
+    let line = |(name, value): &(String, String)| format!("\n{indent}  {name} = {value}");
+    found.attributes.iter().map(line).collect::<String>() + if indent.is_empty() { "\n" } else { "" }
 }
 
 /// A doubt with the commands that settle it.
@@ -240,10 +268,24 @@ fn typed(doubt: &OpenDoubt, run: &RunId) -> String {
     let reason = if doubt.reason.is_empty() { String::new() } else { format!(": {}", doubt.reason) };
     let name = doubt.name();
     let mut text = format!("{name}\n  The outcome of its {} is unknown{reason}.", doubt.action);
-    for (_, usage, meaning) in offered(doubt) {
-        text.push_str(&format!("\n  weft runs resolve {run} '{name}' -{usage:<9} {meaning}"));
+    text.push_str(&attributes(doubt, "  "));
+    let offers: Vec<Offer> = offered(doubt)
+        .into_iter()
+        .map(|offer| match offer.usage.split_once(' ') {
+            Some((word, id)) if id != "ID" => Offer { usage: format!("{word} {}", quoted(id)), ..offer },
+            _ => offer,
+        })
+        .collect();
+    let width = width(&offers);
+    for Offer { usage, meaning } in offers {
+        text.push_str(&format!("\n  weft runs resolve {run} {} -{usage:<width$}  {meaning}", quoted(&name)));
     }
     text
+}
+
+/// A word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// The doubts as a document. With a decision in each entry, `resolutions` is that of a file.
@@ -268,8 +310,10 @@ fn document(run: Option<&RunId>, doubts: &[OpenDoubt]) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use weft_protocol::Candidate;
 
     use super::*;
+    use crate::apply::KnownDoubt;
 
     fn doubt(action: &str) -> OpenDoubt {
         OpenDoubt {
@@ -278,7 +322,47 @@ mod tests {
             deposed: None,
             action: action.to_owned(),
             reason: "its worker is gone".to_owned(),
+            candidate: None,
         }
+    }
+
+    #[test]
+    fn an_object_that_was_found_is_shown_and_offered() {
+        let found = Candidate {
+            reason: "an object with the id b exists, but it may be older than the operation".to_owned(),
+            id: "b".to_owned(),
+            attributes: vec![("id".to_owned(), "\"b\"".to_owned()), ("arn".to_owned(), "\"arn:x:b\"".to_owned())],
+        };
+        let known =
+            KnownDoubt { action: "create".to_owned(), reason: found.reason.clone(), candidate: Some(Box::new(found)) };
+        let mut doubt = doubt("create");
+        doubt.learn(&known, &IdOwners::default());
+        expect![[r#"
+            The outcome of its create is unknown: an object with the id b exists, but it may be older than the operation.
+
+              id = "b"
+              arn = "arn:x:b"
+
+            adopt b   it is the object that was found
+            adopt ID  it exists, with this id
+            absent    it does not exist; the operation is carried out again
+            retry     carry the operation out again, and accept a possible duplicate
+            forget    give up the operation, and leave the state as it is
+            skip      decide later
+            quit      leave this and all others in doubt"#]]
+        .assert_eq(&explained(&doubt));
+        let run = RunId::parse("run-1").unwrap();
+        expect![[r#"
+            aws_instance.web
+              The outcome of its create is unknown: an object with the id b exists, but it may be older than the operation.
+                id = "b"
+                arn = "arn:x:b"
+              weft runs resolve run-1 'aws_instance.web' -adopt 'b'  it is the object that was found
+              weft runs resolve run-1 'aws_instance.web' -adopt ID   it exists, with this id
+              weft runs resolve run-1 'aws_instance.web' -absent     it does not exist; the operation is carried out again
+              weft runs resolve run-1 'aws_instance.web' -retry      carry the operation out again, and accept a possible duplicate
+              weft runs resolve run-1 'aws_instance.web' -forget     give up the operation, and leave the state as it is"#]]
+        .assert_eq(&typed(&doubt, &run));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Doubts, their settlement, and operations that are not repeated.
 
+use weft_protocol::{Candidate, SettleVerdict};
+
 use super::*;
 
 #[test]
@@ -17,7 +19,8 @@ fn the_second_signal_stops_providers_and_leaves_doubts_after_five_seconds() {
         if answers {
             core.step(wait, said("w", done(tasks[0])));
             let end = finish(&core.step(wait, ok(1))).unwrap();
-            assert_eq!((end.reason, end.counts.done), (FinishReason::Drained, 1));
+            assert_eq!((end.reason, end.counts.done), (FinishReason::Complete, 1));
+            assert_eq!(end.release, Some(TermEnding::Finished), "nothing is left to resume");
             continue;
         }
         let told = core.step(wait + 2, Event::Tick);
@@ -54,10 +57,7 @@ fn a_returning_worker_settles_a_doubt_of_an_earlier_term() {
         let (mut core, _) = begin(plan(), options.clone(), vec![(0, doubt("w/1"))]);
         let told = if comes { core.step(1, hello("w")) } else { core.step(options.grace_ms, Event::Tick) };
         let unsettled = |instruction: &Instruction| {
-            matches!(
-                instruction,
-                Instruction::Progress(OperationEvent { what: OperationEventKind::InDoubt { .. }, .. })
-            )
+            matches!(instruction, Instruction::Progress(OperationEvent { what: OperationEventKind::InDoubt { .. }, .. }))
         };
         assert!(told.iter().any(unsettled), "{told:?}");
         assert_eq!(finish(&core.step(options.grace_ms + 1, ok(1))).unwrap().in_doubt, [0]);
@@ -130,8 +130,7 @@ fn an_heir_that_does_not_come_or_leaves_again_is_awaited_for_a_while() {
         let worker = first.clone();
         vec![(0, OpRecord { status: OpStatus::Intended, attempt: Attempt(1), worker, ..OpRecord::default() })]
     };
-    let in_doubt =
-        |instructions: &[Instruction]| steps(instructions).iter().any(|step| matches!(step, StoreStep::Doubt { .. }));
+    let in_doubt = |instructions: &[Instruction]| steps(instructions).iter().any(|step| matches!(step, StoreStep::Doubt { .. }));
     let (mut core, _) = begin(plan(), options.clone(), record());
     core.step(1, Event::Dead(first.clone()));
     assert!(!in_doubt(&core.step(grace, Event::Tick)));
@@ -158,8 +157,7 @@ fn doubts_can_be_looked_up_without_going_on() {
     let doubt = || OpRecord { status: OpStatus::InDoubt, attempt: Attempt(1), ..OpRecord::default() };
     let options = RunOptions { only_resolve: true, ..RunOptions::in_process() };
     let plan = || outline(OperationKind::Update, &[&[], &[0]], 1);
-    let settles =
-        |instructions: &[Instruction]| orders(instructions).iter().any(|order| matches!(order, Order::Settle(_)));
+    let settles = |instructions: &[Instruction]| orders(instructions).iter().any(|order| matches!(order, Order::Settle(_)));
     // Without a decision, a term that only resolves asks nothing.
     let (_, begun) = begin(plan(), options.clone(), vec![(0, doubt())]);
     assert_eq!(finish(&begun).map(|end| end.reason), Some(FinishReason::Resolved));
@@ -221,30 +219,86 @@ fn a_finished_create_without_an_object_is_in_doubt() {
     assert!(matches!(&told[..], [StoreStep::Doubt { .. }]), "{told:?}");
 }
 
+/// A create in doubt for which a worker looks, with the digest of its intent.
+fn create_looked_at(probe: bool, options: RunOptions) -> Coordinator {
+    let mut plan = outline(OperationKind::Create, &[&[], &[0]], 1);
+    plan.operations[0].probe_by_identity = probe;
+    let worker = WorkerId("gone/1".to_owned());
+    let (status, attempt, planned) = (OpStatus::Intended, Attempt(1), Digest([7; 32]));
+    let record = OpRecord { status, attempt, worker, planned, ..OpRecord::default() };
+    let (mut core, _) = begin(plan, options, vec![(0, record)]);
+    let gone = core.absent_holders().remove(0);
+    core.step(0, hello("w"));
+    let instructions = core.step(1, Event::Dead(gone));
+    assert!(matches!(&steps(&instructions)[..], [StoreStep::Doubt { .. }]));
+    let told = orders(&core.step(1, ok(1)));
+    let asked = |order: &Order| matches!(order, Order::Settle(SettleOrder { holder_dead: true, planned: Some(planned), .. }) if planned.0 == [7; 32]);
+    assert!(told.iter().any(asked), "{told:?}");
+    core
+}
+
+fn verdict(verdict: SettleVerdict) -> Event {
+    said("w", Report::Settled { task: Task { operation: 0, attempt: Attempt(1) }, verdict })
+}
+
 #[test]
-fn a_doubtful_create_settles_only_if_its_object_can_be_looked_up() {
-    for probe in [false, true] {
-        let mut plan = outline(OperationKind::Create, &[&[], &[0]], 1);
-        plan.operations[0].probe_by_identity = probe;
-        let worker = WorkerId("gone/1".to_owned());
-        let record = OpRecord { status: OpStatus::Intended, attempt: Attempt(1), worker, ..OpRecord::default() };
-        let (mut core, _) = begin(plan, RunOptions::in_process(), vec![(0, record)]);
-        let gone = core.absent_holders().remove(0);
-        core.step(0, hello("w"));
-        let instructions = core.step(1, Event::Dead(gone));
-        assert!(matches!(&steps(&instructions)[..], [StoreStep::Doubt { .. }]));
-        let instructions = core.step(1, ok(1));
-        let settle = orders(&instructions)
-            .iter()
-            .any(|order| matches!(order, Order::Settle(SettleOrder { holder_dead: true, .. })));
-        assert_eq!(settle, probe);
-        if !probe {
-            core.step(1, ok(1));
-            let task = Task { operation: 0, attempt: Attempt(1) };
-            assert_eq!(core.status(task.operation), Some(Status::InDoubt));
-            assert_eq!(core.status(1), Some(Status::Skipped));
+fn a_create_without_a_way_to_find_its_object_stays_in_doubt_for_the_first_reason() {
+    let mut core = create_looked_at(false, RunOptions::in_process());
+    let told = core.step(2, verdict(SettleVerdict::Unknown(String::new())));
+    let reason = told.iter().find_map(|instruction| match instruction {
+        Instruction::Progress(OperationEvent { what: OperationEventKind::InDoubt { reason, .. }, .. }) => Some(reason),
+        _ => None,
+    });
+    assert!(reason.is_some_and(|reason| reason.contains("gone")), "{told:?}");
+    assert_eq!((core.status(0), core.status(1)), (Some(Status::InDoubt), Some(Status::Skipped)));
+}
+
+#[test]
+fn an_object_that_may_be_older_is_reported_and_not_adopted() {
+    let mut core = create_looked_at(false, RunOptions::in_process());
+    let found = Candidate { reason: "may be older".to_owned(), id: "b".to_owned(), attributes: Vec::new() };
+    let told = core.step(2, verdict(SettleVerdict::Found(Box::new(found.clone()))));
+    let candidate = told.iter().find_map(|instruction| match instruction {
+        Instruction::Progress(OperationEvent { what: OperationEventKind::InDoubt { candidate, .. }, .. }) => {
+            candidate.clone()
         }
+        _ => None,
+    });
+    assert_eq!(candidate.as_deref(), Some(&found), "{told:?}");
+    assert!(steps(&told).is_empty());
+    assert_eq!(core.status(0), Some(Status::InDoubt));
+}
+
+#[test]
+fn an_object_of_another_address_of_the_run_is_not_adopted() {
+    let object = |address: &str| weft_protocol::ObjectWrite {
+        address: address.parse().unwrap(),
+        provider: String::new(),
+        deposed: None,
+        change: weft_protocol::ObjectChange::Put(Box::new(weft_state::InstanceObject::new(
+            0,
+            weft_state::RawJson::new("{\"id\":\"b\"}"),
+        ))),
+    };
+    for owned in [false, true] {
+        let mut core = create_looked_at(false, RunOptions::in_process());
+        if owned {
+            let writes = weft_protocol::TaskWrites { objects: vec![object("a.other")], outputs: Vec::new() };
+            core.records.write(writes).unwrap();
+        }
+        let own = object(&core.outline.at(Position(0)).address.clone());
+        let writes = weft_protocol::TaskWrites { objects: vec![own], outputs: Vec::new() };
+        let done = TaskDone { writes, ..TaskDone::default() };
+        let told = core.step(2, verdict(SettleVerdict::Applied(Box::new(done))));
+        assert_eq!(steps(&told).is_empty(), owned, "{told:?}");
     }
+}
+
+#[test]
+fn a_create_is_repeated_only_if_its_type_promises_that_absence_is_proven() {
+    let mut core = create_looked_at(true, RunOptions::in_process());
+    let told = core.step(2, verdict(SettleVerdict::NotApplied { holder_dead: true }));
+    assert!(matches!(&steps(&told)[..], [StoreStep::Resolve(found)] if found.evidence == Evidence::Probe), "{told:?}");
 }
 
 #[test]

@@ -13,8 +13,10 @@ pub enum Kind {
     Subnet,
     /// A machine with an address in a subnet.
     Instance,
-    /// A name and what it stands for. The only kind without client tokens.
+    /// A name and what it stands for. It has no client token.
     DnsRecord,
+    /// A container whose name is unique in its region. It has no client token.
+    Bucket,
 }
 
 /// What a field of a request may hold.
@@ -77,12 +79,14 @@ const DNS_RECORD: &[Field] = &[
     field("ttl", Shape::Whole, false, true),
 ];
 
+const BUCKET: &[Field] = &[field("name", Shape::Text, true, false), field("tags", Shape::TextMap, false, true)];
+
 /// The field that is taken and never stored or given back.
 pub const PASSWORD: &str = "password";
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 4] = [Kind::Network, Kind::Subnet, Kind::Instance, Kind::DnsRecord];
+    pub const ALL: [Kind; 5] = [Kind::Network, Kind::Subnet, Kind::Instance, Kind::DnsRecord, Kind::Bucket];
 
     /// The name in URLs, in the ledger and in fault rules.
     pub fn name(self) -> &'static str {
@@ -91,6 +95,7 @@ impl Kind {
             Kind::Subnet => "subnet",
             Kind::Instance => "instance",
             Kind::DnsRecord => "dns_record",
+            Kind::Bucket => "bucket",
         }
     }
 
@@ -106,12 +111,13 @@ impl Kind {
             Kind::Subnet => "sub",
             Kind::Instance => "ins",
             Kind::DnsRecord => "rec",
+            Kind::Bucket => "buc",
         }
     }
 
     /// Do creates of this kind carry a client token?
     pub fn has_token(self) -> bool {
-        self != Kind::DnsRecord
+        !matches!(self, Kind::DnsRecord | Kind::Bucket)
     }
 
     /// What a client may send, `token` aside.
@@ -121,6 +127,7 @@ impl Kind {
             Kind::Subnet => SUBNET,
             Kind::Instance => INSTANCE,
             Kind::DnsRecord => DNS_RECORD,
+            Kind::Bucket => BUCKET,
         }
     }
 }

@@ -307,6 +307,17 @@ impl Holdings {
                 let fqdn = format!("{}.{}.sim.test", object.text("name"), object.region);
                 computed.insert("fqdn".to_owned(), json!(fqdn));
             }
+            Kind::Bucket => {
+                let name = object.text("name");
+                let buckets = self.objects.range((Kind::Bucket, String::new())..);
+                if buckets
+                    .take_while(|((kind, _), _)| *kind == Kind::Bucket)
+                    .any(|(_, other)| other.text("name") == name)
+                {
+                    let what = format!("region {} has a bucket {name} already", object.region);
+                    return Err(Refusal::Conflict { field: Some("name"), what });
+                }
+            }
         }
         object.attributes.extend(computed);
         if let Some(token) = &object.token {
@@ -361,7 +372,7 @@ impl Holdings {
                     hosts.release(address);
                 }
             }
-            Kind::DnsRecord => {}
+            Kind::DnsRecord | Kind::Bucket => {}
         }
         if let Some(token) = &object.token {
             self.tokens.remove(&(object.kind, token.clone()));
@@ -385,7 +396,7 @@ impl Holdings {
                     hosts.restore(address);
                 }
             }
-            Kind::Network | Kind::DnsRecord => {}
+            Kind::Network | Kind::DnsRecord | Kind::Bucket => {}
         }
         if let Some(token) = &object.token {
             self.tokens.insert((object.kind, token.clone()), object.id.clone());

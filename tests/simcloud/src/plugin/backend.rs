@@ -4,7 +4,7 @@ use hyper::Method;
 use serde_json::{Map, Value as Json};
 
 use super::api::{Api, ApiError, Repeat};
-use super::catalog::{Attribute, CLIENT_TOKEN, Mode, PASSWORD, Resource, TOKEN_IMPORT};
+use super::catalog::{Attribute, CLIENT_TOKEN, Mode, NAME_IMPORT, PASSWORD, Resource, TOKEN_IMPORT};
 use super::offline;
 use super::problem::Problem;
 use super::value::{Attributes, Value};
@@ -134,7 +134,7 @@ impl Backend {
         }
     }
 
-    /// Finds an object by `ID`, `REGION/ID` or `token:REGION:TOKEN`. The look-up is strongly consistent: what it does
+    /// Finds an object by `ID`, `REGION/ID`, `token:REGION:TOKEN` or, in the provider's region, `name:NAME`. The look-up is strongly consistent: what it does
     /// not find did not exist when it was asked.
     pub async fn import(&self, resource: &Resource, region: &str, id: &str) -> Result<Attributes, Problem> {
         let api = match self {
@@ -144,6 +144,11 @@ impl Backend {
         };
         let nothing = Attributes::new();
         let name = resource.name;
+        if let Some(wanted) = id.strip_prefix(NAME_IMPORT) {
+            let query = format!("{}?name={}", objects_path(resource, region), encode(wanted));
+            let nothing_there = format!("No {name} in region {region} has the name {wanted:?}.");
+            return only(api, resource, &query, &nothing_there).await;
+        }
         let Some(token) = id.strip_prefix(TOKEN_IMPORT) else {
             let (region, id) = id.split_once('/').unwrap_or((region, id));
             let path = format!("{}/{}", objects_path(resource, region), encode(id));
@@ -159,14 +164,9 @@ impl Backend {
             let detail = "An import by client token is token:REGION:TOKEN, for types that have client tokens.";
             return Err(Problem::new("Invalid import id", detail));
         };
-        let path = format!("{}?token={}", objects_path(resource, region), encode(token));
-        let found = api.call(Method::GET, &path, None, Repeat::Read).await;
-        let found = found.map_err(|error| problem("look up", resource, &error))?;
-        match found.pointer("/items").and_then(Json::as_array).map(Vec::as_slice) {
-            Some([one]) => from_cloud(resource, one, &nothing),
-            Some([]) => Err(no_such_import(&format!("No {name} in region {region} has the client token {token:?}."))),
-            _ => Err(Problem::new("Unusable answer", "The cloud's list is not what it should be.")),
-        }
+        let query = format!("{}?token={}", objects_path(resource, region), encode(token));
+        let nothing_there = format!("No {name} in region {region} has the client token {token:?}.");
+        only(api, resource, &query, &nothing_there).await
     }
 
     /// The data source: a region by its name.
@@ -202,6 +202,17 @@ impl Backend {
 /// The cloud has another name for the client token only.
 fn field_name(attribute: &Attribute) -> &'static str {
     if attribute.name == CLIENT_TOKEN { "token" } else { attribute.name }
+}
+
+/// The object that a list has, which has at most one.
+async fn only(api: &Api, resource: &Resource, query: &str, nothing_there: &str) -> Result<Attributes, Problem> {
+    let found = api.call(Method::GET, query, None, Repeat::Read).await;
+    let found = found.map_err(|error| problem("look up", resource, &error))?;
+    match found.pointer("/items").and_then(Json::as_array).map(Vec::as_slice) {
+        Some([one]) => from_cloud(resource, one, &Attributes::new()),
+        Some([]) => Err(no_such_import(nothing_there)),
+        _ => Err(Problem::new("Unusable answer", "The cloud's list is not what it should be.")),
+    }
 }
 
 fn objects_path(resource: &Resource, region: &str) -> String {

@@ -105,6 +105,9 @@ pub const LOOKUP: &str = r#"weft: lookup=import "token:{region}:{client_token}" 
 /// What an import id that names a client token begins with.
 pub const TOKEN_IMPORT: &str = "token:";
 
+/// What an import id that is a name begins with.
+pub const NAME_IMPORT: &str = "name:";
+
 /// The sizes of instances.
 pub const SIZES: &[&str] = &["small", "medium", "large"];
 
@@ -204,6 +207,20 @@ pub const RESOURCES: &[Resource] = &[
             CREATED_AT,
         ],
         description: "A name and what it stands for. Its creates carry no token: a repeated one makes a second record.",
+    },
+    Resource {
+        name: "cloud_bucket",
+        kind: "bucket",
+        version: 0,
+        attributes: &[
+            name("The bucket's name, unique in its region.").replacing(),
+            TAGS,
+            IN_REGION,
+            ID,
+            URN,
+            CREATED_AT,
+        ],
+        description: "A container. Its creates carry no token, and its name finds it.",
     },
 ];
 

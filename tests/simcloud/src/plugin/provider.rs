@@ -8,11 +8,11 @@ use tonic::{Request, Response, Status};
 use weft_proto::tfplugin6::diagnostic::Severity;
 use weft_proto::tfplugin6::provider_server::Provider;
 use weft_proto::tfplugin6::{
-    Diagnostic, DynamicValue, ServerCapabilities, apply_resource_change, call_function, close_ephemeral_resource,
-    configure_provider, generate_resource_config, get_functions, get_metadata, get_provider_schema,
-    get_resource_identity_schemas, import_resource_state, move_resource_state, open_ephemeral_resource,
-    plan_resource_change, read_data_source, read_resource, renew_ephemeral_resource, stop_provider,
-    upgrade_resource_identity, upgrade_resource_state, validate_data_resource_config,
+    Deferred, Diagnostic, DynamicValue, ServerCapabilities, apply_resource_change, call_function,
+    close_ephemeral_resource, configure_provider, deferred as reasons, generate_resource_config, get_functions,
+    get_metadata, get_provider_schema, get_resource_identity_schemas, import_resource_state, move_resource_state,
+    open_ephemeral_resource, plan_resource_change, read_data_source, read_resource, renew_ephemeral_resource,
+    stop_provider, upgrade_resource_identity, upgrade_resource_state, validate_data_resource_config,
     validate_ephemeral_resource_config, validate_provider_config, validate_resource_config,
 };
 
@@ -24,6 +24,9 @@ use super::schema::{read, resource_schema, schema, write};
 use super::setup::Setup;
 use super::value::{Attributes, Value};
 use crate::cloud::fault::Twist;
+
+/// Names the call that the provider defers: `read`, `plan`, `import` or `data`.
+const DEFER: &str = "SIMCLOUD_DEFER";
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -154,6 +157,12 @@ fn some(object: Option<Attributes>, what: &str) -> Result<Attributes, Problem> {
 
 fn capabilities() -> Option<ServerCapabilities> {
     Some(ServerCapabilities { get_provider_schema_optional: true, ..Default::default() })
+}
+
+/// A deferral of calls of this kind, if the environment asks for it. Tests see what an engine does that allows none.
+fn deferred(call: &str) -> Option<Deferred> {
+    let wanted = std::env::var(DEFER).is_ok_and(|named| named == call);
+    wanted.then(|| Deferred { reason: reasons::Reason::ProviderConfigUnknown as i32 })
 }
 
 /// A warning that a call was made for what the module announces.
@@ -310,9 +319,11 @@ impl Provider for CloudProvider {
         let request = request.into_inner();
         let outcome = self.read(&request).await;
         let diagnostics = announced(request.provider_meta.as_ref(), "read");
-        let private = request.private;
+        let (private, deferred) = (request.private, deferred("read"));
         Ok(Response::new(match outcome {
-            Ok(state) => read_resource::Response { new_state: Some(state), private, diagnostics, ..Default::default() },
+            Ok(state) => {
+                read_resource::Response { new_state: Some(state), private, diagnostics, deferred, ..Default::default() }
+            }
             Err(problem) => read_resource::Response {
                 new_state: request.current_state,
                 private,
@@ -332,6 +343,7 @@ impl Provider for CloudProvider {
             ..Default::default()
         });
         response.diagnostics.extend(announced(request.get_ref().provider_meta.as_ref(), "plan"));
+        response.deferred = deferred("plan");
         Ok(Response::new(response))
     }
 
@@ -366,6 +378,7 @@ impl Provider for CloudProvider {
                     state: Some(state),
                     ..Default::default()
                 }],
+                deferred: deferred("import"),
                 ..Default::default()
             },
             Err(problem) => {
@@ -396,7 +409,7 @@ impl Provider for CloudProvider {
             Ok(state) => read_data_source::Response {
                 state: Some(state),
                 diagnostics: announced(request.get_ref().provider_meta.as_ref(), "data"),
-                ..Default::default()
+                deferred: deferred("data"),
             },
             Err(problem) => {
                 read_data_source::Response { diagnostics: vec![problem.to_diagnostic()], ..Default::default() }

@@ -1,0 +1,234 @@
+//! Looking up the object of a create by what is planned for it. `docs/decisions/2026-11-26-looking-up-creates.md` says
+//! what a look-up proves.
+//!
+//! There are three ways. A type may promise strongly consistent look-ups in its description. The tables of
+//! [`weft_graph_format::lookups`] have the import ids of other types. The identity is the last way.
+
+use weft_graph_format::codec::json;
+use weft_graph_format::digest::Digest;
+use weft_graph_format::lookups::lookup_table;
+use weft_graph_format::path::{Path, ValueStep};
+use weft_graph_format::value::{Kind, Value};
+use weft_protocol::{Candidate, SettleVerdict};
+use weft_providers::Provider;
+use weft_providers::call::{ImportTarget, ObjectState};
+
+use crate::change::{Begun, Change, Seen, filled};
+use crate::final_plan::FinalPlan;
+
+/// The maximum number of attributes that are shown of an object. They help a user to recognize it.
+const MOST_SHOWN: usize = 12;
+/// The maximum length of an attribute that is shown, in bytes of JSON. Longer ones are documents.
+const MOST_OF_VALUE: usize = 200;
+/// The maximum number of differences from the plan that are named.
+const MOST_DIFFERENCES: usize = 5;
+
+/// How an object can be found.
+pub(crate) struct LookUp {
+    target: ImportTarget,
+    /// The target as text.
+    id: String,
+}
+
+impl Change<'_> {
+    /// Whether a create of this type can be looked up at all.
+    pub(crate) fn can_be_looked_up(&self) -> bool {
+        self.planned.lookup.is_some() || self.template().is_some() || self.kind.has_identity()
+    }
+
+    /// The import id of the table.
+    fn template(&self) -> Option<&'static str> {
+        lookup_table(&self.slot.instance.source)?.get(self.kind.name.as_str()).copied()
+    }
+
+    /// The import id of the table, filled in. `None` if the table does not have the type, or promises of the type itself
+    /// make it useless.
+    fn named(&self, plan: &FinalPlan) -> Option<Result<LookUp, String>> {
+        if self.planned.lookup.is_some() {
+            return None;
+        }
+        let filled = filled(self.template()?, &plan.planned);
+        Some(filled.map(|id| LookUp { target: ImportTarget::Id(id.clone()), id }))
+    }
+
+    /// How the object of a create is found by its table or by its planned identity.
+    ///
+    /// # Errors
+    /// Why it cannot be looked up; empty if the type has no way.
+    pub(crate) fn look_up(&self, plan: &FinalPlan) -> Result<LookUp, String> {
+        match (self.named(plan), self.identified(plan)) {
+            (Some(Ok(named)), _) => Ok(named),
+            (_, Some(identified)) => Ok(identified),
+            (Some(Err(why)), None) => Err(why),
+            (None, None) => Err(String::new()),
+        }
+    }
+
+    /// The identity that the provider planned, or that follows from the planned object.
+    fn identified(&self, plan: &FinalPlan) -> Option<LookUp> {
+        let planned = plan.identity.as_ref().map(|identity| identity.unmark_deep().0);
+        let planned = planned.filter(|identity| !identity.is_null() && identity.is_wholly_known());
+        let identity = planned.or_else(|| self.kind.planned_identity(&plan.planned))?;
+        let id = json::encode_plain(&identity).ok()?;
+        Some(LookUp { target: ImportTarget::Identity(identity), id })
+    }
+
+    /// Looks whether the name of a create is free, before the call. Returns the import id if there is no object with it.
+    /// It decides nothing about the call: an object that is there is the provider's business.
+    pub(crate) async fn look_before(&self, begun: &mut Begun, plan: &FinalPlan) -> Option<String> {
+        if matches!(*begun.provider, Provider::StoodInFor(_)) {
+            return None;
+        }
+        let LookUp { target, id } = self.named(plan)?.ok()?;
+        let warnings = begun.warnings.len();
+        let seen = self.find(begun, target, None).await;
+        begun.warnings.truncate(warnings);
+        match seen {
+            Seen::Nothing => Some(id),
+            Seen::Object(_) => None,
+            Seen::Unclear(why) => {
+                tracing::debug!(address = self.text, "the name could not be looked up before the create: {why}");
+                None
+            }
+        }
+    }
+
+    /// Where an object differs from its plan. In the legacy type system, no value and an empty value are the same.
+    fn differences(&self, plan: &FinalPlan, object: &Value, begun: &Begun) -> Vec<Path> {
+        let both_empty = |path: &Path| {
+            let at = |whole: &Value| whole.at_path(path).is_ok_and(|part| is_empty(&part));
+            plan.legacy && at(&plan.planned) && at(object)
+        };
+        let found = self.contradictions(&plan.planned, object, begun);
+        found.into_iter().map(|problem| problem.path).filter(|path| !both_empty(path)).collect()
+    }
+
+    /// Whether a part of what names the object is sensitive. Then neither its id nor its attributes are shown.
+    fn is_hidden(&self, look_up: &LookUp, plan: &FinalPlan, begun: &Begun) -> bool {
+        let hidden = self.sensitive(&plan.planned, begun);
+        let is_part = |name: &str| match &look_up.target {
+            ImportTarget::Id(_) => self.template().is_some_and(|template| template.contains(&format!("{{{name}}}"))),
+            ImportTarget::Identity(identity) => identity.as_fields().is_some_and(|fields| fields.get(name).is_some()),
+        };
+        hidden.iter().any(|path| match path.0.first() {
+            Some(ValueStep::Attribute(name)) => is_part(name),
+            _ => true,
+        })
+    }
+
+    /// What a look-up finds out about a create in doubt. `intent` is the digest in the intent of the attempt.
+    pub(crate) async fn seen_by_name(
+        &self,
+        begun: &mut Begun,
+        plan: &FinalPlan,
+        intent: Option<Digest>,
+    ) -> Result<Box<ObjectState>, SettleVerdict> {
+        let look_up = self.look_up(plan).map_err(SettleVerdict::Unknown)?;
+        let is_hidden = self.is_hidden(&look_up, plan, begun);
+        let LookUp { target, id } = look_up;
+        let shown = if is_hidden { "(sensitive value)" } else { id.as_str() };
+        match self.find(begun, target, Some(&plan.planned)).await {
+            Seen::Object(object) => {
+                let was_absent = intent.is_some() && plan.digest(self, Some(&id)).ok() == intent;
+                let differences = self.differences(plan, &object.state, begun);
+                if was_absent && differences.is_empty() {
+                    return Ok(object);
+                }
+                let differences = differences.iter().map(Path::to_string).collect::<Vec<_>>();
+                let reason = found_reason(shown, was_absent, &differences);
+                if is_hidden {
+                    return Err(SettleVerdict::Unknown(reason));
+                }
+                let attributes = self.shown(&object.state, &plan.planned, begun);
+                Err(SettleVerdict::Found(Box::new(Candidate { reason, id, attributes })))
+            }
+            Seen::Nothing => Err(SettleVerdict::Unknown(format!(
+                "an object with the id {shown} was looked up and not found, which does not prove that none exists"
+            ))),
+            // The provider's words may contain the name.
+            Seen::Unclear(_) if is_hidden => Err(SettleVerdict::Unknown(String::from("its look-up failed"))),
+            Seen::Unclear(why) => Err(SettleVerdict::Unknown(why)),
+        }
+    }
+
+    /// Attributes by which a user recognizes an object: its id, then what only the service knows, then the rest.
+    fn shown(&self, object: &Value, planned: &Value, begun: &Begun) -> Vec<(String, String)> {
+        let (Some(fields), wanted) = (object.as_fields(), planned.as_fields()) else { return Vec::new() };
+        let hidden = self.sensitive(object, begun);
+        let is_hidden = |name: &str| {
+            let path = Path::ROOT.attribute(name);
+            hidden.iter().any(|hidden| hidden.is_prefix_of(&path) || path.is_prefix_of(hidden))
+        };
+        let is_planned = |name: &str| wanted.and_then(|wanted| wanted.get(name)).is_some_and(Value::is_wholly_known);
+        let mut shown: Vec<(bool, bool, String, String)> = Vec::new();
+        for (name, value) in fields {
+            let is_plain = matches!(value.open().1, Kind::String(_) | Kind::Number(_) | Kind::Bool(_));
+            if !is_plain || is_hidden(name) {
+                continue;
+            }
+            let Ok(text) = json::encode_plain(value) else { continue };
+            if text.len() <= MOST_OF_VALUE && text != "\"\"" {
+                shown.push((name != "id", is_planned(name), name.to_string(), text));
+            }
+        }
+        shown.sort();
+        shown.into_iter().take(MOST_SHOWN).map(|(_, _, name, text)| (name, text)).collect()
+    }
+}
+
+/// Whether the legacy type system cannot tell a value from no value.
+fn is_empty(value: &Value) -> bool {
+    match value.open().1 {
+        Kind::Null(_) => true,
+        Kind::String(text) => text.is_empty(),
+        Kind::Number(number) => number.is_zero(),
+        Kind::Bool(truth) => !truth,
+        Kind::List(_) | Kind::Set(_) | Kind::Tuple(_) => value.as_items().is_some_and(<[Value]>::is_empty),
+        Kind::Map(_) => value.as_fields().is_some_and(|fields| fields.values().next().is_none()),
+        Kind::Unknown(_) | Kind::Object(_) | Kind::Provider(_) => false,
+    }
+}
+
+fn found_reason(id: &str, was_absent: bool, differences: &[String]) -> String {
+    let since = match was_absent {
+        true => "did not exist before the operation",
+        false => "may be older than the operation",
+    };
+    if differences.is_empty() {
+        return format!("an object with the id {id} exists and is as planned, but it {since}");
+    }
+    let named = differences.iter().take(MOST_DIFFERENCES).map(|path| path.trim_start_matches('.'));
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = if differences.len() > MOST_DIFFERENCES { " and more" } else { "" };
+    format!("an object with the id {id} exists; it {since}, and differs from the plan in {named}{more}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_values_of_the_legacy_type_system_are_equal() {
+        let texts = |values| Value::list(weft_graph_format::types::Type::String, values);
+        let empty = [Value::string(""), Value::int(0), Value::bool(false), texts(Vec::new())];
+        assert!(empty.iter().all(is_empty));
+        let full = [Value::string("a"), Value::int(1), Value::bool(true), texts(vec![Value::string("")])];
+        assert!(!full.iter().any(is_empty));
+    }
+
+    #[test]
+    fn the_reason_says_what_is_missing_for_a_proof() {
+        let reason = |absent, paths: &[&str]| {
+            found_reason("b", absent, &paths.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            reason(false, &[]),
+            "an object with the id b exists and is as planned, but it may be older than the operation"
+        );
+        assert_eq!(
+            reason(true, &[".a", ".b", ".c", ".d", ".e", ".f"]),
+            "an object with the id b exists; it did not exist before the operation, and differs from the plan in a, b, c, \
+             d, e and more"
+        );
+    }
+}
