@@ -354,9 +354,12 @@ impl<'a> Loader<'a> {
             // With the experiment, evaluation handles any value that is known at plan.
             let value = match module.settings.experiments.provider_iteration {
                 true => None,
-                false => self.statics.evaluate(&module.path, expression, &needing, &mut self.diagnostics),
+                false => self.statics.attempt(&module.path, expression, &needing, &mut self.diagnostics),
             };
-            if let Some(why) = value.and_then(|value| unsuitable(&value)) {
+            let Some((value, failed)) = value else { continue };
+            // As in OpenTofu, a value that could not be computed is also an unknown one.
+            let unknown = || (failed && !value.is_known()).then(problems::loading::unknown_provider_keys);
+            if let Some(why) = unsuitable(&value).or_else(unknown) {
                 self.diagnostics.push(problems::loading::unsuitable_provider_keys(why, expression.range()));
             }
         }
