@@ -17,6 +17,7 @@ use super::problems::repetition as problems;
 use super::repetition_data::RepetitionData;
 use crate::config::{Repetition, unsuitable};
 use crate::glue::{Expansion, ExpansionKind, Failed};
+use crate::problems::are_repeated_keys;
 use crate::reference::references_of;
 
 /// The maximum `count`. No plan could hold more instances of one block.
@@ -81,12 +82,13 @@ pub(crate) async fn expand(
     let validating = !node.evaluation.purpose().repeats();
     let (value, problems) = node.attempted(expression, &RepetitionData::default()).await?;
     let (failed, has_keys) = (has_errors(&problems), matches!(repetition, Repetition::ForEach(_)));
-    if failed && has_keys && validating && of_resource && may_be_fine(&value, repetition, expression) {
+    let settled = !has_keys || are_repeated_keys(&problems, expression);
+    if failed && !settled && validating && of_resource && may_be_fine(&value, repetition, expression) {
         // As in OpenTofu, only the plan reports these problems.
         return Ok(single(ExpansionKind::ForEach, RepetitionData::unknown(false)));
     }
     problems.into_iter().for_each(|problem| node.evaluation.glue.report(problem));
-    if failed && !has_keys {
+    if failed && settled {
         return Err(Failed);
     }
     // Planning reports deprecations here.
